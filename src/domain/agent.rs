@@ -1,0 +1,118 @@
+//! Agents: the configured workers.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{AgentName, Text};
+
+/// A configured worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Agent {
+    /// Its name.
+    pub name: AgentName,
+    /// The Markdown file that tells it what it is.
+    pub spec_path: Text,
+    /// The tools that it may use.
+    pub allowed_tools: Text,
+    /// How it asks for permission.
+    pub permission_mode: Text,
+    /// What runs it.
+    #[serde(default)]
+    pub provider: Provider,
+}
+
+/// How a kind of agent is started and its output read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provider {
+    /// Claude Code.
+    #[default]
+    ClaudeCode,
+    /// Codex.
+    Codex,
+    /// OpenCode.
+    #[serde(rename = "opencode")]
+    OpenCode,
+    /// Gemini CLI.
+    Gemini,
+    /// Any program.
+    Command,
+}
+
+impl Provider {
+    /// Every provider.
+    pub const ALL: [Self; 5] = [
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::OpenCode,
+        Self::Gemini,
+        Self::Command,
+    ];
+
+    /// Returns the word that stands for it in JSON and SQL.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::OpenCode => "opencode",
+            Self::Gemini => "gemini",
+            Self::Command => "command",
+        }
+    }
+
+    /// Reads the word that stands for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|provider| provider.as_str() == word)
+    }
+
+    /// Returns the program that it starts, if it is always the same one.
+    pub const fn binary(self) -> Option<&'static str> {
+        match self {
+            Self::ClaudeCode => Some("claude"),
+            Self::Codex => Some("codex"),
+            Self::OpenCode => Some("opencode"),
+            Self::Gemini => Some("gemini"),
+            Self::Command => None,
+        }
+    }
+}
+
+/// Finds the agent that a model or a person meant: quotes around the name, its case, and `_` or a space for `-` do
+/// not matter.
+pub fn match_agent_name<'a>(asked: &str, known: &'a [AgentName]) -> Option<&'a AgentName> {
+    let plain = |name: &str| name.to_ascii_lowercase().replace(['_', ' '], "-");
+    let is_wrapping = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '@');
+    let asked = plain(asked.trim_matches(is_wrapping));
+    known.iter().find(|name| plain(name.as_str()) == asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_provider_are_the_same_in_json_and_sql() {
+        for provider in Provider::ALL {
+            assert_eq!(serde_json::to_value(provider).unwrap(), provider.as_str());
+        }
+    }
+
+    #[test]
+    fn names_are_matched_leniently() {
+        let known = ["developer", "developer-review"].map(|name| AgentName::parse(name).unwrap());
+        for asked in [
+            "developer-review",
+            "Developer Review",
+            "'developer_review'",
+            " `DEVELOPER-REVIEW`\n",
+        ] {
+            assert_eq!(match_agent_name(asked, &known), Some(&known[1]), "{asked}");
+        }
+        for asked in ["", "dev", "developer--review", "developer-review2"] {
+            assert_eq!(match_agent_name(asked, &known), None, "{asked}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Events: the lines of a task's history.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{
+    AgentName, Filename, HandoffId, MessageId, Outcome, StatusName, TaskId, Text, Timestamp,
+};
+
+/// A task's events, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct History {
+    /// The events.
+    pub events: Vec<Event>,
+}
+
+impl History {
+    /// Leaves out the numbers, which only mean something in the database that gave them.
+    #[must_use]
+    pub fn without_numbers(mut self) -> Self {
+        for event in &mut self.events {
+            event.number = None;
+        }
+        self
+    }
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// When it happened.
+    pub timestamp: Timestamp,
+    /// What happened.
+    pub event_type: EventType,
+    /// The details.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub data: BTreeMap<Cow<'static, str>, Text>,
+    /// The hand-off that it is about; absent where it is about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff_id: Option<HandoffId>,
+    /// Its place among all events; absent in an archive, where the place in the file counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<i64>,
+    /// The task that it is about; absent where the surroundings say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+}
+
+/// The name of what happened, such as `task_created`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "String")]
+#[schema(value_type = String, example = "task_created")]
+pub struct EventType(Cow<'static, str>);
+
+/// Says that an event has no type.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("must be a word without NUL characters")]
+pub struct IllegalEventType;
+
+impl EventType {
+    /// Returns the word.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for EventType {
+    type Error = IllegalEventType;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        if word.is_empty() || word.contains('\0') {
+            return Err(IllegalEventType);
+        }
+        Ok(Self(word.into()))
+    }
+}
+
+/// What Chorus itself records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventKind {
+    /// A task was made.
+    TaskCreated {
+        /// What is to be done.
+        description: Text,
+    },
+    /// Somebody set the status.
+    StatusChanged {
+        /// What it was.
+        from: StatusName,
+        /// What it is.
+        to: StatusName,
+    },
+    /// Somebody set planning fields.
+    PlanningUpdated,
+    /// An agent was asked.
+    HandoffStarted {
+        /// Which.
+        agent_name: AgentName,
+    },
+    /// A hand-off ended.
+    HandoffEnded {
+        /// Who was asked.
+        agent_name: AgentName,
+        /// How it ended.
+        outcome: Outcome,
+        /// The final message, or what went wrong.
+        output: Text,
+    },
+    /// A message came for whoever works next.
+    MessageQueued {
+        /// Which.
+        message_id: MessageId,
+    },
+    /// A file came.
+    AttachmentAdded {
+        /// Its name.
+        filename: Filename,
+        /// How many bytes it has.
+        size: u64,
+    },
+    /// A file went.
+    AttachmentRemoved {
+        /// Its name.
+        filename: Filename,
+    },
+}
+
+impl EventKind {
+    /// Returns the event's type and its details, all of them strings.
+    pub fn into_parts(self) -> (EventType, BTreeMap<Cow<'static, str>, Text>) {
+        let (event_type, data): (&str, Vec<(&str, String)>) = match self {
+            Self::TaskCreated { description } => (
+                "task_created",
+                vec![("description", description.into_string())],
+            ),
+            Self::StatusChanged { from, to } => (
+                "status_changed",
+                vec![("from", from.as_str().into()), ("to", to.as_str().into())],
+            ),
+            Self::PlanningUpdated => ("planning_updated", vec![]),
+            Self::HandoffStarted { agent_name } => (
+                "agent_handoff_started",
+                vec![("agentName", agent_name.to_string())],
+            ),
+            Self::HandoffEnded {
+                agent_name,
+                outcome: Outcome::Completed,
+                output,
+            } => (
+                "agent_handoff_completed",
+                vec![
+                    ("agentName", agent_name.to_string()),
+                    ("outputLength", output.characters().to_string()),
+                ],
+            ),
+            Self::HandoffEnded {
+                agent_name,
+                outcome,
+                output,
+            } => (
+                match outcome {
+                    Outcome::Completed | Outcome::Failed => "agent_handoff_failed",
+                    Outcome::Cancelled => "agent_handoff_cancelled",
+                    Outcome::TimedOut => "agent_handoff_timed_out",
+                    Outcome::Interrupted => "agent_handoff_interrupted",
+                },
+                vec![
+                    ("agentName", agent_name.to_string()),
+                    ("reason", output.into_string()),
+                ],
+            ),
+            Self::MessageQueued { message_id } => (
+                "message_queued",
+                vec![("messageId", message_id.to_string())],
+            ),
+            Self::AttachmentAdded { filename, size } => (
+                "attachment_added",
+                vec![
+                    ("filename", filename.to_string()),
+                    ("size", size.to_string()),
+                ],
+            ),
+            Self::AttachmentRemoved { filename } => (
+                "attachment_removed",
+                vec![("filename", filename.to_string())],
+            ),
+        };
+        let data = data
+            .into_iter()
+            .map(|(key, value)| {
+                (
+                    Cow::Borrowed(key),
+                    Text::try_from(value).expect("made of texts, names and numbers"),
+                )
+            })
+            .collect();
+        (EventType(Cow::Borrowed(event_type)), data)
+    }
+}

@@ -1,0 +1,373 @@
+//! Hand-offs: the entries of a task's agent chain.
+
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::{AgentName, Run, TaskId, Text, Timestamp, id};
+
+id::id! {
+    /// The id of a hand-off.
+    HandoffId
+}
+
+/// Which door a hand-off came through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Mode {
+    /// The asker waits and gets the final message back.
+    #[default]
+    Delegate,
+    /// The asker's task completes and a child task goes on.
+    Transfer,
+    /// The work was left behind and approved by a person.
+    Request,
+    /// A role was asked for, and the router chose the agent.
+    Route,
+    /// A conversation moved.
+    Session,
+}
+
+impl Mode {
+    /// Returns the word that stands for it in JSON and SQL.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Delegate => "delegate",
+            Self::Transfer => "transfer",
+            Self::Request => "request",
+            Self::Route => "route",
+            Self::Session => "session",
+        }
+    }
+
+    /// Reads the word that stands for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        [
+            Self::Delegate,
+            Self::Transfer,
+            Self::Request,
+            Self::Route,
+            Self::Session,
+        ]
+        .into_iter()
+        .find(|mode| mode.as_str() == word)
+    }
+}
+
+/// How a hand-off or a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It ended well; the output is the agent's final message.
+    Completed,
+    /// It ended with an error.
+    Failed,
+    /// Somebody stopped it.
+    Cancelled,
+    /// A limit stopped it.
+    TimedOut,
+    /// Something died.
+    Interrupted,
+}
+
+impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 5] = [
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::TimedOut,
+        Self::Interrupted,
+    ];
+
+    /// Returns the word that stands for it in JSON and SQL.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed_out",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// Reads the word that stands for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|outcome| outcome.as_str() == word)
+    }
+}
+
+/// How and when a hand-off ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandoffEnd {
+    /// When.
+    pub at: Timestamp,
+    /// How.
+    pub outcome: Outcome,
+    /// The final message, or what went wrong.
+    pub output: Text,
+}
+
+/// What was asked of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandoffRequest {
+    /// The prompt, as the caller wrote it.
+    pub prompt: Text,
+    /// Why the caller hands off.
+    pub reason: Option<Text>,
+}
+
+/// One entry of a task's agent chain.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "ChainEntryWire")]
+pub struct ChainEntry {
+    /// The hand-off's id.
+    pub id: HandoffId,
+    /// Who was asked.
+    pub agent_name: AgentName,
+    /// Who asked, if an agent did.
+    pub from_agent: Option<AgentName>,
+    /// Which door it came through.
+    pub mode: Mode,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// How it ended; it is open while this is `None`.
+    pub end: Option<HandoffEnd>,
+    /// What was asked; an archive carries it, a task that is shown does not.
+    pub request: Option<HandoffRequest>,
+}
+
+impl ChainEntry {
+    /// Tells whether the agent still works on it.
+    pub const fn is_open(&self) -> bool {
+        self.end.is_none()
+    }
+
+    fn wire_end(
+        end: Option<&HandoffEnd>,
+    ) -> (Option<Timestamp>, &str, Option<Outcome>, Option<&Text>) {
+        match end {
+            None => (None, "", None, None),
+            Some(HandoffEnd {
+                at,
+                outcome,
+                output,
+            }) => {
+                let error = (*outcome != Outcome::Completed).then_some(output);
+                (Some(*at), output.as_str(), Some(*outcome), error)
+            }
+        }
+    }
+}
+
+impl Serialize for ChainEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (completed_at, output, outcome, error) = Self::wire_end(self.end.as_ref());
+        let mut entry = serializer.serialize_struct("ChainEntry", 11)?;
+        entry.serialize_field("agentName", &self.agent_name)?;
+        entry.serialize_field("startedAt", &self.started_at)?;
+        entry.serialize_field("completedAt", &completed_at)?;
+        entry.serialize_field("output", output)?;
+        entry.serialize_field("id", &self.id)?;
+        entry.serialize_field("fromAgent", &self.from_agent)?;
+        entry.serialize_field("mode", &self.mode)?;
+        entry.serialize_field("outcome", &outcome)?;
+        entry.serialize_field("error", &error)?;
+        if let Some(HandoffRequest { prompt, reason }) = &self.request {
+            entry.serialize_field("reason", reason)?;
+            entry.serialize_field("prompt", prompt)?;
+        }
+        entry.end()
+    }
+}
+
+/// One entry of a task's agent chain, as it is written.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ChainEntryWire {
+    agent_name: AgentName,
+    started_at: Timestamp,
+    #[schema(required)]
+    completed_at: Option<Timestamp>,
+    output: Text,
+    #[serde(default = "HandoffId::new")]
+    id: HandoffId,
+    from_agent: Option<AgentName>,
+    #[serde(default)]
+    mode: Mode,
+    outcome: Option<Outcome>,
+    #[expect(
+        dead_code,
+        reason = "repeats `output` of what did not complete; read so that it counts as known"
+    )]
+    error: Option<Text>,
+    reason: Option<Text>,
+    prompt: Option<Text>,
+}
+
+impl PartialSchema for ChainEntry {
+    fn schema() -> RefOr<Schema> {
+        ChainEntryWire::schema()
+    }
+}
+
+impl ToSchema for ChainEntry {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        ChainEntryWire::schemas(schemas);
+    }
+}
+
+/// Says why an entry of a chain contradicts itself.
+#[derive(Debug, thiserror::Error)]
+pub enum ContradictoryEntry {
+    /// It has an end, but no time of it.
+    #[error("a hand-off without `completedAt` is open and has no `outcome` and no `output`")]
+    EndWithoutTime,
+    /// It has a reason, but no prompt.
+    #[error("`reason` needs a `prompt`")]
+    ReasonWithoutPrompt,
+}
+
+impl TryFrom<ChainEntryWire> for ChainEntry {
+    type Error = ContradictoryEntry;
+
+    fn try_from(wire: ChainEntryWire) -> Result<Self, Self::Error> {
+        let end = match (wire.completed_at, wire.outcome) {
+            (Some(at), outcome) => Some(HandoffEnd {
+                at,
+                outcome: outcome.unwrap_or(Outcome::Completed),
+                output: wire.output,
+            }),
+            (None, None) if wire.output.as_str().is_empty() => None,
+            (None, _) => return Err(ContradictoryEntry::EndWithoutTime),
+        };
+        let request = match (wire.prompt, wire.reason) {
+            (Some(prompt), reason) => Some(HandoffRequest { prompt, reason }),
+            (None, None) => None,
+            (None, Some(_)) => return Err(ContradictoryEntry::ReasonWithoutPrompt),
+        };
+        Ok(Self {
+            id: wire.id,
+            agent_name: wire.agent_name,
+            from_agent: wire.from_agent,
+            mode: wire.mode,
+            started_at: wire.started_at,
+            end,
+            request,
+        })
+    }
+}
+
+/// A hand-off in full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Handoff {
+    /// Its id.
+    pub id: HandoffId,
+    /// The task that was handed off.
+    pub task_id: TaskId,
+    /// Who was asked.
+    pub agent_name: AgentName,
+    /// Who asked, if an agent did.
+    pub from_agent: Option<AgentName>,
+    /// Which door it came through.
+    pub mode: Mode,
+    /// The prompt, as the caller wrote it.
+    pub prompt: Text,
+    /// Why the caller handed off.
+    pub reason: Option<Text>,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+    /// The final message, or what went wrong.
+    pub output: Text,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// What went wrong.
+    pub error: Option<Text>,
+    /// What the provider counted: tokens, turns, duration.
+    #[schema(value_type = Option<Object>)]
+    pub usage: Option<serde_json::Value>,
+    /// What it cost, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// Its last run.
+    pub run: Option<Run>,
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+
+    use super::super::text;
+    use super::*;
+
+    /// Makes chain entries of every shape that the wire can carry.
+    pub fn any_entry() -> impl Strategy<Value = ChainEntry> {
+        let end = (0..i64::MAX, 0..5_usize, text::tests::any_text());
+        let end = end.prop_map(|(at, outcome, output)| HandoffEnd {
+            at: Timestamp::from_millis(at),
+            outcome: Outcome::ALL[outcome],
+            output,
+        });
+        let request = (
+            text::tests::any_text(),
+            proptest::option::of(text::tests::any_text()),
+        )
+            .prop_map(|(prompt, reason)| HandoffRequest { prompt, reason });
+        let name =
+            || "[A-Za-z0-9_-][A-Za-z0-9._-]{0,20}".prop_map(|name| AgentName::parse(name).unwrap());
+        (
+            name(),
+            proptest::option::of(name()),
+            0..i64::MAX,
+            proptest::option::of(end),
+            proptest::option::of(request),
+        )
+            .prop_map(
+                |(agent_name, from_agent, started_at, end, request)| ChainEntry {
+                    id: HandoffId::new(),
+                    agent_name,
+                    from_agent,
+                    mode: Mode::Delegate,
+                    started_at: Timestamp::from_millis(started_at),
+                    end,
+                    request,
+                },
+            )
+    }
+
+    proptest! {
+        #[test]
+        fn an_entry_survives_the_wire(entry in any_entry()) {
+            let json = serde_json::to_string(&entry).unwrap();
+            prop_assert_eq!(serde_json::from_str::<ChainEntry>(&json).unwrap(), entry);
+        }
+    }
+
+    #[test]
+    fn the_four_documented_keys_are_enough() {
+        let entry: ChainEntry = serde_json::from_str(
+            r#"{"agentName": "qa", "startedAt": 1, "completedAt": 2, "output": "fine"}"#,
+        )
+        .unwrap();
+        let end = entry.end.unwrap();
+        assert_eq!(
+            (end.at.as_millis(), end.outcome, end.output.as_str()),
+            (2, Outcome::Completed, "fine")
+        );
+    }
+
+    #[test]
+    fn an_open_entry_has_no_end() {
+        for json in [
+            r#"{"agentName": "qa", "startedAt": 1, "completedAt": null, "output": "fine"}"#,
+            r#"{"agentName": "qa", "startedAt": 1, "completedAt": null, "output": "", "outcome": "failed"}"#,
+        ] {
+            assert!(serde_json::from_str::<ChainEntry>(json).is_err(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! A task in a list.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{AgentName, Status, Task, TaskId, Text, Timestamp};
+
+/// What lists, boards and the index file show of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskSummary {
+    /// Its id.
+    pub id: TaskId,
+    /// What is to be done.
+    pub description: Text,
+    /// Where it stands.
+    pub status: Status,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Who works on it now.
+    pub current_agent: Option<AgentName>,
+}
+
+impl From<&Task> for TaskSummary {
+    fn from(task: &Task) -> Self {
+        Self {
+            id: task.id.clone(),
+            description: task.description.clone(),
+            status: task.status.clone(),
+            created_at: task.created_at,
+            updated_at: task.updated_at,
+            current_agent: task.current_agent().cloned(),
+        }
+    }
+}

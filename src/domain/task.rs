@@ -1,0 +1,593 @@
+//! Tasks: units of work with an agent chain.
+
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::handoff::HandoffEnd;
+use super::{
+    AgentName, Attachment, ChainEntry, HandoffId, Mode, Outcome, Planning, PlanningChange, Refusal,
+    Status, Text, Timestamp, id,
+};
+
+id::id! {
+    /// The id of a task.
+    TaskId
+}
+
+/// A unit of work.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "TaskWire")]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// What is to be done.
+    pub description: Text,
+    /// The plan, if it is planned.
+    pub planning: Option<Planning>,
+    /// Where it stands.
+    pub status: Status,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The session that it belongs to.
+    pub session_id: Option<Text>,
+    /// Where it came from.
+    pub source: Source,
+    /// The working directory of its agents.
+    pub agent_workspace: Text,
+    /// Its files.
+    pub attachments: Vec<Attachment>,
+    /// Who worked on it, in order. Only the last entry can be open.
+    agent_chain: Vec<ChainEntry>,
+}
+
+/// What a task is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTask {
+    /// Its id.
+    pub id: TaskId,
+    /// What is to be done.
+    pub description: Text,
+    /// Where it came from.
+    pub source: Source,
+    /// The working directory of its agents.
+    pub agent_workspace: Text,
+}
+
+/// Where a task came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Source {
+    /// The door, such as `api` or `cli`.
+    #[serde(default = "Source::default_type")]
+    pub source_type: Text,
+    /// Who asked.
+    #[serde(default = "Source::default_user")]
+    pub user_id: Text,
+    /// The conversation in which it was asked.
+    #[serde(default)]
+    pub conversation_id: Option<Text>,
+}
+
+impl Source {
+    fn default_type() -> Text {
+        "api".parse().expect("has no NUL")
+    }
+
+    fn default_user() -> Text {
+        "anonymous".parse().expect("has no NUL")
+    }
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self {
+            source_type: Self::default_type(),
+            user_id: Self::default_user(),
+            conversation_id: None,
+        }
+    }
+}
+
+impl Task {
+    /// Makes a task that nobody has worked on.
+    pub fn new(new: NewTask, at: Timestamp) -> Self {
+        Self {
+            id: new.id,
+            description: new.description,
+            planning: None,
+            status: Status::Pending,
+            created_at: at,
+            updated_at: at,
+            session_id: None,
+            source: new.source,
+            agent_workspace: new.agent_workspace,
+            attachments: Vec::new(),
+            agent_chain: Vec::new(),
+        }
+    }
+
+    /// Returns who works on it now.
+    pub fn current_agent(&self) -> Option<&AgentName> {
+        self.open_handoff().map(|entry| &entry.agent_name)
+    }
+
+    /// Returns who worked on it, in order.
+    pub fn agent_chain(&self) -> &[ChainEntry] {
+        &self.agent_chain
+    }
+
+    /// Gives a task the chain that was stored for it.
+    pub fn with_agent_chain(
+        mut self,
+        agent_chain: Vec<ChainEntry>,
+    ) -> Result<Self, ContradictoryTask> {
+        let closed = agent_chain.len().saturating_sub(1);
+        if agent_chain[..closed].iter().any(ChainEntry::is_open) {
+            return Err(ContradictoryTask::OpenInTheMiddle);
+        }
+        self.agent_chain = agent_chain;
+        Ok(self)
+    }
+
+    /// Returns the hand-off that has not ended.
+    pub fn open_handoff(&self) -> Option<&ChainEntry> {
+        self.agent_chain.last().filter(|entry| entry.is_open())
+    }
+
+    /// Hands the task to an agent: the chain grows by one open entry.
+    pub fn start_handoff(
+        &mut self,
+        agent_name: AgentName,
+        at: Timestamp,
+    ) -> Result<&ChainEntry, Refusal> {
+        if let Some(current) = self.current_agent() {
+            return Err(Refusal::AgentActive(current.clone()));
+        }
+        self.agent_chain.push(ChainEntry {
+            id: HandoffId::new(),
+            agent_name,
+            from_agent: None,
+            mode: Mode::Delegate,
+            started_at: at,
+            end: None,
+            request: None,
+        });
+        self.status = self.status.clone().after_handoff_started();
+        self.updated_at = at;
+        Ok(self.agent_chain.last().expect("has just been pushed"))
+    }
+
+    /// Ends the open hand-off.
+    pub fn end_handoff(
+        &mut self,
+        outcome: Outcome,
+        output: Text,
+        at: Timestamp,
+    ) -> Result<&ChainEntry, Refusal> {
+        let no_open_handoff = Refusal::NoOpenHandoff {
+            task_id: self.id.clone(),
+            last: self
+                .agent_chain
+                .last()
+                .map(|entry| entry.agent_name.clone()),
+        };
+        let entry = self
+            .agent_chain
+            .last_mut()
+            .filter(|entry| entry.is_open())
+            .ok_or(no_open_handoff)?;
+        entry.end = Some(HandoffEnd {
+            at,
+            outcome,
+            output,
+        });
+        self.status = self.status.clone().after_handoff_ended();
+        self.updated_at = at;
+        Ok(entry)
+    }
+
+    /// Sets the status. Returns false if it was that already.
+    pub fn set_status(&mut self, status: Status, at: Timestamp) -> bool {
+        if self.status == status {
+            return false;
+        }
+        self.status = status;
+        self.updated_at = at;
+        true
+    }
+
+    /// Sets planning fields; who worked on the task stays as it is. Returns false if nothing changed.
+    pub fn plan(&mut self, change: PlanningChange, at: Timestamp) -> bool {
+        let planning = Some(change.apply(self.planning.clone()));
+        if self.planning == planning {
+            return false;
+        }
+        self.planning = planning;
+        self.updated_at = at;
+        true
+    }
+}
+
+/// Whether a task is planned, as it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum TaskType {
+    DescriptionOnly,
+    Planned,
+}
+
+impl Serialize for Task {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut task = serializer.serialize_struct("Task", 16)?;
+        let task_type = if self.planning.is_some() {
+            TaskType::Planned
+        } else {
+            TaskType::DescriptionOnly
+        };
+        task.serialize_field("taskType", &task_type)?;
+        task.serialize_field("id", &self.id)?;
+        task.serialize_field("description", &self.description)?;
+        if let Some(Planning {
+            summary,
+            requirements,
+            acceptance_criteria,
+            plan,
+        }) = &self.planning
+        {
+            task.serialize_field("summary", summary)?;
+            task.serialize_field("requirements", requirements)?;
+            task.serialize_field("acceptanceCriteria", acceptance_criteria)?;
+            task.serialize_field("plan", plan)?;
+        }
+        task.serialize_field("status", &self.status)?;
+        task.serialize_field("createdAt", &self.created_at)?;
+        task.serialize_field("updatedAt", &self.updated_at)?;
+        task.serialize_field("sessionId", &self.session_id)?;
+        task.serialize_field("source", &self.source)?;
+        task.serialize_field("agentWorkspace", &self.agent_workspace)?;
+        task.serialize_field("attachments", &self.attachments)?;
+        task.serialize_field("currentAgent", &self.current_agent())?;
+        task.serialize_field("agentChain", &self.agent_chain)?;
+        task.end()
+    }
+}
+
+/// A task, as it is written.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct TaskWire {
+    task_type: TaskType,
+    id: TaskId,
+    description: Text,
+    summary: Option<Text>,
+    requirements: Option<Vec<Text>>,
+    acceptance_criteria: Option<Vec<Text>>,
+    plan: Option<Vec<Text>>,
+    status: Status,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    #[schema(required)]
+    session_id: Option<Text>,
+    source: Source,
+    agent_workspace: Text,
+    attachments: Vec<Attachment>,
+    #[schema(required)]
+    current_agent: Option<AgentName>,
+    agent_chain: Vec<ChainEntry>,
+}
+
+impl PartialSchema for Task {
+    fn schema() -> RefOr<Schema> {
+        TaskWire::schema()
+    }
+}
+
+impl ToSchema for Task {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        TaskWire::schemas(schemas);
+    }
+}
+
+/// Says why a task contradicts itself.
+#[derive(Debug, thiserror::Error)]
+pub enum ContradictoryTask {
+    /// The planning fields do not fit the type.
+    #[error(
+        "a task of type `planned` has `summary`, `requirements`, `acceptanceCriteria` and `plan`; one of type `descriptionOnly` has none of them"
+    )]
+    Planning,
+    /// The current agent is not the one of the open hand-off.
+    #[error(
+        "`currentAgent` must be the agent of the open entry of `agentChain`, and null if none is open"
+    )]
+    CurrentAgent,
+    /// Only the last entry can be open.
+    #[error("only the last entry of `agentChain` can be without `completedAt`")]
+    OpenInTheMiddle,
+}
+
+impl TryFrom<TaskWire> for Task {
+    type Error = ContradictoryTask;
+
+    fn try_from(wire: TaskWire) -> Result<Self, Self::Error> {
+        let planning = match (
+            wire.task_type,
+            wire.summary,
+            wire.requirements,
+            wire.acceptance_criteria,
+            wire.plan,
+        ) {
+            (TaskType::DescriptionOnly, None, None, None, None) => None,
+            (
+                TaskType::Planned,
+                Some(summary),
+                Some(requirements),
+                Some(acceptance_criteria),
+                Some(plan),
+            ) => Some(Planning {
+                summary,
+                requirements,
+                acceptance_criteria,
+                plan,
+            }),
+            _ => return Err(ContradictoryTask::Planning),
+        };
+        let task = Self {
+            id: wire.id,
+            description: wire.description,
+            planning,
+            status: wire.status,
+            created_at: wire.created_at,
+            updated_at: wire.updated_at,
+            session_id: wire.session_id,
+            source: wire.source,
+            agent_workspace: wire.agent_workspace,
+            attachments: wire.attachments,
+            agent_chain: Vec::new(),
+        }
+        .with_agent_chain(wire.agent_chain)?;
+        if task.current_agent() == wire.current_agent.as_ref() {
+            Ok(task)
+        } else {
+            Err(ContradictoryTask::CurrentAgent)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::handoff::tests::any_entry;
+    use super::super::text::tests::any_text;
+    use super::super::{Filename, StatusName, TaskSummary};
+    use super::*;
+
+    fn any_status() -> impl Strategy<Value = Status> {
+        (0..5_usize, any_text()).prop_map(|(index, message)| {
+            let name = StatusName::ALL[index];
+            Status::new(name, (name == StatusName::Failed).then_some(message)).unwrap()
+        })
+    }
+
+    fn any_planning() -> impl Strategy<Value = Planning> {
+        let texts = || proptest::collection::vec(any_text(), 0..3);
+        (any_text(), texts(), texts(), texts()).prop_map(
+            |(summary, requirements, acceptance_criteria, plan)| Planning {
+                summary,
+                requirements,
+                acceptance_criteria,
+                plan,
+            },
+        )
+    }
+
+    fn any_attachment() -> impl Strategy<Value = Attachment> {
+        (
+            "[^/\\\\\\p{C}.]{1,20}",
+            any::<u64>(),
+            any_text(),
+            any::<i64>(),
+        )
+            .prop_map(|(name, size, content_type, at)| Attachment {
+                filename: Filename::try_from(name).unwrap(),
+                size,
+                content_type,
+                uploaded_at: Timestamp::from_millis(at),
+            })
+    }
+
+    prop_compose! {
+        fn any_task()(
+            id in "[A-Za-z0-9_-][A-Za-z0-9._-]{0,60}",
+            (description, workspace, user) in (any_text(), any_text(), any_text()),
+            planning in proptest::option::of(any_planning()),
+            status in any_status(),
+            (created_at, updated_at) in any::<(i64, i64)>(),
+            session_id in proptest::option::of(any_text()),
+            attachments in proptest::collection::vec(any_attachment(), 0..3),
+            mut chain in proptest::collection::vec(any_entry(), 0..4),
+        ) -> Task {
+            let last = chain.pop();
+            chain.retain(|entry| !entry.is_open());
+            chain.extend(last);
+            let new = NewTask {
+                id: TaskId::parse(id).unwrap(),
+                description,
+                source: Source { user_id: user, ..Source::default() },
+                agent_workspace: workspace,
+            };
+            let mut task = Task::new(new, Timestamp::from_millis(created_at)).with_agent_chain(chain).unwrap();
+            task.planning = planning;
+            task.status = status;
+            task.updated_at = Timestamp::from_millis(updated_at);
+            task.session_id = session_id;
+            task.attachments = attachments;
+            task
+        }
+    }
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn agent(name: &str) -> AgentName {
+        AgentName::parse(name).unwrap()
+    }
+
+    fn new_task() -> Task {
+        let new = NewTask {
+            id: TaskId::new(),
+            description: "Write it".parse().unwrap(),
+            source: Source::default(),
+            agent_workspace: Text::default(),
+        };
+        Task::new(new, at(1))
+    }
+
+    proptest! {
+        #[test]
+        fn a_task_survives_the_wire(task in any_task()) {
+            let json = serde_json::to_string(&task).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Task>(&json).unwrap(), task);
+        }
+
+        #[test]
+        fn a_summary_survives_the_wire_and_names_the_current_agent(task in any_task()) {
+            let summary = TaskSummary::from(&task);
+            let json = serde_json::to_string(&summary).unwrap();
+            prop_assert_eq!(summary.current_agent.as_ref(), task.current_agent());
+            prop_assert_eq!(serde_json::from_str::<TaskSummary>(&json).unwrap(), summary);
+        }
+
+        #[test]
+        fn planning_keeps_everything_else(task in any_task(), planning in any_planning()) {
+            let mut planned = task.clone();
+            let change = PlanningChange {
+                summary: Some(planning.summary.clone()),
+                requirements: Some(planning.requirements.clone()),
+                acceptance_criteria: Some(planning.acceptance_criteria.clone()),
+                plan: Some(planning.plan.clone()),
+            };
+            planned.plan(change, task.updated_at);
+            prop_assert_eq!(planned.current_agent(), task.current_agent());
+            prop_assert_eq!(planned.agent_chain(), task.agent_chain());
+            prop_assert_eq!(planned.planning.as_ref(), Some(&planning));
+            planned.planning = task.planning.clone();
+            prop_assert_eq!(planned, task);
+        }
+
+        /// The chain only grows, an ended entry never changes, and at most the last one is open.
+        #[test]
+        fn a_chain_only_grows(
+            task in any_task(),
+            steps in proptest::collection::vec((any::<bool>(), 0..5_usize, any_text()), 0..20),
+        ) {
+            let mut task = task;
+            for (starts, outcome, output) in steps {
+                let before = task.clone();
+                let result = if starts {
+                    task.start_handoff(agent("qa"), at(5)).cloned()
+                } else {
+                    task.end_handoff(Outcome::ALL[outcome], output, at(6)).cloned()
+                };
+                let was_open = before.open_handoff().is_some();
+                prop_assert_eq!(result.is_ok(), starts != was_open);
+                let Ok(entry) = result else {
+                    prop_assert_eq!(&task, &before);
+                    continue;
+                };
+                prop_assert_eq!(task.agent_chain().last(), Some(&entry));
+                prop_assert_eq!(task.open_handoff().is_some(), starts);
+                let kept = before.agent_chain().len() - usize::from(was_open);
+                prop_assert_eq!(&task.agent_chain()[..kept], &before.agent_chain()[..kept]);
+                prop_assert_eq!(task.agent_chain().len(), kept + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_handoff_makes_its_agent_current_until_it_ends() {
+        let mut task = new_task();
+        assert_eq!(task.current_agent(), None);
+        task.start_handoff(agent("developer"), at(2)).unwrap();
+        assert_eq!(task.current_agent(), Some(&agent("developer")));
+        assert_eq!((&task.status, task.updated_at), (&Status::Active, at(2)));
+        task.end_handoff(Outcome::Completed, "done".parse().unwrap(), at(3))
+            .unwrap();
+        assert_eq!(task.current_agent(), None);
+        assert_eq!((&task.status, task.updated_at), (&Status::Waiting, at(3)));
+    }
+
+    #[test]
+    fn a_second_completion_is_refused_and_says_so() {
+        let mut task = new_task();
+        let refusal = task
+            .end_handoff(Outcome::Completed, Text::default(), at(2))
+            .unwrap_err();
+        assert!(
+            refusal.to_string().contains("never been handed off"),
+            "{refusal}"
+        );
+        task.start_handoff(agent("developer"), at(2)).unwrap();
+        task.end_handoff(Outcome::Completed, Text::default(), at(3))
+            .unwrap();
+        let refusal = task
+            .end_handoff(Outcome::Completed, Text::default(), at(4))
+            .unwrap_err();
+        assert!(
+            refusal
+                .to_string()
+                .contains("to developer, has already ended"),
+            "{refusal}"
+        );
+    }
+
+    #[test]
+    fn setting_the_same_status_changes_nothing() {
+        let mut task = new_task();
+        assert!(!task.set_status(Status::Pending, at(9)));
+        assert_eq!(task.updated_at, at(1));
+        assert!(task.set_status(Status::Completed, at(9)));
+        assert_eq!(task.updated_at, at(9));
+    }
+
+    #[test]
+    fn a_task_that_contradicts_itself_is_refused() {
+        let mut task = new_task();
+        task.start_handoff(agent("qa"), at(2)).unwrap();
+        let good = serde_json::to_value(&task).unwrap();
+        assert!(serde_json::from_value::<Task>(good.clone()).is_ok());
+        let spoiled = |spoil: fn(&mut serde_json::Value)| {
+            let mut json = good.clone();
+            spoil(&mut json);
+            serde_json::from_value::<Task>(json)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(
+            spoiled(|json| json["currentAgent"] = "developer".into())
+                .contains("`currentAgent` must be")
+        );
+        assert!(
+            spoiled(|json| json["currentAgent"] = serde_json::Value::Null)
+                .contains("`currentAgent` must be")
+        );
+        assert!(
+            spoiled(|json| json["taskType"] = "planned".into()).contains("`planned` has `summary`")
+        );
+        assert!(
+            spoiled(|json| json["plan"] = serde_json::json!([]))
+                .contains("`descriptionOnly` has none")
+        );
+        let twice_open = spoiled(|json| {
+            let entry = json["agentChain"][0].clone();
+            json["agentChain"].as_array_mut().unwrap().push(entry);
+        });
+        assert!(twice_open.contains("only the last entry"), "{twice_open}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Text that every store, file and process can carry.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Text without NUL characters.
+///
+/// JSON allows `\u0000`, but C strings, SQLite's own functions and process arguments end there, so what comes
+/// after it would be there for some readers and not for others.
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+)]
+#[serde(try_from = "String")]
+#[schema(value_type = String)]
+pub struct Text(String);
+
+/// Says that a text has a NUL character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("has a NUL character (\\u0000) at byte {at}, which cannot be stored; remove it")]
+pub struct HasNul {
+    at: usize,
+}
+
+impl Text {
+    /// Returns the text as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Tells whether nothing but white space is there.
+    pub fn is_blank(&self) -> bool {
+        self.0.trim().is_empty()
+    }
+
+    /// Returns the length in characters (Unicode scalar values).
+    pub fn characters(&self) -> usize {
+        self.0.chars().count()
+    }
+
+    /// Takes the string out.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl TryFrom<String> for Text {
+    type Error = HasNul;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match text.find('\0') {
+            Some(at) => Err(HasNul { at }),
+            None => Ok(Self(text)),
+        }
+    }
+}
+
+impl std::str::FromStr for Text {
+    type Err = HasNul;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::try_from(text.to_owned())
+    }
+}
+
+impl std::fmt::Display for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Makes any text that can be stored.
+    pub fn any_text() -> impl Strategy<Value = Text> {
+        any::<String>().prop_map(|text| Text(text.replace('\0', "")))
+    }
+
+    #[test]
+    fn a_nul_is_refused_with_its_place() {
+        let error = serde_json::from_str::<Text>(r#""ab\u0000c""#).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("NUL character (\\u0000) at byte 2"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn everything_else_is_text() {
+        for text in [
+            "",
+            " ",
+            "\u{1}\u{7f}",
+            "emoji 🎶",
+            "line\r\nline",
+            "\u{feff}bom",
+            "\u{202e}",
+        ] {
+            assert_eq!(text.parse::<Text>().unwrap().as_str(), text);
+        }
+    }
+}

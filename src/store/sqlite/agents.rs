@@ -1,0 +1,117 @@
+//! The table `agents`.
+
+use rusqlite::params;
+use sqlx::SqliteExecutor;
+
+use super::row::{self, Columns};
+use super::sql::{Statement, query, sql};
+use super::writer::Tx;
+use crate::domain::{Agent, AgentName, Provider, Refusal, match_agent_name};
+use crate::store::Result;
+
+macro_rules! select_agents {
+    () => {
+        "SELECT name, spec_path, allowed_tools, permission_mode, provider FROM agents"
+    };
+}
+
+fn from_row(row: &impl Columns) -> Result<Agent> {
+    Ok(Agent {
+        name: row.parsed(0)?,
+        spec_path: row.text(1)?,
+        allowed_tools: row.text(2)?,
+        permission_mode: row.text(3)?,
+        provider: row.word(4, Provider::parse)?,
+    })
+}
+
+/// Finds the agent that a hand-off means.
+pub(super) fn resolve(tx: &Tx<'_>, asked: &str) -> Result<AgentName> {
+    let exact = tx.row(
+        sql!("SELECT name FROM agents WHERE name = $1"),
+        params![asked],
+        |row| row.parsed(0),
+    )?;
+    if let Some(name) = exact {
+        return Ok(name);
+    }
+    let known = tx.rows(sql!("SELECT name FROM agents ORDER BY name"), [], |row| {
+        row.parsed(0)
+    })?;
+    match match_agent_name(asked, &known) {
+        Some(name) => Ok(name.clone()),
+        None => Err(Refusal::UnknownAgent {
+            asked: asked.to_owned(),
+            known,
+        }
+        .into()),
+    }
+}
+
+/// Plants agents, unless that was done before or there are any.
+pub(super) fn seed(tx: &Tx<'_>, agents: &[Agent]) -> Result<usize> {
+    if !mark_seeded(tx)? {
+        return Ok(0);
+    }
+    let is_empty = tx
+        .row(sql!("SELECT 1 FROM agents LIMIT 1"), [], |_| Ok(()))?
+        .is_none();
+    let planted = if is_empty { agents } else { &[] };
+    for agent in planted {
+        insert(tx, agent)?;
+    }
+    Ok(planted.len())
+}
+
+/// Notes that the default agents need not be planted any more. Returns whether that is new.
+pub(super) fn mark_seeded(tx: &Tx<'_>) -> Result<bool> {
+    let changed = tx.execute(
+        sql!("UPDATE installation SET seeded_at = $1 WHERE seeded_at IS NULL"),
+        params![tx.now.as_millis()],
+    )?;
+    Ok(changed == 1)
+}
+
+/// Inserts an agent's row.
+pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $6)"
+        ),
+        params![
+            agent.name.as_str(),
+            agent.spec_path.as_str(),
+            agent.allowed_tools.as_str(),
+            agent.permission_mode.as_str(),
+            agent.provider.as_str(),
+            tx.now.as_millis(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Finds an agent within a transaction.
+pub(super) fn load(tx: &Tx<'_>, name: &AgentName) -> Result<Option<Agent>> {
+    tx.row(ONE, params![name.as_str()], |row| from_row(row))
+}
+
+const ONE: Statement = sql!(select_agents!(), " WHERE name = $1");
+
+pub(super) async fn find(
+    readers: impl SqliteExecutor<'_>,
+    name: &AgentName,
+) -> Result<Option<Agent>> {
+    query!(ONE, name.as_str())
+        .fetch_optional(readers)
+        .await?
+        .as_ref()
+        .map(from_row)
+        .transpose()
+}
+
+pub(super) async fn list(readers: impl SqliteExecutor<'_>) -> Result<Vec<Agent>> {
+    const ALL: Statement = sql!(select_agents!(), " ORDER BY name");
+    let rows = query!(ALL).fetch_all(readers).await?;
+    row::all(&rows, from_row)
+}

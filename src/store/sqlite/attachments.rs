@@ -1,0 +1,129 @@
+//! The table `attachments`.
+
+use rusqlite::params;
+use sqlx::SqlitePool;
+
+use super::events;
+use super::row::Columns;
+use super::sql::{query, sql};
+use super::tasks::{self, StoredTask};
+use super::writer::Tx;
+use crate::domain::{Attachment, AttachmentId, EventKind, Refusal, Task, TaskId};
+use crate::store::{Attach, Attached, Result, StoreError};
+
+pub(super) fn add(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
+    let StoredTask {
+        number, mut task, ..
+    } = tasks::load(tx, &attach.task_id)?;
+    if task
+        .attachments
+        .iter()
+        .any(|attachment| attachment.filename == attach.filename)
+    {
+        return Err(Refusal::AttachmentExists(attach.filename.clone()).into());
+    }
+    let attachment = Attachment {
+        filename: attach.filename.clone(),
+        size: attach.size,
+        content_type: attach.content_type.clone(),
+        uploaded_at: tx.now,
+    };
+    insert(tx, number, &attach.id, &attachment)?;
+    tasks::touch(tx, number)?;
+    let added = EventKind::AttachmentAdded {
+        filename: attach.filename.clone(),
+        size: attach.size,
+    };
+    events::record(tx, &task.id, number, None, added)?;
+    task.attachments.push(attachment);
+    task.updated_at = tx.now;
+    Ok(Attached {
+        task,
+        id: attach.id.clone(),
+    })
+}
+
+/// Inserts an attachment's row.
+pub(super) fn insert(
+    tx: &Tx<'_>,
+    task_number: i64,
+    id: &AttachmentId,
+    attachment: &Attachment,
+) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO attachments (id, task_number, filename, size, content_type, uploaded_at)
+             VALUES ($1, $2, $3, $4, $5, $6)"
+        ),
+        params![
+            id.as_str(),
+            task_number,
+            attachment.filename.as_str(),
+            i64::try_from(attachment.size).map_err(StoreError::inconsistent)?,
+            attachment.content_type.as_str(),
+            attachment.uploaded_at.as_millis(),
+        ],
+    )?;
+    Ok(())
+}
+
+pub(super) fn remove(
+    tx: &mut Tx<'_>,
+    task_id: &TaskId,
+    filename: &str,
+) -> Result<(Task, AttachmentId)> {
+    let StoredTask {
+        number,
+        mut task,
+        mut attachment_ids,
+    } = tasks::load(tx, task_id)?;
+    let place = task
+        .attachments
+        .iter()
+        .position(|attachment| attachment.filename.as_str() == filename)
+        .ok_or_else(|| Refusal::AttachmentNotFound(filename.to_owned()))?;
+    tx.execute(
+        sql!("DELETE FROM attachments WHERE task_number = $1 AND filename = $2"),
+        params![number, filename],
+    )?;
+    tasks::touch(tx, number)?;
+    let filename = task.attachments.remove(place).filename;
+    events::record(
+        tx,
+        task_id,
+        number,
+        None,
+        EventKind::AttachmentRemoved { filename },
+    )?;
+    task.updated_at = tx.now;
+    Ok((task, attachment_ids.remove(place)))
+}
+
+pub(super) async fn find(
+    readers: &SqlitePool,
+    task_id: &TaskId,
+    filename: &str,
+) -> Result<Option<(AttachmentId, Attachment)>> {
+    let row = query!(
+        sql!(
+            "SELECT a.id, a.filename, a.size, a.content_type, a.uploaded_at
+               FROM attachments a
+               JOIN tasks t ON t.number = a.task_number
+              WHERE t.id = $1 AND a.filename = $2"
+        ),
+        task_id.as_str(),
+        filename
+    )
+    .fetch_optional(readers)
+    .await?;
+    row.map(|row| {
+        let attachment = Attachment {
+            filename: row.parsed(1)?,
+            size: u64::try_from(row.integer(2)?).map_err(StoreError::inconsistent)?,
+            content_type: row.text(3)?,
+            uploaded_at: row.timestamp(4)?,
+        };
+        Ok((row.parsed(0)?, attachment))
+    })
+    .transpose()
+}

@@ -1,0 +1,148 @@
+//! The migrations in `migrations/sqlite/`, embedded in the program.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use include_dir::{Dir, include_dir};
+use sqlx::migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, SqlStr};
+
+use crate::store::OpenError;
+
+static FOLDER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite");
+
+/// A migration, and where it stands in a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MigrationStatus {
+    /// Its number.
+    pub version: i64,
+    /// What it is about.
+    pub description: String,
+    /// Where it stands.
+    pub state: MigrationState,
+}
+
+/// Where a migration stands in a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MigrationState {
+    /// It was applied.
+    Applied,
+    /// It is still to be applied.
+    Pending,
+    /// Another text was applied under its number.
+    Changed,
+    /// It was applied by a newer version of Chorus.
+    Unknown,
+}
+
+/// Reads the migrations out of their file names and texts.
+fn embedded() -> Migrator {
+    let migrations = FOLDER
+        .files()
+        .map(|file| {
+            let name = file
+                .path()
+                .file_stem()
+                .and_then(|name| name.to_str())
+                .expect("names are ASCII");
+            let (version, description) = name
+                .split_once('_')
+                .expect("a migration is called 0001_subject.sql");
+            Migration::new(
+                version
+                    .parse()
+                    .expect("a migration's name begins with its number"),
+                Cow::Borrowed(description),
+                MigrationType::Simple,
+                SqlStr::from_static(file.contents_utf8().expect("migrations are UTF-8")),
+                false,
+            )
+        })
+        .collect();
+    Migrator::with_migrations(migrations)
+}
+
+/// Brings a database up to date; makes it if it is not there.
+pub async fn migrate(path: &Path) -> Result<(), OpenError> {
+    let result = async {
+        let mut connection = super::store::connect_options(path)
+            .create_if_missing(true)
+            .connect()
+            .await?;
+        embedded().run_direct(None, &mut connection, false).await?;
+        connection.close().await?;
+        Ok(())
+    };
+    result.await.map_err(|error| match error {
+        MigrateError::VersionMissing(version) => OpenError::Newer {
+            path: path.to_owned(),
+            version,
+        },
+        MigrateError::VersionMismatch(version) => OpenError::Changed {
+            path: path.to_owned(),
+            version,
+        },
+        other => OpenError::Failed {
+            path: path.to_owned(),
+            cause: other.into(),
+        },
+    })
+}
+
+/// Compares a database with the embedded migrations and changes nothing. A database that is not there has none.
+pub async fn migration_status(path: &Path) -> Result<Vec<MigrationStatus>, OpenError> {
+    let failed = |cause: MigrateError| OpenError::Failed {
+        path: path.to_owned(),
+        cause: cause.into(),
+    };
+    let mut applied: BTreeMap<i64, Vec<u8>> = if path.exists() {
+        applied(path).await.map_err(failed)?
+    } else {
+        BTreeMap::new()
+    };
+    let mut all: Vec<_> = embedded()
+        .iter()
+        .map(|migration| MigrationStatus {
+            version: migration.version,
+            description: migration.description.to_string(),
+            state: match applied.remove(&migration.version) {
+                None => MigrationState::Pending,
+                Some(checksum) if checksum == *migration.checksum => MigrationState::Applied,
+                Some(_) => MigrationState::Changed,
+            },
+        })
+        .collect();
+    all.extend(applied.into_keys().map(|version| MigrationStatus {
+        version,
+        description: "of a newer version of Chorus".to_owned(),
+        state: MigrationState::Unknown,
+    }));
+    Ok(all)
+}
+
+/// Reads which migrations were applied, with their checksums.
+async fn applied(path: &Path) -> Result<BTreeMap<i64, Vec<u8>>, MigrateError> {
+    let mut connection: SqliteConnection = SqliteConnectOptions::new()
+        .filename(path)
+        .read_only(true)
+        .connect()
+        .await?;
+    let is_managed = sqlx::query("SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'")
+        .fetch_optional(&mut connection)
+        .await?
+        .is_some();
+    let applied = if is_managed {
+        connection
+            .list_applied_migrations("_sqlx_migrations")
+            .await?
+    } else {
+        Vec::new()
+    };
+    connection.close().await?;
+    Ok(applied
+        .into_iter()
+        .map(|migration| (migration.version, migration.checksum.into_owned()))
+        .collect())
+}

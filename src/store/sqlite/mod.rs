@@ -1,0 +1,26 @@
+//! The store on one SQLite file.
+//!
+//! sqlx has the readers and the migrations. One thread writes, on a handle of its own, because a statement costs
+//! seven times as much through sqlx's channel as in SQLite itself and all writes stand in one line (see [`writer`]).
+//! Statements and rows are shared between the two: [`sql!`] checks a statement's placeholders at compile time, and
+//! [`row::Columns`] reads a row of either.
+
+mod agents;
+mod attachments;
+mod backup;
+mod events;
+mod handoffs;
+mod idempotency_keys;
+mod import;
+mod migrations;
+mod queue_messages;
+mod row;
+mod runs;
+mod snapshot;
+mod sql;
+mod store;
+mod tasks;
+mod writer;
+
+pub use migrations::{MigrationState, MigrationStatus, migrate, migration_status};
+pub use store::{SqliteOptions, SqliteStore};

@@ -1,0 +1,68 @@
+//! A view of the whole ledger at one moment.
+
+use async_trait::async_trait;
+use sqlx::SqliteConnection;
+
+use super::row::Columns;
+use super::sql::{query, sql};
+use super::{agents, events, queue_messages, tasks};
+use crate::domain::{Agent, TaskArchive};
+use crate::store::{Result, Snapshot, StoreError};
+
+/// How many tasks are read at once.
+const PAGE: u32 = 100;
+
+/// A connection with an open read transaction.
+pub(super) struct SqliteSnapshot {
+    connection: SqliteConnection,
+    after: i64,
+}
+
+impl SqliteSnapshot {
+    /// Begins to read; what is committed later is not seen.
+    pub async fn begin(mut connection: SqliteConnection) -> Result<Self> {
+        query!(sql!("BEGIN")).execute(&mut connection).await?;
+        // The view is fixed by the first read, not by BEGIN.
+        query!(sql!("SELECT 1 FROM tasks LIMIT 1"))
+            .fetch_optional(&mut connection)
+            .await?;
+        Ok(Self {
+            connection,
+            after: 0,
+        })
+    }
+}
+
+#[async_trait]
+impl Snapshot for SqliteSnapshot {
+    async fn count_tasks(&mut self) -> Result<u64> {
+        let row = query!(sql!("SELECT count(*) FROM tasks"))
+            .fetch_one(&mut self.connection)
+            .await?;
+        u64::try_from(row.integer(0)?).map_err(StoreError::inconsistent)
+    }
+
+    async fn next_tasks(&mut self) -> Result<Vec<TaskArchive>> {
+        let rows = query!(tasks::SELECT_ARCHIVE, self.after, PAGE)
+            .fetch_all(&mut self.connection)
+            .await?;
+        let mut archives = Vec::with_capacity(rows.len());
+        for row in rows {
+            let stored = tasks::from_row(&row)?;
+            self.after = stored.number;
+            archives.push(TaskArchive {
+                task: stored.task,
+                history: events::of_task(&mut self.connection, stored.number)
+                    .await?
+                    .without_numbers(),
+                queue: queue_messages::list(&mut self.connection, stored.number).await?,
+                attachment_ids: stored.attachment_ids,
+            });
+        }
+        Ok(archives)
+    }
+
+    async fn agents(&mut self) -> Result<Vec<Agent>> {
+        agents::list(&mut self.connection).await
+    }
+}

@@ -1,0 +1,327 @@
+//! The store itself: opening, closing, and the operations that every store offers.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rusqlite::params;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, SqliteConnection};
+
+use super::row::Columns;
+use super::snapshot::SqliteSnapshot;
+use super::sql::{query, sql};
+use super::writer::{Tx, Writer};
+use super::{
+    agents, attachments, backup, events, handoffs, idempotency_keys, import, migrations,
+    queue_messages, tasks,
+};
+use crate::clock::Clock;
+use crate::domain::{
+    Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffId, History, Idempotency,
+    NewTask, PlanningChange, Queue, QueueMessage, Status, Task, TaskId, TaskSummary, Text,
+};
+use crate::store::{
+    Attach, Attached, EndHandoff, Feed, ImportSource, Imported, OpenError, Page, Result, Snapshot,
+    StartHandoff, Store, StoreError, TaskQuery,
+};
+
+/// How long a connection waits for another one's lock.
+const BUSY: Duration = Duration::from_secs(30);
+
+/// How many connections read at the same time.
+const READERS: u32 = 4;
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// The database file.
+    pub path: PathBuf,
+    /// What tells the time.
+    pub clock: Clock,
+    /// How many writes are committed together at most.
+    pub max_batch: usize,
+}
+
+/// The ledger in one SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    path: PathBuf,
+    readers: SqlitePool,
+    writer: Writer,
+    feed: Arc<Feed>,
+}
+
+/// Says how every connection is opened: what is committed is on disk, and foreign keys hold.
+pub(super) fn connect_options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(BUSY)
+}
+
+fn reader_options(path: &Path) -> SqliteConnectOptions {
+    connect_options(path).pragma("query_only", "on")
+}
+
+impl SqliteStore {
+    /// Opens the database, after bringing it up to date.
+    pub async fn open(options: SqliteOptions) -> std::result::Result<Self, OpenError> {
+        migrations::migrate(&options.path).await?;
+        let path = options.path.clone();
+        Self::connect(options)
+            .await
+            .map_err(|cause| OpenError::Failed { path, cause })
+    }
+
+    async fn connect(
+        options: SqliteOptions,
+    ) -> std::result::Result<Self, Box<dyn std::error::Error + Send + Sync + 'static>> {
+        let SqliteOptions {
+            path,
+            clock,
+            max_batch,
+        } = options;
+        let feed = Arc::new(Feed::default());
+        let writer = Writer::start(writing_connection(&path)?, clock, feed.clone(), max_batch)?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .test_before_acquire(false)
+            .connect_with(reader_options(&path))
+            .await?;
+        Ok(Self {
+            path,
+            readers,
+            writer,
+            feed,
+        })
+    }
+
+    /// Opens a connection of its own for a long read.
+    async fn long_reader(&self) -> Result<SqliteConnection> {
+        Ok(reader_options(&self.path).connect().await?)
+    }
+
+    /// Runs a writing operation, unless its key has been answered.
+    async fn write<T: Serialize + DeserializeOwned + Send + 'static>(
+        &self,
+        once: Option<Idempotency>,
+        mut run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.writer
+            .write(move |tx| idempotency_keys::once(tx, once.as_ref(), &mut run))
+            .await
+    }
+}
+
+/// Opens the connection of the writer. The pragmas are those of [`connect_options`].
+fn writing_connection(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    let connection = rusqlite::Connection::open(path)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", "on")?;
+    // A checkpoint stands in the way of the next commit; fewer and larger ones cost less.
+    connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
+    Ok(connection)
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn create_task(&self, new: NewTask, once: Option<Idempotency>) -> Result<Task> {
+        self.write(once, move |tx| tasks::create(tx, &new)).await
+    }
+
+    async fn task(&self, id: &TaskId) -> Result<Option<Task>> {
+        tasks::find(&self.readers, id).await
+    }
+
+    async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
+        tasks::list(&self.readers, query).await
+    }
+
+    async fn task_summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
+        tasks::list_summaries(&self.readers, query).await
+    }
+
+    async fn set_status(
+        &self,
+        id: TaskId,
+        status: Status,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        self.write(once, move |tx| tasks::set_status(tx, &id, &status))
+            .await
+    }
+
+    async fn plan_task(
+        &self,
+        id: TaskId,
+        change: PlanningChange,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        self.write(once, move |tx| tasks::plan(tx, &id, &change))
+            .await
+    }
+
+    async fn start_handoff(&self, start: StartHandoff, once: Option<Idempotency>) -> Result<Task> {
+        self.write(once, move |tx| handoffs::start(tx, &start))
+            .await
+    }
+
+    async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task> {
+        self.write(once, move |tx| handoffs::end(tx, &end)).await
+    }
+
+    async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {
+        handoffs::find(&self.readers, id).await
+    }
+
+    async fn handoffs(&self, task_id: &TaskId) -> Result<Option<Vec<Handoff>>> {
+        handoffs::list(&self.readers, task_id).await
+    }
+
+    async fn history(&self, task_id: &TaskId) -> Result<Option<History>> {
+        match tasks::find_number(&self.readers, task_id).await? {
+            None => Ok(None),
+            Some(number) => events::of_task(&self.readers, number).await.map(Some),
+        }
+    }
+
+    async fn events_after(&self, number: i64, limit: u32) -> Result<Vec<Event>> {
+        events::after(&self.readers, number, limit).await
+    }
+
+    async fn last_event_number(&self) -> Result<i64> {
+        events::last_number(&self.readers).await
+    }
+
+    async fn queue(&self, task_id: &TaskId) -> Result<Option<Queue>> {
+        match tasks::find_number(&self.readers, task_id).await? {
+            None => Ok(None),
+            Some(number) => queue_messages::list(&self.readers, number).await.map(Some),
+        }
+    }
+
+    async fn queue_message(
+        &self,
+        task_id: TaskId,
+        content: Text,
+        once: Option<Idempotency>,
+    ) -> Result<QueueMessage> {
+        self.write(once, move |tx| queue_messages::add(tx, &task_id, &content))
+            .await
+    }
+
+    async fn add_attachment(&self, attach: Attach, once: Option<Idempotency>) -> Result<Attached> {
+        self.write(once, move |tx| attachments::add(tx, &attach))
+            .await
+    }
+
+    async fn attachment(
+        &self,
+        task_id: &TaskId,
+        filename: &str,
+    ) -> Result<Option<(AttachmentId, Attachment)>> {
+        attachments::find(&self.readers, task_id, filename).await
+    }
+
+    async fn remove_attachment(
+        &self,
+        task_id: TaskId,
+        filename: String,
+        once: Option<Idempotency>,
+    ) -> Result<(Task, AttachmentId)> {
+        self.write(once, move |tx| attachments::remove(tx, &task_id, &filename))
+            .await
+    }
+
+    async fn agents(&self) -> Result<Vec<Agent>> {
+        agents::list(&self.readers).await
+    }
+
+    async fn agent(&self, name: &AgentName) -> Result<Option<Agent>> {
+        agents::find(&self.readers, name).await
+    }
+
+    async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize> {
+        self.writer.write(move |tx| agents::seed(tx, &agents)).await
+    }
+
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        Ok(Box::new(
+            SqliteSnapshot::begin(self.long_reader().await?).await?,
+        ))
+    }
+
+    async fn import(&self, agents: Vec<Agent>, tasks: ImportSource) -> Result<Imported> {
+        self.writer
+            .write_alone(move |tx| import::import(tx, &agents, tasks))
+            .await
+    }
+
+    async fn backup(&self, to: &Path) -> Result<()> {
+        backup::backup(self.long_reader().await?, to).await
+    }
+
+    async fn check_ready(&self) -> Result<()> {
+        let write = |tx: &mut Tx<'_>| {
+            tx.execute(
+                sql!("UPDATE installation SET ready_at = $1"),
+                params![tx.now.as_millis()],
+            )
+        };
+        match self.writer.write(write).await? {
+            1 => Ok(()),
+            rows => Err(StoreError::inconsistent(format!(
+                "{rows} rows in the table installation"
+            ))),
+        }
+    }
+
+    async fn problems(&self) -> Result<Vec<String>> {
+        let mut reader = self.long_reader().await?;
+        let mut problems = Vec::new();
+        for row in query!(sql!("PRAGMA integrity_check"))
+            .fetch_all(&mut reader)
+            .await?
+        {
+            problems.push(row.string(0)?);
+        }
+        problems.retain(|problem| problem != "ok");
+        for row in query!(sql!("PRAGMA foreign_key_check"))
+            .fetch_all(&mut reader)
+            .await?
+        {
+            problems.push(format!(
+                "a row of {} refers to a missing row of {}",
+                row.string(0)?,
+                row.string(2)?
+            ));
+        }
+        Ok(problems)
+    }
+
+    async fn forget_keys_older_than(&self, millis: i64) -> Result<usize> {
+        self.writer
+            .write(move |tx| idempotency_keys::forget_older_than(tx, millis))
+            .await
+    }
+
+    fn feed(&self) -> &Feed {
+        &self.feed
+    }
+
+    async fn close(&self) {
+        self.writer.close().await;
+        self.readers.close().await;
+    }
+}

@@ -1,0 +1,440 @@
+//! The table `tasks`, and tasks with all that belongs to them.
+
+use rusqlite::params;
+use sqlx::SqlitePool;
+
+use super::events;
+use super::row::{self, Columns};
+use super::sql::{Statement, query, sql};
+use super::writer::Tx;
+use crate::domain::{
+    AgentName, Attachment, AttachmentId, ChainEntry, EventKind, Filename, HandoffEnd, HandoffId,
+    HandoffRequest, Mode, NewTask, Outcome, Planning, PlanningChange, Refusal, Source, Status,
+    StatusName, Task, TaskId, TaskSummary, Text, Timestamp,
+};
+use crate::store::{Page, Result, StoreError, TaskQuery};
+
+/// A task with what only the store knows of it.
+pub(super) struct StoredTask {
+    pub number: i64,
+    pub task: Task,
+    pub attachment_ids: Vec<AttachmentId>,
+}
+
+/// Selects whole tasks, each in one row and so at one moment. The argument is what is read of a hand-off's request.
+macro_rules! select_tasks {
+    ($request:literal) => {
+        concat!(
+            "SELECT t.number, t.id, t.status, t.failure_message, t.created_at, t.updated_at, t.session_id, t.source_type,
+                    t.source_user_id, t.source_conversation_id, t.agent_workspace, t.description,
+                    t.summary, t.requirements, t.acceptance_criteria, t.plan,
+                    (SELECT json_group_array(json_array(h.id, h.agent_name, h.from_agent, h.mode, h.started_at,
+                                                        h.completed_at, h.outcome, h.output, ", $request, ")
+                                             ORDER BY h.position)
+                       FROM handoffs h WHERE h.task_number = t.number),
+                    (SELECT json_group_array(json_array(a.filename, a.size, a.content_type, a.uploaded_at, a.id)
+                                             ORDER BY a.number)
+                       FROM attachments a WHERE a.task_number = t.number)
+               FROM tasks t"
+        )
+    };
+}
+
+/// An entry of the chain, as [`select_tasks`] packs it.
+type PackedEntry = (
+    HandoffId,
+    AgentName,
+    Option<AgentName>,
+    Mode,
+    Timestamp,
+    Option<Timestamp>,
+    Option<Outcome>,
+    Text,
+    Option<Text>,
+    Option<Text>,
+);
+
+/// An attachment, as [`select_tasks`] packs it.
+type PackedAttachment = (Filename, u64, Text, Timestamp, AttachmentId);
+
+/// Selects whole tasks behind a number, with the prompts of their hand-offs.
+pub(super) const SELECT_ARCHIVE: Statement = sql!(
+    select_tasks!("h.reason, h.prompt"),
+    " WHERE t.number > $1 ORDER BY t.number LIMIT $2"
+);
+
+const SELECT_ONE: Statement = sql!(select_tasks!("NULL, NULL"), " WHERE t.id = $1");
+
+const SELECT_PAGE: Statement = sql!(
+    select_tasks!("NULL, NULL"),
+    " WHERE t.number > coalesce((SELECT number FROM tasks WHERE id = $1), 0) ORDER BY t.number LIMIT $2"
+);
+
+const SELECT_PAGE_BY_STATUS: Statement = sql!(
+    select_tasks!("NULL, NULL"),
+    " WHERE t.number > coalesce((SELECT number FROM tasks WHERE id = $1), 0) AND t.status = $2
+      ORDER BY t.number LIMIT $3"
+);
+
+pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
+    let planning = match row.optional_text(12)? {
+        None => None,
+        Some(summary) => Some(Planning {
+            summary,
+            requirements: row.json(13)?,
+            acceptance_criteria: row.json(14)?,
+            plan: row.json(15)?,
+        }),
+    };
+    let new = NewTask {
+        id: row.parsed(1)?,
+        description: row.text(11)?,
+        source: Source {
+            source_type: row.text(7)?,
+            user_id: row.text(8)?,
+            conversation_id: row.optional_text(9)?,
+        },
+        agent_workspace: row.text(10)?,
+    };
+    let (attachments, attachment_ids) = row
+        .json::<Vec<PackedAttachment>>(17)?
+        .into_iter()
+        .map(unpack_attachment)
+        .unzip();
+    let chain = row
+        .json::<Vec<PackedEntry>>(16)?
+        .into_iter()
+        .map(unpack_entry)
+        .collect::<Result<_>>()?;
+    let mut task = Task::new(new, row.timestamp(4)?)
+        .with_agent_chain(chain)
+        .map_err(StoreError::inconsistent)?;
+    task.planning = planning;
+    task.status = status(row, 2)?;
+    task.updated_at = row.timestamp(5)?;
+    task.session_id = row.optional_text(6)?;
+    task.attachments = attachments;
+    Ok(StoredTask {
+        number: row.integer(0)?,
+        task,
+        attachment_ids,
+    })
+}
+
+/// Reads a status and, in the column behind it, its message.
+fn status(row: &impl Columns, column: usize) -> Result<Status> {
+    Status::new(
+        row.word(column, StatusName::parse)?,
+        row.optional_text(column + 1)?,
+    )
+    .ok_or_else(|| StoreError::inconsistent("a message of a task that has not failed"))
+}
+
+fn unpack_entry(packed: PackedEntry) -> Result<ChainEntry> {
+    let (
+        id,
+        agent_name,
+        from_agent,
+        mode,
+        started_at,
+        completed_at,
+        outcome,
+        output,
+        reason,
+        prompt,
+    ) = packed;
+    let end = match (completed_at, outcome) {
+        (Some(at), Some(outcome)) => Some(HandoffEnd {
+            at,
+            outcome,
+            output,
+        }),
+        (None, None) => None,
+        _ => {
+            return Err(StoreError::inconsistent(format!(
+                "hand-off {id} is half ended"
+            )));
+        }
+    };
+    let request = prompt.map(|prompt| HandoffRequest { prompt, reason });
+    Ok(ChainEntry {
+        id,
+        agent_name,
+        from_agent,
+        mode,
+        started_at,
+        end,
+        request,
+    })
+}
+
+fn unpack_attachment(packed: PackedAttachment) -> (Attachment, AttachmentId) {
+    let (filename, size, content_type, uploaded_at, id) = packed;
+    (
+        Attachment {
+            filename,
+            size,
+            content_type,
+            uploaded_at,
+        },
+        id,
+    )
+}
+
+/// Loads the task that an operation is about.
+pub(super) fn load(tx: &Tx<'_>, id: &TaskId) -> Result<StoredTask> {
+    tx.row(SELECT_ONE, params![id.as_str()], |row| from_row(row))?
+        .ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
+}
+
+/// Finds the number of the task that an operation is about.
+pub(super) fn number(tx: &Tx<'_>, id: &TaskId) -> Result<i64> {
+    tx.row(
+        sql!("SELECT number FROM tasks WHERE id = $1"),
+        params![id.as_str()],
+        |row| row.integer(0),
+    )?
+    .ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
+}
+
+pub(super) fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<Task> {
+    let task = Task::new(new.clone(), tx.now);
+    let number = insert(tx, &task)?;
+    let description = task.description.clone();
+    events::record(
+        tx,
+        &task.id,
+        number,
+        None,
+        EventKind::TaskCreated { description },
+    )?;
+    Ok(task)
+}
+
+/// Inserts a task's own row and returns its number.
+pub(super) fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
+    let planning = task.planning.as_ref();
+    tx.insert(
+        sql!(
+            "INSERT INTO tasks (id, status, failure_message, created_at, updated_at, session_id, source_type,
+                                source_user_id, source_conversation_id, agent_workspace, description,
+                                summary, requirements, acceptance_criteria, plan)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+        ),
+        params![
+            task.id.as_str(),
+            task.status.name().as_str(),
+            task.status.failure_message().map(Text::as_str),
+            task.created_at.as_millis(),
+            task.updated_at.as_millis(),
+            task.session_id.as_ref().map(Text::as_str),
+            task.source.source_type.as_str(),
+            task.source.user_id.as_str(),
+            task.source.conversation_id.as_ref().map(Text::as_str),
+            task.agent_workspace.as_str(),
+            task.description.as_str(),
+            planning.map(|planning| planning.summary.as_str()),
+            planning.map(|planning| json(&planning.requirements)),
+            planning.map(|planning| json(&planning.acceptance_criteria)),
+            planning.map(|planning| json(&planning.plan)),
+        ],
+    )
+}
+
+fn json(texts: &[Text]) -> String {
+    serde_json::to_string(texts).expect("texts are JSON")
+}
+
+pub(super) fn set_status(tx: &mut Tx<'_>, id: &TaskId, status: &Status) -> Result<Task> {
+    let StoredTask {
+        number, mut task, ..
+    } = load(tx, id)?;
+    let from = task.status.name();
+    if task.set_status(status.clone(), tx.now) {
+        update_status(tx, number, &task)?;
+        events::record(
+            tx,
+            id,
+            number,
+            None,
+            EventKind::StatusChanged {
+                from,
+                to: status.name(),
+            },
+        )?;
+    }
+    Ok(task)
+}
+
+/// Writes the status of a task that has changed.
+pub(super) fn update_status(tx: &Tx<'_>, number: i64, task: &Task) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET status = $1, failure_message = $2, updated_at = $3 WHERE number = $4"
+        ),
+        params![
+            task.status.name().as_str(),
+            task.status.failure_message().map(Text::as_str),
+            task.updated_at.as_millis(),
+            number
+        ],
+    )?;
+    Ok(())
+}
+
+/// Writes that a task has changed in what other tables hold of it.
+pub(super) fn touch(tx: &Tx<'_>, number: i64) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE tasks SET updated_at = $1 WHERE number = $2"),
+        params![tx.now.as_millis(), number],
+    )?;
+    Ok(())
+}
+
+pub(super) fn plan(tx: &mut Tx<'_>, id: &TaskId, change: &PlanningChange) -> Result<Task> {
+    let StoredTask {
+        number, mut task, ..
+    } = load(tx, id)?;
+    if task.plan(change.clone(), tx.now)
+        && let Some(Planning {
+            summary,
+            requirements,
+            acceptance_criteria,
+            plan,
+        }) = &task.planning
+    {
+        tx.execute(
+            sql!(
+                "UPDATE tasks SET summary = $1, requirements = $2, acceptance_criteria = $3, plan = $4, updated_at = $5
+                  WHERE number = $6"
+            ),
+            params![
+                summary.as_str(),
+                json(requirements),
+                json(acceptance_criteria),
+                json(plan),
+                task.updated_at.as_millis(),
+                number
+            ],
+        )?;
+        events::record(tx, id, number, None, EventKind::PlanningUpdated)?;
+    }
+    Ok(task)
+}
+
+pub(super) async fn find(readers: &SqlitePool, id: &TaskId) -> Result<Option<Task>> {
+    let row = query!(SELECT_ONE, id.as_str())
+        .fetch_optional(readers)
+        .await?;
+    Ok(row
+        .as_ref()
+        .map(from_row)
+        .transpose()?
+        .map(|stored| stored.task))
+}
+
+/// Finds the number of a task that is to be read.
+pub(super) async fn find_number(readers: &SqlitePool, id: &TaskId) -> Result<Option<i64>> {
+    query!(sql!("SELECT number FROM tasks WHERE id = $1"), id.as_str())
+        .fetch_optional(readers)
+        .await?
+        .map(|row| row.integer(0))
+        .transpose()
+}
+
+pub(super) async fn list(readers: &SqlitePool, asked: &TaskQuery) -> Result<Page<Task>> {
+    let after = cursor(readers, asked).await?;
+    let rows = match asked.status {
+        None => {
+            query!(SELECT_PAGE, after, asked.limit + 1)
+                .fetch_all(readers)
+                .await?
+        }
+        Some(status) => {
+            query!(
+                SELECT_PAGE_BY_STATUS,
+                after,
+                status.as_str(),
+                asked.limit + 1
+            )
+            .fetch_all(readers)
+            .await?
+        }
+    };
+    let tasks = rows
+        .iter()
+        .map(|row| Ok(from_row(row)?.task))
+        .collect::<Result<_>>()?;
+    Ok(page(tasks, asked.limit, |task| &task.id))
+}
+
+macro_rules! select_summaries {
+    () => {
+        "SELECT t.id, t.description, t.status, t.failure_message, t.created_at, t.updated_at, h.agent_name
+           FROM tasks t
+           LEFT JOIN handoffs h ON h.task_number = t.number AND h.completed_at IS NULL
+          WHERE t.number > coalesce((SELECT number FROM tasks WHERE id = $1), 0)"
+    };
+}
+
+fn summary_from_row(row: &sqlx::sqlite::SqliteRow) -> Result<TaskSummary> {
+    Ok(TaskSummary {
+        id: row.parsed(0)?,
+        description: row.text(1)?,
+        status: status(row, 2)?,
+        created_at: row.timestamp(4)?,
+        updated_at: row.timestamp(5)?,
+        current_agent: row.optional_parsed(6)?,
+    })
+}
+
+pub(super) async fn list_summaries(
+    readers: &SqlitePool,
+    asked: &TaskQuery,
+) -> Result<Page<TaskSummary>> {
+    const ALL: Statement = sql!(select_summaries!(), " ORDER BY t.number LIMIT $2");
+    const BY_STATUS: Statement = sql!(
+        select_summaries!(),
+        " AND t.status = $2 ORDER BY t.number LIMIT $3"
+    );
+    let after = cursor(readers, asked).await?;
+    let rows = match asked.status {
+        None => {
+            query!(ALL, after, asked.limit + 1)
+                .fetch_all(readers)
+                .await?
+        }
+        Some(status) => {
+            query!(BY_STATUS, after, status.as_str(), asked.limit + 1)
+                .fetch_all(readers)
+                .await?
+        }
+    };
+    Ok(page(
+        row::all(&rows, summary_from_row)?,
+        asked.limit,
+        |summary| &summary.id,
+    ))
+}
+
+/// Checks that the task behind which a page begins is there.
+async fn cursor<'a>(readers: &SqlitePool, asked: &'a TaskQuery) -> Result<Option<&'a str>> {
+    match &asked.after {
+        Some(id) if find_number(readers, id).await?.is_none() => {
+            Err(Refusal::TaskNotFound(id.clone()).into())
+        }
+        after => Ok(after.as_ref().map(TaskId::as_str)),
+    }
+}
+
+/// Cuts off the one item more that was asked for to see whether there is more.
+fn page<T>(mut items: Vec<T>, limit: u32, id: fn(&T) -> &TaskId) -> Page<T> {
+    let limit = limit as usize;
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    let next = items
+        .last()
+        .filter(|_| has_more)
+        .map(|item| id(item).clone());
+    Page { items, next }
+}

@@ -1,0 +1,468 @@
+//! The one writer.
+//!
+//! # How it works
+//! Every write is a closure over a transaction, sent to one thread. The thread takes what has come in together, runs
+//! it all in one transaction, commits once, publishes the events, and only then answers. While a commit waits for the
+//! disk, the next batch gathers: the more callers, the more each flush carries.
+//!
+//! One operation must not harm its neighbours. Operations check their rules before they write, so a refused one has
+//! written nothing and the batch goes on. If one fails after it wrote, the whole batch is rolled back and each of its
+//! operations runs again in a transaction of its own; that is why an operation can be called more than once. This
+//! is rare, and cheaper than a savepoint around every operation.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use rusqlite::{Connection, Params, Row};
+use tokio::sync::{mpsc, oneshot};
+
+use super::sql::Statement;
+use crate::clock::Clock;
+use crate::domain::{Event, Timestamp};
+use crate::store::{Feed, Result, StoreError};
+
+/// How many writes may wait in line before callers are held back.
+const LINE: usize = 4096;
+
+/// The door to the writing thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    line: mpsc::Sender<Message>,
+}
+
+/// What an operation works on: a transaction, the time, and the events to publish once it is committed.
+pub(super) struct Tx<'a> {
+    connection: &'a Connection,
+    /// The time of everything in this transaction. It never goes back while the server runs.
+    pub now: Timestamp,
+    /// What happened, in the order of the rows.
+    pub events: Vec<Event>,
+}
+
+impl Tx<'_> {
+    /// Runs a statement and returns how many rows it changed.
+    pub fn execute(&self, statement: Statement, arguments: impl Params) -> Result<usize> {
+        Ok(self
+            .connection
+            .prepare_cached(statement.text)?
+            .execute(arguments)?)
+    }
+
+    /// Inserts one row and returns its number.
+    pub fn insert(&self, statement: Statement, arguments: impl Params) -> Result<i64> {
+        Ok(self
+            .connection
+            .prepare_cached(statement.text)?
+            .insert(arguments)?)
+    }
+
+    /// Reads at most one row.
+    pub fn row<T>(
+        &self,
+        statement: Statement,
+        arguments: impl Params,
+        from_row: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut prepared = self.connection.prepare_cached(statement.text)?;
+        let mut rows = prepared.query(arguments)?;
+        rows.next()?.map(from_row).transpose()
+    }
+
+    /// Reads all rows.
+    pub fn rows<T>(
+        &self,
+        statement: Statement,
+        arguments: impl Params,
+        mut from_row: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut prepared = self.connection.prepare_cached(statement.text)?;
+        let mut rows = prepared.query(arguments)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(from_row(row)?);
+        }
+        Ok(all)
+    }
+}
+
+enum Message {
+    Together(Box<dyn Job>),
+    Alone(Box<dyn Job>),
+    Close(oneshot::Sender<()>),
+}
+
+/// One operation on its way through the writer.
+trait Job: Send {
+    /// Runs the operation and keeps its result. Returns whether it succeeded.
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool;
+    /// Gives the result to the caller, unless it succeeded and the commit did not.
+    fn answer(self: Box<Self>, commit: Option<StoreError>);
+}
+
+struct Operation<F, T> {
+    run: F,
+    result: Option<Result<T>>,
+    caller: oneshot::Sender<Result<T>>,
+}
+
+impl<F, T> Job for Operation<F, T>
+where
+    F: FnMut(&mut Tx<'_>) -> Result<T> + Send,
+    T: Send,
+{
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
+        let result = catch_unwind(AssertUnwindSafe(|| (self.run)(tx)))
+            .unwrap_or_else(|_| Err(StoreError::Driver("an operation panicked".into())));
+        self.result.insert(result).is_ok()
+    }
+
+    fn answer(self: Box<Self>, commit: Option<StoreError>) {
+        let result = match (self.result, commit) {
+            (Some(Err(error)), _) | (_, Some(error)) => Err(error),
+            (Some(Ok(value)), None) => Ok(value),
+            (None, None) => Err(StoreError::Closed),
+        };
+        // A caller that has gone away does not undo what it asked for.
+        let _ = self.caller.send(result);
+    }
+}
+
+impl Writer {
+    /// Starts the thread that writes on this connection.
+    pub fn start(
+        connection: Connection,
+        clock: Clock,
+        feed: Arc<Feed>,
+        max_batch: usize,
+    ) -> std::io::Result<Self> {
+        let (line, jobs) = mpsc::channel(LINE);
+        let thread = Thread {
+            connection,
+            clock,
+            feed,
+            max_batch: max_batch.max(1),
+            now: Timestamp::default(),
+        };
+        std::thread::Builder::new()
+            .name("chorus-writer".into())
+            .spawn(move || thread.serve(jobs))?;
+        Ok(Self { line })
+    }
+
+    /// Runs an operation in a transaction that it may share with others. When this returns `Ok`, it is on disk.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.send(run, Message::Together).await
+    }
+
+    /// Runs an operation, once, in a transaction of its own.
+    pub async fn write_alone<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let mut run = Some(run);
+        let once = move |tx: &mut Tx<'_>| run.take().map_or(Err(StoreError::Closed), |run| run(tx));
+        self.send(once, Message::Alone).await
+    }
+
+    async fn send<T: Send + 'static>(
+        &self,
+        run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
+        message: fn(Box<dyn Job>) -> Message,
+    ) -> Result<T> {
+        let (caller, answer) = oneshot::channel();
+        let job = Box::new(Operation {
+            run,
+            result: None,
+            caller,
+        });
+        self.line
+            .send(message(job))
+            .await
+            .map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Finishes what stands in line, then closes the connection.
+    pub async fn close(&self) {
+        let (caller, answer) = oneshot::channel();
+        if self.line.send(Message::Close(caller)).await.is_ok() {
+            // An error means that the thread is gone, which is what was asked for.
+            let _ = answer.await;
+        }
+    }
+}
+
+struct Thread {
+    connection: Connection,
+    clock: Clock,
+    feed: Arc<Feed>,
+    max_batch: usize,
+    now: Timestamp,
+}
+
+/// A batch that was rolled back because one of its operations failed half-way.
+struct Spoiled;
+
+impl Thread {
+    fn serve(mut self, mut jobs: mpsc::Receiver<Message>) {
+        while let Some(first) = jobs.blocking_recv() {
+            let mut batch = Vec::new();
+            let mut next = Some(first);
+            while let Some(Message::Together(job)) = next {
+                batch.push(job);
+                next = if batch.len() < self.max_batch {
+                    jobs.try_recv().ok()
+                } else {
+                    None
+                };
+            }
+            if !batch.is_empty() {
+                self.commit_together(batch);
+            }
+            match next {
+                Some(Message::Alone(job)) => self.commit_alone(job),
+                Some(Message::Close(caller)) => {
+                    drop(self.connection);
+                    // Whoever asked may have gone away.
+                    let _ = caller.send(());
+                    return;
+                }
+                Some(Message::Together(_)) | None => {}
+            }
+        }
+    }
+
+    fn commit_together(&mut self, mut batch: Vec<Box<dyn Job>>) {
+        metrics::histogram!("chorus_store_batch_size")
+            .record(u32::try_from(batch.len()).unwrap_or(u32::MAX));
+        match self.try_together(&mut batch) {
+            Ok(commit) => {
+                for job in batch {
+                    job.answer(commit.as_ref().map(commit_failed));
+                }
+            }
+            Err(Spoiled) => {
+                for job in batch {
+                    self.commit_alone(job);
+                }
+            }
+        }
+    }
+
+    fn commit_alone(&mut self, job: Box<dyn Job>) {
+        let mut batch = [job];
+        let commit = self.try_together(&mut batch).unwrap_or(None);
+        let [job] = batch;
+        job.answer(commit.as_ref().map(commit_failed));
+    }
+
+    /// Runs and commits a batch. The error inside `Ok` is that of the transaction itself.
+    fn try_together(
+        &mut self,
+        batch: &mut [Box<dyn Job>],
+    ) -> std::result::Result<Option<rusqlite::Error>, Spoiled> {
+        if let Err(error) = self.connection.execute_batch("BEGIN IMMEDIATE") {
+            return Ok(Some(error));
+        }
+        self.now = self.now.max(self.clock.now());
+        let mut tx = Tx {
+            connection: &self.connection,
+            now: self.now,
+            events: Vec::new(),
+        };
+        for job in batch {
+            let changes = tx.connection.total_changes();
+            let events = tx.events.len();
+            if job.run(&mut tx) {
+                continue;
+            }
+            tx.events.truncate(events);
+            // SQLite ends the transaction by itself when the disk is full or fails.
+            if tx.connection.total_changes() != changes || tx.connection.is_autocommit() {
+                self.roll_back();
+                return Err(Spoiled);
+            }
+        }
+        let events = tx.events;
+        let began = Instant::now();
+        if let Err(error) = self.connection.execute_batch("COMMIT") {
+            self.roll_back();
+            return Ok(Some(error));
+        }
+        metrics::histogram!("chorus_store_commit_seconds").record(began.elapsed());
+        self.feed.publish(events);
+        Ok(None)
+    }
+
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::error!(%error, "cannot roll back");
+        }
+    }
+}
+
+fn commit_failed(error: &rusqlite::Error) -> StoreError {
+    tracing::error!(%error, "a transaction could not be committed");
+    StoreError::Driver(error.to_string().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::params;
+
+    use super::super::sql::sql;
+    use super::*;
+    use crate::domain::{EventKind, Refusal, TaskId};
+
+    fn open() -> (Writer, Arc<Feed>) {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch("CREATE TABLE t (x INTEGER PRIMARY KEY) STRICT")
+            .unwrap();
+        let feed = Arc::new(Feed::default());
+        (
+            Writer::start(connection, Clock::system(), feed.clone(), 64).unwrap(),
+            feed,
+        )
+    }
+
+    fn event(tx: &mut Tx<'_>, number: i64) {
+        let (event_type, data) = EventKind::PlanningUpdated.into_parts();
+        let timestamp = tx.now;
+        tx.events.push(Event {
+            timestamp,
+            event_type,
+            data,
+            handoff_id: None,
+            number: Some(number),
+            task_id: None,
+        });
+    }
+
+    async fn rows(writer: &Writer) -> Vec<i64> {
+        writer
+            .write(|tx| {
+                tx.rows(
+                    sql!("SELECT x FROM t ORDER BY x"),
+                    [],
+                    |row| Ok(row.get(0)?),
+                )
+            })
+            .await
+            .unwrap()
+    }
+
+    /// Holds the writer until the returned sender is used, so that what is sent meanwhile becomes one batch.
+    async fn hold(writer: &Arc<Writer>) -> std::sync::mpsc::Sender<()> {
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let (entered, is_held) = oneshot::channel();
+        let writer = writer.clone();
+        tokio::spawn(async move {
+            let mut entered = Some(entered);
+            writer
+                .write(move |_| {
+                    entered.take().map(|entered| entered.send(()));
+                    let _ = held.recv();
+                    Ok(())
+                })
+                .await
+        });
+        is_held.await.unwrap();
+        release
+    }
+
+    #[tokio::test]
+    async fn an_operation_that_fails_half_way_leaves_nothing_and_harms_nobody() {
+        let (writer, feed) = open();
+        let writer = Arc::new(writer);
+        let mut follower = feed.follow();
+        let release = hold(&writer).await;
+        let callers: Vec<_> = (0..10_i64)
+            .map(|x| {
+                let writer = writer.clone();
+                tokio::spawn(async move {
+                    writer
+                        .write(move |tx| {
+                            tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![x])?;
+                            event(tx, x);
+                            if x == 4 {
+                                Err(StoreError::inconsistent("on purpose"))
+                            } else {
+                                Ok(())
+                            }
+                        })
+                        .await
+                })
+            })
+            .collect();
+        // The current-thread runtime runs each caller up to its send before this task goes on.
+        tokio::task::yield_now().await;
+        release.send(()).unwrap();
+        for (x, caller) in callers.into_iter().enumerate() {
+            assert_eq!(caller.await.unwrap().is_ok(), x != 4);
+        }
+        assert_eq!(rows(&writer).await, [0, 1, 2, 3, 5, 6, 7, 8, 9]);
+        let mut published = Vec::new();
+        while let Ok(event) = follower.try_recv() {
+            published.push(event.number);
+        }
+        published.sort_unstable();
+        assert_eq!(published, [0, 1, 2, 3, 5, 6, 7, 8, 9]);
+    }
+
+    #[tokio::test]
+    async fn a_refused_operation_does_not_end_its_batch() {
+        let (writer, _) = open();
+        let refused: Result<()> = writer
+            .write(|_| Err(Refusal::TaskNotFound(TaskId::new()).into()))
+            .await;
+        assert!(matches!(refused, Err(StoreError::Refused(_))));
+        writer
+            .write(|tx| tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![1]))
+            .await
+            .unwrap();
+        assert_eq!(rows(&writer).await, [1]);
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_of_its_own_caller() {
+        let (writer, _) = open();
+        let panicked: Result<()> = writer
+            .write(|tx| {
+                tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![1])?;
+                panic!("on purpose")
+            })
+            .await;
+        assert!(panicked.is_err());
+        assert_eq!(rows(&writer).await, [0; 0]);
+    }
+
+    #[tokio::test]
+    async fn time_never_goes_back() {
+        let clock = Clock::standing_at(Timestamp::from_millis(50));
+        let connection = Connection::open_in_memory().unwrap();
+        let writer = Writer::start(connection, clock.clone(), Arc::default(), 1).unwrap();
+        clock.advance(-20);
+        let first = writer.write(|tx| Ok(tx.now)).await.unwrap();
+        clock.advance(-20);
+        let second = writer.write(|tx| Ok(tx.now)).await.unwrap();
+        assert_eq!((first.as_millis(), second.as_millis()), (30, 30));
+    }
+
+    #[tokio::test]
+    async fn a_closed_writer_refuses_and_does_not_hang() {
+        let (writer, _) = open();
+        writer.close().await;
+        writer.close().await;
+        assert!(matches!(
+            writer.write(|_| Ok(())).await,
+            Err(StoreError::Closed)
+        ));
+    }
+}
