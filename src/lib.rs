@@ -1,7 +1,15 @@
 //! Chorus: a hand-off server for coding agents.
 //!
-//! Read it in this order: [`domain`] (the nouns and rules), [`store`] (where they are kept).
+//! Read it in this order: [`domain`] (the nouns and rules), [`store`] (where they are kept), [`engine`] (the verbs), [`api`] (the HTTP door).
 
+pub mod api;
 pub mod clock;
+pub mod config;
 pub mod domain;
+pub mod engine;
+mod error;
+pub mod secret;
 pub mod store;
+pub mod telemetry;
+
+pub use error::Error;

@@ -2,8 +2,7 @@
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 use super::{AgentName, Run, TaskId, Text, Timestamp, id};
 
@@ -187,7 +186,8 @@ impl Serialize for ChainEntry {
 /// One entry of a task's agent chain, as it is written.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ChainEntryWire {
+#[schema(as = ChainEntry)]
+pub(crate) struct ChainEntryWire {
     agent_name: AgentName,
     started_at: Timestamp,
     #[schema(required)]
@@ -206,18 +206,6 @@ struct ChainEntryWire {
     error: Option<Text>,
     reason: Option<Text>,
     prompt: Option<Text>,
-}
-
-impl PartialSchema for ChainEntry {
-    fn schema() -> RefOr<Schema> {
-        ChainEntryWire::schema()
-    }
-}
-
-impl ToSchema for ChainEntry {
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        ChainEntryWire::schemas(schemas);
-    }
 }
 
 /// Says why an entry of a chain contradicts itself.

@@ -33,6 +33,7 @@ pub use refusal::Refusal;
 pub use run::{Run, RunId, RunState};
 pub use status::{Status, StatusName};
 pub use summary::TaskSummary;
+pub(crate) use task::TaskWire;
 pub use task::{NewTask, Source, Task, TaskId};
 pub use text::Text;
 pub use timestamp::Timestamp;

@@ -2,10 +2,9 @@
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
-use super::handoff::HandoffEnd;
+use super::handoff::{ChainEntryWire, HandoffEnd};
 use super::{
     AgentName, Attachment, ChainEntry, HandoffId, Mode, Outcome, Planning, PlanningChange, Refusal,
     Status, Text, Timestamp, id,
@@ -259,7 +258,8 @@ impl Serialize for Task {
 /// A task, as it is written.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct TaskWire {
+#[schema(as = Task)]
+pub(crate) struct TaskWire {
     task_type: TaskType,
     id: TaskId,
     description: Text,
@@ -277,19 +277,8 @@ struct TaskWire {
     attachments: Vec<Attachment>,
     #[schema(required)]
     current_agent: Option<AgentName>,
+    #[schema(value_type = Vec<ChainEntryWire>)]
     agent_chain: Vec<ChainEntry>,
-}
-
-impl PartialSchema for Task {
-    fn schema() -> RefOr<Schema> {
-        TaskWire::schema()
-    }
-}
-
-impl ToSchema for Task {
-    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        TaskWire::schemas(schemas);
-    }
 }
 
 /// Says why a task contradicts itself.

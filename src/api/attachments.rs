@@ -1,0 +1,123 @@
+//! `/api/tasks/{id}/attachments`
+
+use axum::body::Body as ResponseBody;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use tokio_util::io::ReaderStream;
+use utoipa::IntoParams;
+
+use super::request::{AttachmentPath, Once, Query, RawBody, TaskPath};
+use super::{Answer, App, ErrorAnswer};
+use crate::Error;
+use crate::domain::{Filename, TaskWire, Text};
+use crate::engine::Upload;
+
+const ANY_BYTES: &str = "application/octet-stream";
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AttachParameters {
+    /// The name of the file: no folders, at most 255 bytes.
+    #[param(value_type = String)]
+    filename: Filename,
+}
+
+/// Attaches a file to a task. The body is the file; its `Content-Type` is kept.
+#[utoipa::path(
+    post, path = "/api/tasks/{id}/attachments", operation_id = "attach", tag = "attachments",
+    params(("id" = String, Path, description = "The task"), AttachParameters),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 200, description = "The task", body = Answer<TaskWire>),
+        (status = 400, description = "The filename is wrong", body = ErrorAnswer),
+        (status = 404, description = "There is no such task", body = ErrorAnswer),
+        (status = 409, description = "The task has a file of that name", body = ErrorAnswer),
+        (status = 413, description = "The file has more than 10 MB", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn attach(
+    State(app): State<App>,
+    TaskPath(id): TaskPath,
+    Query(parameters): Query<AttachParameters>,
+    request: Request,
+) -> Result<Response, Error> {
+    let RawBody {
+        bytes,
+        headers,
+        once,
+    } = RawBody::read(request, "attachment", app.engine.limits().attachment).await?;
+    let content_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or(ANY_BYTES);
+    let content_type: Text = content_type
+        .parse()
+        .map_err(|error| Error::InvalidQuery(format!("Content-Type: {error}")))?;
+    let upload = Upload {
+        filename: parameters.filename,
+        content_type,
+        bytes,
+    };
+    Ok(app.ok(app.engine.attach(id, upload, once).await?))
+}
+
+/// Sends a file of a task.
+#[utoipa::path(
+    get, path = "/api/tasks/{id}/attachments/{filename}", operation_id = "get_attachment", tag = "attachments",
+    params(("id" = String, Path, description = "The task"), ("filename" = String, Path, description = "The file")),
+    responses(
+        (status = 200, description = "The bytes", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 404, description = "There is no such task or file", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn get_attachment(
+    State(app): State<App>,
+    path: AttachmentPath,
+) -> Result<Response, Error> {
+    let (attachment, file) = app.engine.attachment(&path.task_id, &path.filename).await?;
+    let file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
+    let size = file.metadata().await.map_err(Error::internal)?.len();
+    let content_type = HeaderValue::from_str(attachment.content_type.as_str())
+        .unwrap_or_else(|_| HeaderValue::from_static(ANY_BYTES));
+    let filename = utf8_percent_encode(attachment.filename.as_str(), NON_ALPHANUMERIC);
+    // A file that somebody uploaded must not run as a page of this server.
+    let headers = [
+        (header::CONTENT_TYPE, content_type),
+        (header::CONTENT_LENGTH, HeaderValue::from(size)),
+        (
+            header::CONTENT_DISPOSITION,
+            HeaderValue::from_str(&format!("attachment; filename*=UTF-8''{filename}"))
+                .map_err(Error::internal)?,
+        ),
+        (
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        ),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static("sandbox; default-src 'none'"),
+        ),
+    ];
+    Ok((headers, ResponseBody::from_stream(ReaderStream::new(file))).into_response())
+}
+
+/// Removes a file from a task.
+#[utoipa::path(
+    delete, path = "/api/tasks/{id}/attachments/{filename}", operation_id = "detach", tag = "attachments",
+    params(("id" = String, Path, description = "The task"), ("filename" = String, Path, description = "The file")),
+    responses(
+        (status = 200, description = "The task", body = Answer<TaskWire>),
+        (status = 404, description = "There is no such task or file", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn detach(
+    State(app): State<App>,
+    path: AttachmentPath,
+    Once(once): Once,
+) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.detach(path.task_id, path.filename, once).await?))
+}

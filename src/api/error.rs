@@ -1,0 +1,85 @@
+//! The one mapping from errors to answers.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::Error;
+
+/// A failure.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorAnswer {
+    /// What went wrong.
+    pub error: ErrorBody,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    /// A stable word for programs.
+    #[schema(example = "NOT_FOUND")]
+    pub code: String,
+    /// A sentence for people.
+    pub message: String,
+    /// More, where there is more: the known agents, the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub details: Option<serde_json::Value>,
+}
+
+/// The cause of an answer that hides it; [`super::observe`] logs it with the request's id.
+#[derive(Clone)]
+pub(super) struct HiddenCause(pub String);
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let status = match &self {
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::UnknownAgent { .. } | Self::InvalidBody(_) | Self::InvalidQuery(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::Conflict(_) => StatusCode::CONFLICT,
+            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let details = match &self {
+            Self::UnknownAgent { known, .. } => Some(serde_json::json!({ "agents": known })),
+            Self::TooLarge { limit, .. } => Some(serde_json::json!({ "limit": limit })),
+            _ => None,
+        };
+        let body = ErrorBody {
+            code: self.code().to_owned(),
+            message: self.to_string(),
+            details,
+        };
+        let mut response = (status, Json(ErrorAnswer { error: body })).into_response();
+        if let Self::Internal(cause) = &self {
+            response
+                .extensions_mut()
+                .insert(HiddenCause(with_sources(cause.as_ref())));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+/// Writes an error with all that caused it.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

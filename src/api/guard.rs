@@ -1,0 +1,239 @@
+//! Decides who may ask at all.
+//!
+//! A server that starts processes must not obey web pages. A page can make a browser send requests to this machine:
+//! directly, which the browser marks with the page's `Origin`, or by letting its own name point here, which shows in
+//! `Host`. Both are refused. Beyond this machine a token is needed too.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::{HeaderMap, Uri};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::App;
+use crate::Error;
+use crate::secret::Token;
+
+/// Who may ask.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    /// Names that this server is called by, beside those of the local machine.
+    pub hosts: Vec<String>,
+    /// Origins of pages that may ask, beside the server's own.
+    pub origins: Vec<String>,
+    /// The token of the operator.
+    pub operator: Option<Token>,
+    /// Whether the server listens beyond this machine, so that a token is needed.
+    pub is_public: bool,
+}
+
+impl Guard {
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
+        let host = headers
+            .get(HOST)
+            .and_then(|host| host.to_str().ok())
+            .or(uri.authority().map(|host| host.as_str()));
+        let Some(host) = host else {
+            return Err(Error::Forbidden(
+                "The request has no Host header".to_owned(),
+            ));
+        };
+        let names_differ = uri
+            .authority()
+            .is_some_and(|authority| authority.as_str() != host);
+        if names_differ || !self.allows_host(host) {
+            return Err(Error::Forbidden(format!(
+                "Host {host:?} is not one of this server's names; start it with --allow-host to add one"
+            )));
+        }
+        if let Some(origin) = headers.get(ORIGIN) {
+            let origin = origin.to_str().unwrap_or_default();
+            if !self.allows_origin(origin, host) {
+                return Err(Error::Forbidden(format!(
+                    "Origin {origin:?} may not use this server; start it with --allow-origin to allow it"
+                )));
+            }
+        }
+        self.check_token(uri, headers)
+    }
+
+    fn allows_host(&self, host: &str) -> bool {
+        let name = host_name(host);
+        // Letting a name point here needs a name: an address is what the browser really went to.
+        let is_address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        ["localhost", "127.0.0.1", "[::1]"]
+            .iter()
+            .any(|local| name.eq_ignore_ascii_case(local))
+            || (self.is_public && is_address)
+            || self
+                .hosts
+                .iter()
+                .any(|allowed| name.eq_ignore_ascii_case(allowed))
+    }
+
+    fn allows_origin(&self, origin: &str, host: &str) -> bool {
+        let own = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
+        own.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+            || self
+                .origins
+                .iter()
+                .any(|allowed| allowed.eq_ignore_ascii_case(origin))
+    }
+
+    fn check_token(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
+        let Some(operator) = &self.operator else {
+            return Ok(());
+        };
+        match headers.get(AUTHORIZATION) {
+            None if self.is_public && uri.path() != "/healthz" => Err(Error::Unauthorized(
+                "A token is needed: Authorization: Bearer <token>".to_owned(),
+            )),
+            None => Ok(()),
+            Some(given) => {
+                let word = given
+                    .to_str()
+                    .ok()
+                    .and_then(|given| given.strip_prefix("Bearer "));
+                if word.is_some_and(|word| operator.is(word.trim())) {
+                    Ok(())
+                } else {
+                    Err(Error::Unauthorized("The token is not known".to_owned()))
+                }
+            }
+        }
+    }
+}
+
+/// Leaves out the port.
+fn host_name(host: &str) -> &str {
+    let name = match host.rfind(']') {
+        Some(end) => &host[..=end],
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    };
+    name.trim_end_matches('.')
+}
+
+/// Lets a request through, or not.
+pub(super) async fn guard(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Error> {
+    app.guard.check(request.uri(), request.headers())?;
+    Ok(next.run(request).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(guard: &Guard, headers: &[(&str, &str)]) -> Result<(), &'static str> {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| {
+                (
+                    name.parse::<axum::http::HeaderName>().unwrap(),
+                    value.parse().unwrap(),
+                )
+            })
+            .collect();
+        guard
+            .check(&Uri::from_static("/api/tasks"), &headers)
+            .map_err(|error| error.code())
+    }
+
+    #[test]
+    fn only_the_servers_own_names_are_answered() {
+        let guard = Guard {
+            hosts: vec!["board.example".into()],
+            ..Guard::default()
+        };
+        for host in [
+            "localhost",
+            "LOCALHOST:8080",
+            "127.0.0.1:1",
+            "[::1]:8080",
+            "localhost.",
+            "board.example:80",
+        ] {
+            assert_eq!(check(&guard, &[("host", host)]), Ok(()), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "192.168.1.2",
+            "",
+            "[::2]",
+        ] {
+            assert_eq!(check(&guard, &[("host", host)]), Err("FORBIDDEN"), "{host}");
+        }
+        assert_eq!(check(&guard, &[]), Err("FORBIDDEN"));
+    }
+
+    #[test]
+    fn only_the_servers_own_pages_are_answered() {
+        let guard = Guard {
+            origins: vec!["http://localhost:3000".into()],
+            ..Guard::default()
+        };
+        let from = |origin| check(&guard, &[("host", "localhost:8080"), ("origin", origin)]);
+        for origin in [
+            "http://localhost:8080",
+            "https://localhost:8080",
+            "http://localhost:3000",
+        ] {
+            assert_eq!(from(origin), Ok(()), "{origin}");
+        }
+        for origin in [
+            "null",
+            "http://localhost:9",
+            "http://evil.example",
+            "localhost:8080",
+            "",
+            "file://",
+        ] {
+            assert_eq!(from(origin), Err("FORBIDDEN"), "{origin}");
+        }
+    }
+
+    #[test]
+    fn beyond_this_machine_a_token_is_needed() {
+        let operator = Some(Token::given("sesame".into()));
+        let public = Guard {
+            operator: operator.clone(),
+            is_public: true,
+            ..Guard::default()
+        };
+        let local = Guard {
+            operator,
+            ..Guard::default()
+        };
+        let host = ("host", "127.0.0.1");
+        assert_eq!(
+            check(
+                &public,
+                &[
+                    ("host", "192.168.1.2:8080"),
+                    ("authorization", "Bearer sesame")
+                ]
+            ),
+            Ok(())
+        );
+        assert_eq!(check(&public, &[host]), Err("UNAUTHORIZED"));
+        assert_eq!(check(&local, &[host]), Ok(()));
+        for guard in [public, local] {
+            for wrong in ["Bearer nope", "Bearer ", "sesame", "Basic sesame"] {
+                assert_eq!(
+                    check(&guard, &[host, ("authorization", wrong)]),
+                    Err("UNAUTHORIZED"),
+                    "{wrong}"
+                );
+            }
+        }
+    }
+}

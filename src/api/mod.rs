@@ -1,0 +1,29 @@
+//! The HTTP door: parses, calls the engine, renders. No SQL, no process.
+//!
+//! The tree mirrors the URLs: one file per noun. [`request`] reads what callers send, [`answer`] and [`error`] write
+//! what they get, [`guard`] decides who may ask at all.
+
+mod agents;
+mod answer;
+mod attachments;
+mod docs;
+mod error;
+mod events;
+mod guard;
+mod handoffs;
+mod health;
+mod observe;
+mod queue;
+mod request;
+mod router;
+mod serve;
+mod tasks;
+
+pub use answer::{Answer, Meta};
+pub use error::{ErrorAnswer, ErrorBody};
+pub use guard::Guard;
+pub use handoffs::{CancelInput, CompleteInput};
+pub use queue::MessageInput;
+pub use router::{App, openapi, router};
+pub use serve::serve;
+pub use tasks::{StatusInput, View};

@@ -1,0 +1,57 @@
+//! `/api/tasks/{id}/queue`
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::request::{Body, TaskPath};
+use super::{Answer, App, ErrorAnswer};
+use crate::Error;
+use crate::domain::{Queue, QueueMessage, Text};
+
+/// Shows the messages that wait for whoever works on a task next.
+#[utoipa::path(
+    get, path = "/api/tasks/{id}/queue", operation_id = "get_queue", tag = "tasks",
+    params(("id" = String, Path, description = "The task")),
+    responses(
+        (status = 200, description = "The queue, oldest first", body = Answer<Queue>),
+        (status = 404, description = "There is no such task", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn get_queue(
+    State(app): State<App>,
+    TaskPath(id): TaskPath,
+) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.queue(&id).await?))
+}
+
+/// What a caller says to whoever works on a task next.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MessageInput {
+    /// What it says.
+    pub content: Text,
+}
+
+/// Leaves a message for whoever works on a task next.
+#[utoipa::path(
+    post, path = "/api/tasks/{id}/queue", operation_id = "queue_message", tag = "tasks", request_body = MessageInput,
+    params(("id" = String, Path, description = "The task")),
+    responses(
+        (status = 201, description = "The message", body = Answer<QueueMessage>),
+        (status = 400, description = "The body is wrong", body = ErrorAnswer),
+        (status = 404, description = "There is no such task", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn queue_message(
+    State(app): State<App>,
+    TaskPath(id): TaskPath,
+    body: Body<MessageInput>,
+) -> Result<Response, Error> {
+    Ok(app.created(
+        app.engine
+            .queue_message(id, body.value.content, body.once)
+            .await?,
+    ))
+}

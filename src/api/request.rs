@@ -1,0 +1,220 @@
+//! Reads what callers send: paths, query parameters, bodies and idempotency keys.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Uri, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use super::App;
+use crate::Error;
+use crate::domain::{HandoffId, Idempotency, IdempotencyKey, TaskId};
+
+/// A JSON body, and the key under which it must not be carried out twice.
+pub(super) struct Body<T> {
+    pub value: T,
+    pub once: Option<Idempotency>,
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
+        let RawBody { bytes, once, .. } =
+            RawBody::read(request, "body", app.engine.limits().body).await?;
+        if bytes.is_empty() {
+            return Err(Error::InvalidBody(
+                "the body is empty; send a JSON object".to_owned(),
+            ));
+        }
+        Ok(Self {
+            value: parse(&bytes)?,
+            once,
+        })
+    }
+}
+
+/// A JSON body that may be left out.
+pub(super) struct OptionalBody<T> {
+    pub value: T,
+    pub once: Option<Idempotency>,
+}
+
+impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
+        let RawBody { bytes, once, .. } =
+            RawBody::read(request, "body", app.engine.limits().body).await?;
+        let value = if bytes.is_empty() {
+            T::default()
+        } else {
+            parse(&bytes)?
+        };
+        Ok(Self { value, once })
+    }
+}
+
+/// A body of any bytes.
+pub(super) struct RawBody {
+    pub bytes: Bytes,
+    pub headers: HeaderMap,
+    pub once: Option<Idempotency>,
+}
+
+impl RawBody {
+    /// Reads a body up to a limit.
+    pub async fn read(request: Request, what: &'static str, limit: usize) -> Result<Self, Error> {
+        let (parts, body) = request.into_parts();
+        let too_large = || Error::TooLarge { what, limit };
+        let announced = parts
+            .headers
+            .get(header::CONTENT_LENGTH)
+            .and_then(|length| length.to_str().ok());
+        if announced
+            .and_then(|length| length.parse().ok())
+            .is_some_and(|length: usize| length > limit)
+        {
+            return Err(too_large());
+        }
+        let bytes = match Limited::new(body, limit).collect().await {
+            Ok(collected) => collected.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
+            Err(error) => return Err(Error::InvalidBody(format!("the body ended early: {error}"))),
+        };
+        let once = idempotency(&parts.method, &parts.uri, &parts.headers, &bytes)?;
+        Ok(Self {
+            bytes,
+            headers: parts.headers,
+            once,
+        })
+    }
+}
+
+/// Parses JSON; the error names the field.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        let message = error.inner().to_string();
+        // A whole body that is wrong has no field to name.
+        Error::InvalidBody(if path == "." {
+            message
+        } else {
+            format!("{path}: {message}")
+        })
+    })?;
+    json.end()
+        .map_err(|error| Error::InvalidBody(error.to_string()))?;
+    Ok(value)
+}
+
+/// The key of a request without a body.
+pub(super) struct Once(pub Option<Idempotency>);
+
+impl FromRequestParts<App> for Once {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
+        idempotency(&parts.method, &parts.uri, &parts.headers, &[]).map(Self)
+    }
+}
+
+/// Reads the key of a request, and takes the fingerprint of all that it asks.
+fn idempotency(
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Option<Idempotency>, Error> {
+    let Some(value) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    let key = IdempotencyKey::parse(value.to_str().unwrap_or_default())
+        .map_err(|error| Error::InvalidQuery(error.to_string()))?;
+    let mut hash = Sha256::new();
+    hash.update(method.as_str());
+    hash.update([0]);
+    hash.update(uri.path_and_query().map_or("", |path| path.as_str()));
+    hash.update([0]);
+    hash.update(body);
+    Ok(Some(Idempotency {
+        key,
+        fingerprint: hash.finalize().into(),
+    }))
+}
+
+/// Query parameters; unknown and mistyped ones are errors that name them.
+pub(super) struct Query<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
+        axum::extract::Query::try_from_uri(&parts.uri)
+            .map(|axum::extract::Query(value)| Self(value))
+            .map_err(|rejection| {
+                let text = rejection.body_text();
+                let message = text
+                    .strip_prefix("Failed to deserialize query string: ")
+                    .unwrap_or(&text);
+                Error::InvalidQuery(format!("query: {message}"))
+            })
+    }
+}
+
+/// The id of a task in a path. What cannot be an id is not there.
+pub(super) struct TaskPath(pub TaskId);
+
+impl FromRequestParts<App> for TaskPath {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let id = text(parts, app).await?;
+        TaskId::parse(id.as_str())
+            .map(Self)
+            .map_err(|_| Error::not_found("Task", id))
+    }
+}
+
+/// The id of a hand-off in a path.
+pub(super) struct HandoffPath(pub HandoffId);
+
+impl FromRequestParts<App> for HandoffPath {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let id = text(parts, app).await?;
+        HandoffId::parse(id.as_str())
+            .map(Self)
+            .map_err(|_| Error::not_found("Hand-off", id))
+    }
+}
+
+/// A task and the name of one of its files in a path.
+pub(super) struct AttachmentPath {
+    pub task_id: TaskId,
+    pub filename: String,
+}
+
+impl FromRequestParts<App> for AttachmentPath {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let Path((id, filename)) = Path::<(String, String)>::from_request_parts(parts, app)
+            .await
+            .map_err(|rejection| Error::NotFound(rejection.body_text()))?;
+        let task_id = TaskId::parse(id.as_str()).map_err(|_| Error::not_found("Task", id))?;
+        Ok(Self { task_id, filename })
+    }
+}
+
+/// Reads the one variable part of a path.
+pub(super) async fn text(parts: &mut Parts, app: &App) -> Result<String, Error> {
+    Path::<String>::from_request_parts(parts, app)
+        .await
+        .map(|Path(text)| text)
+        .map_err(|rejection| Error::NotFound(rejection.body_text()))
+}

@@ -1,0 +1,104 @@
+//! Which path leads where.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::Request;
+use axum::middleware;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{agents, attachments, docs, events, guard, handoffs, health, observe, queue, tasks};
+use crate::Error;
+use crate::engine::Engine;
+
+/// What every handler has.
+#[derive(Clone)]
+pub struct App {
+    pub(super) engine: Engine,
+    pub(super) guard: Arc<guard::Guard>,
+    pub(super) openapi: Bytes,
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Chorus",
+        description = "A hand-off server for coding agents. Success is `{data, meta}`, failure is `{error: {code, message}}`. Times are milliseconds since the epoch, UTC. Every request that changes something may carry `Idempotency-Key`.",
+    ),
+    tags(
+        (name = "tasks", description = "Units of work"),
+        (name = "hand-offs", description = "Who works on a task"),
+        (name = "attachments", description = "Files of tasks"),
+        (name = "agents", description = "The configured workers"),
+        (name = "events", description = "What happens"),
+        (name = "service", description = "The server itself"),
+    )
+)]
+struct Description;
+
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(tasks::list_tasks, tasks::create_task))
+        .routes(routes!(tasks::get_task))
+        .routes(routes!(tasks::set_status))
+        .routes(routes!(tasks::plan_task))
+        .routes(routes!(tasks::get_history))
+        .routes(routes!(queue::get_queue, queue::queue_message))
+        .routes(routes!(attachments::attach))
+        .routes(routes!(attachments::get_attachment, attachments::detach))
+        .routes(routes!(handoffs::start_handoff))
+        .routes(routes!(handoffs::complete_handoff))
+        .routes(routes!(handoffs::cancel_handoff))
+        .routes(routes!(handoffs::list_handoffs))
+        .routes(routes!(handoffs::get_handoff))
+        .routes(routes!(agents::list_agents))
+        .routes(routes!(agents::get_agent))
+        .routes(routes!(events::stream_events))
+        .routes(routes!(health::check_health))
+        .routes(routes!(health::check_ready))
+        .routes(routes!(health::get_metrics))
+        .routes(routes!(docs::get_openapi))
+        .routes(routes!(docs::get_docs))
+}
+
+/// Returns the OpenAPI document, indented.
+pub fn openapi() -> String {
+    let document = routes().into_openapi();
+    serde_json::to_string_pretty(&document).expect("an OpenAPI document is JSON")
+}
+
+/// Puts the API on an engine.
+pub fn router(engine: Engine, guard: guard::Guard) -> Router {
+    let (routes, document) = routes().split_for_parts();
+    let openapi =
+        Bytes::from(serde_json::to_string(&document).expect("an OpenAPI document is JSON"));
+    let app = App {
+        engine,
+        guard: Arc::new(guard),
+        openapi,
+    };
+    routes
+        .fallback(no_such_path)
+        .method_not_allowed_fallback(no_such_method)
+        .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
+        .layer(middleware::from_fn(observe::observe))
+        .with_state(app)
+}
+
+async fn no_such_path(request: Request) -> Error {
+    Error::NotFound(format!(
+        "There is nothing at {}; /api/docs lists what there is",
+        request.uri().path()
+    ))
+}
+
+async fn no_such_method(request: Request) -> Error {
+    Error::MethodNotAllowed(format!(
+        "{} is not possible at {}",
+        request.method(),
+        request.uri().path()
+    ))
+}

@@ -1,0 +1,72 @@
+//! Accepts connections until the server stops.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+/// How long a client may take to send the head of a request.
+const HEAD: Duration = Duration::from_secs(30);
+
+/// How long requests that are under way may take when the server stops.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Serves until `stopping` is cancelled, then finishes what is under way.
+pub async fn serve(listener: TcpListener, router: Router, stopping: CancellationToken) {
+    let graceful = GracefulShutdown::new();
+    loop {
+        let accepted = tokio::select! {
+            () = stopping.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => spawn(stream, router.clone(), &graceful),
+            Err(error) => wait_after(&error).await,
+        }
+    }
+    drop(listener);
+    if tokio::time::timeout(GRACE, graceful.shutdown())
+        .await
+        .is_err()
+    {
+        tracing::warn!(
+            seconds = GRACE.as_secs(),
+            "some requests were still under way and were cut off"
+        );
+    }
+}
+
+fn spawn(stream: TcpStream, router: Router, graceful: &GracefulShutdown) {
+    // Answers are small and somebody waits for them; without it they may be held back to gather more.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "cannot set TCP_NODELAY");
+    }
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let connection = graceful.watch(connection);
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection ended early");
+        }
+    });
+}
+
+/// A client that is gone already is its own matter; when files run out, the next attempt must wait for some.
+async fn wait_after(error: &std::io::Error) {
+    if matches!(
+        error.kind(),
+        ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused
+    ) {
+        return;
+    }
+    tracing::error!(%error, "cannot accept a connection");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+}

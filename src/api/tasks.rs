@@ -1,0 +1,221 @@
+//! `/api/tasks`
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::request::{Body, Query, TaskPath};
+use super::{Answer, App, ErrorAnswer};
+use crate::Error;
+use crate::domain::{History, PlanningChange, Status, StatusName, TaskId, TaskWire};
+use crate::engine::TaskInput;
+use crate::store::{Page, TaskQuery};
+
+/// How much of a task a list shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum View {
+    /// Whole tasks.
+    #[default]
+    Full,
+    /// Without the agent chain and the plan.
+    Summary,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListParameters {
+    /// Only tasks with this status.
+    status: Option<StatusName>,
+    /// At most so many; 1 to 1000, 100 if it is not given.
+    limit: Option<u32>,
+    /// Only tasks made after this one: `meta.next` of the answer before.
+    after: Option<TaskId>,
+    /// How much of each task is shown.
+    #[serde(default)]
+    #[param(inline)]
+    view: View,
+}
+
+/// Lists tasks, oldest first.
+#[utoipa::path(
+    get, path = "/api/tasks", operation_id = "list_tasks", tag = "tasks", params(ListParameters),
+    responses(
+        (status = 200, description = "The tasks (summaries with `view=summary`); `meta.next` is there when there is more", body = Answer<Vec<TaskWire>>),
+        (status = 400, description = "A parameter is wrong", body = ErrorAnswer),
+        (status = 404, description = "The task in `after` is not there", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn list_tasks(
+    State(app): State<App>,
+    Query(parameters): Query<ListParameters>,
+) -> Result<Response, Error> {
+    let limits = app.engine.limits();
+    let limit = parameters.limit.unwrap_or(limits.page);
+    if limit == 0 || limit > limits.largest_page {
+        return Err(Error::InvalidQuery(format!(
+            "query: limit: must be 1 to {}",
+            limits.largest_page
+        )));
+    }
+    let query = TaskQuery {
+        status: parameters.status,
+        after: parameters.after,
+        limit,
+    };
+    Ok(match parameters.view {
+        View::Full => {
+            let Page { items, next } = app.engine.tasks(&query).await?;
+            app.page(items, next)
+        }
+        View::Summary => {
+            let Page { items, next } = app.engine.task_summaries(&query).await?;
+            app.page(items, next)
+        }
+    })
+}
+
+/// Makes a task.
+#[utoipa::path(
+    post, path = "/api/tasks", operation_id = "create_task", tag = "tasks", request_body = TaskInput,
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same key with the same body does nothing twice")),
+    responses(
+        (status = 201, description = "The task", body = Answer<TaskWire>),
+        (status = 400, description = "The body is wrong", body = ErrorAnswer),
+        (status = 413, description = "The body is too large", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn create_task(
+    State(app): State<App>,
+    body: Body<TaskInput>,
+) -> Result<Response, Error> {
+    Ok(app.created(app.engine.create_task(body.value, body.once).await?))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct WaitParameters {
+    /// `idle`: answer when no agent is current, or at the time-out.
+    #[param(inline)]
+    wait: Option<WaitFor>,
+    /// How many seconds to wait; 0 to 600, 25 if it is not given.
+    timeout: Option<u64>,
+}
+
+/// What a reader of a task waits for.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum WaitFor {
+    Idle,
+}
+
+/// Shows a task; with `wait=idle`, as soon as no agent works on it.
+#[utoipa::path(
+    get, path = "/api/tasks/{id}", operation_id = "get_task", tag = "tasks",
+    params(("id" = String, Path, description = "The task"), WaitParameters),
+    responses(
+        (status = 200, description = "The task", body = Answer<TaskWire>),
+        (status = 404, description = "There is no such task", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn get_task(
+    State(app): State<App>,
+    TaskPath(id): TaskPath,
+    Query(parameters): Query<WaitParameters>,
+) -> Result<Response, Error> {
+    let timeout = wait_time(&app, "timeout", parameters.timeout)?;
+    let task = match parameters.wait {
+        None if parameters.timeout.is_some() => {
+            return Err(Error::InvalidQuery(
+                "query: timeout: needs wait=idle".to_owned(),
+            ));
+        }
+        None => app.engine.task(&id).await?,
+        Some(WaitFor::Idle) => app.engine.task_when_idle(&id, timeout).await?,
+    };
+    Ok(app.ok(task))
+}
+
+/// Checks how long a caller wants to wait.
+pub(super) fn wait_time(
+    app: &App,
+    parameter: &str,
+    seconds: Option<u64>,
+) -> Result<Duration, Error> {
+    let limits = app.engine.limits();
+    match seconds.unwrap_or(limits.wait) {
+        seconds if seconds <= limits.longest_wait => Ok(Duration::from_secs(seconds)),
+        _ => Err(Error::InvalidQuery(format!(
+            "query: {parameter}: must be 0 to {} seconds",
+            limits.longest_wait
+        ))),
+    }
+}
+
+/// What a caller says of a status to be set.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatusInput {
+    /// A word, or an object with the word as `type`; `failed` may have a `message`.
+    pub status: Status,
+}
+
+/// Sets a task's status.
+#[utoipa::path(
+    put, path = "/api/tasks/{id}/status", operation_id = "set_status", tag = "tasks", request_body = StatusInput,
+    params(("id" = String, Path, description = "The task")),
+    responses(
+        (status = 200, description = "The task", body = Answer<TaskWire>),
+        (status = 400, description = "The body is wrong", body = ErrorAnswer),
+        (status = 404, description = "There is no such task", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn set_status(
+    State(app): State<App>,
+    TaskPath(id): TaskPath,
+    body: Body<StatusInput>,
+) -> Result<Response, Error> {
+    Ok(app.ok(app
+        .engine
+        .set_status(id, body.value.status, body.once)
+        .await?))
+}
+
+/// Sets planning fields of a task, which is then planned. Fields that are not given keep their value.
+#[utoipa::path(
+    put, path = "/api/tasks/{id}/planning", operation_id = "plan_task", tag = "tasks", request_body = PlanningChange,
+    params(("id" = String, Path, description = "The task")),
+    responses(
+        (status = 200, description = "The task", body = Answer<TaskWire>),
+        (status = 400, description = "The body is wrong", body = ErrorAnswer),
+        (status = 404, description = "There is no such task", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn plan_task(
+    State(app): State<App>,
+    TaskPath(id): TaskPath,
+    body: Body<PlanningChange>,
+) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.plan_task(id, body.value, body.once).await?))
+}
+
+/// Shows a task's history, oldest first.
+#[utoipa::path(
+    get, path = "/api/tasks/{id}/history", operation_id = "get_history", tag = "tasks",
+    params(("id" = String, Path, description = "The task")),
+    responses(
+        (status = 200, description = "The history", body = Answer<History>),
+        (status = 404, description = "There is no such task", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn get_history(
+    State(app): State<App>,
+    TaskPath(id): TaskPath,
+) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.history(&id).await?))
+}

@@ -1,0 +1,168 @@
+//! Where data is kept, and how much of anything is allowed.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::domain::{AttachmentId, TaskId};
+
+/// How much of anything is allowed.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of a JSON body.
+    pub body: usize,
+    /// Bytes of a prompt.
+    pub prompt: usize,
+    /// Bytes of an attachment.
+    pub attachment: usize,
+    /// Items of a list that asks for no number.
+    pub page: u32,
+    /// Items of a list at most.
+    pub largest_page: u32,
+    /// Seconds of a long poll that asks for no number.
+    pub wait: u64,
+    /// Seconds of a long poll at most.
+    pub longest_wait: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 32 * 1024 * 1024,
+            prompt: 4 * 1024 * 1024,
+            attachment: 10 * 1024 * 1024,
+            page: 100,
+            largest_page: 1000,
+            wait: 25,
+            longest_wait: 600,
+        }
+    }
+}
+
+/// The directory that holds everything.
+#[derive(Debug, Clone)]
+pub struct DataDir(PathBuf);
+
+/// Why a data directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// It is not there and cannot be made, or cannot be written.
+    #[error("the data directory {} is not writable: {cause}", path.display())]
+    NotWritable {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// Another process has it.
+    #[error(
+        "the data directory {} is in use by another Chorus process{}; stop it first, or choose another with --data-dir",
+        path.display(),
+        holder.as_ref().map(|pid| format!(" (pid {pid})")).unwrap_or_default()
+    )]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+        /// The process that has it, if it said so.
+        holder: Option<String>,
+    },
+    /// There is nothing in it.
+    #[error("there is no Chorus database in {}; `chorus serve` makes one", path.display())]
+    Empty {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+/// The right to write in a data directory. Ends with the process, however it ends.
+#[derive(Debug)]
+pub struct DataLock {
+    _file: File,
+}
+
+impl DataDir {
+    /// Makes the directory if it is not there, and checks that it can be written.
+    pub fn prepare(path: &Path) -> Result<Self, DataDirError> {
+        let not_writable = |cause| DataDirError::NotWritable {
+            path: path.to_owned(),
+            cause,
+        };
+        std::fs::create_dir_all(path).map_err(not_writable)?;
+        let absolute = path.canonicalize().map_err(not_writable)?;
+        tempfile::tempfile_in(&absolute).map_err(not_writable)?;
+        Ok(Self(absolute))
+    }
+
+    /// Finds a directory that has a database.
+    pub fn existing(path: &Path) -> Result<Self, DataDirError> {
+        let empty = || DataDirError::Empty {
+            path: path.to_owned(),
+        };
+        let found = Self(path.canonicalize().map_err(|_| empty())?);
+        if found.database().is_file() {
+            Ok(found)
+        } else {
+            Err(empty())
+        }
+    }
+
+    /// Takes the right to write. The file is never removed: a lock on a removed file holds nothing.
+    pub fn lock(&self) -> Result<DataLock, DataDirError> {
+        let not_writable = |cause| DataDirError::NotWritable {
+            path: self.0.clone(),
+            cause,
+        };
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(self.0.join("chorus.lock"))
+            .map_err(not_writable)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let is_named =
+                    file.read_to_string(&mut holder).is_ok() && !holder.trim().is_empty();
+                return Err(DataDirError::InUse {
+                    path: self.0.clone(),
+                    holder: is_named.then(|| holder.trim().to_owned()),
+                });
+            }
+            Err(TryLockError::Error(cause)) => return Err(not_writable(cause)),
+        }
+        file.set_len(0)
+            .and_then(|()| writeln!(file, "{}", std::process::id()))
+            .map_err(not_writable)?;
+        Ok(DataLock { _file: file })
+    }
+
+    /// Returns the directory itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Returns the database file.
+    pub fn database(&self) -> PathBuf {
+        self.0.join("chorus.db")
+    }
+
+    /// Returns the file with the operator's token.
+    pub fn operator_token(&self) -> PathBuf {
+        self.0.join("operator.token")
+    }
+
+    /// Returns the directory that holds the default working directories of tasks.
+    pub fn workspaces(&self) -> PathBuf {
+        self.0.join("workspaces")
+    }
+
+    /// Returns the folder of one attachment.
+    pub fn upload(&self, task_id: &TaskId, id: &AttachmentId) -> PathBuf {
+        self.0
+            .join("uploads")
+            .join(task_id.as_str())
+            .join(id.as_str())
+    }
+}

@@ -1,0 +1,390 @@
+//! Takes in a ledger that was written as files.
+//!
+//! Everything is read and checked first, and every bad file is named. Only then are the files read again and
+//! written in one transaction.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::reader::{ArchiveDir, BadFile};
+use super::{ArchiveError, Progress, VERSION, at};
+use crate::config::DataDir;
+use crate::domain::{
+    Agent, AttachmentId, Filename, HandoffId, History, MessageId, Queue, Task, TaskArchive, TaskId,
+    TaskSummary,
+};
+use crate::engine::Engine;
+use crate::engine::attachments::write_upload;
+use crate::store::Imported;
+
+/// How an import goes about what is bad or already there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ImportOptions {
+    /// Bad files are left out instead of ending the import.
+    pub skip_bad: bool,
+}
+
+/// What an import did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportReport {
+    /// What came in.
+    pub imported: Imported,
+    /// What was left out, and why.
+    pub left_out: Vec<BadFile>,
+    /// The attachments whose bytes are not in the archive.
+    pub missing_attachments: Vec<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Registry {
+    version: u32,
+    tasks: Vec<TaskSummary>,
+}
+
+impl Engine {
+    /// Imports an archive: all of it, or with `skip_bad` all that is good, or nothing.
+    pub async fn import(
+        &self,
+        from: &Path,
+        options: ImportOptions,
+        progress: impl Fn(Progress) + Send + Sync + 'static,
+    ) -> Result<ImportReport, ArchiveError> {
+        let archive = ArchiveDir::new(from);
+        if !archive.path("registry/registry.json").is_file() {
+            return Err(ArchiveError::NotAnArchive(from.to_owned()));
+        }
+        let mut plan = blocking({
+            let archive = archive.clone();
+            move || Plan::check(&archive, progress)
+        })
+        .await?;
+        self.leave_out_what_is_there(&mut plan).await?;
+        if !plan.bad.is_empty() && !options.skip_bad {
+            return Err(ArchiveError::Bad(plan.bad));
+        }
+        let uploads = Uploads::copy(&self.options.data_dir, &archive, &plan.tasks)?;
+        let mut ids = uploads.ids.clone();
+        let source = plan.tasks.into_iter().map(move |planned| {
+            let mut task = read_task(&archive, &planned.id)?;
+            task.attachment_ids = ids.remove(&planned.id).unwrap_or_default();
+            Ok(task)
+        });
+        let imported = self.store.import(plan.agents, Box::new(source)).await?;
+        let missing_attachments = uploads.keep();
+        Ok(ImportReport {
+            imported,
+            left_out: plan.bad,
+            missing_attachments,
+        })
+    }
+
+    /// Names what would be there twice.
+    async fn leave_out_what_is_there(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
+        let mut tasks = Vec::new();
+        for task in std::mem::take(&mut plan.tasks) {
+            match self.store.task(&task.id).await? {
+                None => tasks.push(task),
+                Some(there) => plan.bad.push(BadFile {
+                    file: task_folder(&there.id).join("task.json"),
+                    line: None,
+                    message: format!("task {} is already in the database", there.id),
+                }),
+            }
+        }
+        plan.tasks = tasks;
+        let mut agents = Vec::new();
+        for agent in std::mem::take(&mut plan.agents) {
+            match self.store.agent(&agent.name).await? {
+                Some(there) if there != agent => plan.bad.push(BadFile {
+                    file: agent_file(agent.name.as_str()),
+                    line: None,
+                    message: format!(
+                        "agent {} is already in the database, with another configuration",
+                        there.name
+                    ),
+                }),
+                _ => agents.push(agent),
+            }
+        }
+        plan.agents = agents;
+        Ok(())
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    run: impl FnOnce() -> Result<T, ArchiveError> + Send + 'static,
+) -> Result<T, ArchiveError> {
+    tokio::task::spawn_blocking(run)
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+/// A task that can be imported.
+struct PlannedTask {
+    id: TaskId,
+    attachments: Vec<Filename>,
+}
+
+/// What an archive holds, good and bad.
+struct Plan {
+    tasks: Vec<PlannedTask>,
+    agents: Vec<Agent>,
+    bad: Vec<BadFile>,
+}
+
+impl Plan {
+    fn check(archive: &ArchiveDir, progress: impl Fn(Progress)) -> Result<Self, ArchiveError> {
+        let index = Path::new("registry/registry.json");
+        let registry: Registry = archive
+            .read(index)
+            .map_err(|bad| ArchiveError::Bad(vec![bad]))?;
+        if registry.version != VERSION {
+            let message = format!(
+                "version {} is not known; this is version {VERSION}",
+                registry.version
+            );
+            return Err(ArchiveError::Bad(vec![BadFile {
+                file: index.into(),
+                line: None,
+                message,
+            }]));
+        }
+        let mut plan = Self {
+            tasks: Vec::new(),
+            agents: Vec::new(),
+            bad: Vec::new(),
+        };
+        plan.check_folders(archive, &registry);
+        let total = registry.tasks.len() as u64;
+        let mut seen = Seen::default();
+        for (done, summary) in (1..).zip(registry.tasks) {
+            match read_task(archive, &summary.id).and_then(|task| seen.add(task)) {
+                Ok(task) => plan.tasks.push(task),
+                Err(bad) => plan.bad.push(bad),
+            }
+            progress(Progress { done, total });
+        }
+        plan.check_agents(archive);
+        Ok(plan)
+    }
+
+    /// Names the folders that the index does not know: their tasks would be lost.
+    fn check_folders(&mut self, archive: &ArchiveDir, registry: &Registry) {
+        let indexed: HashSet<&str> = registry
+            .tasks
+            .iter()
+            .map(|summary| summary.id.as_str())
+            .collect();
+        match archive.names("registry") {
+            Err(bad) => self.bad.push(bad),
+            Ok(names) => {
+                for name in names {
+                    if name != "registry.json" && !indexed.contains(name.as_str()) {
+                        self.bad.push(BadFile {
+                            file: Path::new("registry").join(name),
+                            line: None,
+                            message: "is not in the index registry/registry.json".to_owned(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_agents(&mut self, archive: &ArchiveDir) {
+        let names = match archive.names("agents") {
+            Ok(names) => names,
+            Err(bad) => return self.bad.push(bad),
+        };
+        for name in names {
+            let file = Path::new("agents").join(&name);
+            match archive.read::<Agent>(&file) {
+                Ok(agent) if name == format!("{}.json", agent.name) => self.agents.push(agent),
+                Ok(agent) => self.bad.push(BadFile {
+                    message: format!(
+                        "holds the agent {}, so it must be called {}.json",
+                        agent.name, agent.name
+                    ),
+                    line: None,
+                    file,
+                }),
+                Err(bad) => self.bad.push(bad),
+            }
+        }
+    }
+}
+
+/// The ids that were met so far: each stands for one thing.
+#[derive(Default)]
+struct Seen {
+    tasks: HashSet<TaskId>,
+    handoffs: HashSet<HandoffId>,
+    messages: HashSet<MessageId>,
+}
+
+impl Seen {
+    fn add(&mut self, archive: TaskArchive) -> Result<PlannedTask, BadFile> {
+        let bad = |file: &str, message: String| {
+            Err(BadFile {
+                file: task_folder(&archive.task.id).join(file),
+                line: None,
+                message,
+            })
+        };
+        if !self.tasks.insert(archive.task.id.clone()) {
+            return bad(
+                "task.json",
+                format!("task {} stands twice in the index", archive.task.id),
+            );
+        }
+        for entry in archive.task.agent_chain() {
+            if !self.handoffs.insert(entry.id.clone()) {
+                return bad(
+                    "task.json",
+                    format!("the hand-off id {} is used twice", entry.id),
+                );
+            }
+        }
+        for message in &archive.queue.messages {
+            if !self.messages.insert(message.id.clone()) {
+                return bad(
+                    "queue.json",
+                    format!("the message id {} is used twice", message.id),
+                );
+            }
+        }
+        let attachments = archive
+            .task
+            .attachments
+            .into_iter()
+            .map(|attachment| attachment.filename)
+            .collect();
+        Ok(PlannedTask {
+            id: archive.task.id,
+            attachments,
+        })
+    }
+}
+
+fn task_folder(id: &TaskId) -> PathBuf {
+    Path::new("registry").join(id.as_str())
+}
+
+fn agent_file(name: &str) -> PathBuf {
+    Path::new("agents").join(format!("{name}.json"))
+}
+
+/// Reads and checks the files of one task.
+fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive, BadFile> {
+    let folder = task_folder(id);
+    let bad = |file: &str, message: String| {
+        Err(BadFile {
+            file: folder.join(file),
+            line: None,
+            message,
+        })
+    };
+    let task: Task = archive.read(&folder.join("task.json"))?;
+    if task.id != *id {
+        return bad("task.json", format!("holds the task {}, not {id}", task.id));
+    }
+    let mut filenames = HashSet::new();
+    for attachment in &task.attachments {
+        if !filenames.insert(&attachment.filename) {
+            return bad(
+                "task.json",
+                format!("has two attachments called {}", attachment.filename),
+            );
+        }
+        if i64::try_from(attachment.size).is_err() {
+            return bad(
+                "task.json",
+                format!("has an attachment of {} bytes", attachment.size),
+            );
+        }
+    }
+    let history: History = archive.read(&folder.join("history.json"))?;
+    for event in &history.events {
+        if event.number.is_some() || event.task_id.is_some() {
+            return bad(
+                "history.json",
+                "an event has a `number` or `taskId`, which an archive does not keep".into(),
+            );
+        }
+        if let Some(handoff) = &event.handoff_id
+            && !task.agent_chain().iter().any(|entry| entry.id == *handoff)
+        {
+            return bad(
+                "history.json",
+                format!("an event is about a hand-off {handoff} that the task does not have"),
+            );
+        }
+    }
+    let queue: Queue = archive.read(&folder.join("queue.json"))?;
+    Ok(TaskArchive {
+        task,
+        history,
+        queue,
+        attachment_ids: Vec::new(),
+    })
+}
+
+impl std::error::Error for BadFile {}
+
+/// Attachments that were copied, and are removed again unless they are kept.
+struct Uploads {
+    ids: HashMap<TaskId, Vec<AttachmentId>>,
+    folders: Vec<PathBuf>,
+    missing: Vec<PathBuf>,
+}
+
+impl Uploads {
+    fn copy(
+        data_dir: &DataDir,
+        archive: &ArchiveDir,
+        tasks: &[PlannedTask],
+    ) -> Result<Self, ArchiveError> {
+        let mut uploads = Self {
+            ids: HashMap::new(),
+            folders: Vec::new(),
+            missing: Vec::new(),
+        };
+        for task in tasks {
+            for filename in &task.attachments {
+                let id = AttachmentId::new();
+                let folder = data_dir.upload(&task.id, &id);
+                let file = task_folder(&task.id)
+                    .join("attachments")
+                    .join(filename.as_str());
+                let path = archive.path(&file);
+                if path.is_file() {
+                    let bytes = std::fs::read(&path).map_err(at(&path))?;
+                    uploads.folders.push(folder.clone());
+                    write_upload(&folder, filename, &bytes).map_err(at(&folder))?;
+                } else {
+                    uploads.missing.push(file);
+                }
+                uploads.ids.entry(task.id.clone()).or_default().push(id);
+            }
+        }
+        Ok(uploads)
+    }
+
+    /// Keeps what was copied, and returns what could not be.
+    fn keep(mut self) -> Vec<PathBuf> {
+        self.folders.clear();
+        std::mem::take(&mut self.missing)
+    }
+}
+
+impl Drop for Uploads {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            if let Err(error) = std::fs::remove_dir_all(folder) {
+                tracing::warn!(%error, folder = %folder.display(), "an attachment of a failed import stays on disk");
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Handing tasks to agents, and ending hand-offs.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Engine, Result};
+use crate::domain::{Handoff, HandoffId, Idempotency, Outcome, Task, TaskId, Text};
+use crate::error::Error;
+use crate::store::{EndHandoff, StartHandoff};
+
+/// What a caller says of a hand-off to be started.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HandoffInput {
+    /// Whom to ask. Case, quotes around the name, and `_` for `-` do not matter.
+    pub agent_name: Text,
+    /// What to ask.
+    pub prompt: Text,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text>,
+    /// Whether the agent's last session on this task goes on.
+    #[serde(default)]
+    pub resume: bool,
+}
+
+impl Engine {
+    /// Hands a task to an agent. The answer comes as soon as that is recorded.
+    pub async fn start_handoff(
+        &self,
+        task_id: TaskId,
+        input: HandoffInput,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        if input.agent_name.is_blank() {
+            return Err(Error::InvalidBody(
+                "agentName: must not be empty".to_owned(),
+            ));
+        }
+        if input.prompt.is_blank() {
+            return Err(Error::InvalidBody("prompt: must not be empty".to_owned()));
+        }
+        let limit = self.limits().prompt;
+        if input.prompt.as_str().len() > limit {
+            return Err(Error::TooLarge {
+                what: "prompt",
+                limit,
+            });
+        }
+        let start = StartHandoff {
+            task_id,
+            agent_name: input.agent_name.into_string(),
+            prompt: input.prompt,
+            reason: input.reason,
+            resume: input.resume,
+        };
+        let task = self.store.start_handoff(start, once).await?;
+        metrics::counter!("chorus_handoffs_started_total").increment(1);
+        Ok(task)
+    }
+
+    /// Ends the open hand-off of a task well, from outside.
+    pub async fn complete_handoff(
+        &self,
+        task_id: TaskId,
+        output: Text,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        self.end_handoff(task_id, Outcome::Completed, output, once)
+            .await
+    }
+
+    /// Stops the open hand-off of a task.
+    pub async fn cancel_handoff(
+        &self,
+        task_id: TaskId,
+        reason: Option<Text>,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        let reason = reason.filter(|reason| !reason.is_blank());
+        let reason = reason.unwrap_or_else(|| "Cancelled".parse().expect("has no NUL"));
+        self.end_handoff(task_id, Outcome::Cancelled, reason, once)
+            .await
+    }
+
+    async fn end_handoff(
+        &self,
+        task_id: TaskId,
+        outcome: Outcome,
+        output: Text,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        let task = self
+            .store
+            .end_handoff(
+                EndHandoff {
+                    task_id,
+                    outcome,
+                    output,
+                },
+                once,
+            )
+            .await?;
+        metrics::counter!("chorus_handoffs_ended_total", "outcome" => outcome.as_str())
+            .increment(1);
+        Ok(task)
+    }
+
+    /// Finds a hand-off.
+    pub async fn handoff(&self, id: &HandoffId) -> Result<Handoff> {
+        self.store
+            .handoff(id)
+            .await?
+            .ok_or_else(|| Error::not_found("Hand-off", id))
+    }
+
+    /// Lists the hand-offs of a task.
+    pub async fn handoffs(&self, task_id: &TaskId) -> Result<Vec<Handoff>> {
+        self.store
+            .handoffs(task_id)
+            .await?
+            .ok_or_else(|| Error::not_found("Task", task_id))
+    }
+}

@@ -1,0 +1,38 @@
+//! What the server does for itself.
+
+use std::time::Duration;
+
+use super::{Engine, Result};
+
+/// How long an idempotency key is remembered.
+const KEYS_ARE_KEPT: Duration = Duration::from_hours(7 * 24);
+
+/// How often old keys are looked for.
+const ROUND: Duration = Duration::from_hours(1);
+
+impl Engine {
+    /// Writes, and so shows that writing works.
+    pub async fn check_ready(&self) -> Result<()> {
+        Ok(self.store.check_ready().await?)
+    }
+
+    /// Forgets what is no longer needed, once an hour, until the server stops.
+    pub async fn keep_house(self) {
+        let mut rounds = tokio::time::interval(ROUND);
+        loop {
+            tokio::select! {
+                () = self.stopping.cancelled() => return,
+                _ = rounds.tick() => self.forget_old_keys().await,
+            }
+        }
+    }
+
+    async fn forget_old_keys(&self) {
+        let millis = i64::try_from(KEYS_ARE_KEPT.as_millis()).expect("a week is not that long");
+        match self.store.forget_keys_older_than(millis).await {
+            Ok(0) => {}
+            Ok(keys) => tracing::info!(keys, "forgot old idempotency keys"),
+            Err(error) => tracing::warn!(%error, "cannot forget old idempotency keys"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What Chorus does. Every door (HTTP, command line, later MCP) calls these verbs and nothing below them.
+//!
+//! One file per subject: each adds its verbs to [`Engine`].
+
+mod agents;
+pub mod archive;
+mod attachments;
+mod handoffs;
+mod housekeeping;
+mod queue;
+mod tasks;
+mod wait;
+mod workspace;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+pub use agents::default_agents;
+pub use attachments::Upload;
+pub use handoffs::HandoffInput;
+pub use tasks::TaskInput;
+
+use crate::clock::Clock;
+use crate::config::{DataDir, Limits};
+use crate::domain::Event;
+use crate::error::Error;
+use crate::store::{Feed, Store};
+
+/// A result of the engine.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What an engine is made of.
+#[derive(Debug, Clone)]
+pub struct EngineOptions {
+    /// Where files are kept.
+    pub data_dir: DataDir,
+    /// What tells the time.
+    pub clock: Clock,
+    /// How much of anything is allowed.
+    pub limits: Limits,
+    /// The directory that workspaces must stay in, if there is one.
+    pub workspace_root: Option<PathBuf>,
+}
+
+/// The verbs of Chorus. Clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    store: Arc<dyn Store>,
+    options: Arc<EngineOptions>,
+    stopping: CancellationToken,
+}
+
+impl Engine {
+    /// Puts an engine on a store.
+    pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Self {
+        Self {
+            store,
+            options: Arc::new(options),
+            stopping: CancellationToken::new(),
+        }
+    }
+
+    /// Returns the clock.
+    pub fn clock(&self) -> &Clock {
+        &self.options.clock
+    }
+
+    /// Returns the limits.
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// Returns where committed events are published.
+    pub fn feed(&self) -> &Feed {
+        self.store.feed()
+    }
+
+    /// Lists the events behind a number.
+    pub async fn events_after(&self, number: i64, limit: u32) -> Result<Vec<Event>> {
+        Ok(self.store.events_after(number, limit).await?)
+    }
+
+    /// Finds the number of the newest event.
+    pub async fn last_event_number(&self) -> Result<i64> {
+        Ok(self.store.last_event_number().await?)
+    }
+
+    /// Tells when the server stops, so that whoever waits can go.
+    pub const fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    /// Lets everybody go who waits, finishes what was asked, and closes the store.
+    pub async fn close(&self) {
+        self.stopping.cancel();
+        self.store.close().await;
+    }
+}

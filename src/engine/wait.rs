@@ -1,0 +1,72 @@
+//! Waiting for something to be over, without looking at the database in between.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Engine, Result};
+use crate::domain::{Handoff, HandoffId, Task, TaskId};
+
+impl Engine {
+    /// Answers when no agent is current on a task, at the time-out, or when the server stops.
+    pub async fn task_when_idle(&self, id: &TaskId, timeout: Duration) -> Result<Task> {
+        let deadline = Instant::now() + timeout;
+        let watch = self.feed().watch(id);
+        loop {
+            let changed = watch.changed();
+            let task = self.task(id).await?;
+            if task.current_agent().is_none() {
+                return Ok(task);
+            }
+            // Ten thousand who wait should not keep ten thousand tasks in memory.
+            drop(task);
+            if !self.wait(changed, deadline).await {
+                return self.task(id).await;
+            }
+        }
+    }
+
+    /// Answers when a hand-off has ended, at the time-out, or when the server stops.
+    pub async fn handoff_when_ended(&self, id: &HandoffId, timeout: Duration) -> Result<Handoff> {
+        let deadline = Instant::now() + timeout;
+        let task_id = self.handoff(id).await?.task_id;
+        let watch = self.feed().watch(&task_id);
+        loop {
+            let changed = watch.changed();
+            let handoff = self.handoff(id).await?;
+            if handoff.outcome.is_some() {
+                return Ok(handoff);
+            }
+            drop(handoff);
+            if !self.wait(changed, deadline).await {
+                return self.handoff(id).await;
+            }
+        }
+    }
+
+    /// Waits for a change. Returns false if it is time to go without one.
+    async fn wait(&self, changed: impl Future<Output = ()>, deadline: Instant) -> bool {
+        let _waiter = Waiter::begin();
+        tokio::select! {
+            () = changed => true,
+            () = tokio::time::sleep_until(deadline) => false,
+            () = self.stopping.cancelled() => false,
+        }
+    }
+}
+
+/// Counts a waiter for as long as it waits.
+struct Waiter;
+
+impl Waiter {
+    fn begin() -> Self {
+        metrics::gauge!("chorus_waiters").increment(1);
+        Self
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        metrics::gauge!("chorus_waiters").decrement(1);
+    }
+}

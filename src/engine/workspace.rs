@@ -1,0 +1,58 @@
+//! Where the agents of a task work.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::{Engine, Result};
+use crate::domain::{TaskId, Text};
+use crate::error::Error;
+
+impl Engine {
+    /// Decides the working directory of a task: one of its own, or the one that was asked for.
+    pub(super) fn workspace(&self, id: &TaskId, asked: Option<&Text>) -> Result<Text> {
+        let path = match asked {
+            None => self.options.data_dir.workspaces().join(id.as_str()),
+            Some(asked) => self.asked_workspace(Path::new(asked.as_str()))?,
+        };
+        path.to_str()
+            .and_then(|path| path.parse().ok())
+            .ok_or_else(|| Error::internal("the data directory's path is not UTF-8"))
+    }
+
+    fn asked_workspace(&self, asked: &Path) -> Result<PathBuf> {
+        let illegal = |why: &str| Error::InvalidBody(format!("agentWorkspace: {why}"));
+        if !asked.is_absolute() {
+            return Err(illegal("must be an absolute path"));
+        }
+        if asked
+            .components()
+            .any(|component| component == Component::ParentDir)
+        {
+            return Err(illegal("must not contain `..`"));
+        }
+        let resolved =
+            resolve(asked).map_err(|error| illegal(&format!("cannot be resolved: {error}")))?;
+        if resolved.exists() && !resolved.is_dir() {
+            return Err(illegal("is a file, not a directory"));
+        }
+        match &self.options.workspace_root {
+            Some(root) if !resolved.starts_with(root) => Err(illegal(&format!(
+                "must be inside the workspace root {}",
+                root.display()
+            ))),
+            _ => Ok(resolved),
+        }
+    }
+}
+
+/// Follows the symbolic links of the part of a path that is there.
+fn resolve(path: &Path) -> std::io::Result<PathBuf> {
+    for ancestor in path.ancestors() {
+        if ancestor.symlink_metadata().is_ok() {
+            let rest = path
+                .strip_prefix(ancestor)
+                .expect("an ancestor is a prefix");
+            return Ok(ancestor.canonicalize()?.join(rest));
+        }
+    }
+    Ok(path.to_owned())
+}

@@ -1,0 +1,103 @@
+//! The one error of the middle: what an operation of the engine can end with.
+//!
+//! Each edge (HTTP, command line) maps it once. The text of an internal cause never leaves the process.
+
+use crate::domain::{AgentName, Refusal};
+use crate::store::StoreError;
+
+/// Why an operation was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Something that was named is not there.
+    #[error("{0}")]
+    NotFound(String),
+    /// A hand-off names an agent that is not configured.
+    #[error("Unknown agent: {asked}")]
+    UnknownAgent {
+        /// The name that was asked for.
+        asked: String,
+        /// The names that there are.
+        known: Vec<AgentName>,
+    },
+    /// The state of things does not allow it.
+    #[error("{0}")]
+    Conflict(String),
+    /// A body, or a field of it, is not what it must be.
+    #[error("{0}")]
+    InvalidBody(String),
+    /// A query parameter or a header is not what it must be.
+    #[error("{0}")]
+    InvalidQuery(String),
+    /// Something is over its limit.
+    #[error("{what} is too large: the limit is {limit} bytes")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// How many bytes are allowed.
+        limit: usize,
+    },
+    /// This caller may not do it.
+    #[error("{0}")]
+    Forbidden(String),
+    /// A token is needed.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// The path is there, but not for this method.
+    #[error("{0}")]
+    MethodNotAllowed(String),
+    /// Ours.
+    #[error("Something went wrong inside Chorus; the log has the cause")]
+    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// Returns the stable word that programs look at.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound(_) => "NOT_FOUND",
+            Self::UnknownAgent { .. } => "UNKNOWN_AGENT",
+            Self::Conflict(_) => "CONFLICT",
+            Self::InvalidBody(_) => "INVALID_BODY",
+            Self::InvalidQuery(_) => "INVALID_QUERY",
+            Self::TooLarge { .. } => "TOO_LARGE",
+            Self::Forbidden(_) => "FORBIDDEN",
+            Self::Unauthorized(_) => "UNAUTHORIZED",
+            Self::MethodNotAllowed(_) => "METHOD_NOT_ALLOWED",
+            Self::Internal(_) => "INTERNAL",
+        }
+    }
+
+    /// Says that something is not there, in the words that every door uses.
+    pub fn not_found(what: &str, id: impl std::fmt::Display) -> Self {
+        Self::NotFound(format!("{what} not found: {id}"))
+    }
+
+    /// Hides a cause that is ours.
+    pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Internal(cause.into())
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        let message = refusal.to_string();
+        match refusal {
+            Refusal::TaskNotFound(_) | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
+            Refusal::UnknownAgent { asked, known } => Self::UnknownAgent { asked, known },
+            Refusal::AgentActive(_)
+            | Refusal::NoOpenHandoff { .. }
+            | Refusal::NothingToResume(_)
+            | Refusal::AttachmentExists(_)
+            | Refusal::KeyReused => Self::Conflict(message),
+        }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Refused(refusal) => refusal.into(),
+            other => Self::Internal(other.into()),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Logs and metrics.
+
+use std::sync::OnceLock;
+
+use clap::ValueEnum;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For a person.
+    Text,
+    /// One JSON object a line, for a program.
+    Json,
+}
+
+/// Says that a log filter cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot read the log filter {filter:?}; write a level, or target=level pairs, such as `info,chorus=debug`"
+)]
+pub struct IllegalFilter {
+    filter: String,
+}
+
+/// Begins to write log lines to standard error. The first call in a process decides.
+pub fn start_logging(filter: &str, format: LogFormat) -> Result<(), IllegalFilter> {
+    let targets: Targets = filter.parse().map_err(|_| IllegalFilter {
+        filter: filter.to_owned(),
+    })?;
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry();
+    // An error means that a subscriber is there already.
+    let _ = match format {
+        LogFormat::Text => registry.with(lines.with_filter(targets)).try_init(),
+        LogFormat::Json => registry
+            .with(lines.json().flatten_event(true).with_filter(targets))
+            .try_init(),
+    };
+    Ok(())
+}
+
+/// Begins to collect metrics; every call in a process returns the same collection.
+pub fn metrics() -> &'static PrometheusHandle {
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    HANDLE.get_or_init(|| {
+        let seconds = [
+            0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0,
+        ];
+        let sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+        let recorder = PrometheusBuilder::new()
+            .set_buckets(&seconds)
+            .and_then(|builder| {
+                let batch = metrics_exporter_prometheus::Matcher::Full(
+                    "chorus_store_batch_size".to_owned(),
+                );
+                builder.set_buckets_for_metric(batch, &sizes)
+            })
+            .expect("the buckets are not empty")
+            .build_recorder();
+        let handle = recorder.handle();
+        // An error means that a library user collects metrics in their own way.
+        let _ = metrics::set_global_recorder(recorder);
+        describe();
+        handle
+    })
+}
+
+fn describe() {
+    metrics::describe_counter!(
+        "chorus_http_requests_total",
+        "Requests answered, by route, method and status"
+    );
+    metrics::describe_histogram!(
+        "chorus_http_request_seconds",
+        "Time to the answer, by route"
+    );
+    metrics::describe_gauge!("chorus_waiters", "Long polls that wait now");
+    metrics::describe_gauge!("chorus_event_streams", "Event streams that are open now");
+    metrics::describe_gauge!("chorus_watched_tasks", "Tasks that somebody waits for");
+    metrics::describe_histogram!(
+        "chorus_store_batch_size",
+        "Writes that were committed together"
+    );
+    metrics::describe_histogram!(
+        "chorus_store_commit_seconds",
+        "Time of a commit, with its flush to disk"
+    );
+    metrics::describe_counter!("chorus_handoffs_started_total", "Hand-offs started");
+    metrics::describe_counter!("chorus_handoffs_ended_total", "Hand-offs ended, by outcome");
+}
