@@ -1,8 +1,11 @@
 //! Chorus: a hand-off server for coding agents.
 //!
-//! Read it in this order: [`domain`] (the nouns and rules), [`store`] (where they are kept), [`engine`] (the verbs), [`api`] (the HTTP door).
+//! Read it in this order: [`domain`] (the nouns and rules), [`store`] (where they are kept), [`engine`] (the verbs), [`api`] (the HTTP door),
+//! [`client`] (the API from the other side), [`cli`] (the command line).
 
 pub mod api;
+pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod config;
 pub mod domain;

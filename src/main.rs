@@ -1,1 +1,5 @@
-fn main() {}
+//! The program `chorus`.
+
+fn main() -> std::process::ExitCode {
+    chorus::cli::main()
+}

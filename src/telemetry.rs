@@ -1,5 +1,6 @@
 //! Logs and metrics.
 
+use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 use clap::ValueEnum;
@@ -30,7 +31,9 @@ pub fn start_logging(filter: &str, format: LogFormat) -> Result<(), IllegalFilte
     let targets: Targets = filter.parse().map_err(|_| IllegalFilter {
         filter: filter.to_owned(),
     })?;
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     let registry = tracing_subscriber::registry();
     // An error means that a subscriber is there already.
     let _ = match format {

@@ -1,8 +1,10 @@
 //! What the server does for itself.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::{Engine, Result};
+use crate::domain::Timestamp;
 
 /// How long an idempotency key is remembered.
 const KEYS_ARE_KEPT: Duration = Duration::from_hours(7 * 24);
@@ -14,6 +16,27 @@ impl Engine {
     /// Writes, and so shows that writing works.
     pub async fn check_ready(&self) -> Result<()> {
         Ok(self.store.check_ready().await?)
+    }
+
+    /// Lists what breaks the database's own rules.
+    pub async fn problems(&self) -> Result<Vec<String>> {
+        Ok(self.store.problems().await?)
+    }
+
+    /// Finds when the newest event happened.
+    pub async fn newest_event_time(&self) -> Result<Option<Timestamp>> {
+        let newest = self.store.last_event_number().await?;
+        Ok(self
+            .store
+            .events_after(newest - 1, 1)
+            .await?
+            .first()
+            .map(|event| event.timestamp))
+    }
+
+    /// Writes a consistent copy of the database to a file that does not exist yet.
+    pub async fn backup(&self, to: &Path) -> Result<()> {
+        Ok(self.store.backup(to).await?)
     }
 
     /// Forgets what is no longer needed, once an hour, until the server stops.

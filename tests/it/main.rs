@@ -1,1 +1,6 @@
+//! The integration tests: one program, one file per area.
 
+#[path = "../support/mod.rs"]
+mod support;
+
+mod layers;

@@ -1,0 +1,78 @@
+//! `chorus export` and `chorus import`
+
+use std::path::PathBuf;
+
+use super::arguments::{ExportArguments, ImportArguments};
+use super::ledger;
+use super::ui::{Failure, ProgressBar, Ui};
+use crate::config::DataDir;
+use crate::engine::archive::{ArchiveError, BadFile, ImportOptions};
+
+pub(super) async fn export(ui: &Ui, arguments: ExportArguments) -> Result<(), Failure> {
+    let data_dir = DataDir::existing(&arguments.data.data_dir)?;
+    let engine = ledger::open_to_read(&data_dir).await?;
+    let bar = ProgressBar::new("Exporting");
+    let progress = bar.clone();
+    let exported = engine
+        .export(&arguments.dir, move |step| progress.show(step))
+        .await;
+    bar.clear();
+    engine.close().await;
+    let exported = exported.map_err(|error| Failure::caused(&error))?;
+    report_missing(*ui, &exported.missing_attachments);
+    ui.line(format_args!(
+        "Exported {} tasks and {} agents to {}",
+        exported.tasks,
+        exported.agents,
+        arguments.dir.display()
+    ))
+}
+
+pub(super) async fn import(ui: &Ui, arguments: ImportArguments) -> Result<(), Failure> {
+    let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
+    let _lock = data_dir.lock()?;
+    let engine = ledger::open(&data_dir, None, 1).await?;
+    let bar = ProgressBar::new("Checking");
+    let progress = bar.clone();
+    let options = ImportOptions {
+        skip_bad: arguments.skip_bad,
+    };
+    let report = engine
+        .import(&arguments.dir, options, move |step| progress.show(step))
+        .await;
+    bar.clear();
+    engine.close().await;
+    match report {
+        Ok(report) => {
+            report_bad(*ui, &report.left_out);
+            report_missing(*ui, &report.missing_attachments);
+            ui.line(format_args!(
+                "Imported {} tasks and {} agents; left out {}",
+                report.imported.tasks,
+                report.imported.agents,
+                report.left_out.len()
+            ))
+        }
+        Err(ArchiveError::Bad(bad)) => {
+            report_bad(*ui, &bad);
+            Err(Failure::caused(&ArchiveError::Bad(bad))
+                .with_hint("mend the files, or leave them out with --skip-bad"))
+        }
+        Err(error) => Err(Failure::caused(&error)),
+    }
+}
+
+fn report_bad(ui: Ui, bad: &[BadFile]) {
+    for file in bad {
+        ui.notice(file);
+    }
+}
+
+fn report_missing(ui: Ui, missing: &[PathBuf]) {
+    for file in missing {
+        ui.notice(format_args!(
+            "{}: the bytes of this attachment are missing",
+            file.display()
+        ));
+    }
+}

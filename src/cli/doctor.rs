@@ -1,0 +1,257 @@
+//! `chorus doctor`
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anstyle::{AnsiColor, Style};
+
+use super::arguments::DoctorArguments;
+use super::ledger;
+use super::server::token;
+use super::ui::{Failure, Ui};
+use crate::client::Client;
+use crate::clock::Clock;
+use crate::config::{DataDir, DataDirError};
+use crate::domain::{Agent, Provider};
+use crate::engine::Engine;
+use crate::store::{MigrationState, migration_status};
+
+/// How far two clocks may differ, in milliseconds.
+const TOLERANCE: i64 = 5_000;
+
+/// What a check found.
+enum Finding {
+    /// All is well.
+    Good(String),
+    /// Something may be missing.
+    Note(String),
+    /// Something is wrong; the second text says what to do.
+    Bad(String, String),
+}
+
+use Finding::{Bad, Good, Note};
+
+pub(super) async fn run(ui: &Ui, arguments: DoctorArguments) -> Result<(), Failure> {
+    let mut findings = Vec::new();
+    match DataDir::existing(&arguments.data.data_dir) {
+        Ok(data_dir) => check_data(&data_dir, &mut findings).await,
+        Err(error @ DataDirError::Empty { .. }) => findings.push(Note(error.to_string())),
+        Err(error) => findings.push(Bad(
+            error.to_string(),
+            "make it readable for this user".to_owned(),
+        )),
+    }
+    findings.push(check_server(&arguments).await);
+    let mut problems = 0;
+    for finding in &findings {
+        problems += usize::from(matches!(finding, Bad(..)));
+        ui.line(finding)?;
+    }
+    match problems {
+        0 => Ok(()),
+        1 => Err(Failure::new("1 problem found")),
+        _ => Err(Failure::new(format!("{problems} problems found"))),
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        const GOOD: Style = AnsiColor::Green.on_default();
+        const NOTE: Style = AnsiColor::Yellow.on_default();
+        const BAD: Style = AnsiColor::Red.on_default();
+        match self {
+            Good(what) => write!(f, "{GOOD}ok{GOOD:#}    {what}"),
+            Note(what) => write!(f, "{NOTE}note{NOTE:#}  {what}"),
+            Bad(what, advice) => write!(f, "{BAD}bad{BAD:#}   {what}\n      to do: {advice}"),
+        }
+    }
+}
+
+async fn check_data(data_dir: &DataDir, findings: &mut Vec<Finding>) {
+    findings.push(match DataDir::prepare(data_dir.path()) {
+        Ok(_) => Good(format!(
+            "data directory {} is writable",
+            data_dir.path().display()
+        )),
+        Err(error) => Bad(
+            error.to_string(),
+            "let this user write there, or choose another with --data-dir".into(),
+        ),
+    });
+    findings.push(check_token(&data_dir.operator_token()));
+    let (is_current, finding) = check_migrations(data_dir).await;
+    findings.push(finding);
+    if !is_current {
+        return;
+    }
+    match ledger::open_to_read(data_dir).await {
+        Err(failure) => findings.push(Bad(
+            failure.message,
+            "restore a backup if the file is damaged".to_owned(),
+        )),
+        Ok(engine) => {
+            check_ledger(&engine, findings).await;
+            engine.close().await;
+        }
+    }
+}
+
+fn check_token(path: &Path) -> Finding {
+    match std::fs::metadata(path) {
+        Err(_) => Note(format!(
+            "{} is not there yet; `chorus serve` makes it",
+            path.display()
+        )),
+        Ok(file) if file.permissions().mode().trailing_zeros() >= 6 => {
+            Good("only you can read the operator's token".to_owned())
+        }
+        Ok(_) => Bad(
+            format!("others can read the operator's token in {}", path.display()),
+            format!("chmod 600 {}", path.display()),
+        ),
+    }
+}
+
+async fn check_migrations(data_dir: &DataDir) -> (bool, Finding) {
+    let migrations = match migration_status(&data_dir.database()).await {
+        Ok(migrations) => migrations,
+        Err(error) => {
+            return (
+                false,
+                Bad(
+                    error.to_string(),
+                    "is it a Chorus database? restore a backup if not".into(),
+                ),
+            );
+        }
+    };
+    let is = |state| migrations.iter().any(|migration| migration.state == state);
+    if is(MigrationState::Unknown) {
+        let what = "the database was made by a newer version of Chorus".to_owned();
+        (
+            false,
+            Bad(what, "use that version or a later one".to_owned()),
+        )
+    } else if is(MigrationState::Changed) {
+        let what = "a migration of the database is not the one that this version has".to_owned();
+        (
+            false,
+            Bad(what, "use the version that made the database".to_owned()),
+        )
+    } else if is(MigrationState::Pending) {
+        (
+            false,
+            Bad(
+                "the database is of an older version of Chorus".to_owned(),
+                "chorus migrate".to_owned(),
+            ),
+        )
+    } else {
+        (
+            true,
+            Good(format!(
+                "the database is up to date ({} migrations)",
+                migrations.len()
+            )),
+        )
+    }
+}
+
+async fn check_ledger(engine: &Engine, findings: &mut Vec<Finding>) {
+    match engine.problems().await {
+        Ok(problems) if problems.is_empty() => {
+            findings.push(Good("the database is sound".to_owned()))
+        }
+        Ok(problems) => findings.extend(
+            problems
+                .into_iter()
+                .map(|problem| Bad(problem, "stop the server and restore a backup".to_owned())),
+        ),
+        Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+    }
+    match engine.newest_event_time().await {
+        Ok(Some(newest)) if newest.as_millis() > Clock::system().now().as_millis() + TOLERANCE => {
+            findings.push(Bad(
+                "the newest event is in the future: the clock of this machine went back".to_owned(),
+                "set the clock, for example with a time service".to_owned(),
+            ));
+        }
+        Ok(_) => findings.push(Good("the clock is not behind the newest event".to_owned())),
+        Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+    }
+    match engine.agents().await {
+        Ok(agents) => check_programs(&agents, findings),
+        Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+    }
+}
+
+/// Looks for the programs that the agents need.
+fn check_programs(agents: &[Agent], findings: &mut Vec<Finding>) {
+    if agents.is_empty() {
+        findings.push(Note("no agent is configured".to_owned()));
+    }
+    for provider in Provider::ALL {
+        let users: Vec<_> = agents
+            .iter()
+            .filter(|agent| agent.provider == provider)
+            .map(|agent| agent.name.as_str())
+            .collect();
+        let Some(binary) = provider.binary().filter(|_| !users.is_empty()) else {
+            continue;
+        };
+        findings.push(match find_program(binary) {
+            Some(path) => Good(format!("{} is {}", provider.as_str(), path.display())),
+            None => Note(format!(
+                "the program {binary} is not on PATH; {} cannot run until it is installed",
+                users.join(", ")
+            )),
+        });
+    }
+}
+
+fn find_program(name: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(is_program)
+}
+
+async fn check_server(arguments: &DoctorArguments) -> Finding {
+    let client = match Client::new(&arguments.url, token(&arguments.data.data_dir)) {
+        Ok(client) => client,
+        Err(error) => return Bad(error.to_string(), "name the server with --url".to_owned()),
+    };
+    let reply = match client.get("/readyz", &[]).await {
+        Ok(reply) => reply,
+        Err(error @ crate::client::ClientError::Unreachable { .. }) => {
+            return Note(error.to_string());
+        }
+        Err(error) => {
+            return Bad(
+                error.to_string(),
+                "look at the log of the server".to_owned(),
+            );
+        }
+    };
+    match reply.answer::<serde_json::Value>() {
+        Err(error) => Bad(error.to_string(), "name the server with --url".to_owned()),
+        Ok(answer) => {
+            let skew = answer.meta.timestamp.as_millis() - Clock::system().now().as_millis();
+            if skew.abs() > TOLERANCE {
+                let what = format!("the clock of the server differs by {} s", skew / 1000);
+                Bad(
+                    what,
+                    "set both clocks, for example with a time service".to_owned(),
+                )
+            } else {
+                Good(format!(
+                    "a server answers at {} and can write",
+                    client.url()
+                ))
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The command line. One file per command; [`ui`] is the only place that prints.
+
+mod agents;
+mod archive;
+mod arguments;
+mod backup;
+mod doctor;
+mod handoff;
+mod ledger;
+mod migrate;
+mod serve;
+mod server;
+mod task;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use arguments::{Arguments, Command};
+use ui::{Failure, Ui};
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let ui = Ui;
+    let runtime = match runtime(&arguments.command) {
+        Ok(runtime) => runtime,
+        Err(error) => return ui.fail(&Failure::new(format!("cannot start: {error}"))),
+    };
+    match runtime.block_on(run(&ui, arguments.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => ui.fail(&failure),
+    }
+}
+
+/// The server uses all cores; a command that asks one question does not need them.
+fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder = match command {
+        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    builder.enable_all().build()
+}
+
+async fn run(ui: &Ui, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve(arguments) => serve::run(ui, arguments).await,
+        Command::Task(command) => task::run(ui, command).await,
+        Command::Handoff(arguments) => handoff::run(ui, arguments).await,
+        Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,
+        Command::Agents(command) => agents::run(ui, command).await,
+        Command::Export(arguments) => archive::export(ui, arguments).await,
+        Command::Import(arguments) => archive::import(ui, arguments).await,
+        Command::Backup(arguments) => backup::run(ui, arguments).await,
+        Command::Migrate(arguments) => migrate::run(ui, arguments).await,
+        Command::Doctor(arguments) => doctor::run(ui, arguments).await,
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "chorus", &mut script);
+            ui.line(String::from_utf8_lossy(&script).trim_end())
+        }
+    }
+}
+
+/// Returns the description of the whole command line, for tests of what users see.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}

@@ -1,0 +1,115 @@
+//! Why a command failed, and the exit code that says so to a script.
+
+use std::process::ExitCode;
+
+use reqwest::StatusCode;
+
+use crate::client::ClientError;
+use crate::config::DataDirError;
+use crate::store::OpenError;
+
+/// The exit codes, which scripts rely on. Usage errors (2) are the argument parser's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Exit {
+    Failed = 1,
+    NotFound = 3,
+    Conflict = 4,
+    Unreachable = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// What a command ends with when it does not do what it was asked.
+#[derive(Debug)]
+pub(in crate::cli) struct Failure {
+    pub exit: Exit,
+    pub message: String,
+    pub hints: Vec<String>,
+}
+
+impl Failure {
+    /// Makes a plain failure.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Failed,
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Says what to do.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Makes a failure of an error with all that caused it.
+    pub fn caused(error: &dyn std::error::Error) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message.push_str(": ");
+            message.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        Self::new(message)
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let failure = Self::caused(&error);
+        match error {
+            ClientError::Unreachable { .. } => Self {
+                exit: Exit::Unreachable,
+                ..failure
+            }
+            .with_hint("start one with `chorus serve`, or name another with --url or CHORUS_URL"),
+            ClientError::Garbled { .. } => failure,
+            ClientError::Refused { status, error } => {
+                let exit = match status {
+                    StatusCode::NOT_FOUND => Exit::NotFound,
+                    StatusCode::CONFLICT => Exit::Conflict,
+                    _ => Exit::Failed,
+                };
+                let agents = error
+                    .details
+                    .as_ref()
+                    .and_then(|details| details["agents"].as_array());
+                let failure = Self { exit, ..failure };
+                match agents {
+                    None => failure,
+                    Some(agents) => {
+                        let names: Vec<_> = agents
+                            .iter()
+                            .filter_map(serde_json::Value::as_str)
+                            .collect();
+                        failure.with_hint(format!("the agents are: {}", names.join(", ")))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl From<DataDirError> for Failure {
+    fn from(error: DataDirError) -> Self {
+        Self::caused(&error)
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        Self::caused(&error)
+    }
+}
+
+impl From<crate::Error> for Failure {
+    fn from(error: crate::Error) -> Self {
+        Self::caused(&error)
+    }
+}

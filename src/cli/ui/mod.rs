@@ -1,0 +1,66 @@
+//! All that the command line prints: for a person on a terminal, plain when piped.
+
+mod failure;
+mod progress;
+mod table;
+mod text;
+
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+
+pub(super) use failure::Failure;
+pub(super) use progress::ProgressBar;
+pub(super) use table::Table;
+pub(super) use text::{one_line, printable, time};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default();
+
+/// Where everything is printed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ui;
+
+impl Ui {
+    /// Prints a line to standard output.
+    #[expect(clippy::unused_self, reason = "printing is what a Ui is for")]
+    pub fn line(self, line: impl std::fmt::Display) -> Result<(), Failure> {
+        match writeln!(anstream::stdout(), "{line}") {
+            // Whoever reads has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(Failure::new(format!("cannot print: {error}"))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Prints a table to standard output: aligned for a person, separated by tabs for a program.
+    pub fn table(self, table: &Table) -> Result<(), Failure> {
+        let text = if std::io::stdout().is_terminal() {
+            table.aligned()
+        } else {
+            table.separated()
+        };
+        if text.is_empty() {
+            Ok(())
+        } else {
+            self.line(text)
+        }
+    }
+
+    /// Prints a notice to standard error.
+    #[expect(clippy::unused_self, reason = "printing is what a Ui is for")]
+    pub fn notice(self, notice: impl std::fmt::Display) {
+        // A notice that cannot be printed is not worth failing for.
+        let _ = writeln!(anstream::stderr(), "{notice}");
+    }
+
+    /// Prints why a command failed.
+    pub fn fail(self, failure: &Failure) -> ExitCode {
+        self.notice(format_args!("{ERROR}error:{ERROR:#} {}", failure.message));
+        for hint in &failure.hints {
+            self.notice(format_args!("{HINT}hint:{HINT:#} {hint}"));
+        }
+        failure.exit.into()
+    }
+}

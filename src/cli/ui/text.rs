@@ -1,0 +1,45 @@
+//! Text that came from others, made fit for a terminal.
+
+use chrono::{DateTime, Local};
+
+use crate::domain::Timestamp;
+
+/// Replaces control characters, which could move the cursor or change what was printed before.
+pub(in crate::cli) fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_control() && !matches!(c, '\n' | '\t') {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// Puts text on one line.
+pub(in crate::cli) fn one_line(text: &str) -> String {
+    printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Writes a time as the clock on the wall shows it.
+pub(in crate::cli) fn time(timestamp: Timestamp) -> String {
+    match DateTime::from_timestamp_millis(timestamp.as_millis()) {
+        Some(time) => time
+            .with_timezone(&Local)
+            .format("%Y-%m-%d %H:%M:%S")
+            .to_string(),
+        None => timestamp.as_millis().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_others_cannot_steer_the_terminal() {
+        assert_eq!(printable("a\x1b[2Jb\rc\nd"), "a\u{fffd}[2Jb\u{fffd}c\nd");
+        assert_eq!(one_line(" a\n\tb\x07 "), "a b\u{fffd}");
+    }
+}

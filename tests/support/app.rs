@@ -1,0 +1,149 @@
+//! The API without a network: the real router on a real file, with a clock that is set.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use chorus::api::{Guard, router};
+use chorus::clock::Clock;
+use chorus::config::{DataDir, Limits};
+use chorus::domain::Timestamp;
+use chorus::engine::{Engine, EngineOptions};
+use chorus::store::{SqliteOptions, SqliteStore, Store};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+/// When tests begin: 2026-01-01, midnight UTC.
+pub const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+
+/// An installation in a directory of its own, with the five default agents.
+pub struct TestApp {
+    pub engine: Engine,
+    pub store: Arc<dyn Store>,
+    pub clock: Clock,
+    pub router: Router,
+    pub data_dir: DataDir,
+    _folder: TempDir,
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// Returns the body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
+    }
+
+    /// Returns what was asked for.
+    pub fn data(&self) -> Value {
+        assert!(self.status.is_success(), "{}: {}", self.status, self.json());
+        self.json()["data"].clone()
+    }
+
+    /// Returns the code of an error and the status beside it.
+    pub fn error(&self) -> (u16, String) {
+        let json = self.json();
+        (
+            self.status.as_u16(),
+            json["error"]["code"]
+                .as_str()
+                .expect("an error has a code")
+                .to_owned(),
+        )
+    }
+}
+
+impl TestApp {
+    /// Makes an installation.
+    pub async fn new() -> Self {
+        Self::with_limits(Limits::default()).await
+    }
+
+    /// Makes an installation with other limits.
+    pub async fn with_limits(limits: Limits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::standing_at(BEGINNING);
+        let data_dir = DataDir::prepare(folder.path()).unwrap();
+        let options = SqliteOptions {
+            path: data_dir.database(),
+            clock: clock.clone(),
+            max_batch: 64,
+        };
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).await.unwrap());
+        let options = EngineOptions {
+            data_dir: data_dir.clone(),
+            clock: clock.clone(),
+            limits,
+            workspace_root: None,
+        };
+        let engine = Engine::new(store.clone(), options);
+        engine.seed().await.unwrap();
+        let router = router(engine.clone(), Guard::default());
+        Self {
+            engine,
+            store,
+            clock,
+            router,
+            data_dir,
+            _folder: folder,
+        }
+    }
+
+    /// Sends a request.
+    pub async fn send(&self, request: Request<Body>) -> Reply {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        Reply {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+        }
+    }
+
+    /// Sends a request with any body.
+    pub async fn request(&self, method: Method, path: &str, body: impl Into<Body>) -> Reply {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, "localhost");
+        self.send(request.body(body.into()).unwrap()).await
+    }
+
+    /// Asks for something.
+    pub async fn get(&self, path: &str) -> Reply {
+        self.request(Method::GET, path, Body::empty()).await
+    }
+
+    /// Sends JSON.
+    pub async fn post(&self, path: &str, body: Value) -> Reply {
+        self.request(Method::POST, path, body.to_string()).await
+    }
+
+    /// Sends JSON.
+    pub async fn put(&self, path: &str, body: Value) -> Reply {
+        self.request(Method::PUT, path, body.to_string()).await
+    }
+
+    /// Makes a task and returns its id.
+    pub async fn task(&self, description: &str) -> String {
+        let task = self
+            .post(
+                "/api/tasks",
+                serde_json::json!({ "description": description }),
+            )
+            .await
+            .data();
+        task["id"].as_str().unwrap().to_owned()
+    }
+}

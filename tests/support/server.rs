@@ -1,0 +1,144 @@
+//! The real program, as users start it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use chorus::client::Client;
+
+/// A `chorus` command in an environment of its own.
+pub struct Chorus(Command);
+
+impl Chorus {
+    /// Begins a command. What the machine's own environment says to Chorus does not count.
+    pub fn new<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chorus"));
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CHORUS_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(arguments)
+            .env("TZ", "UTC")
+            .env("USER", "tester")
+            .stdin(Stdio::null());
+        Self(command)
+    }
+
+    /// Sets a variable of the environment.
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    /// Sets the working directory.
+    pub fn current_dir(mut self, folder: &Path) -> Self {
+        self.0.current_dir(folder);
+        self
+    }
+
+    /// Runs it to its end.
+    pub fn output(mut self) -> Output {
+        self.0.output().unwrap()
+    }
+
+    /// Runs it to its end and writes down all that a user sees: code, standard output, standard error.
+    pub fn transcript(self) -> String {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.output();
+        let code = status.code().expect("it was not killed");
+        let (stdout, stderr) = (
+            String::from_utf8(stdout).unwrap(),
+            String::from_utf8(stderr).unwrap(),
+        );
+        format!("exit {code}\n--- stdout\n{stdout}--- stderr\n{stderr}")
+    }
+}
+
+/// A server in a process of its own, killed when it is dropped.
+pub struct Server {
+    process: Child,
+    pub url: String,
+    pub data_dir: PathBuf,
+}
+
+impl Server {
+    /// Starts a server on a free port and waits until it listens.
+    pub fn start(data_dir: &Path) -> Self {
+        Self::start_with(data_dir, &[])
+    }
+
+    /// Starts a server with more arguments.
+    pub fn start_with(data_dir: &Path, arguments: &[&str]) -> Self {
+        let folder = data_dir.to_str().unwrap();
+        let mut command = Chorus::new(
+            ["serve", "--port", "0", "--data-dir", folder]
+                .into_iter()
+                .chain(arguments.iter().copied()),
+        );
+        let mut process = command
+            .0
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let url = line
+            .rsplit_once(' ')
+            .expect("the first line ends with the address")
+            .1
+            .trim()
+            .to_owned();
+        assert!(url.starts_with("http://"), "{line}");
+        Self {
+            process,
+            url,
+            data_dir: data_dir.to_owned(),
+        }
+    }
+
+    /// Makes a client of it.
+    pub fn client(&self) -> Client {
+        Client::new(&self.url, None).unwrap()
+    }
+
+    /// Begins a command that talks to it.
+    pub fn chorus<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Chorus {
+        Chorus::new(arguments)
+            .env("CHORUS_URL", &self.url)
+            .env("CHORUS_DATA_DIR", &self.data_dir)
+    }
+
+    /// Returns the id of its process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Kills it with SIGKILL.
+    pub fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Stops it with SIGTERM and returns how it ended.
+    pub fn stop(mut self) -> std::process::ExitStatus {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.process.wait().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // An error means that it has ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
