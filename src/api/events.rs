@@ -144,7 +144,7 @@ impl Follower {
                     event: Some(event), ..
                 }) => return Some((*event).clone()),
                 Ok(Published { event: None, .. }) | Err(RecvError::Lagged(_)) => {
-                    self.has_more_rows = true
+                    self.has_more_rows = true;
                 }
                 Err(RecvError::Closed) => return None,
             }

@@ -31,7 +31,7 @@ enum Finding {
 
 use Finding::{Bad, Good, Note};
 
-pub(super) async fn run(ui: &Ui, arguments: DoctorArguments) -> Result<(), Failure> {
+pub(super) async fn run(ui: Ui, arguments: DoctorArguments) -> Result<(), Failure> {
     let mut findings = Vec::new();
     match DataDir::existing(&arguments.data.data_dir) {
         Ok(data_dir) => check_data(&data_dir, &mut findings).await,
@@ -160,7 +160,7 @@ async fn check_migrations(data_dir: &DataDir) -> (bool, Finding) {
 async fn check_ledger(engine: &Engine, findings: &mut Vec<Finding>) {
     match engine.problems().await {
         Ok(problems) if problems.is_empty() => {
-            findings.push(Good("the database is sound".to_owned()))
+            findings.push(Good("the database is sound".to_owned()));
         }
         Ok(problems) => findings.extend(
             problems

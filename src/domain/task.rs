@@ -257,7 +257,7 @@ impl Serialize for Task {
 
 /// A task, as it is written.
 #[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "a task")]
 #[schema(as = Task)]
 pub(crate) struct TaskWire {
     task_type: TaskType,
