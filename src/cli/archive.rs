@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::arguments::{ExportArguments, ImportArguments};
 use super::ledger;
-use super::ui::{Failure, ProgressBar, Ui};
+use super::ui::{Failure, ProgressBar, Ui, count};
 use crate::config::DataDir;
 use crate::engine::archive::{ArchiveError, BadFile, ImportOptions};
 
@@ -21,9 +21,9 @@ pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Fai
     let exported = exported.map_err(|error| Failure::caused(&error))?;
     report_missing(ui, &exported.missing_attachments);
     ui.line(format_args!(
-        "Exported {} tasks and {} agents to {}",
-        exported.tasks,
-        exported.agents,
+        "Exported {} and {} to {}",
+        count(exported.tasks, "task"),
+        count(exported.agents, "agent"),
         arguments.dir.display()
     ))
 }
@@ -47,9 +47,9 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
             report_bad(ui, &report.left_out);
             report_missing(ui, &report.missing_attachments);
             ui.line(format_args!(
-                "Imported {} tasks and {} agents; left out {}",
-                report.imported.tasks,
-                report.imported.agents,
+                "Imported {} and {}; left out {}",
+                count(report.imported.tasks, "task"),
+                count(report.imported.agents, "agent"),
                 report.left_out.len()
             ))
         }

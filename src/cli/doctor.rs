@@ -7,9 +7,9 @@ use anstyle::{AnsiColor, Style};
 
 use super::arguments::DoctorArguments;
 use super::ledger;
-use super::server::token;
+use super::server;
 use super::ui::{Failure, Ui};
-use crate::client::Client;
+use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
 use crate::domain::{Agent, Provider};
@@ -220,13 +220,13 @@ fn find_program(name: &str) -> Option<PathBuf> {
 }
 
 async fn check_server(arguments: &DoctorArguments) -> Finding {
-    let client = match Client::new(&arguments.url, token(&arguments.data.data_dir)) {
+    let client = match server::client(&arguments.url, &arguments.data.data_dir) {
         Ok(client) => client,
-        Err(error) => return Bad(error.to_string(), "name the server with --url".to_owned()),
+        Err(failure) => return Bad(failure.message, "name the server with --url".to_owned()),
     };
     let reply = match client.get("/readyz", &[]).await {
         Ok(reply) => reply,
-        Err(error @ crate::client::ClientError::Unreachable { .. }) => {
+        Err(error @ ClientError::Unreachable { .. }) => {
             return Note(error.to_string());
         }
         Err(error) => {

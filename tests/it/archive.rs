@@ -491,13 +491,11 @@ fn a_large_archive_goes_through_the_commands() {
     let count = ids.len();
     assert_eq!(
         run(["import", archive, "--data-dir", data]),
-        format!(
-            "exit 0\n--- stdout\nImported {count} tasks and 1 agents; left out 0\n--- stderr\n"
-        )
+        format!("exit 0\n--- stdout\nImported {count} tasks and 1 agent; left out 0\n--- stderr\n")
     );
     assert_eq!(
         run(["export", out, "--data-dir", data]),
-        format!("exit 0\n--- stdout\nExported {count} tasks and 1 agents to {out}\n--- stderr\n")
+        format!("exit 0\n--- stdout\nExported {count} tasks and 1 agent to {out}\n--- stderr\n")
     );
     let index = |path: &str| -> Value {
         serde_json::from_slice(
