@@ -1,0 +1,3 @@
+//! How agents run: what to start, and what its output means.
+
+pub mod providers;

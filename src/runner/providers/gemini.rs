@@ -1,0 +1,142 @@
+//! Gemini CLI, with `-o stream-json`.
+
+use super::{Reader, Report, Said, object, sum, text};
+
+/// Reads the lines of a run of Gemini CLI. Its plain `json` output is cut when it is long, so it is not used.
+#[derive(Debug, Default)]
+pub struct GeminiReader {
+    report: Report,
+    /// What the assistant has said since the last tool.
+    message: String,
+}
+
+impl Reader for GeminiReader {
+    fn line(&mut self, line: &str) -> Vec<Said> {
+        let Some(line) = object(line) else {
+            return Vec::new();
+        };
+        match line["type"].as_str() {
+            Some("init") => {
+                self.report.session_id = text(&line, "session_id");
+                Vec::new()
+            }
+            Some("message") if line["role"] == "assistant" => {
+                self.message
+                    .push_str(line["content"].as_str().unwrap_or_default());
+                Vec::new()
+            }
+            Some("tool_use") => {
+                let mut said = self.take_text();
+                let name = text(&line, "tool_name").unwrap_or_default();
+                said.push(Said::ToolCall {
+                    name,
+                    input: line["parameters"].to_string(),
+                });
+                said
+            }
+            Some("tool_result") => vec![Said::ToolResult {
+                output: text(&line, "output").unwrap_or_default(),
+                is_error: line["status"] != "success",
+            }],
+            Some("error") => vec![Said::Error(text(&line, "message").unwrap_or_default())],
+            Some("result") => self.result(&line),
+            _ => Vec::new(),
+        }
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+}
+
+impl GeminiReader {
+    /// Ends the text that came in pieces.
+    fn take_text(&mut self) -> Vec<Said> {
+        let text = std::mem::take(&mut self.message);
+        if text.is_empty() {
+            Vec::new()
+        } else {
+            vec![Said::Text(text)]
+        }
+    }
+
+    fn result(&mut self, line: &serde_json::Value) -> Vec<Said> {
+        let stats = &line["stats"];
+        self.report.usage.input_tokens = sum(stats, &["input_tokens"]);
+        self.report.usage.output_tokens = sum(stats, &["output_tokens"]);
+        self.report.usage.turns = sum(stats, &["tool_calls"]) + 1;
+        self.report.end = Some(if line["status"] == "success" {
+            Ok(self.message.clone())
+        } else {
+            let error = text(&line["error"], "message");
+            Err(error.unwrap_or_else(|| "Gemini CLI failed and does not say why".to_owned()))
+        });
+        self.take_text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{read, verdict};
+    use super::*;
+    use crate::domain::Outcome;
+
+    const TEXT_THEN_TOOL: &str =
+        include_str!("../../../tests/fixtures/agent-output/gemini-stream-text-then-tool.jsonl");
+
+    #[test]
+    fn the_final_message_is_what_came_after_the_last_tool() {
+        let (said, report) = read(GeminiReader::default(), TEXT_THEN_TOOL);
+        assert_eq!(said[0], Said::Text("interim message 1".into()));
+        assert_eq!(
+            said[2],
+            Said::ToolResult {
+                output: "step-1".into(),
+                is_error: false
+            }
+        );
+        let message = "tool said: <untrusted_context>\nOutput: step-2\nProcess Group PGID: 31067\n</untrusted_context>";
+        assert_eq!(said.last(), Some(&Said::Text(message.into())));
+        assert_eq!(
+            report.session_id.as_deref(),
+            Some("2b81e802-6eef-460c-92ff-f678239f8b78")
+        );
+        assert_eq!(
+            (report.usage.input_tokens, report.usage.output_tokens),
+            (40, 20)
+        );
+        let verdict = verdict(GeminiReader::default(), TEXT_THEN_TOOL, 0, "");
+        assert_eq!(
+            (verdict.outcome, verdict.output.as_str()),
+            (Outcome::Completed, message)
+        );
+    }
+
+    #[test]
+    fn an_error_is_only_on_standard_error() {
+        let failed = verdict(
+            GeminiReader::default(),
+            "",
+            145,
+            "API key not valid. Please pass a valid API key.",
+        );
+        assert_eq!(failed.outcome, Outcome::Failed);
+        assert!(
+            failed.output.contains("exit code 145") && failed.output.contains("Log in with"),
+            "{}",
+            failed.output
+        );
+    }
+
+    #[test]
+    fn a_result_that_is_cut_off_is_a_failure() {
+        let cut = TEXT_THEN_TOOL
+            .rsplit_once("{\"type\":\"result\"")
+            .unwrap()
+            .0;
+        assert_eq!(
+            verdict(GeminiReader::default(), cut, 0, "").outcome,
+            Outcome::Failed
+        );
+    }
+}
