@@ -14,6 +14,7 @@ mod error;
 pub mod runner;
 pub mod secret;
 pub mod store;
+pub mod supervisor;
 pub mod telemetry;
 
 pub use error::Error;

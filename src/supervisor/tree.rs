@@ -1,0 +1,56 @@
+//! The processes below a supervisor.
+//!
+//! Tools of agents run in sessions and groups of their own, so a signal to a group misses them. But a supervisor
+//! inherits every process below it whose parent ends: whoever ends its children again and again, until there are none,
+//! has ended the tree. Children that were not waited for keep their pids, so none of these can mean somebody else.
+
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait, waitpid};
+
+/// Takes note of processes that were left to the supervisor and have ended, all but the agent.
+pub(super) fn reap_orphans(agent: Pid) {
+    for child in children() {
+        if child != agent {
+            // One that still runs, or is gone, needs nothing.
+            let _ = waitpid(Some(child), WaitOptions::NOHANG);
+        }
+    }
+}
+
+/// Ends everything below the supervisor.
+pub(super) fn kill_descendants() {
+    loop {
+        let children = children();
+        for child in &children {
+            // An error means that it has ended already.
+            let _ = kill_process(*child, Signal::KILL);
+        }
+        // Waits for one of them; its own children are ours from then on.
+        match wait(WaitOptions::empty()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Lists the children of this process.
+fn children() -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero();
+    let list = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
+    let list = list.unwrap_or_else(|_| children_by_search(own.get()));
+    list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+}
+
+/// Lists the children of a process on a system whose kernel does not.
+fn children_by_search(parent: i32) -> String {
+    let mut found = String::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+        // The name of a program is in parentheses and may contain anything.
+        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        if after_name.split_whitespace().nth(1).and_then(|ppid| ppid.parse().ok()) == Some(parent) {
+            found.push_str(&format!("{pid} "));
+        }
+    }
+    found
+}
