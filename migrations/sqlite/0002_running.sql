@@ -1,0 +1,41 @@
+-- What running agents needs: how an agent is started, who asked from inside a run, what was said on the way.
+
+-- How an agent is started. NULL means that the provider or the server decides.
+ALTER TABLE agents ADD COLUMN model TEXT;
+ALTER TABLE agents ADD COLUMN program TEXT;
+ALTER TABLE agents ADD COLUMN arguments TEXT NOT NULL DEFAULT '[]' CHECK (json_type(arguments) = 'array');
+ALTER TABLE agents ADD COLUMN environment TEXT NOT NULL DEFAULT '{}' CHECK (json_type(environment) = 'object');
+ALTER TABLE agents ADD COLUMN output_form TEXT NOT NULL DEFAULT 'all';
+ALTER TABLE agents ADD COLUMN max_seconds INTEGER CHECK (max_seconds > 0);
+ALTER TABLE agents ADD COLUMN idle_seconds INTEGER CHECK (idle_seconds > 0);
+
+-- The task from which this one was handed on, while an agent worked on it.
+ALTER TABLE tasks ADD COLUMN parent_number INTEGER REFERENCES tasks (number);
+
+-- Serves the children of a task: who waits for whom, and how deep a chain is.
+CREATE INDEX tasks_by_parent ON tasks (parent_number) WHERE parent_number IS NOT NULL;
+
+-- Lower runs first.
+ALTER TABLE runs ADD COLUMN priority INTEGER NOT NULL DEFAULT 100;
+-- The provider's session, which `resume` continues.
+ALTER TABLE runs ADD COLUMN session_id TEXT;
+-- SHA-256 of the token that the run's own process shows. The token itself is nowhere.
+ALTER TABLE runs ADD COLUMN token_hash BLOB CHECK (length(token_hash) = 32);
+-- How much of the standard output has become messages.
+ALTER TABLE runs ADD COLUMN followed_bytes INTEGER NOT NULL DEFAULT 0 CHECK (followed_bytes >= 0);
+
+-- Serves the look-up of a token.
+CREATE UNIQUE INDEX runs_by_token ON runs (token_hash) WHERE token_hash IS NOT NULL;
+
+CREATE TABLE messages (
+    number          INTEGER PRIMARY KEY,
+    task_number     INTEGER NOT NULL REFERENCES tasks (number),
+    handoff_number  INTEGER REFERENCES handoffs (number),
+    occurred_at     INTEGER NOT NULL,
+    type            TEXT    NOT NULL CHECK (type IN ('user_message', 'assistant_message', 'thinking', 'tool_call', 'tool_result',
+                                                     'skill_load', 'subtask_created', 'error', 'status_change', 'handoff')),
+    content         TEXT    NOT NULL
+) STRICT;
+
+-- Serves the conversation of a task, in order.
+CREATE INDEX messages_by_task ON messages (task_number);

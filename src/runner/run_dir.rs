@@ -1,0 +1,92 @@
+//! The directory of one run, from the server's side.
+
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
+use rustix::io::Errno;
+
+use crate::supervisor::{Order, RunFiles, RunSpec};
+
+/// Makes the directory of a run and starts the supervisor in it.
+///
+/// The lock is taken before the supervisor exists and passed to it as its standard input, so there is no moment at which
+/// a run that was started looks as if nobody held it.
+pub(crate) fn launch(files: &RunFiles, spec: &RunSpec, prompt: &str, system: &str) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(files.dir())?;
+    write(&files.spec_file(), &serde_json::to_vec_pretty(spec)?)?;
+    write(&files.prompt(), prompt.as_bytes())?;
+    write(&files.system(), system.as_bytes())?;
+    for log in [files.stdout(), files.stderr()] {
+        write(&log, b"")?;
+    }
+    match mkfifoat(CWD, files.control(), Mode::RUSR | Mode::WUSR) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let lock = File::options().create(true).truncate(false).write(true).open(files.lock())?;
+    lock.lock()?;
+    let supervisor = Command::new(std::env::current_exe()?)
+        .arg("supervise")
+        .arg(files.dir())
+        .stdin(Stdio::from(lock))
+        .stdout(Stdio::null())
+        .stderr(Stdio::from(File::create(files.dir().join("supervisor.log"))?))
+        .spawn()?;
+    reap(supervisor);
+    Ok(())
+}
+
+/// Waits for a child of this process somewhere else, so that it does not stay behind as a zombie.
+fn reap(mut child: std::process::Child) {
+    let wait = move || {
+        // How it ended is in its files.
+        let _ = child.wait();
+    };
+    if let Err(error) = std::thread::Builder::new().name("chorus-reaper".into()).stack_size(64 * 1024).spawn(wait) {
+        tracing::warn!(%error, "a supervisor will stay behind as a zombie when it ends");
+    }
+}
+
+/// Writes a file that only the owner reads: prompts and tokens are nobody else's.
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = File::options().create(true).truncate(true).write(true).mode(0o600).open(path)?;
+    file.write_all(bytes)
+}
+
+/// Tells whether a supervisor holds the run.
+pub(crate) fn is_held(files: &RunFiles) -> bool {
+    match File::open(files.lock()) {
+        Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
+        Err(_) => false,
+    }
+}
+
+/// Waits until no supervisor holds the run.
+pub(crate) async fn until_released(files: RunFiles) -> std::io::Result<()> {
+    let (sender, released) = tokio::sync::oneshot::channel();
+    let wait = move || {
+        let result = File::open(files.lock()).and_then(|lock| lock.lock_shared());
+        // Whoever waited may have gone.
+        let _ = sender.send(result);
+    };
+    // A thread of its own: hundreds of runs must not fill the pool that other blocking work needs.
+    std::thread::Builder::new().name("chorus-run".into()).stack_size(64 * 1024).spawn(wait)?;
+    released.await.map_err(std::io::Error::other)?
+}
+
+/// Gives the supervisor an order. Returns false if there is no supervisor.
+pub(crate) fn order(files: &RunFiles, order: Order) -> std::io::Result<bool> {
+    match open(files.control(), OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(control) => {
+            rustix::io::write(&control, &[order.as_byte()])?;
+            Ok(true)
+        }
+        // Nobody reads the pipe, or it was never made.
+        Err(Errno::NXIO | Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
