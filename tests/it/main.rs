@@ -3,5 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod concurrency;
 mod invariants;
 mod layers;
+mod model;

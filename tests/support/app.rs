@@ -71,6 +71,11 @@ impl TestApp {
 
     /// Makes an installation with other limits.
     pub async fn with_limits(limits: Limits) -> Self {
+        Self::with_store(limits, |store| store).await
+    }
+
+    /// Makes an installation with something around its store.
+    pub async fn with_store<S: Store>(limits: Limits, wrap: impl FnOnce(SqliteStore) -> S) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::standing_at(BEGINNING);
         let data_dir = DataDir::prepare(folder.path()).unwrap();
@@ -79,7 +84,7 @@ impl TestApp {
             clock: clock.clone(),
             max_batch: 64,
         };
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).await.unwrap());
+        let store: Arc<dyn Store> = Arc::new(wrap(SqliteStore::open(options).await.unwrap()));
         let options = EngineOptions {
             data_dir: data_dir.clone(),
             clock: clock.clone(),
