@@ -4,6 +4,7 @@
 mod support;
 
 mod concurrency;
+mod crash;
 mod invariants;
 mod layers;
 mod model;

@@ -49,8 +49,8 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Writes it as HTTP.
-    pub fn request(&self) -> Request<Body> {
+    /// Returns method, path and body.
+    pub fn parts(&self) -> (Method, String, String) {
         let (method, path, body) = match &self.verb {
             Verb::Create { description } => (
                 Method::POST,
@@ -111,9 +111,15 @@ impl Ask {
                 String::new(),
             ),
         };
+        (method, format!("/api/tasks{path}"), body)
+    }
+
+    /// Writes it for the router.
+    pub fn request(&self) -> Request<Body> {
+        let (method, path, body) = self.parts();
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("/api/tasks{path}"))
+            .uri(path)
             .header(header::HOST, "localhost");
         if let Some(key) = &self.key {
             request = request.header("idempotency-key", key);

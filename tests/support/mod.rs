@@ -3,12 +3,15 @@
 mod app;
 pub mod ask;
 mod counting;
+mod follower;
 pub mod invariants;
+pub mod load;
 pub mod model;
 mod random;
 mod server;
 
 pub use app::{Reply, TestApp};
 pub use counting::{CountingStore, Reads};
+pub use follower::Follower;
 pub use random::{Random, setting};
 pub use server::{Chorus, Server};
