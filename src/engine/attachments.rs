@@ -4,7 +4,7 @@
 //! between leaves a folder that no row names, never a row without its bytes.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -120,8 +120,11 @@ pub(super) fn write_upload(
 }
 
 async fn remove_upload(folder: PathBuf) {
-    let path = folder.clone();
-    if let Err(error) = blocking(move || std::fs::remove_dir_all(path)).await {
+    let removed = tokio::fs::remove_dir_all(&folder).await;
+    // A request that is repeated finds the folder gone already.
+    if let Err(error) = removed
+        && error.kind() != ErrorKind::NotFound
+    {
         tracing::warn!(%error, folder = %folder.display(), "an attachment that is no longer needed stays on disk");
     }
 }
