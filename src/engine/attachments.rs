@@ -112,8 +112,8 @@ pub(super) fn write_upload(
     let mut file = File::create_new(folder.join(filename.as_str()))?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    // The folder, the task's folder and the folder of all uploads may be new.
-    for folder in folder.ancestors().take(3) {
+    // The folder, the task's folder and the folder of all uploads may be new, and each is an entry of the one above.
+    for folder in folder.ancestors().take(4) {
         File::open(folder)?.sync_all()?;
     }
     Ok(())
