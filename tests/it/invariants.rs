@@ -54,18 +54,24 @@ fn violations_after(database: &Path, sabotage: &str) -> Vec<String> {
         .execute_batch(
             "PRAGMA foreign_keys = off;
              PRAGMA ignore_check_constraints = on;
-             DROP TRIGGER handoffs_are_never_deleted;
-             DROP TRIGGER completed_handoffs_never_change;
-             DROP TRIGGER handoffs_keep_their_beginning;
-             DROP TRIGGER events_are_never_deleted;
-             DROP TRIGGER events_never_change;
              DROP INDEX handoffs_open;
              DROP INDEX runs_not_ended;",
         )
         .unwrap();
+    drop_triggers(&connection);
     connection.execute_batch(sabotage).unwrap();
     drop(connection);
     invariants::violations(&copy)
+}
+
+fn drop_triggers(connection: &rusqlite::Connection) {
+    let mut statement = connection
+        .prepare("SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'")
+        .unwrap();
+    let drops = statement.query_map([], |row| row.get::<_, String>(0));
+    for drop in drops.unwrap().collect::<Result<Vec<_>, _>>().unwrap() {
+        connection.execute_batch(&drop).unwrap();
+    }
 }
 
 /// What is done to the database, and what must be said of it.

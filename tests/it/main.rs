@@ -8,3 +8,4 @@ mod crash;
 mod invariants;
 mod layers;
 mod model;
+mod store;

@@ -10,7 +10,7 @@ pub mod model;
 mod random;
 mod server;
 
-pub use app::{Reply, TestApp};
+pub use app::{BEGINNING, Reply, TestApp};
 pub use counting::{CountingStore, Reads};
 pub use follower::Follower;
 pub use random::{Random, setting};
