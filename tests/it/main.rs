@@ -1,5 +1,10 @@
 //! The integration tests: one program, one file per area.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test, what cannot go wrong and does should fail loudly"
+)]
+
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -8,4 +13,6 @@ mod crash;
 mod invariants;
 mod layers;
 mod model;
+mod schema;
 mod store;
+mod waiters;

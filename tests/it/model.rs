@@ -179,7 +179,7 @@ async fn work(app: Arc<TestApp>, mut random: Random, name: usize, tasks: Vec<Str
         let text = format!("{name}.{number}");
         let verb = match random.below(12) {
             0..4 => Verb::Start {
-                agent: *random.one_of::<&str>(&["developer", "QA"]),
+                agent: random.one_of::<&str>(&["developer", "QA"]),
                 prompt: text,
                 reason: None,
                 resume: false,

@@ -174,6 +174,6 @@ impl Store for CountingStore {
     }
 
     async fn close(&self) {
-        self.store.close().await
+        self.store.close().await;
     }
 }

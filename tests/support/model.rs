@@ -130,7 +130,7 @@ impl Model {
         };
         model.happened(
             "task_created",
-            json!({ "description": description }),
+            &json!({ "description": description }),
             None,
             now,
         );
@@ -156,7 +156,7 @@ pub const AGENTS: &[(&str, Option<&str>)] = &[
 ];
 
 impl ModelTask {
-    fn happened(&mut self, event_type: &str, data: Value, handoff: Option<Value>, now: i64) {
+    fn happened(&mut self, event_type: &str, data: &Value, handoff: Option<Value>, now: i64) {
         let mut event = json!({ "timestamp": now, "eventType": event_type, "data": data });
         if let Some(handoff) = handoff {
             event["handoffId"] = handoff;
@@ -221,7 +221,7 @@ impl ModelTask {
                 }
                 self.happened(
                     "agent_handoff_started",
-                    json!({ "agentName": meant }),
+                    &json!({ "agentName": meant }),
                     Some(id),
                     now,
                 );
@@ -243,7 +243,7 @@ impl ModelTask {
                 if self.task["status"] != status {
                     let data = json!({ "from": self.task["status"]["type"], "to": status["type"] });
                     self.task["status"] = status;
-                    self.happened("status_changed", data, None, now);
+                    self.happened("status_changed", &data, None, now);
                 }
                 self.done()
             }
@@ -260,7 +260,7 @@ impl ModelTask {
                     self.task[field] = change.get(field).cloned().unwrap_or(kept);
                 }
                 if self.task != before {
-                    self.happened("planning_updated", json!({}), None, now);
+                    self.happened("planning_updated", &json!({}), None, now);
                 }
                 self.done()
             }
@@ -276,7 +276,7 @@ impl ModelTask {
                 );
                 self.happened(
                     "message_queued",
-                    json!({ "messageId": message["id"] }),
+                    &json!({ "messageId": message["id"] }),
                     None,
                     now,
                 );
@@ -292,7 +292,7 @@ impl ModelTask {
                     "filename": filename, "size": bytes.len(), "contentType": "application/octet-stream", "uploadedAt": now,
                 }));
                 let data = json!({ "filename": filename, "size": bytes.len().to_string() });
-                self.happened("attachment_added", data, None, now);
+                self.happened("attachment_added", &data, None, now);
                 self.done()
             }
             Verb::Detach { filename } => {
@@ -310,7 +310,7 @@ impl ModelTask {
                     .remove(place);
                 self.happened(
                     "attachment_removed",
-                    json!({ "filename": filename }),
+                    &json!({ "filename": filename }),
                     None,
                     now,
                 );
@@ -343,7 +343,7 @@ impl ModelTask {
                 json!({ "agentName": agent, "reason": output }),
             )
         };
-        self.happened(event_type, data, Some(id), now);
+        self.happened(event_type, &data, Some(id), now);
         self.done()
     }
 }
