@@ -1,0 +1,144 @@
+//! Any program: what it prints is its answer.
+
+use serde_json::Value;
+
+use super::{Reader, Report, Said, object};
+
+/// The longest answer that is kept; the log has all of it.
+const LONGEST_ANSWER: usize = 1024 * 1024;
+
+/// How many lines become messages; a program that prints without end must not fill the ledger.
+const MOST_MESSAGES: usize = 1000;
+
+/// What of a program's output is its final message.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum OutputForm {
+    /// All of it.
+    #[default]
+    All,
+    /// The last line that is not blank.
+    LastLine,
+    /// This field of the last line that is a JSON object with such a field.
+    JsonField(String),
+}
+
+impl OutputForm {
+    /// Reads how it is written in an agent's configuration: `all`, `last_line` or `json:FIELD`.
+    pub fn parse(form: &str) -> Option<Self> {
+        match form {
+            "all" => Some(Self::All),
+            "last_line" => Some(Self::LastLine),
+            _ => form.strip_prefix("json:").filter(|field| !field.is_empty()).map(|field| Self::JsonField(field.into())),
+        }
+    }
+}
+
+/// Reads the lines of any program.
+#[derive(Debug, Default)]
+pub struct CommandReader {
+    form: OutputForm,
+    report: Report,
+    answer: String,
+    left_out: usize,
+    messages: usize,
+}
+
+impl CommandReader {
+    /// Makes a reader for a form of output.
+    pub fn new(form: OutputForm) -> Self {
+        Self { form, ..Self::default() }
+    }
+
+    fn append(&mut self, line: &str) {
+        if self.left_out > 0 || self.answer.len() + line.len() > LONGEST_ANSWER {
+            self.left_out += line.len() + 1;
+            return;
+        }
+        if !self.answer.is_empty() {
+            self.answer.push('\n');
+        }
+        self.answer.push_str(line);
+    }
+}
+
+impl Reader for CommandReader {
+    fn line(&mut self, line: &str) -> Vec<Said> {
+        match &self.form {
+            OutputForm::All => self.append(line),
+            OutputForm::LastLine if !line.trim().is_empty() => line.clone_into(&mut self.answer),
+            OutputForm::LastLine => {}
+            OutputForm::JsonField(field) => {
+                if let Some(value) = object(line).map(|mut object| object[field.as_str()].take())
+                    && !value.is_null()
+                {
+                    self.answer = match value {
+                        Value::String(text) => text,
+                        other => other.to_string(),
+                    };
+                }
+            }
+        }
+        self.messages += 1;
+        match self.messages {
+            0..MOST_MESSAGES if line.trim().is_empty() => Vec::new(),
+            0..MOST_MESSAGES => vec![Said::Text(line.to_owned())],
+            MOST_MESSAGES => vec![Said::Text("There is more; the log has all of it".to_owned())],
+            _ => Vec::new(),
+        }
+    }
+
+    fn end_of_output(&mut self) {
+        let mut answer = std::mem::take(&mut self.answer);
+        if self.left_out > 0 {
+            answer.push_str(&format!("\n[{} more bytes are in the log]", self.left_out));
+        }
+        self.report.end = Some(Ok(answer));
+    }
+
+    fn report(&self) -> &Report {
+        &self.report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ProcessEnd, judge};
+    use super::*;
+    use crate::domain::Outcome;
+
+    fn answer(form: &str, output: &str) -> String {
+        let mut reader = CommandReader::new(OutputForm::parse(form).unwrap());
+        for line in output.lines() {
+            reader.line(line);
+        }
+        reader.end_of_output();
+        judge(reader.report(), ProcessEnd::Exited(0), "").output
+    }
+
+    #[test]
+    fn the_form_says_what_the_answer_is() {
+        assert_eq!(answer("all", "one\n\ntwo\n"), "one\n\ntwo");
+        assert_eq!(answer("last_line", "one\ntwo\n\n"), "two");
+        assert_eq!(answer("json:text", "{\"text\": \"a\"}\nnoise\n{\"other\": 1}\n{\"text\": {\"b\": 1}}"), "{\"b\":1}");
+        assert_eq!(OutputForm::parse("json:"), None);
+        assert_eq!(OutputForm::parse("xml"), None);
+    }
+
+    #[test]
+    fn a_program_that_says_nothing_has_failed() {
+        let mut reader = CommandReader::default();
+        reader.end_of_output();
+        assert_eq!(judge(reader.report(), ProcessEnd::Exited(0), "").outcome, Outcome::Failed);
+    }
+
+    #[test]
+    fn a_flood_is_cut_and_says_so() {
+        let mut reader = CommandReader::default();
+        let line = "x".repeat(1000);
+        let said: usize = (0..3000).map(|_| reader.line(&line).len()).sum();
+        reader.end_of_output();
+        assert_eq!(said, MOST_MESSAGES);
+        let answer = reader.report().end.clone().unwrap().unwrap();
+        assert!(answer.len() < LONGEST_ANSWER + 100 && answer.ends_with("more bytes are in the log]"));
+    }
+}
