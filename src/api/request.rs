@@ -36,7 +36,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     }
 }
 
-/// A JSON body that may be left out.
+/// A JSON body that may be left out, or be `null`.
 pub(super) struct OptionalBody<T> {
     pub value: T,
     pub once: Option<Idempotency>,
@@ -49,11 +49,14 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
         let RawBody { bytes, once, .. } =
             RawBody::read(request, "body", app.engine.limits().body).await?;
         let value = if bytes.is_empty() {
-            T::default()
+            None
         } else {
             parse(&bytes)?
         };
-        Ok(Self { value, once })
+        Ok(Self {
+            value: value.unwrap_or_default(),
+            once,
+        })
     }
 }
 

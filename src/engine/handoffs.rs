@@ -11,6 +11,7 @@ use crate::store::{EndHandoff, StartHandoff};
 /// What a caller says of a hand-off to be started.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "agentName": "developer", "prompt": "Write the parser" }))]
 pub struct HandoffInput {
     /// Whom to ask. Case, quotes around the name, and `_` for `-` do not matter.
     pub agent_name: Text,

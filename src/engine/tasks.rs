@@ -13,6 +13,7 @@ use crate::store::{Page, TaskQuery};
 /// What a caller says of a task to be made.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "description": "Write the parser" }))]
 pub struct TaskInput {
     /// What is to be done.
     pub description: Text,
