@@ -32,6 +32,7 @@ pub(super) async fn get_queue(
 #[schema(example = json!({ "content": "Mind the edge cases" }))]
 pub struct MessageInput {
     /// What it says.
+    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub content: Text,
 }
 

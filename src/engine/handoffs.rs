@@ -14,8 +14,10 @@ use crate::store::{EndHandoff, StartHandoff};
 #[schema(example = json!({ "agentName": "developer", "prompt": "Write the parser" }))]
 pub struct HandoffInput {
     /// Whom to ask. Case, quotes around the name, and `_` for `-` do not matter.
+    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub agent_name: Text,
     /// What to ask.
+    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub prompt: Text,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
