@@ -46,11 +46,15 @@ impl Token {
     }
 
     fn random() -> std::io::Result<Self> {
-        let mut bytes = [0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-        Ok(Self(
-            bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        ))
+        let part = || getrandom::u64().map_err(std::io::Error::other);
+        let word = format!(
+            "{:016x}{:016x}{:016x}{:016x}",
+            part()?,
+            part()?,
+            part()?,
+            part()?
+        );
+        Ok(Self(word))
     }
 
     /// Tells whether this is the word.

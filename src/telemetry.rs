@@ -71,6 +71,24 @@ pub fn metrics() -> &'static PrometheusHandle {
     })
 }
 
+/// Counts something in a gauge for as long as it goes on.
+#[derive(Debug)]
+pub struct Ongoing(&'static str);
+
+impl Ongoing {
+    /// Begins to count.
+    pub fn begin(gauge: &'static str) -> Self {
+        metrics::gauge!(gauge).increment(1);
+        Self(gauge)
+    }
+}
+
+impl Drop for Ongoing {
+    fn drop(&mut self) {
+        metrics::gauge!(self.0).decrement(1);
+    }
+}
+
 fn describe() {
     metrics::describe_counter!(
         "chorus_http_requests_total",

@@ -24,6 +24,7 @@ use crate::Error;
 use crate::domain::Event;
 use crate::engine::Engine;
 use crate::store::Published;
+use crate::telemetry::Ongoing;
 
 /// How many rows are read at once.
 const ROWS: u32 = 256;
@@ -79,7 +80,7 @@ pub(super) async fn stream_events(
         sent: after,
         rows: Vec::new().into_iter(),
         has_more_rows: after < newest,
-        _open: Open::begin(),
+        _open: Ongoing::begin("chorus_event_streams"),
     };
     // A client that is told its place at once can resume even if it never sees an event.
     let place = sse::Event::default().id(after.to_string());
@@ -107,7 +108,7 @@ struct Follower {
     sent: i64,
     rows: std::vec::IntoIter<Event>,
     has_more_rows: bool,
-    _open: Open,
+    _open: Ongoing,
 }
 
 impl Follower {
@@ -144,26 +145,10 @@ impl Follower {
                     event: Some(event), ..
                 }) => return Some((*event).clone()),
                 Ok(Published { event: None, .. }) | Err(RecvError::Lagged(_)) => {
-                    self.has_more_rows = true
+                    self.has_more_rows = true;
                 }
                 Err(RecvError::Closed) => return None,
             }
         }
-    }
-}
-
-/// Counts a stream for as long as it is open.
-struct Open;
-
-impl Open {
-    fn begin() -> Self {
-        metrics::gauge!("chorus_event_streams").increment(1);
-        Self
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        metrics::gauge!("chorus_event_streams").decrement(1);
     }
 }

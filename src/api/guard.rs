@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -34,7 +35,7 @@ impl Guard {
         let host = headers
             .get(HOST)
             .and_then(|host| host.to_str().ok())
-            .or(uri.authority().map(|host| host.as_str()));
+            .or(uri.authority().map(Authority::as_str));
         let Some(host) = host else {
             return Err(Error::Forbidden(
                 "The request has no Host header".to_owned(),

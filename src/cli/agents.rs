@@ -5,11 +5,11 @@ use super::server::segment;
 use super::ui::{Failure, Table, Ui, printable};
 use crate::domain::Agent;
 
-pub(super) async fn run(ui: &Ui, command: AgentsCommand) -> Result<(), Failure> {
+pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
     match command {
         AgentsCommand::List { server } => {
             let reply = server.client()?.get("/api/agents", &[]).await?;
-            if server.print_json(*ui, &reply)? {
+            if server.print_json(ui, &reply)? {
                 return Ok(());
             }
             let mut table = Table::new(&["name", "provider", "permissions", "tools"]);
@@ -28,7 +28,7 @@ pub(super) async fn run(ui: &Ui, command: AgentsCommand) -> Result<(), Failure> 
                 .client()?
                 .get(&format!("/api/agents/{}", segment(&agent)), &[])
                 .await?;
-            if server.print_json(*ui, &reply)? {
+            if server.print_json(ui, &reply)? {
                 return Ok(());
             }
             let agent: Agent = reply.data()?;

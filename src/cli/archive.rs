@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use super::arguments::{ExportArguments, ImportArguments};
 use super::ledger;
-use super::ui::{Failure, ProgressBar, Ui};
+use super::ui::{Failure, ProgressBar, Ui, count};
 use crate::config::DataDir;
 use crate::engine::archive::{ArchiveError, BadFile, ImportOptions};
 
-pub(super) async fn export(ui: &Ui, arguments: ExportArguments) -> Result<(), Failure> {
+pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Failure> {
     let data_dir = DataDir::existing(&arguments.data.data_dir)?;
     let engine = ledger::open_to_read(&data_dir).await?;
     let bar = ProgressBar::new("Exporting");
@@ -19,16 +19,16 @@ pub(super) async fn export(ui: &Ui, arguments: ExportArguments) -> Result<(), Fa
     bar.clear();
     engine.close().await;
     let exported = exported.map_err(|error| Failure::caused(&error))?;
-    report_missing(*ui, &exported.missing_attachments);
+    report_missing(ui, &exported.missing_attachments);
     ui.line(format_args!(
-        "Exported {} tasks and {} agents to {}",
-        exported.tasks,
-        exported.agents,
+        "Exported {} and {} to {}",
+        count(exported.tasks, "task"),
+        count(exported.agents, "agent"),
         arguments.dir.display()
     ))
 }
 
-pub(super) async fn import(ui: &Ui, arguments: ImportArguments) -> Result<(), Failure> {
+pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Failure> {
     let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
     let _lock = data_dir.lock()?;
     let engine = ledger::open(&data_dir, None, 1).await?;
@@ -44,17 +44,17 @@ pub(super) async fn import(ui: &Ui, arguments: ImportArguments) -> Result<(), Fa
     engine.close().await;
     match report {
         Ok(report) => {
-            report_bad(*ui, &report.left_out);
-            report_missing(*ui, &report.missing_attachments);
+            report_bad(ui, &report.left_out);
+            report_missing(ui, &report.missing_attachments);
             ui.line(format_args!(
-                "Imported {} tasks and {} agents; left out {}",
-                report.imported.tasks,
-                report.imported.agents,
+                "Imported {} and {}; left out {}",
+                count(report.imported.tasks, "task"),
+                count(report.imported.agents, "agent"),
                 report.left_out.len()
             ))
         }
         Err(ArchiveError::Bad(bad)) => {
-            report_bad(*ui, &bad);
+            report_bad(ui, &bad);
             Err(Failure::caused(&ArchiveError::Bad(bad))
                 .with_hint("mend the files, or leave them out with --skip-bad"))
         }

@@ -96,7 +96,7 @@ pub(super) struct ServeArguments {
         value_name = "NAME"
     )]
     pub allow_host: Vec<String>,
-    /// An origin whose pages may use the server, beside its own, such as http://localhost:3000 (repeatable)
+    /// An origin whose pages may use the server, beside its own, such as `http://localhost:3000` (repeatable)
     #[arg(
         long,
         env = "CHORUS_ALLOW_ORIGIN",

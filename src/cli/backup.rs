@@ -5,7 +5,7 @@ use super::ledger;
 use super::ui::{Failure, Ui};
 use crate::config::DataDir;
 
-pub(super) async fn run(ui: &Ui, arguments: BackupArguments) -> Result<(), Failure> {
+pub(super) async fn run(ui: Ui, arguments: BackupArguments) -> Result<(), Failure> {
     let file = arguments.file;
     if file.exists() {
         return Err(Failure::new(format!(

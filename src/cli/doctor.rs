@@ -7,9 +7,9 @@ use anstyle::{AnsiColor, Style};
 
 use super::arguments::DoctorArguments;
 use super::ledger;
-use super::server::token;
+use super::server;
 use super::ui::{Failure, Ui};
-use crate::client::Client;
+use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
 use crate::domain::{Agent, Provider};
@@ -31,7 +31,7 @@ enum Finding {
 
 use Finding::{Bad, Good, Note};
 
-pub(super) async fn run(ui: &Ui, arguments: DoctorArguments) -> Result<(), Failure> {
+pub(super) async fn run(ui: Ui, arguments: DoctorArguments) -> Result<(), Failure> {
     let mut findings = Vec::new();
     match DataDir::existing(&arguments.data.data_dir) {
         Ok(data_dir) => check_data(&data_dir, &mut findings).await,
@@ -160,7 +160,7 @@ async fn check_migrations(data_dir: &DataDir) -> (bool, Finding) {
 async fn check_ledger(engine: &Engine, findings: &mut Vec<Finding>) {
     match engine.problems().await {
         Ok(problems) if problems.is_empty() => {
-            findings.push(Good("the database is sound".to_owned()))
+            findings.push(Good("the database is sound".to_owned()));
         }
         Ok(problems) => findings.extend(
             problems
@@ -220,13 +220,13 @@ fn find_program(name: &str) -> Option<PathBuf> {
 }
 
 async fn check_server(arguments: &DoctorArguments) -> Finding {
-    let client = match Client::new(&arguments.url, token(&arguments.data.data_dir)) {
+    let client = match server::client(&arguments.url, &arguments.data.data_dir) {
         Ok(client) => client,
-        Err(error) => return Bad(error.to_string(), "name the server with --url".to_owned()),
+        Err(failure) => return Bad(failure.message, "name the server with --url".to_owned()),
     };
     let reply = match client.get("/readyz", &[]).await {
         Ok(reply) => reply,
-        Err(error @ crate::client::ClientError::Unreachable { .. }) => {
+        Err(error @ ClientError::Unreachable { .. }) => {
             return Note(error.to_string());
         }
         Err(error) => {

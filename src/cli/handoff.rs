@@ -16,12 +16,12 @@ use crate::domain::{Handoff, Outcome, Task};
 const POLL: u64 = 25;
 
 /// How long the server may be away, for a restart, before waiting is given up.
-const AWAY: Duration = Duration::from_secs(60);
+const AWAY: Duration = Duration::from_mins(1);
 
 /// How long to wait before a server that is away is asked again.
 const RETRY: Duration = Duration::from_millis(250);
 
-pub(super) async fn run(ui: &Ui, arguments: HandoffArguments) -> Result<(), Failure> {
+pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failure> {
     let HandoffArguments {
         task,
         agent,
@@ -46,7 +46,7 @@ pub(super) async fn run(ui: &Ui, arguments: HandoffArguments) -> Result<(), Fail
         .last()
         .ok_or_else(|| Failure::new("the server answered without a hand-off"))?;
     if no_wait {
-        return if server.print_json(*ui, &reply)? {
+        return if server.print_json(ui, &reply)? {
             Ok(())
         } else {
             ui.line(&entry.id)
@@ -58,7 +58,7 @@ pub(super) async fn run(ui: &Ui, arguments: HandoffArguments) -> Result<(), Fail
     ));
     let reply = wait(&client, entry.id.as_str(), timeout.map(Duration::from_secs)).await?;
     let handoff: Handoff = reply.data()?;
-    server.print_json(*ui, &reply)?;
+    server.print_json(ui, &reply)?;
     match handoff.outcome {
         Some(Outcome::Completed) if server.json => Ok(()),
         Some(Outcome::Completed) => ui.line(&handoff.output),
@@ -85,7 +85,9 @@ async fn wait(client: &Client, handoff: &str, timeout: Option<Duration>) -> Resu
     let mut away_since = None;
     loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let seconds = left.map_or(POLL, |left| left.as_secs_f64().ceil().min(25.0) as u64);
+        let seconds = left.map_or(POLL, |left| {
+            POLL.min(left.as_secs() + u64::from(left.subsec_nanos() > 0))
+        });
         match client
             .get(
                 &format!("/api/handoffs/{handoff}"),
@@ -111,7 +113,7 @@ async fn wait(client: &Client, handoff: &str, timeout: Option<Duration>) -> Resu
     }
 }
 
-pub(super) async fn cancel(ui: &Ui, arguments: CancelArguments) -> Result<(), Failure> {
+pub(super) async fn cancel(ui: Ui, arguments: CancelArguments) -> Result<(), Failure> {
     let CancelArguments {
         task,
         reason,
@@ -123,7 +125,7 @@ pub(super) async fn cancel(ui: &Ui, arguments: CancelArguments) -> Result<(), Fa
         .client()?
         .send_json(Method::POST, &path, &body)
         .await?;
-    if server.print_json(*ui, &reply)? {
+    if server.print_json(ui, &reply)? {
         return Ok(());
     }
     let task: Task = reply.data()?;

@@ -5,7 +5,7 @@ use super::ui::{Failure, Table, Ui};
 use crate::config::DataDir;
 use crate::store::{MigrationState, MigrationStatus, migrate, migration_status};
 
-pub(super) async fn run(ui: &Ui, arguments: MigrateArguments) -> Result<(), Failure> {
+pub(super) async fn run(ui: Ui, arguments: MigrateArguments) -> Result<(), Failure> {
     let path = &arguments.data.data_dir;
     if !arguments.check {
         let data_dir = DataDir::prepare(path)?;
@@ -29,7 +29,7 @@ pub(super) async fn run(ui: &Ui, arguments: MigrateArguments) -> Result<(), Fail
     }
 }
 
-fn show(ui: &Ui, migrations: &[MigrationStatus]) -> Result<(), Failure> {
+fn show(ui: Ui, migrations: &[MigrationStatus]) -> Result<(), Failure> {
     let mut table = Table::new(&["migration", "state", "about"]);
     for migration in migrations {
         let state = match migration.state {

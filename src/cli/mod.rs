@@ -28,7 +28,7 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return ui.fail(&Failure::new(format!("cannot start: {error}"))),
     };
-    match runtime.block_on(run(&ui, arguments.command)) {
+    match runtime.block_on(run(ui, arguments.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ui.fail(&failure),
     }
@@ -43,7 +43,7 @@ fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
     builder.enable_all().build()
 }
 
-async fn run(ui: &Ui, command: Command) -> Result<(), Failure> {
+async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(arguments) => serve::run(ui, arguments).await,
         Command::Task(command) => task::run(ui, command).await,

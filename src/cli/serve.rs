@@ -20,7 +20,7 @@ use crate::telemetry;
 /// How often collected metrics are tidied up.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(ui: &Ui, arguments: ServeArguments) -> Result<(), Failure> {
+pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure> {
     telemetry::start_logging(&arguments.log, arguments.log_format)
         .map_err(|error| Failure::caused(&error))?;
     telemetry::metrics();

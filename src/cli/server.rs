@@ -1,5 +1,8 @@
 //! The server that a command talks to.
 
+use std::net::IpAddr;
+use std::path::Path;
+
 use super::arguments::ServerArguments;
 use super::ui::{Failure, Ui};
 use crate::client::{Client, Reply};
@@ -7,9 +10,9 @@ use crate::config::DataDir;
 use crate::secret::Token;
 
 impl ServerArguments {
-    /// Makes the client. The token is `CHORUS_TOKEN`, or the operator's if the data directory is at hand.
+    /// Makes the client.
     pub fn client(&self) -> Result<Client, Failure> {
-        Ok(Client::new(&self.url, token(&self.data.data_dir))?)
+        client(&self.url, &self.data.data_dir)
     }
 
     /// Prints an answer as it came, if that was asked for. Returns whether it was.
@@ -21,18 +24,31 @@ impl ServerArguments {
     }
 }
 
-/// Finds the token to send.
-pub(super) fn token(data_dir: &std::path::Path) -> Option<Token> {
+/// Makes the client of a server. It shows `CHORUS_TOKEN`; or, if this machine's own server asks for one, the operator's
+/// from the data directory. A server elsewhere is never shown that one.
+pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
     let given = std::env::var("CHORUS_TOKEN")
         .ok()
-        .filter(|token| !token.is_empty());
-    let file = || {
-        let path = DataDir::existing(data_dir).ok()?.operator_token();
-        std::fs::read_to_string(path)
-            .ok()
-            .map(|token| token.trim().to_owned())
+        .filter(|token| !token.is_empty())
+        .map(Token::given);
+    let spare = given
+        .is_none()
+        .then(|| operator_token(url, data_dir))
+        .flatten();
+    Ok(Client::new(url, given)?.with_spare_token(spare))
+}
+
+fn operator_token(url: &str, data_dir: &Path) -> Option<Token> {
+    let is_local = match reqwest::Url::parse(url).ok()?.host_str()? {
+        "localhost" => true,
+        host => host
+            .trim_matches(['[', ']'])
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback()),
     };
-    given.or_else(file).map(Token::given)
+    let path = DataDir::existing(data_dir).ok()?.operator_token();
+    let token = std::fs::read_to_string(path).ok().filter(|_| is_local)?;
+    Some(Token::given(token.trim().to_owned()))
 }
 
 /// Makes an id fit for a path.

@@ -10,7 +10,7 @@ use crate::api::Answer;
 use crate::client::Reply;
 use crate::domain::{ChainEntry, Outcome, StatusName, Task, TaskSummary, Timestamp};
 
-pub(super) async fn run(ui: &Ui, command: TaskCommand) -> Result<(), Failure> {
+pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
     match command {
         TaskCommand::Create {
             description,
@@ -25,7 +25,7 @@ pub(super) async fn run(ui: &Ui, command: TaskCommand) -> Result<(), Failure> {
         } => list(ui, status, limit, after, server).await,
         TaskCommand::Show { task, server } => {
             let reply = get(&server, &task).await?;
-            if !server.print_json(*ui, &reply)? {
+            if !server.print_json(ui, &reply)? {
                 show(ui, &reply.data()?)?;
             }
             Ok(())
@@ -45,7 +45,7 @@ pub(super) async fn run(ui: &Ui, command: TaskCommand) -> Result<(), Failure> {
                 .client()?
                 .send_json(Method::PUT, &path, &body)
                 .await?;
-            done(*ui, &server, &reply)
+            done(ui, &server, &reply)
         }
         TaskCommand::Plan {
             task,
@@ -73,11 +73,11 @@ pub(super) async fn run(ui: &Ui, command: TaskCommand) -> Result<(), Failure> {
                 .client()?
                 .send_json(Method::PUT, &path, &body)
                 .await?;
-            done(*ui, &server, &reply)
+            done(ui, &server, &reply)
         }
         TaskCommand::Tree { task, server } => {
             let reply = get(&server, &task).await?;
-            if !server.print_json(*ui, &reply)? {
+            if !server.print_json(ui, &reply)? {
                 tree(ui, &reply.data()?)?;
             }
             Ok(())
@@ -86,7 +86,7 @@ pub(super) async fn run(ui: &Ui, command: TaskCommand) -> Result<(), Failure> {
 }
 
 async fn create(
-    ui: &Ui,
+    ui: Ui,
     description: String,
     workspace: Option<String>,
     server: ServerArguments,
@@ -104,14 +104,14 @@ async fn create(
         .client()?
         .send_json(Method::POST, "/api/tasks", &body)
         .await?;
-    if server.print_json(*ui, &reply)? {
+    if server.print_json(ui, &reply)? {
         return Ok(());
     }
     ui.line(&reply.data::<Task>()?.id)
 }
 
 async fn list(
-    ui: &Ui,
+    ui: Ui,
     status: Option<StatusArgument>,
     limit: u32,
     after: Option<String>,
@@ -121,7 +121,7 @@ async fn list(
     query.extend(status.map(|status| ("status", StatusName::from(status).as_str().to_owned())));
     query.extend(after.map(|after| ("after", after)));
     let reply = server.client()?.get("/api/tasks", &query).await?;
-    if server.print_json(*ui, &reply)? {
+    if server.print_json(ui, &reply)? {
         return Ok(());
     }
     let Answer { data, meta } = reply.answer::<Vec<TaskSummary>>()?;
@@ -160,7 +160,7 @@ fn done(ui: Ui, server: &ServerArguments, reply: &Reply) -> Result<(), Failure> 
     ui.line(format_args!("{} {}", task.id, task.status.name().as_str()))
 }
 
-fn show(ui: &Ui, task: &Task) -> Result<(), Failure> {
+fn show(ui: Ui, task: &Task) -> Result<(), Failure> {
     let mut lines = vec![
         format!("task       {}", task.id),
         format!("status     {}", status(task)),
@@ -214,7 +214,7 @@ fn status(task: &Task) -> String {
     }
 }
 
-fn tree(ui: &Ui, task: &Task) -> Result<(), Failure> {
+fn tree(ui: Ui, task: &Task) -> Result<(), Failure> {
     ui.line(format_args!(
         "{} {} {}",
         task.id,

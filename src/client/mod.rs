@@ -21,6 +21,7 @@ pub struct Client {
     http: reqwest::Client,
     url: String,
     token: Option<Token>,
+    spare_token: Option<Token>,
 }
 
 /// Why a request has no answer, or a bad one.
@@ -87,7 +88,19 @@ impl Client {
             url: url.clone(),
             cause: causes(&error),
         })?;
-        Ok(Self { http, url, token })
+        Ok(Self {
+            http,
+            url,
+            token,
+            spare_token: None,
+        })
+    }
+
+    /// Gives the client a token that it shows only when the server asks for one.
+    #[must_use]
+    pub fn with_spare_token(mut self, token: Option<Token>) -> Self {
+        self.spare_token = token;
+        self
     }
 
     /// Returns where the server is.
@@ -126,7 +139,17 @@ impl Client {
             url: self.url.clone(),
             cause: causes(&error),
         };
-        let response = request.send().await.map_err(unreachable)?;
+        let again = self.spare_token.as_ref().zip(request.try_clone());
+        let mut response = request.send().await.map_err(unreachable)?;
+        if let Some((token, again)) =
+            again.filter(|_| response.status() == StatusCode::UNAUTHORIZED)
+        {
+            response = again
+                .bearer_auth(token.reveal())
+                .send()
+                .await
+                .map_err(unreachable)?;
+        }
         let status = response.status();
         let text = response.text().await.map_err(unreachable)?;
         if status.is_success() {

@@ -7,7 +7,7 @@ use super::{AgentName, Text};
 
 /// A configured worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an agent")]
 pub struct Agent {
     /// Its name.
     pub name: AgentName,

@@ -30,7 +30,7 @@ impl History {
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an event")]
 pub struct Event {
     /// When it happened.
     pub timestamp: Timestamp,

@@ -185,7 +185,7 @@ impl Serialize for ChainEntry {
 
 /// One entry of a task's agent chain, as it is written.
 #[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an entry of an agent chain")]
 #[schema(as = ChainEntry)]
 pub(crate) struct ChainEntryWire {
     /// Who was asked.

@@ -157,16 +157,17 @@ impl<'de> serde::de::Visitor<'de> for StatusVisitor {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
+    use super::super::text::tests::any_text;
     use super::*;
 
-    fn any_status() -> impl Strategy<Value = Status> {
-        (0..5_usize, "[^\0]{0,20}").prop_map(|(index, message)| {
+    /// Makes every status, with any message where one can be.
+    pub fn any_status() -> impl Strategy<Value = Status> {
+        (0..5_usize, any_text()).prop_map(|(index, message)| {
             let name = StatusName::ALL[index];
-            let message = (name == StatusName::Failed).then(|| message.parse().unwrap());
-            Status::new(name, message).unwrap()
+            Status::new(name, (name == StatusName::Failed).then_some(message)).unwrap()
         })
     }
 

@@ -7,7 +7,7 @@ use super::{AgentName, Status, Task, TaskId, Text, Timestamp};
 
 /// What lists, boards and the index file show of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "a summary of a task")]
 pub struct TaskSummary {
     /// Its id.
     pub id: TaskId,

@@ -258,7 +258,7 @@ impl Serialize for Task {
 
 /// A unit of work, as it is written.
 #[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "a task")]
 #[schema(as = Task)]
 pub(crate) struct TaskWire {
     /// Whether it has planning fields.
@@ -373,16 +373,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::handoff::tests::any_entry;
+    use super::super::status::tests::any_status;
     use super::super::text::tests::any_text;
-    use super::super::{Filename, StatusName, TaskSummary};
+    use super::super::{Filename, TaskSummary};
     use super::*;
-
-    fn any_status() -> impl Strategy<Value = Status> {
-        (0..5_usize, any_text()).prop_map(|(index, message)| {
-            let name = StatusName::ALL[index];
-            Status::new(name, (name == StatusName::Failed).then_some(message)).unwrap()
-        })
-    }
 
     fn any_planning() -> impl Strategy<Value = Planning> {
         let texts = || proptest::collection::vec(any_text(), 0..3);

@@ -4,7 +4,7 @@
 //! between leaves a folder that no row names, never a row without its bytes.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -121,7 +121,12 @@ pub(super) fn write_upload(
 
 async fn remove_upload(folder: PathBuf) {
     let path = folder.clone();
-    if let Err(error) = blocking(move || std::fs::remove_dir_all(path)).await {
+    let remove = move || match std::fs::remove_dir_all(path) {
+        // A repeated request finds that the first one did it.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        result => result,
+    };
+    if let Err(error) = blocking(remove).await {
         tracing::warn!(%error, folder = %folder.display(), "an attachment that is no longer needed stays on disk");
     }
 }

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::{Engine, Result};
 use crate::domain::{Handoff, HandoffId, Task, TaskId};
+use crate::telemetry::Ongoing;
 
 impl Engine {
     /// Answers when no agent is current on a task, at the time-out, or when the server stops.
@@ -46,27 +47,11 @@ impl Engine {
 
     /// Waits for a change. Returns false if it is time to go without one.
     async fn wait(&self, changed: impl Future<Output = ()>, deadline: Instant) -> bool {
-        let _waiter = Waiter::begin();
+        let _waiter = Ongoing::begin("chorus_waiters");
         tokio::select! {
             () = changed => true,
             () = tokio::time::sleep_until(deadline) => false,
             () = self.stopping.cancelled() => false,
         }
-    }
-}
-
-/// Counts a waiter for as long as it waits.
-struct Waiter;
-
-impl Waiter {
-    fn begin() -> Self {
-        metrics::gauge!("chorus_waiters").increment(1);
-        Self
-    }
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        metrics::gauge!("chorus_waiters").decrement(1);
     }
 }

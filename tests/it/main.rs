@@ -3,4 +3,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod archive;
 mod layers;
+mod schema_doc;

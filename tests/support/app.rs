@@ -71,6 +71,17 @@ impl TestApp {
 
     /// Makes an installation with other limits.
     pub async fn with_limits(limits: Limits) -> Self {
+        let app = Self::open(limits).await;
+        app.engine.seed().await.unwrap();
+        app
+    }
+
+    /// Makes an installation without agents, as it is before the first start.
+    pub async fn unseeded() -> Self {
+        Self::open(Limits::default()).await
+    }
+
+    async fn open(limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::standing_at(BEGINNING);
         let data_dir = DataDir::prepare(folder.path()).unwrap();
@@ -87,7 +98,6 @@ impl TestApp {
             workspace_root: None,
         };
         let engine = Engine::new(store.clone(), options);
-        engine.seed().await.unwrap();
         let router = router(engine.clone(), Guard::default());
         Self {
             engine,

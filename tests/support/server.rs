@@ -38,6 +38,11 @@ impl Chorus {
         self
     }
 
+    /// Starts it.
+    pub fn spawn(mut self) -> Child {
+        self.0.spawn().unwrap()
+    }
+
     /// Runs it to its end.
     pub fn output(mut self) -> Output {
         self.0.output().unwrap()

@@ -22,6 +22,15 @@ pub(in crate::cli) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// Counts things.
+pub(in crate::cli) fn count(number: u64, thing: &str) -> String {
+    if number == 1 {
+        format!("1 {thing}")
+    } else {
+        format!("{number} {thing}s")
+    }
+}
+
 /// Writes a time as the clock on the wall shows it.
 pub(in crate::cli) fn time(timestamp: Timestamp) -> String {
     match DateTime::from_timestamp_millis(timestamp.as_millis()) {

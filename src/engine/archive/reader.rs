@@ -52,7 +52,12 @@ impl ArchiveDir {
             unknown.get_or_insert_with(|| path.to_string());
         })
         .and_then(|value| json.end().map(|()| value))
-        .map_err(|error| bad(Some(error.line().max(1)), without_place(&error)))?;
+        .map_err(|error| {
+            bad(
+                Some(error.line()).filter(|line| *line > 0),
+                without_place(&error),
+            )
+        })?;
         match unknown {
             None => Ok(value),
             Some(path) => Err(bad(
@@ -101,5 +106,5 @@ fn line_of_key(bytes: &[u8], path: &str) -> Option<usize> {
     let at = bytes
         .windows(key.len())
         .position(|window| window == key.as_bytes())?;
-    Some(1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count())
+    Some(bytes[..at].split(|byte| *byte == b'\n').count())
 }

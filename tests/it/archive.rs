@@ -1,0 +1,558 @@
+//! Export and import: out, in, and out again is the same, and what is bad is named.
+
+use std::path::Path;
+use std::process::Command;
+
+use chorus::engine::archive::{ArchiveError, BadFile, ImportOptions, ImportReport};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{Chorus, TestApp};
+
+/// How many tasks the large archive has.
+fn many() -> usize {
+    std::env::var("CHORUS_TEST_TASKS").map_or(300, |tasks| tasks.parse().unwrap())
+}
+
+async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("archive");
+    app.engine.export(&archive, |_| {}).await.unwrap();
+    (folder, archive)
+}
+
+/// Makes an installation that has never been served, so that no agents were planted.
+async fn bare() -> TestApp {
+    TestApp::unseeded().await
+}
+
+async fn import(
+    app: &TestApp,
+    archive: &Path,
+    skip_bad: bool,
+) -> Result<ImportReport, ArchiveError> {
+    app.engine
+        .import(archive, ImportOptions { skip_bad }, |_| {})
+        .await
+}
+
+/// Fails unless two directories hold the same files with the same bytes.
+fn assert_same(left: &Path, right: &Path) {
+    let output = Command::new("diff")
+        .arg("-r")
+        .args([left, right])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}
+
+/// Does everything to tasks that can be done, with content that is odd but legal.
+async fn odd_content(app: &TestApp) {
+    let plain = app.task("Plain").await;
+    let large = app
+        .task(&"large ünd böse 🎶 ".repeat(5 * 1024 * 1024 / 21))
+        .await;
+    let odd = app.task("tabs\t, quotes \" ' `, \\ backslash, \u{1} \u{7f} \u{feff} \u{202e} \r\n line, </script>").await;
+    app.put(
+        &format!("/api/tasks/{odd}/planning"),
+        json!({ "summary": "", "plan": ["", "🎶"] }),
+    )
+    .await
+    .data();
+    app.put(
+        &format!("/api/tasks/{plain}/status"),
+        json!({ "status": { "type": "failed", "message": "" } }),
+    )
+    .await
+    .data();
+    for (task, agent, output) in [
+        (&plain, "qa", ""),
+        (&plain, "developer", "{\"not\": \"parsed\"}"),
+        (&large, "qa", "ok"),
+    ] {
+        app.clock.advance(1234);
+        let handoff = json!({ "agentName": agent, "prompt": "Do\nit", "reason": if output.is_empty() { Value::Null } else { json!("") } });
+        app.post(&format!("/api/tasks/{task}/handoff"), handoff)
+            .await
+            .data();
+        app.put(
+            &format!("/api/tasks/{task}/handoff/complete"),
+            json!({ "output": output }),
+        )
+        .await
+        .data();
+    }
+    app.post(
+        &format!("/api/tasks/{odd}/handoff"),
+        json!({ "agentName": "planner", "prompt": "Stays open" }),
+    )
+    .await
+    .data();
+    app.post(
+        &format!("/api/tasks/{large}/handoff"),
+        json!({ "agentName": "qa", "prompt": "x" }),
+    )
+    .await
+    .data();
+    app.post(
+        &format!("/api/tasks/{large}/handoff/cancel"),
+        json!({ "reason": "no 🎶" }),
+    )
+    .await
+    .data();
+    app.post(
+        &format!("/api/tasks/{odd}/queue"),
+        json!({ "content": "first" }),
+    )
+    .await
+    .data();
+    app.post(
+        &format!("/api/tasks/{odd}/queue"),
+        json!({ "content": "second 🎶" }),
+    )
+    .await
+    .data();
+    let file = "/attachments?filename=two%20words%20%F0%9F%8E%B6.bin";
+    app.request(
+        axum::http::Method::POST,
+        &format!("/api/tasks/{odd}{file}"),
+        vec![0_u8, 255, 10],
+    )
+    .await
+    .data();
+    app.request(
+        axum::http::Method::POST,
+        &format!("/api/tasks/{odd}/attachments?filename=empty"),
+        "",
+    )
+    .await
+    .data();
+}
+
+#[tokio::test]
+async fn export_import_export_is_identical() {
+    let app = TestApp::new().await;
+    odd_content(&app).await;
+    let (_first, first) = export(&app).await;
+    let other = bare().await;
+    let report = import(&other, &first, false).await.unwrap();
+    assert_eq!((report.imported.tasks, report.imported.agents), (3, 5));
+    assert!(report.left_out.is_empty() && report.missing_attachments.is_empty());
+    let (_second, second) = export(&other).await;
+    assert_same(&first, &second);
+    // What was imported lives on: the open hand-off can be ended, and its run with it.
+    let open = other.get("/api/tasks?status=active").await.data()[0]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        other
+            .get(&format!("/api/tasks/{open}/handoffs"))
+            .await
+            .data()[0]["run"]["state"],
+        "queued"
+    );
+    other
+        .put(
+            &format!("/api/tasks/{open}/handoff/complete"),
+            json!({ "output": "done" }),
+        )
+        .await
+        .data();
+    assert!(other.store.problems().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn agents_that_were_deleted_stay_deleted_after_an_import() {
+    let app = TestApp::new().await;
+    let (_folder, archive) = export(&app).await;
+    for name in [
+        "qa",
+        "planner",
+        "orchestrator",
+        "developer",
+        "developer-review",
+    ] {
+        std::fs::remove_file(archive.join(format!("agents/{name}.json"))).unwrap();
+    }
+    let other = bare().await;
+    import(&other, &archive, false).await.unwrap();
+    assert_eq!(other.engine.seed().await.unwrap(), 0);
+    assert_eq!(other.get("/api/agents").await.data(), json!([]));
+}
+
+/// Writes the smallest archive that the documented keys make, by hand.
+fn by_hand(folder: &Path, ids: &[&str]) {
+    let summary = |id: &str| json!({ "id": id, "description": "By hand", "status": { "type": "waiting" }, "createdAt": 1, "updatedAt": 2, "currentAgent": null });
+    let write = |file: String, value: Value| {
+        let path = folder.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, serde_json::to_string_pretty(&value).unwrap()).unwrap();
+    };
+    let summaries: Vec<_> = ids.iter().map(|id| summary(id)).collect();
+    write(
+        "registry/registry.json".into(),
+        json!({ "version": 1, "tasks": summaries }),
+    );
+    for id in ids {
+        let task = json!({
+            "taskType": "descriptionOnly", "id": id, "description": "By hand", "status": { "type": "waiting" },
+            "createdAt": 1, "updatedAt": 2, "sessionId": null,
+            "source": { "sourceType": "api", "userId": "anonymous", "conversationId": null },
+            "agentWorkspace": "/tmp/w", "attachments": [], "currentAgent": null,
+            "agentChain": [{ "agentName": "qa", "startedAt": 1, "completedAt": 2, "output": "fine" }],
+        });
+        write(format!("registry/{id}/task.json"), task);
+        let created = json!({ "timestamp": 1, "eventType": "task_created", "data": { "description": "By hand" } });
+        write(
+            format!("registry/{id}/history.json"),
+            json!({ "events": [created] }),
+        );
+        write(
+            format!("registry/{id}/queue.json"),
+            json!({ "messages": [] }),
+        );
+    }
+    let agent = json!({ "name": "qa", "specPath": "agents/qa.md", "allowedTools": "Read", "permissionMode": "default" });
+    write("agents/qa.json".into(), agent);
+}
+
+/// Replaces text in a file of an archive.
+fn spoil(archive: &Path, file: &str, from: &str, to: &str) {
+    let path = archive.join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{file} has no {from}");
+    std::fs::write(path, text.replacen(from, to, 1)).unwrap();
+}
+
+#[tokio::test]
+async fn ids_of_unusual_but_legal_form_and_only_documented_keys_are_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x".repeat(100);
+    let ids = [
+        "7",
+        "A.b_c-D",
+        "0198F3C0-AAAA-7000-8000-000000000000",
+        "-",
+        "__proto__",
+        long.as_str(),
+    ];
+    by_hand(folder.path(), &ids);
+    let app = bare().await;
+    import(&app, folder.path(), false).await.unwrap();
+    for id in ids {
+        assert_eq!(
+            app.get(&format!("/api/tasks/{id}")).await.data()["agentChain"][0]["output"],
+            "fine"
+        );
+    }
+    let (_first, first) = export(&app).await;
+    let other = bare().await;
+    import(&other, &first, false).await.unwrap();
+    let (_second, second) = export(&other).await;
+    assert_same(&first, &second);
+}
+
+/// Imports an archive that was spoiled in one place, and returns how that is reported.
+async fn report_of(file: &str, from: &str, to: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    by_hand(folder.path(), &["good", "bad"]);
+    spoil(folder.path(), file, from, to);
+    let app = bare().await;
+    let Err(ArchiveError::Bad(bad)) = import(&app, folder.path(), false).await else {
+        panic!("it was imported")
+    };
+    assert_eq!(
+        app.get("/api/tasks").await.data(),
+        json!([]),
+        "nothing is imported unless all is well"
+    );
+    assert_eq!(app.get("/api/agents").await.data(), json!([]));
+    bad.iter()
+        .map(BadFile::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[tokio::test]
+async fn every_way_to_be_bad_is_named_with_file_and_line() {
+    let task = "registry/bad/task.json";
+    for (file, from, to, report) in [
+        (
+            task,
+            "\"By hand\"",
+            "\"a\\u0000b\"",
+            "registry/bad/task.json:14: has a NUL character (\\u0000) at byte 1, which cannot be stored; remove it",
+        ),
+        (
+            task,
+            "\"createdAt\": 1",
+            "\"createdAt\": \"1\"",
+            "registry/bad/task.json:12: invalid type: string \"1\", expected i64",
+        ),
+        (
+            task,
+            "\"currentAgent\": null",
+            "\"currentAgent\": \"qa\"",
+            "registry/bad/task.json: `currentAgent` must be the agent of the open entry of `agentChain`, and null if none is open",
+        ),
+        (
+            task,
+            "\"sessionId\": null",
+            "\"sessionId\": null, \"color\": 1",
+            "registry/bad/task.json:16: unknown key `color`",
+        ),
+        (
+            task,
+            "\"id\": \"bad\"",
+            "\"id\": \"other\"",
+            "registry/bad/task.json: holds the task other, not bad",
+        ),
+        (
+            task,
+            "{",
+            "",
+            "registry/bad/task.json:2: invalid type: string \"agentChain\", expected a task",
+        ),
+        (
+            "registry/bad/history.json",
+            "\"task_created\"",
+            "3",
+            "registry/bad/history.json:7: invalid type: integer `3`, expected a string",
+        ),
+        (
+            "registry/bad/queue.json",
+            "[]",
+            "[",
+            "registry/bad/queue.json:3: expected value",
+        ),
+        (
+            "registry/registry.json",
+            "\"version\": 1",
+            "\"version\": 2",
+            "registry/registry.json: version 2 is not known; this is version 1",
+        ),
+        (
+            "registry/registry.json",
+            "\"id\": \"bad\"",
+            "\"id\": \"../bad\"",
+            "registry/registry.json:17: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`",
+        ),
+        (
+            "registry/registry.json",
+            "\"id\": \"bad\"",
+            "\"id\": \"good\"",
+            "registry/bad: is not in the index registry/registry.json\nregistry/good/task.json: task good stands twice in the index",
+        ),
+        (
+            "agents/qa.json",
+            "\"qa\"",
+            "\"other\"",
+            "agents/qa.json: holds the agent other, so it must be called other.json",
+        ),
+        (
+            "agents/qa.json",
+            "\"Read\"",
+            "\"Read\", \"tool\": 1",
+            "agents/qa.json:2: unknown key `tool`",
+        ),
+    ] {
+        assert_eq!(report_of(file, from, to).await, report);
+    }
+}
+
+#[tokio::test]
+async fn all_bad_files_are_named_at_once_and_can_be_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    by_hand(folder.path(), &["one", "two", "three", "four"]);
+    spoil(
+        folder.path(),
+        "registry/one/task.json",
+        "By hand",
+        "\\u0000",
+    );
+    std::fs::remove_file(folder.path().join("registry/two/queue.json")).unwrap();
+    spoil(folder.path(), "agents/qa.json", "default", "\\ud800");
+    let app = bare().await;
+    let Err(ArchiveError::Bad(bad)) = import(&app, folder.path(), false).await else {
+        panic!("it was imported")
+    };
+    let files: Vec<_> = bad.iter().map(|bad| bad.file.to_str().unwrap()).collect();
+    assert_eq!(
+        files,
+        [
+            "registry/one/task.json",
+            "registry/two/queue.json",
+            "agents/qa.json"
+        ]
+    );
+    let report = import(&app, folder.path(), true).await.unwrap();
+    assert_eq!(
+        (
+            report.imported.tasks,
+            report.imported.agents,
+            report.left_out
+        ),
+        (2, 0, bad)
+    );
+    // A second time, what came in is there already.
+    let report = import(&app, folder.path(), true).await.unwrap();
+    assert_eq!((report.imported.tasks, report.left_out.len()), (0, 5));
+    assert!(
+        report
+            .left_out
+            .iter()
+            .any(|bad| bad.message == "task three is already in the database")
+    );
+}
+
+#[tokio::test]
+async fn an_agent_with_another_configuration_is_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    by_hand(folder.path(), &[]);
+    let app = TestApp::new().await;
+    let before = app.get("/api/agents/qa").await.data();
+    let Err(ArchiveError::Bad(bad)) = import(&app, folder.path(), false).await else {
+        panic!("it was imported")
+    };
+    assert_eq!(
+        bad[0].to_string(),
+        "agents/qa.json: agent qa is already in the database, with another configuration"
+    );
+    assert_eq!(app.get("/api/agents/qa").await.data(), before);
+}
+
+#[tokio::test]
+async fn attachments_whose_bytes_are_missing_are_reported_not_invented() {
+    let app = TestApp::new().await;
+    let task = app.task("With a file").await;
+    app.post(
+        &format!("/api/tasks/{task}/attachments?filename=a"),
+        json!(1),
+    )
+    .await
+    .data();
+    let (_first, first) = export(&app).await;
+    std::fs::remove_dir_all(first.join(format!("registry/{task}/attachments"))).unwrap();
+    let other = bare().await;
+    let report = import(&other, &first, false).await.unwrap();
+    assert_eq!(
+        report.missing_attachments,
+        [Path::new(&format!("registry/{task}/attachments/a"))]
+    );
+    assert_eq!(
+        other
+            .get(&format!("/api/tasks/{task}/attachments/a"))
+            .await
+            .error(),
+        (404, "NOT_FOUND".to_owned())
+    );
+    assert_eq!(
+        other.get(&format!("/api/tasks/{task}")).await.data()["attachments"][0]["filename"],
+        "a"
+    );
+}
+
+#[tokio::test]
+async fn an_export_never_mixes_with_what_is_there() {
+    let app = TestApp::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine"), "").unwrap();
+    let refused = app.engine.export(folder.path(), |_| {}).await;
+    assert!(matches!(refused, Err(ArchiveError::NotEmpty(_))));
+    assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+    let refused = import(&app, folder.path(), false).await;
+    assert!(matches!(refused, Err(ArchiveError::NotAnArchive(_))));
+}
+
+#[test]
+fn a_large_archive_goes_through_the_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, data, out) = (
+        folder.path().join("in"),
+        folder.path().join("data"),
+        folder.path().join("out"),
+    );
+    let ids: Vec<_> = (0..many()).map(|number| format!("task-{number}")).collect();
+    by_hand(
+        &archive,
+        &ids.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    let run = |arguments: [&str; 4]| Chorus::new(arguments).transcript();
+    let (archive, data, out) = (
+        archive.to_str().unwrap(),
+        data.to_str().unwrap(),
+        out.to_str().unwrap(),
+    );
+    let count = ids.len();
+    assert_eq!(
+        run(["import", archive, "--data-dir", data]),
+        format!("exit 0\n--- stdout\nImported {count} tasks and 1 agent; left out 0\n--- stderr\n")
+    );
+    assert_eq!(
+        run(["export", out, "--data-dir", data]),
+        format!("exit 0\n--- stdout\nExported {count} tasks and 1 agent to {out}\n--- stderr\n")
+    );
+    let index = |path: &str| -> Value {
+        serde_json::from_slice(
+            &std::fs::read(Path::new(path).join("registry/registry.json")).unwrap(),
+        )
+        .unwrap()
+    };
+    assert_eq!(index(out), index(archive));
+}
+
+#[test]
+fn an_import_that_is_killed_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, data) = (folder.path().join("in"), folder.path().join("data"));
+    let ids: Vec<_> = (0..2000).map(|number| format!("task-{number}")).collect();
+    by_hand(
+        &archive,
+        &ids.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    let (archive, data_dir) = (archive.to_str().unwrap(), data.to_str().unwrap());
+    assert_eq!(
+        Chorus::new(["migrate", "--data-dir", data_dir])
+            .output()
+            .status
+            .code(),
+        Some(0)
+    );
+    // Files that are pipes show where the import is: it reads what somebody writes, and waits for it.
+    let pipe = |file: &str| {
+        let path = Path::new(archive).join(file);
+        let content = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(
+            Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
+        (path, content)
+    };
+    let (last_queue, queue) = pipe("registry/task-1999/queue.json");
+    let (agent, qa) = pipe("agents/qa.json");
+    let mut import = Chorus::new(["import", archive, "--data-dir", data_dir]).spawn();
+    std::fs::write(&last_queue, queue).unwrap();
+    std::fs::write(&agent, qa).unwrap();
+    // All was checked; when it opens this file again, all tasks but the last are written and not committed.
+    let _waits = std::fs::File::options()
+        .write(true)
+        .open(&last_queue)
+        .unwrap();
+    import.kill().unwrap();
+    import.wait().unwrap();
+    let out = folder.path().join("out");
+    let out = out.to_str().unwrap();
+    assert_eq!(
+        Chorus::new(["export", out, "--data-dir", data_dir]).transcript(),
+        format!("exit 0\n--- stdout\nExported 0 tasks and 0 agents to {out}\n--- stderr\n")
+    );
+}

@@ -1,0 +1,120 @@
+//! docs/schema.md says what is true: its queries run, and it names every table and view.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::TestApp;
+
+const DOCUMENT: &str = include_str!("../../docs/schema.md");
+
+/// Runs a statement with the shell that operators use.
+fn sqlite3(app: &TestApp, sql: &str) -> String {
+    let output = Command::new("sqlite3")
+        .arg("-readonly")
+        .arg(app.data_dir.database())
+        .arg(sql)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{sql}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Makes an installation in which something of every kind has happened, just now.
+async fn lived_in() -> TestApp {
+    let app = TestApp::new().await;
+    let now = chorus::clock::Clock::system().now();
+    app.clock
+        .advance(now.as_millis() - app.clock.now().as_millis());
+    for name in ["first", "second"] {
+        let task = app.task(name).await;
+        for output in ["one", "two"] {
+            let handoff = json!({ "agentName": "qa", "prompt": "Look" });
+            app.post(&format!("/api/tasks/{task}/handoff"), handoff)
+                .await
+                .data();
+            app.put(
+                &format!("/api/tasks/{task}/handoff/complete"),
+                json!({ "output": output }),
+            )
+            .await
+            .data();
+        }
+        app.post(
+            &format!("/api/tasks/{task}/handoff"),
+            json!({ "agentName": "planner", "prompt": "Plan" }),
+        )
+        .await
+        .data();
+        app.post(&format!("/api/tasks/{task}/handoff/cancel"), json!({}))
+            .await
+            .data();
+        app.post(
+            &format!("/api/tasks/{task}/handoff"),
+            json!({ "agentName": "developer", "prompt": "Go" }),
+        )
+        .await
+        .data();
+        app.post(
+            &format!("/api/tasks/{task}/attachments?filename=a.txt"),
+            json!("bytes"),
+        )
+        .await
+        .data();
+    }
+    app
+}
+
+#[tokio::test]
+async fn every_query_of_the_document_runs_and_finds_something() {
+    let app = lived_in().await;
+    let queries: Vec<_> = DOCUMENT
+        .split("```sql\n")
+        .skip(1)
+        .map(|part| part.split("```").next().unwrap().trim())
+        .collect();
+    assert!(queries.len() >= 10, "{}", queries.len());
+    for query in queries {
+        assert!(
+            !sqlite3(&app, query).trim().is_empty(),
+            "this finds nothing:\n{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_document_names_every_table_view_and_column_of_a_view() {
+    let app = TestApp::new().await;
+    let names = sqlite3(
+        &app,
+        "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite%'",
+    );
+    for line in names.lines() {
+        let (kind, name) = line.split_once('|').unwrap();
+        assert!(
+            DOCUMENT.contains(&format!("| `{name}` |")),
+            "{kind} {name} is not documented"
+        );
+        if kind == "view" {
+            for column in sqlite3(
+                &app,
+                &format!("SELECT name FROM pragma_table_info('{name}')"),
+            )
+            .lines()
+            {
+                let row = DOCUMENT
+                    .lines()
+                    .find(|line| line.starts_with(&format!("| `{name}` |")))
+                    .unwrap();
+                assert!(
+                    row.contains(&format!("`{column}`")),
+                    "{name}.{column} is not documented"
+                );
+            }
+        }
+    }
+}
