@@ -19,7 +19,7 @@ pub(super) async fn list_agents(State(app): State<App>) -> Result<Response, Erro
 /// Shows an agent.
 #[utoipa::path(
     get, path = "/api/agents/{name}", operation_id = "get_agent", tag = "agents",
-    params(("name" = String, Path, description = "The agent")),
+    params(("name" = String, Path, description = "The agent", example = "developer")),
     responses(
         (status = 200, description = "The agent", body = Answer<Agent>),
         (status = 404, description = "There is no such agent", body = ErrorAnswer),

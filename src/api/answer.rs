@@ -25,6 +25,7 @@ pub struct Meta {
     pub timestamp: Timestamp,
     /// What to pass as `after` to get the rest of a list; absent where there is no more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub next: Option<TaskId>,
 }
 

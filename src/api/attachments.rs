@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use tokio_util::io::ReaderStream;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::request::{AttachmentPath, Once, Query, RawBody, TaskPath};
 use super::{Answer, App, ErrorAnswer};
@@ -22,15 +22,24 @@ const ANY_BYTES: &str = "application/octet-stream";
 #[into_params(parameter_in = Query)]
 pub(super) struct AttachParameters {
     /// The name of the file: no folders, at most 255 bytes.
-    #[param(value_type = String)]
+    #[param(value_type = String, max_length = 255, example = "notes.txt")]
     filename: Filename,
 }
 
-/// Attaches a file to a task. The body is the file; its `Content-Type` is kept.
+/// The bytes of a file.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(
+    dead_code,
+    reason = "says in the OpenAPI document that the body can be anything"
+)]
+struct FileBytes(Vec<u8>);
+
+/// Attaches a file to a task. The body is the file, of any `Content-Type`, which is kept.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/attachments", operation_id = "attach", tag = "attachments",
     params(("id" = String, Path, description = "The task"), AttachParameters),
-    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    request_body(content = inline(FileBytes), content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "The task", body = Answer<TaskWire>),
         (status = 400, description = "The filename is wrong", body = ErrorAnswer),
@@ -70,7 +79,7 @@ pub(super) async fn attach(
     get, path = "/api/tasks/{id}/attachments/{filename}", operation_id = "get_attachment", tag = "attachments",
     params(("id" = String, Path, description = "The task"), ("filename" = String, Path, description = "The file")),
     responses(
-        (status = 200, description = "The bytes", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 200, description = "The bytes", content_type = "application/octet-stream", body = inline(FileBytes)),
         (status = 404, description = "There is no such task or file", body = ErrorAnswer),
     )
 )]

@@ -18,14 +18,15 @@ pub struct ErrorAnswer {
 /// What went wrong.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
-    /// A stable word for programs.
+    /// A stable word for programs: `NOT_FOUND`, `UNKNOWN_AGENT`, `CONFLICT`, `INVALID_BODY`, `INVALID_QUERY`,
+    /// `TOO_LARGE`, `FORBIDDEN`, `UNAUTHORIZED`, `METHOD_NOT_ALLOWED`, `NOT_READY` or `INTERNAL`.
     #[schema(example = "NOT_FOUND")]
     pub code: String,
     /// A sentence for people.
     pub message: String,
-    /// More, where there is more: the known agents, the limit.
+    /// More, where there is more: `agents` that are known, the `limit`. Absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(nullable = false, value_type = Option<Object>)]
     pub details: Option<serde_json::Value>,
 }
 

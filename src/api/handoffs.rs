@@ -15,10 +15,7 @@ use crate::engine::HandoffInput;
 /// Hands a task to an agent. Answers at once; wait on the task or the hand-off for the end.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/handoff", operation_id = "start_handoff", tag = "hand-offs", request_body = HandoffInput,
-    params(
-        ("id" = String, Path, description = "The task"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key with the same body does nothing twice"),
-    ),
+    params(("id" = String, Path, description = "The task")),
     responses(
         (status = 200, description = "The task, with its new current agent", body = Answer<TaskWire>),
         (status = 400, description = "The body is wrong, or the agent is not known (`UNKNOWN_AGENT`; `details.agents` lists the known ones)", body = ErrorAnswer),
@@ -38,6 +35,7 @@ pub(super) async fn start_handoff(
 /// What a caller says of a hand-off to be completed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({ "output": "Done: the tests pass" }))]
 pub struct CompleteInput {
     /// The final message.
     pub output: Text,
@@ -67,6 +65,7 @@ pub(super) async fn complete_handoff(
 /// What a caller says of a hand-off to be cancelled.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({ "reason": "No longer needed" }))]
 pub struct CancelInput {
     /// Why; it becomes the output of the hand-off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +75,7 @@ pub struct CancelInput {
 /// Stops the open hand-off of a task.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/handoff/cancel", operation_id = "cancel_handoff", tag = "hand-offs",
-    request_body(content = CancelInput, description = "May be left out"),
+    request_body = Option<CancelInput>,
     params(("id" = String, Path, description = "The task")),
     responses(
         (status = 200, description = "The task, without a current agent", body = Answer<TaskWire>),
@@ -115,7 +114,8 @@ pub(super) async fn list_handoffs(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct HandoffParameters {
-    /// Wait so many seconds for the end; 0 to 600.
+    /// Wait so many seconds for the end.
+    #[param(minimum = 0, maximum = 600)]
     wait: Option<u64>,
 }
 

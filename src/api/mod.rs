@@ -1,11 +1,12 @@
 //! The HTTP door: parses, calls the engine, renders. No SQL, no process.
 //!
 //! The tree mirrors the URLs: one file per noun. [`request`] reads what callers send, [`answer`] and [`error`] write
-//! what they get, [`guard`] decides who may ask at all.
+//! what they get, [`guard`] decides who may ask at all, [`description`] completes what the handlers say of themselves.
 
 mod agents;
 mod answer;
 mod attachments;
+mod description;
 mod docs;
 mod error;
 mod events;

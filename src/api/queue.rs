@@ -29,8 +29,10 @@ pub(super) async fn get_queue(
 /// What a caller says to whoever works on a task next.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({ "content": "Mind the edge cases" }))]
 pub struct MessageInput {
     /// What it says.
+    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub content: Text,
 }
 
@@ -40,7 +42,6 @@ pub struct MessageInput {
     params(("id" = String, Path, description = "The task")),
     responses(
         (status = 201, description = "The message", body = Answer<QueueMessage>),
-        (status = 400, description = "The body is wrong", body = ErrorAnswer),
         (status = 404, description = "There is no such task", body = ErrorAnswer),
     )
 )]

@@ -36,7 +36,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     }
 }
 
-/// A JSON body that may be left out.
+/// A JSON body that may be left out, or be `null`.
 pub(super) struct OptionalBody<T> {
     pub value: T,
     pub once: Option<Idempotency>,
@@ -48,10 +48,9 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
     async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
         let RawBody { bytes, once, .. } =
             RawBody::read(request, "body", app.engine.limits().body).await?;
-        let value = if bytes.is_empty() {
-            T::default()
-        } else {
-            parse(&bytes)?
+        let value = match bytes.trim_ascii() {
+            b"" | b"null" => T::default(),
+            _ => parse(&bytes)?,
         };
         Ok(Self { value, once })
     }
@@ -93,12 +92,18 @@ impl RawBody {
     }
 }
 
-/// Parses JSON; the error names the field.
+/// Parses a JSON object; the error names the field.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    // A list of the fields' values would do for serde.
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(Error::InvalidBody(
+            "the body is not a JSON object".to_owned(),
+        ));
+    }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
-        let message = error.inner().to_string();
+        let message = message(error.inner());
         // A whole body that is wrong has no field to name.
         Error::InvalidBody(if path == "." {
             message
@@ -109,6 +114,16 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     json.end()
         .map_err(|error| Error::InvalidBody(error.to_string()))?;
     Ok(value)
+}
+
+/// Writes what is wrong; where, only if no field can say it.
+fn message(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place) {
+        Some(what) if error.is_data() => what.to_owned(),
+        _ => text,
+    }
 }
 
 /// The key of a request without a body.

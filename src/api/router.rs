@@ -10,7 +10,9 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{agents, attachments, docs, events, guard, handoffs, health, observe, queue, tasks};
+use super::{
+    agents, attachments, description, docs, events, guard, handoffs, health, observe, queue, tasks,
+};
 use crate::Error;
 use crate::engine::Engine;
 
@@ -26,7 +28,7 @@ pub struct App {
 #[openapi(
     info(
         title = "Chorus",
-        description = "A hand-off server for coding agents. Success is `{data, meta}`, failure is `{error: {code, message}}`. Times are milliseconds since the epoch, UTC. Every request that changes something may carry `Idempotency-Key`.",
+        description = "A hand-off server for coding agents.\n\nSuccess is `{data, meta}`, failure is `{error: {code, message}}`. Times are milliseconds since the epoch, UTC. Optional values are `null`, not absent, where nothing else is said. Fields may be added.\n\nEvery answer has an `X-Request-Id`: the one that was sent, or a new one; the log names it.",
     ),
     tags(
         (name = "tasks", description = "Units of work"),
@@ -66,13 +68,15 @@ fn routes() -> OpenApiRouter<App> {
 
 /// Returns the OpenAPI document, indented.
 pub fn openapi() -> String {
-    let document = routes().into_openapi();
+    let mut document = routes().into_openapi();
+    description::complete(&mut document);
     serde_json::to_string_pretty(&document).expect("an OpenAPI document is JSON")
 }
 
 /// Puts the API on an engine.
 pub fn router(engine: Engine, guard: guard::Guard) -> Router {
-    let (routes, document) = routes().split_for_parts();
+    let (routes, mut document) = routes().split_for_parts();
+    description::complete(&mut document);
     let openapi =
         Bytes::from(serde_json::to_string(&document).expect("an OpenAPI document is JSON"));
     let app = App {

@@ -5,12 +5,16 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, Schema};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::request::{Body, Query, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{History, PlanningChange, Status, StatusName, TaskId, TaskWire};
+use crate::domain::{
+    History, PlanningChange, Status, StatusName, Task, TaskId, TaskSummary, TaskWire,
+};
 use crate::engine::TaskInput;
 use crate::store::{Page, TaskQuery};
 
@@ -30,23 +34,53 @@ pub enum View {
 #[into_params(parameter_in = Query)]
 pub(super) struct ListParameters {
     /// Only tasks with this status.
+    #[param(inline)]
     status: Option<StatusName>,
-    /// At most so many; 1 to 1000, 100 if it is not given.
+    /// At most so many.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
     /// Only tasks made after this one: `meta.next` of the answer before.
     after: Option<TaskId>,
-    /// How much of each task is shown.
+    /// How much of each task is shown; `full` if it is not given.
     #[serde(default)]
     #[param(inline)]
     view: View,
+}
+
+/// Tasks, in the view that was asked for.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Tasks {
+    Full(Vec<Task>),
+    Summary(Vec<TaskSummary>),
+}
+
+impl PartialSchema for Tasks {
+    fn schema() -> RefOr<Schema> {
+        let list = |item| ArrayBuilder::new().items(Ref::from_schema_name(item));
+        // Not `oneOf`: a whole task is also a summary with more keys.
+        AnyOfBuilder::new()
+            .item(list("Task"))
+            .item(list("TaskSummary"))
+            .description(Some("Whole tasks, or summaries with `view=summary`."))
+            .into()
+    }
+}
+
+impl ToSchema for Tasks {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((TaskWire::name().into(), TaskWire::schema()));
+        schemas.push((TaskSummary::name().into(), TaskSummary::schema()));
+        TaskWire::schemas(schemas);
+        TaskSummary::schemas(schemas);
+    }
 }
 
 /// Lists tasks, oldest first.
 #[utoipa::path(
     get, path = "/api/tasks", operation_id = "list_tasks", tag = "tasks", params(ListParameters),
     responses(
-        (status = 200, description = "The tasks (summaries with `view=summary`); `meta.next` is there when there is more", body = Answer<Vec<TaskWire>>),
-        (status = 400, description = "A parameter is wrong", body = ErrorAnswer),
+        (status = 200, description = "The tasks; `meta.next` is there when there is more", body = Answer<Tasks>),
         (status = 404, description = "The task in `after` is not there", body = ErrorAnswer),
     )
 )]
@@ -70,11 +104,11 @@ pub(super) async fn list_tasks(
     Ok(match parameters.view {
         View::Full => {
             let Page { items, next } = app.engine.tasks(&query).await?;
-            app.page(items, next)
+            app.page(Tasks::Full(items), next)
         }
         View::Summary => {
             let Page { items, next } = app.engine.task_summaries(&query).await?;
-            app.page(items, next)
+            app.page(Tasks::Summary(items), next)
         }
     })
 }
@@ -82,11 +116,8 @@ pub(super) async fn list_tasks(
 /// Makes a task.
 #[utoipa::path(
     post, path = "/api/tasks", operation_id = "create_task", tag = "tasks", request_body = TaskInput,
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key with the same body does nothing twice")),
     responses(
         (status = 201, description = "The task", body = Answer<TaskWire>),
-        (status = 400, description = "The body is wrong", body = ErrorAnswer),
-        (status = 413, description = "The body is too large", body = ErrorAnswer),
     )
 )]
 pub(super) async fn create_task(
@@ -103,7 +134,8 @@ pub(super) struct WaitParameters {
     /// `idle`: answer when no agent is current, or at the time-out.
     #[param(inline)]
     wait: Option<WaitFor>,
-    /// How many seconds to wait; 0 to 600, 25 if it is not given.
+    /// How many seconds to wait; needs `wait`.
+    #[param(minimum = 0, maximum = 600, default = 25)]
     timeout: Option<u64>,
 }
 
@@ -160,9 +192,28 @@ pub(super) fn wait_time(
 /// What a caller says of a status to be set.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({ "status": "completed" }))]
 pub struct StatusInput {
     /// A word, or an object with the word as `type`; `failed` may have a `message`.
+    #[schema(value_type = StatusForm)]
     pub status: Status,
+}
+
+/// The two ways to write a status.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(
+    dead_code,
+    reason = "says in the OpenAPI document what the reader of a status accepts"
+)]
+enum StatusForm {
+    Word(StatusName),
+    Object {
+        r#type: StatusName,
+        /// Why it failed; only for `failed`.
+        #[schema(value_type = Option<String>)]
+        message: Option<()>,
+    },
 }
 
 /// Sets a task's status.
@@ -171,7 +222,6 @@ pub struct StatusInput {
     params(("id" = String, Path, description = "The task")),
     responses(
         (status = 200, description = "The task", body = Answer<TaskWire>),
-        (status = 400, description = "The body is wrong", body = ErrorAnswer),
         (status = 404, description = "There is no such task", body = ErrorAnswer),
     )
 )]
@@ -192,7 +242,6 @@ pub(super) async fn set_status(
     params(("id" = String, Path, description = "The task")),
     responses(
         (status = 200, description = "The task", body = Answer<TaskWire>),
-        (status = 400, description = "The body is wrong", body = ErrorAnswer),
         (status = 404, description = "There is no such task", body = ErrorAnswer),
     )
 )]

@@ -19,6 +19,7 @@ pub struct Agent {
     pub permission_mode: Text,
     /// What runs it.
     #[serde(default)]
+    #[schema(required)]
     pub provider: Provider,
 }
 

@@ -41,12 +41,15 @@ pub struct Event {
     pub data: BTreeMap<Cow<'static, str>, Text>,
     /// The hand-off that it is about; absent where it is about none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub handoff_id: Option<HandoffId>,
     /// Its place among all events; absent in an archive, where the place in the file counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub number: Option<i64>,
     /// The task that it is about; absent where the surroundings say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub task_id: Option<TaskId>,
 }
 

@@ -188,23 +188,40 @@ impl Serialize for ChainEntry {
 #[serde(rename_all = "camelCase", expecting = "an entry of an agent chain")]
 #[schema(as = ChainEntry)]
 pub(crate) struct ChainEntryWire {
+    /// Who was asked.
     agent_name: AgentName,
+    /// When it started.
     started_at: Timestamp,
+    /// When it ended; it is open while this is null.
     #[schema(required)]
     completed_at: Option<Timestamp>,
+    /// The final message, or what went wrong; empty while it is open.
     output: Text,
+    /// The hand-off's id.
     #[serde(default = "HandoffId::new")]
+    #[schema(required)]
     id: HandoffId,
+    /// Who asked, if an agent did.
+    #[schema(required)]
     from_agent: Option<AgentName>,
+    /// Which door it came through.
     #[serde(default)]
+    #[schema(required)]
     mode: Mode,
+    /// How it ended.
+    #[schema(required)]
     outcome: Option<Outcome>,
+    /// What went wrong.
+    #[schema(required)]
     #[expect(
         dead_code,
         reason = "repeats `output` of what did not complete; read so that it counts as known"
     )]
     error: Option<Text>,
+    // An archive carries these two; the API shows them in the hand-off itself.
+    #[schema(ignore)]
     reason: Option<Text>,
+    #[schema(ignore)]
     prompt: Option<Text>,
 }
 
@@ -260,29 +277,36 @@ pub struct Handoff {
     /// Who was asked.
     pub agent_name: AgentName,
     /// Who asked, if an agent did.
+    #[schema(required)]
     pub from_agent: Option<AgentName>,
     /// Which door it came through.
     pub mode: Mode,
     /// The prompt, as the caller wrote it.
     pub prompt: Text,
     /// Why the caller handed off.
+    #[schema(required)]
     pub reason: Option<Text>,
     /// When it started.
     pub started_at: Timestamp,
     /// When it ended.
+    #[schema(required)]
     pub completed_at: Option<Timestamp>,
     /// The final message, or what went wrong.
     pub output: Text,
     /// How it ended.
+    #[schema(required)]
     pub outcome: Option<Outcome>,
     /// What went wrong.
+    #[schema(required)]
     pub error: Option<Text>,
     /// What the provider counted: tokens, turns, duration.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<Object>)]
     pub usage: Option<serde_json::Value>,
     /// What it cost, in US dollars.
+    #[schema(required)]
     pub cost_usd: Option<f64>,
     /// Its last run.
+    #[schema(required)]
     pub run: Option<Run>,
 }
 

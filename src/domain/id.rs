@@ -40,7 +40,10 @@ macro_rules! name {
             Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
         )]
         #[serde(try_from = "String")]
-        #[schema(value_type = String)]
+        #[schema(
+            value_type = String, min_length = 1, max_length = 100,
+            pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
+        )]
         pub struct $name(String);
 
         impl $name {

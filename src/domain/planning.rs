@@ -21,6 +21,7 @@ pub struct Planning {
 /// The planning fields to set; those that are not given keep their value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "summary": "A parser", "plan": ["Lexer", "Grammar"] }))]
 pub struct PlanningChange {
     /// What it is about, in short.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,12 +21,15 @@ pub struct Run {
     /// How far it has come.
     pub state: RunState,
     /// How it ended.
+    #[schema(required)]
     pub outcome: Option<Outcome>,
     /// When it was asked for.
     pub queued_at: Timestamp,
     /// When its process started.
+    #[schema(required)]
     pub started_at: Option<Timestamp>,
     /// When it ended.
+    #[schema(required)]
     pub ended_at: Option<Timestamp>,
 }
 

@@ -20,6 +20,7 @@ pub struct TaskSummary {
     /// When it last changed.
     pub updated_at: Timestamp,
     /// Who works on it now.
+    #[schema(required)]
     pub current_agent: Option<AgentName>,
 }
 

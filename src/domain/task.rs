@@ -59,6 +59,7 @@ pub struct NewTask {
 /// Where a task came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "sourceType": "api", "userId": "anonymous", "conversationId": null }))]
 pub struct Source {
     /// The door, such as `api` or `cli`.
     #[serde(default = "Source::default_type")]
@@ -255,28 +256,48 @@ impl Serialize for Task {
     }
 }
 
-/// A task, as it is written.
+/// A unit of work, as it is written.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "a task")]
 #[schema(as = Task)]
 pub(crate) struct TaskWire {
+    /// Whether it has planning fields.
     task_type: TaskType,
+    /// Its id.
     id: TaskId,
+    /// What is to be done.
     description: Text,
+    /// What it is about, in short; absent unless it is planned.
+    #[schema(nullable = false)]
     summary: Option<Text>,
+    /// What must be there; absent unless it is planned.
+    #[schema(nullable = false)]
     requirements: Option<Vec<Text>>,
+    /// How one sees that it is done; absent unless it is planned.
+    #[schema(nullable = false)]
     acceptance_criteria: Option<Vec<Text>>,
+    /// The steps; absent unless it is planned.
+    #[schema(nullable = false)]
     plan: Option<Vec<Text>>,
+    /// Where it stands.
     status: Status,
+    /// When it was made.
     created_at: Timestamp,
+    /// When it last changed.
     updated_at: Timestamp,
+    /// The session that it belongs to.
     #[schema(required)]
     session_id: Option<Text>,
+    /// Where it came from.
     source: Source,
+    /// The working directory of its agents.
     agent_workspace: Text,
+    /// Its files.
     attachments: Vec<Attachment>,
+    /// Who works on it now.
     #[schema(required)]
     current_agent: Option<AgentName>,
+    /// Who worked on it, in order. Only the last entry can be open.
     #[schema(value_type = Vec<ChainEntryWire>)]
     agent_chain: Vec<ChainEntry>,
 }

@@ -11,10 +11,13 @@ use crate::store::{EndHandoff, StartHandoff};
 /// What a caller says of a hand-off to be started.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "agentName": "developer", "prompt": "Write the parser" }))]
 pub struct HandoffInput {
     /// Whom to ask. Case, quotes around the name, and `_` for `-` do not matter.
+    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub agent_name: Text,
     /// What to ask.
+    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub prompt: Text,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,13 +13,15 @@ use crate::store::{Page, TaskQuery};
 /// What a caller says of a task to be made.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "description": "Write the parser" }))]
 pub struct TaskInput {
     /// What is to be done.
+    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub description: Text,
     /// Where it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// The working directory of its agents; one of its own if it is not given.
+    /// The working directory of its agents, an absolute path; one of its own if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_workspace: Option<Text>,
 }

@@ -51,7 +51,8 @@ fn resolve(path: &Path) -> std::io::Result<PathBuf> {
             let rest = path
                 .strip_prefix(ancestor)
                 .expect("an ancestor is a prefix");
-            return Ok(ancestor.canonicalize()?.join(rest));
+            // Components, because joining an empty rest would leave a slash at the end.
+            return Ok(ancestor.canonicalize()?.join(rest).components().collect());
         }
     }
     Ok(path.to_owned())
