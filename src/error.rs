@@ -36,6 +36,16 @@ pub enum Error {
         /// How many bytes are allowed.
         limit: usize,
     },
+    /// A chain of hand-offs is too long.
+    #[error("{message}")]
+    LimitExceeded {
+        /// What is too long, and what to do.
+        message: String,
+        /// Who handed on to whom.
+        chain: Vec<String>,
+        /// The limit.
+        limit: u32,
+    },
     /// This caller may not do it.
     #[error("{0}")]
     Forbidden(String),
@@ -60,6 +70,7 @@ impl Error {
             Self::InvalidBody(_) => "INVALID_BODY",
             Self::InvalidQuery(_) => "INVALID_QUERY",
             Self::TooLarge { .. } => "TOO_LARGE",
+            Self::LimitExceeded { .. } => "LIMIT_EXCEEDED",
             Self::Forbidden(_) => "FORBIDDEN",
             Self::Unauthorized(_) => "UNAUTHORIZED",
             Self::MethodNotAllowed(_) => "METHOD_NOT_ALLOWED",
@@ -84,6 +95,11 @@ impl From<Refusal> for Error {
         match refusal {
             Refusal::TaskNotFound(_) | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
             Refusal::UnknownAgent { asked, known } => Self::UnknownAgent { asked, known },
+            Refusal::LimitExceeded { chain, limit, .. } => Self::LimitExceeded {
+                message,
+                chain,
+                limit,
+            },
             Refusal::AgentActive(_)
             | Refusal::NoOpenHandoff { .. }
             | Refusal::NothingToResume(_)

@@ -19,10 +19,15 @@ CREATE INDEX tasks_by_parent ON tasks (parent_number) WHERE parent_number IS NOT
 ALTER TABLE runs ADD COLUMN priority INTEGER NOT NULL DEFAULT 100;
 -- The provider's session, which `resume` continues.
 ALTER TABLE runs ADD COLUMN session_id TEXT;
+-- The session that this run continues.
+ALTER TABLE runs ADD COLUMN resumes TEXT;
 -- SHA-256 of the token that the run's own process shows. The token itself is nowhere.
 ALTER TABLE runs ADD COLUMN token_hash BLOB CHECK (length(token_hash) = 32);
 -- How much of the standard output has become messages.
 ALTER TABLE runs ADD COLUMN followed_bytes INTEGER NOT NULL DEFAULT 0 CHECK (followed_bytes >= 0);
+
+-- Serves the choice of the next run.
+CREATE INDEX runs_queue ON runs (priority) WHERE state = 'queued';
 
 -- Serves the look-up of a token.
 CREATE UNIQUE INDEX runs_by_token ON runs (token_hash) WHERE token_hash IS NOT NULL;

@@ -43,6 +43,7 @@ impl IntoResponse for Error {
             }
             Self::Conflict(_) => StatusCode::CONFLICT,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::LimitExceeded { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
@@ -50,6 +51,9 @@ impl IntoResponse for Error {
         };
         let details = match &self {
             Self::UnknownAgent { known, .. } => Some(serde_json::json!({ "agents": known })),
+            Self::LimitExceeded { chain, limit, .. } => {
+                Some(serde_json::json!({ "chain": chain, "limit": limit }))
+            }
             Self::TooLarge { limit, .. } => Some(serde_json::json!({ "limit": limit })),
             _ => None,
         };

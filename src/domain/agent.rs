@@ -1,5 +1,7 @@
 //! Agents: the configured workers.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -21,6 +23,79 @@ pub struct Agent {
     #[serde(default)]
     #[schema(required)]
     pub provider: Provider,
+    /// The model that it uses, if not the provider's own choice.
+    #[serde(default)]
+    #[schema(required)]
+    pub model: Option<Text>,
+    /// The program, if not the provider's own.
+    #[serde(default)]
+    #[schema(required)]
+    pub program: Option<Text>,
+    /// What the program is started with beside what the provider says.
+    #[serde(default)]
+    #[schema(required)]
+    pub arguments: Vec<Text>,
+    /// What is added to its environment. Not for secrets: everybody who reads agents sees it.
+    #[serde(default)]
+    #[schema(required, value_type = std::collections::BTreeMap<String, String>)]
+    pub environment: BTreeMap<Text, Text>,
+    /// What of the output of a `command` is its final message.
+    #[serde(default)]
+    #[schema(required, value_type = String, example = "all")]
+    pub output_form: OutputForm,
+    /// How many seconds a run may take; the server's limit if it is not given.
+    #[serde(default)]
+    #[schema(required)]
+    pub max_seconds: Option<u64>,
+    /// How many seconds a run may be silent; the server's limit if it is not given.
+    #[serde(default)]
+    #[schema(required)]
+    pub idle_seconds: Option<u64>,
+}
+
+/// What of a program's output is its final message.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum OutputForm {
+    /// All of it.
+    #[default]
+    All,
+    /// The last line that is not blank.
+    LastLine,
+    /// This field of the last line that is a JSON object with such a field.
+    JsonField(String),
+}
+
+/// Says that a form of output is not known.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("must be `all`, `last_line` or `json:FIELD`")]
+pub struct UnknownForm;
+
+impl TryFrom<String> for OutputForm {
+    type Error = UnknownForm;
+
+    fn try_from(form: String) -> Result<Self, Self::Error> {
+        match form.as_str() {
+            "all" => Ok(Self::All),
+            "last_line" => Ok(Self::LastLine),
+            other => match other.strip_prefix("json:") {
+                Some(field) if !field.is_empty() && !field.contains('\0') => {
+                    Ok(Self::JsonField(field.to_owned()))
+                }
+                _ => Err(UnknownForm),
+            },
+        }
+    }
+}
+
+impl From<OutputForm> for String {
+    fn from(form: OutputForm) -> Self {
+        match form {
+            OutputForm::All => "all".to_owned(),
+            OutputForm::LastLine => "last_line".to_owned(),
+            OutputForm::JsonField(field) => format!("json:{field}"),
+        }
+    }
 }
 
 /// How a kind of agent is started and its output read.

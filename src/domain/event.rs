@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    AgentName, Filename, HandoffId, MessageId, Outcome, StatusName, TaskId, Text, Timestamp,
+    AgentName, Filename, HandoffId, MessageId, MessageType, Outcome, StatusName, TaskId, Text,
+    Timestamp,
 };
 
 /// A task's events, oldest first.
@@ -113,6 +114,25 @@ pub enum EventKind {
         /// The final message, or what went wrong.
         output: Text,
     },
+    /// An agent handed its task on; the work goes on in a child task.
+    ChildTaskCreated {
+        /// The child.
+        task_id: TaskId,
+        /// Who was asked.
+        agent_name: AgentName,
+    },
+    /// A run's process was started.
+    RunStarted {
+        /// Who works.
+        agent_name: AgentName,
+    },
+    /// An agent said or did something.
+    MessageAdded {
+        /// What kind of line it is.
+        message_type: MessageType,
+        /// What it says, or how it begins.
+        content: Text,
+    },
     /// A message came for whoever works next.
     MessageQueued {
         /// Which.
@@ -174,6 +194,29 @@ impl EventKind {
                 vec![
                     ("agentName", agent_name.to_string()),
                     ("reason", output.into_string()),
+                ],
+            ),
+            Self::ChildTaskCreated {
+                task_id,
+                agent_name,
+            } => (
+                "child_task_created",
+                vec![
+                    ("taskId", task_id.to_string()),
+                    ("agentName", agent_name.to_string()),
+                ],
+            ),
+            Self::RunStarted { agent_name } => {
+                ("run_started", vec![("agentName", agent_name.to_string())])
+            }
+            Self::MessageAdded {
+                message_type,
+                content,
+            } => (
+                "message_added",
+                vec![
+                    ("type", message_type.as_str().to_owned()),
+                    ("content", content.into_string()),
                 ],
             ),
             Self::MessageQueued { message_id } => (

@@ -30,6 +30,16 @@ pub enum Refusal {
         /// Who worked on it last.
         last: Option<AgentName>,
     },
+    /// A chain of hand-offs is bounded.
+    #[error("The chain {} has reached its limit of {limit} {what}; go on without another hand-off, or start a new task", chain.join(" → "))]
+    LimitExceeded {
+        /// What is limited.
+        what: &'static str,
+        /// How much of it is allowed.
+        limit: u32,
+        /// Who handed on to whom.
+        chain: Vec<String>,
+    },
     /// Only a session that is known can be resumed.
     #[error("There is no session of {0} on this task to resume; start without `resume`")]
     NothingToResume(AgentName),

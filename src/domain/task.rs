@@ -33,6 +33,8 @@ pub struct Task {
     pub updated_at: Timestamp,
     /// The session that it belongs to.
     pub session_id: Option<Text>,
+    /// The task from which it was handed on.
+    pub parent_id: Option<TaskId>,
     /// Where it came from.
     pub source: Source,
     /// The working directory of its agents.
@@ -50,6 +52,8 @@ pub struct NewTask {
     pub id: TaskId,
     /// What is to be done.
     pub description: Text,
+    /// The task from which it was handed on.
+    pub parent_id: Option<TaskId>,
     /// Where it came from.
     pub source: Source,
     /// The working directory of its agents.
@@ -103,6 +107,7 @@ impl Task {
             created_at: at,
             updated_at: at,
             session_id: None,
+            parent_id: new.parent_id,
             source: new.source,
             agent_workspace: new.agent_workspace,
             attachments: Vec::new(),
@@ -142,6 +147,7 @@ impl Task {
     pub fn start_handoff(
         &mut self,
         agent_name: AgentName,
+        from_agent: Option<AgentName>,
         at: Timestamp,
     ) -> Result<&ChainEntry, Refusal> {
         if let Some(current) = self.current_agent() {
@@ -150,7 +156,7 @@ impl Task {
         self.agent_chain.push(ChainEntry {
             id: HandoffId::new(),
             agent_name,
-            from_agent: None,
+            from_agent,
             mode: Mode::Delegate,
             started_at: at,
             end: None,
@@ -222,7 +228,7 @@ enum TaskType {
 
 impl Serialize for Task {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut task = serializer.serialize_struct("Task", 16)?;
+        let mut task = serializer.serialize_struct("Task", 17)?;
         let task_type = if self.planning.is_some() {
             TaskType::Planned
         } else {
@@ -247,6 +253,7 @@ impl Serialize for Task {
         task.serialize_field("createdAt", &self.created_at)?;
         task.serialize_field("updatedAt", &self.updated_at)?;
         task.serialize_field("sessionId", &self.session_id)?;
+        task.serialize_field("parentId", &self.parent_id)?;
         task.serialize_field("source", &self.source)?;
         task.serialize_field("agentWorkspace", &self.agent_workspace)?;
         task.serialize_field("attachments", &self.attachments)?;
@@ -289,6 +296,9 @@ pub(crate) struct TaskWire {
     #[schema(required)]
     session_id: Option<Text>,
     /// Where it came from.
+    /// The task from which it was handed on.
+    #[schema(required)]
+    parent_id: Option<TaskId>,
     source: Source,
     /// The working directory of its agents.
     agent_workspace: Text,
@@ -354,6 +364,7 @@ impl TryFrom<TaskWire> for Task {
             created_at: wire.created_at,
             updated_at: wire.updated_at,
             session_id: wire.session_id,
+            parent_id: wire.parent_id,
             source: wire.source,
             agent_workspace: wire.agent_workspace,
             attachments: wire.attachments,
@@ -422,6 +433,7 @@ mod tests {
             let new = NewTask {
                 id: TaskId::parse(id).unwrap(),
                 description,
+                parent_id: None,
                 source: Source { user_id: user, ..Source::default() },
                 agent_workspace: workspace,
             };
@@ -447,6 +459,7 @@ mod tests {
         let new = NewTask {
             id: TaskId::new(),
             description: "Write it".parse().unwrap(),
+            parent_id: None,
             source: Source::default(),
             agent_workspace: Text::default(),
         };
@@ -495,7 +508,7 @@ mod tests {
             for (starts, outcome, output) in steps {
                 let before = task.clone();
                 let result = if starts {
-                    task.start_handoff(agent("qa"), at(5)).cloned()
+                    task.start_handoff(agent("qa"), None, at(5)).cloned()
                 } else {
                     task.end_handoff(Outcome::ALL[outcome], output, at(6)).cloned()
                 };
@@ -518,7 +531,7 @@ mod tests {
     fn a_handoff_makes_its_agent_current_until_it_ends() {
         let mut task = new_task();
         assert_eq!(task.current_agent(), None);
-        task.start_handoff(agent("developer"), at(2)).unwrap();
+        task.start_handoff(agent("developer"), None, at(2)).unwrap();
         assert_eq!(task.current_agent(), Some(&agent("developer")));
         assert_eq!((&task.status, task.updated_at), (&Status::Active, at(2)));
         task.end_handoff(Outcome::Completed, "done".parse().unwrap(), at(3))
@@ -537,7 +550,7 @@ mod tests {
             refusal.to_string().contains("never been handed off"),
             "{refusal}"
         );
-        task.start_handoff(agent("developer"), at(2)).unwrap();
+        task.start_handoff(agent("developer"), None, at(2)).unwrap();
         task.end_handoff(Outcome::Completed, Text::default(), at(3))
             .unwrap();
         let refusal = task
@@ -563,7 +576,7 @@ mod tests {
     #[test]
     fn a_task_that_contradicts_itself_is_refused() {
         let mut task = new_task();
-        task.start_handoff(agent("qa"), at(2)).unwrap();
+        task.start_handoff(agent("qa"), None, at(2)).unwrap();
         let good = serde_json::to_value(&task).unwrap();
         assert!(serde_json::from_value::<Task>(good.clone()).is_ok());
         let spoiled = |spoil: fn(&mut serde_json::Value)| {

@@ -37,6 +37,28 @@ impl Text {
         self.0.chars().count()
     }
 
+    /// Replaces NUL characters, which programs print and no text has.
+    pub fn lossy(text: String) -> Self {
+        Self(if text.contains('\0') {
+            text.replace('\0', "\u{fffd}")
+        } else {
+            text
+        })
+    }
+
+    /// Returns at most so many bytes of the beginning; `…` says that there is more.
+    #[must_use]
+    pub fn beginning(&self, bytes: usize) -> Self {
+        if self.0.len() <= bytes {
+            return self.clone();
+        }
+        let end = (0..=bytes)
+            .rev()
+            .find(|end| self.0.is_char_boundary(*end))
+            .unwrap_or_default();
+        Self(format!("{}…", &self.0[..end]))
+    }
+
     /// Takes the string out.
     pub fn into_string(self) -> String {
         self.0

@@ -56,6 +56,8 @@ impl Engine {
             prompt: input.prompt,
             reason: input.reason,
             resume: input.resume,
+            caller: None,
+            limits: crate::domain::ChainLimits::default(),
         };
         let task = self.store.start_handoff(start, once).await?;
         metrics::counter!("chorus_handoffs_started_total").increment(1);

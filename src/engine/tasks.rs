@@ -39,6 +39,7 @@ impl Engine {
         let source = input.source.unwrap_or_default();
         let new = NewTask {
             id,
+            parent_id: None,
             description: input.description,
             source,
             agent_workspace,

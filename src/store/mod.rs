@@ -23,9 +23,9 @@ pub use sqlite::{
 };
 
 use crate::domain::{
-    Agent, AgentName, Attachment, AttachmentId, Event, Filename, Handoff, HandoffId, History,
-    Idempotency, NewTask, Outcome, PlanningChange, Queue, QueueMessage, Status, StatusName, Task,
-    TaskArchive, TaskId, TaskSummary, Text,
+    Agent, AgentName, Attachment, AttachmentId, ChainLimits, Event, Filename, Handoff, HandoffId,
+    History, Idempotency, NewMessage, NewTask, Outcome, PlanningChange, Queue, QueueMessage, RunId,
+    RunIdentity, Status, StatusName, Task, TaskArchive, TaskId, TaskSummary, Text,
 };
 
 /// A result of the store.
@@ -64,6 +64,48 @@ pub struct StartHandoff {
     pub reason: Option<Text>,
     /// Whether the agent's last session on this task goes on.
     pub resume: bool,
+    /// The run in whose name it is asked, if an agent asks.
+    pub caller: Option<RunIdentity>,
+    /// How far agents may hand on.
+    pub limits: ChainLimits,
+}
+
+/// A run that the scheduler has taken, with all that is needed to start it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimedRun {
+    /// The run.
+    pub identity: RunIdentity,
+    /// The task, with its chain.
+    pub task: Task,
+    /// The agent's configuration, unless it was deleted since.
+    pub agent: Option<Agent>,
+    /// What is asked.
+    pub prompt: Text,
+    /// Why.
+    pub reason: Option<Text>,
+    /// Who asked, if an agent did.
+    pub from_agent: Option<AgentName>,
+    /// The session that goes on.
+    pub resumes: Option<String>,
+    /// How much of its output has become messages.
+    pub followed_bytes: u64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishRun {
+    /// The run.
+    pub run_id: RunId,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The final message, or what went wrong.
+    pub output: Text,
+    /// The session that can be continued.
+    pub session_id: Option<String>,
+    /// What was counted.
+    pub usage: Option<serde_json::Value>,
+    /// What it cost, in US dollars.
+    pub cost_usd: Option<f64>,
 }
 
 /// An end of a hand-off to record.
@@ -122,6 +164,32 @@ pub trait Store: Send + Sync + 'static {
     async fn start_handoff(&self, start: StartHandoff, once: Option<Idempotency>) -> Result<Task>;
     /// Ends the open hand-off of a task, and the run that has not ended.
     async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task>;
+    /// Takes the next run for which there is a free slot: lower priority number first, then oldest. A run whose agent
+    /// waits for a child does not occupy a slot. Tasks that are still busy with an earlier process are passed over.
+    async fn claim_run(
+        &self,
+        max_runs: u32,
+        busy: Vec<TaskId>,
+        token_hash: [u8; 32],
+    ) -> Result<Option<ClaimedRun>>;
+    /// Puts a run back that was taken and never started.
+    async fn return_run(&self, run_id: RunId) -> Result<()>;
+    /// Lists the runs that were started and have not ended.
+    async fn running(&self) -> Result<Vec<ClaimedRun>>;
+    /// Records what an agent said, and up to where its output was read.
+    async fn record_messages(
+        &self,
+        run_id: RunId,
+        messages: Vec<NewMessage>,
+        followed_bytes: u64,
+    ) -> Result<()>;
+    /// Ends a run and, if it is still open, its hand-off. Returns whether it was.
+    async fn finish_run(&self, finish: FinishRun) -> Result<bool>;
+    /// Finds the run that has a token, while it has not ended.
+    async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>>;
+    /// Finds the last run of a hand-off.
+    async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>>;
+
     /// Finds a hand-off.
     async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>>;
     /// Lists the hand-offs of a task, in the order of its chain.

@@ -180,7 +180,10 @@ impl RunFiles {
     pub(super) fn spec(&self) -> Result<RunSpec, SuperviseError> {
         let path = self.spec_file();
         let bytes = read(&path)?;
-        serde_json::from_slice(&bytes).map_err(|error| SuperviseError::File { path, cause: error.into() })
+        serde_json::from_slice(&bytes).map_err(|error| SuperviseError::File {
+            path,
+            cause: error.into(),
+        })
     }
 
     /// Reads how the run ended, if it has.
@@ -216,7 +219,10 @@ impl RunFiles {
             std::fs::rename(&unfinished, path)?;
             File::open(&self.0)?.sync_all()
         };
-        write().map_err(|cause| SuperviseError::File { path: path.to_owned(), cause })
+        write().map_err(|cause| SuperviseError::File {
+            path: path.to_owned(),
+            cause,
+        })
     }
 
     /// Returns when the agent last printed something.

@@ -25,7 +25,9 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper, setsid};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper, setsid,
+};
 
 pub use files::{Cause, End, Order, RunExit, RunFiles, RunSpec, StopSignal};
 
@@ -64,11 +66,20 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
     let _ = setsid();
     set_child_subreaper(Some(getpid())).map_err(system("become the parent of orphans"))?;
     let spec = files.spec()?;
-    let control = open(files.control(), OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
-        .map_err(system("open the control pipe"))?;
+    let control = open(
+        files.control(),
+        OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .map_err(system("open the control pipe"))?;
     let exit = match start(&files, &spec) {
         Ok(agent) => hold(&files, &spec, agent, &control)?,
-        Err(error) => RunExit { end: End::NotStarted { error: not_started(&spec, &error) }, cause: Cause::ByItself },
+        Err(error) => RunExit {
+            end: End::NotStarted {
+                error: not_started(&spec, &error),
+            },
+            cause: Cause::ByItself,
+        },
     };
     files.write_exit(&exit)
 }
@@ -76,9 +87,15 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
 fn not_started(spec: &RunSpec, error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound if !spec.working_directory.is_dir() => {
-            format!("The working directory {} is not there", spec.working_directory.display())
+            format!(
+                "The working directory {} is not there",
+                spec.working_directory.display()
+            )
         }
-        std::io::ErrorKind::NotFound => format!("The program {} is not installed, or not on PATH", spec.program),
+        std::io::ErrorKind::NotFound => format!(
+            "The program {} is not installed, or not on PATH",
+            spec.program
+        ),
         _ => format!("The program {} cannot be started: {error}", spec.program),
     }
 }
@@ -104,7 +121,12 @@ fn start(files: &RunFiles, spec: &RunSpec) -> std::io::Result<Child> {
 }
 
 /// Waits for the agent to end or for a reason to end it, and ends the whole tree.
-fn hold(files: &RunFiles, spec: &RunSpec, mut agent: Child, control: &OwnedFd) -> Result<RunExit, SuperviseError> {
+fn hold(
+    files: &RunFiles,
+    spec: &RunSpec,
+    mut agent: Child,
+    control: &OwnedFd,
+) -> Result<RunExit, SuperviseError> {
     let pid = Pid::from_child(&agent);
     let ending = pidfd_open(pid, PidfdFlags::empty()).map_err(system("watch the agent"))?;
     files.write_started(agent.id())?;
@@ -114,10 +136,21 @@ fn hold(files: &RunFiles, spec: &RunSpec, mut agent: Child, control: &OwnedFd) -
         if let Some((cause, _)) = left.iter().find(|(_, left)| left.is_zero()) {
             break *cause;
         }
-        let nap = left.iter().map(|(_, left)| *left).min().unwrap_or(NAP).min(NAP);
-        let mut ready = [PollFd::new(&ending, PollFlags::IN), PollFd::new(control, PollFlags::IN)];
+        let nap = left
+            .iter()
+            .map(|(_, left)| *left)
+            .min()
+            .unwrap_or(NAP)
+            .min(NAP);
+        let mut ready = [
+            PollFd::new(&ending, PollFlags::IN),
+            PollFd::new(control, PollFlags::IN),
+        ];
         wait(&mut ready, nap)?;
-        let (has_ended, has_order) = (!ready[0].revents().is_empty(), !ready[1].revents().is_empty());
+        let (has_ended, has_order) = (
+            !ready[0].revents().is_empty(),
+            !ready[1].revents().is_empty(),
+        );
         if has_ended {
             break Cause::ByItself;
         }
@@ -129,15 +162,23 @@ fn hold(files: &RunFiles, spec: &RunSpec, mut agent: Child, control: &OwnedFd) -
     if cause != Cause::ByItself {
         stop(&ending, spec)?;
     }
-    let status = agent.wait().map_err(|cause| SuperviseError::File { path: files.stdout(), cause })?;
+    let status = agent.wait().map_err(|cause| SuperviseError::File {
+        path: files.stdout(),
+        cause,
+    })?;
     tree::kill_descendants();
-    Ok(RunExit { end: end(status), cause })
+    Ok(RunExit {
+        end: end(status),
+        cause,
+    })
 }
 
 fn end(status: ExitStatus) -> End {
     match (status.code(), status.signal()) {
         (Some(code), _) => End::Exited { code },
-        (None, signal) => End::Signalled { signal: signal.unwrap_or_default() },
+        (None, signal) => End::Signalled {
+            signal: signal.unwrap_or_default(),
+        },
     }
 }
 
@@ -145,22 +186,37 @@ fn end(status: ExitStatus) -> End {
 fn limits_left(files: &RunFiles, spec: &RunSpec, began: Instant) -> Vec<(Cause, Duration)> {
     let mut left = Vec::new();
     if let Some(seconds) = spec.max_seconds {
-        left.push((Cause::TimedOut, Duration::from_secs(seconds).saturating_sub(began.elapsed())));
+        left.push((
+            Cause::TimedOut,
+            Duration::from_secs(seconds).saturating_sub(began.elapsed()),
+        ));
     }
     if let Some(seconds) = spec.idle_seconds {
         // A clock that was set back makes the agent look busy, which does no harm.
-        let silence = SystemTime::now().duration_since(files.last_output()).unwrap_or_default().min(began.elapsed());
-        left.push((Cause::Idle, Duration::from_secs(seconds).saturating_sub(silence)));
+        let silence = SystemTime::now()
+            .duration_since(files.last_output())
+            .unwrap_or_default()
+            .min(began.elapsed());
+        left.push((
+            Cause::Idle,
+            Duration::from_secs(seconds).saturating_sub(silence),
+        ));
     }
     left
 }
 
 /// Waits for something to happen, but not longer than a nap.
 fn wait(ready: &mut [PollFd<'_>], nap: Duration) -> Result<(), SuperviseError> {
-    let timeout = Timespec::try_from(nap).unwrap_or(Timespec { tv_sec: NAP.as_secs().cast_signed(), tv_nsec: 0 });
+    let timeout = Timespec::try_from(nap).unwrap_or(Timespec {
+        tv_sec: NAP.as_secs().cast_signed(),
+        tv_nsec: 0,
+    });
     match poll(ready, Some(&timeout)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(cause) => Err(SuperviseError::System { what: "wait", cause }),
+        Err(cause) => Err(SuperviseError::System {
+            what: "wait",
+            cause,
+        }),
     }
 }
 
@@ -168,10 +224,13 @@ fn wait(ready: &mut [PollFd<'_>], nap: Duration) -> Result<(), SuperviseError> {
 fn take_order(control: &OwnedFd) -> Option<Cause> {
     let mut bytes = [0; 16];
     let count = rustix::io::read(control, &mut bytes).ok()?;
-    bytes[..count].iter().find_map(|byte| Order::from_byte(*byte)).map(|order| match order {
-        Order::Stop => Cause::Stopped,
-        Order::Finish => Cause::Finished,
-    })
+    bytes[..count]
+        .iter()
+        .find_map(|byte| Order::from_byte(*byte))
+        .map(|order| match order {
+            Order::Stop => Cause::Stopped,
+            Order::Finish => Cause::Finished,
+        })
 }
 
 /// Asks the agent to end, and ends it if it does not.
@@ -185,7 +244,10 @@ fn stop(agent: &OwnedFd, spec: &RunSpec) -> Result<(), SuperviseError> {
     let deadline = Instant::now() + Duration::from_secs(spec.grace_seconds);
     loop {
         let mut ready = [PollFd::new(agent, PollFlags::IN)];
-        wait(&mut ready, deadline.saturating_duration_since(Instant::now()))?;
+        wait(
+            &mut ready,
+            deadline.saturating_duration_since(Instant::now()),
+        )?;
         if !ready[0].revents().is_empty() {
             return Ok(());
         }
@@ -201,6 +263,9 @@ fn read(path: &Path) -> Result<Vec<u8>, SuperviseError> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|mut file| file.read_to_end(&mut bytes))
-        .map_err(|cause| SuperviseError::File { path: path.to_owned(), cause })?;
+        .map_err(|cause| SuperviseError::File {
+            path: path.to_owned(),
+            cause,
+        })?;
     Ok(bytes)
 }

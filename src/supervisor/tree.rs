@@ -37,18 +37,33 @@ fn children() -> Vec<Pid> {
     let own = getpid().as_raw_nonzero();
     let list = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
     let list = list.unwrap_or_else(|_| children_by_search(own.get()));
-    list.split_whitespace().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect()
+    list.split_whitespace()
+        .filter_map(|pid| Pid::from_raw(pid.parse().ok()?))
+        .collect()
 }
 
 /// Lists the children of a process on a system whose kernel does not.
 fn children_by_search(parent: i32) -> String {
     let mut found = String::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
-        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<i32>().ok())
+        else {
+            continue;
+        };
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
+            continue;
+        };
         // The name of a program is in parentheses and may contain anything.
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        if after_name.split_whitespace().nth(1).and_then(|ppid| ppid.parse().ok()) == Some(parent) {
+        if after_name
+            .split_whitespace()
+            .nth(1)
+            .and_then(|ppid| ppid.parse().ok())
+            == Some(parent)
+        {
             found.push_str(&format!("{pid} "));
         }
     }

@@ -63,6 +63,7 @@ async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
 
 fn new_task(description: &str) -> NewTask {
     NewTask {
+        parent_id: None,
         id: TaskId::new(),
         description: description.parse().unwrap(),
         source: Source::default(),

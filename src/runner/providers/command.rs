@@ -3,35 +3,13 @@
 use serde_json::Value;
 
 use super::{Reader, Report, Said, object};
+use crate::domain::OutputForm;
 
 /// The longest answer that is kept; the log has all of it.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
 /// How many lines become messages; a program that prints without end must not fill the ledger.
 const MOST_MESSAGES: usize = 1000;
-
-/// What of a program's output is its final message.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum OutputForm {
-    /// All of it.
-    #[default]
-    All,
-    /// The last line that is not blank.
-    LastLine,
-    /// This field of the last line that is a JSON object with such a field.
-    JsonField(String),
-}
-
-impl OutputForm {
-    /// Reads how it is written in an agent's configuration: `all`, `last_line` or `json:FIELD`.
-    pub fn parse(form: &str) -> Option<Self> {
-        match form {
-            "all" => Some(Self::All),
-            "last_line" => Some(Self::LastLine),
-            _ => form.strip_prefix("json:").filter(|field| !field.is_empty()).map(|field| Self::JsonField(field.into())),
-        }
-    }
-}
 
 /// Reads the lines of any program.
 #[derive(Debug, Default)]
@@ -46,7 +24,10 @@ pub struct CommandReader {
 impl CommandReader {
     /// Makes a reader for a form of output.
     pub fn new(form: OutputForm) -> Self {
-        Self { form, ..Self::default() }
+        Self {
+            form,
+            ..Self::default()
+        }
     }
 
     fn append(&mut self, line: &str) {
@@ -82,7 +63,9 @@ impl Reader for CommandReader {
         match self.messages {
             0..MOST_MESSAGES if line.trim().is_empty() => Vec::new(),
             0..MOST_MESSAGES => vec![Said::Text(line.to_owned())],
-            MOST_MESSAGES => vec![Said::Text("There is more; the log has all of it".to_owned())],
+            MOST_MESSAGES => vec![Said::Text(
+                "There is more; the log has all of it".to_owned(),
+            )],
             _ => Vec::new(),
         }
     }
@@ -107,7 +90,7 @@ mod tests {
     use crate::domain::Outcome;
 
     fn answer(form: &str, output: &str) -> String {
-        let mut reader = CommandReader::new(OutputForm::parse(form).unwrap());
+        let mut reader = CommandReader::new(OutputForm::try_from(form.to_owned()).unwrap());
         for line in output.lines() {
             reader.line(line);
         }
@@ -119,16 +102,26 @@ mod tests {
     fn the_form_says_what_the_answer_is() {
         assert_eq!(answer("all", "one\n\ntwo\n"), "one\n\ntwo");
         assert_eq!(answer("last_line", "one\ntwo\n\n"), "two");
-        assert_eq!(answer("json:text", "{\"text\": \"a\"}\nnoise\n{\"other\": 1}\n{\"text\": {\"b\": 1}}"), "{\"b\":1}");
-        assert_eq!(OutputForm::parse("json:"), None);
-        assert_eq!(OutputForm::parse("xml"), None);
+        assert_eq!(
+            answer(
+                "json:text",
+                "{\"text\": \"a\"}\nnoise\n{\"other\": 1}\n{\"text\": {\"b\": 1}}"
+            ),
+            "{\"b\":1}"
+        );
+        for form in ["json:", "xml", ""] {
+            assert!(OutputForm::try_from(form.to_owned()).is_err(), "{form}");
+        }
     }
 
     #[test]
     fn a_program_that_says_nothing_has_failed() {
         let mut reader = CommandReader::default();
         reader.end_of_output();
-        assert_eq!(judge(reader.report(), ProcessEnd::Exited(0), "").outcome, Outcome::Failed);
+        assert_eq!(
+            judge(reader.report(), ProcessEnd::Exited(0), "").outcome,
+            Outcome::Failed
+        );
     }
 
     #[test]
@@ -139,6 +132,8 @@ mod tests {
         reader.end_of_output();
         assert_eq!(said, MOST_MESSAGES);
         let answer = reader.report().end.clone().unwrap().unwrap();
-        assert!(answer.len() < LONGEST_ANSWER + 100 && answer.ends_with("more bytes are in the log]"));
+        assert!(
+            answer.len() < LONGEST_ANSWER + 100 && answer.ends_with("more bytes are in the log]")
+        );
     }
 }

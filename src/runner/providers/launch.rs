@@ -35,12 +35,19 @@ pub fn command_line(agent: &Agent, system_file: &Path, resume: Option<&str>) -> 
         Provider::Codex => codex(agent, resume),
         Provider::OpenCode => opencode(agent, resume),
         Provider::Gemini => gemini(agent, resume),
-        Provider::Command => CommandLine::new("", &[]),
+        Provider::Command => {
+            let mut line = CommandLine::new("", &[]);
+            line.add_extra(agent);
+            line
+        }
     };
     if let Some(program) = &agent.program {
         program.as_str().clone_into(&mut line.program);
     }
-    let own = agent.environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    let own = agent
+        .environment
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.to_string()));
     line.environment.extend(own);
     line
 }
@@ -50,7 +57,10 @@ impl CommandLine {
         Self {
             program: program.to_owned(),
             arguments: Vec::new(),
-            environment: environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            environment: environment
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
             stop_signal: StopSignal::Terminate,
             takes_system_file: false,
         }
@@ -62,28 +72,47 @@ impl CommandLine {
 
     /// Adds what the agent's configuration adds.
     fn add_extra(&mut self, agent: &Agent) {
-        self.arguments.extend(agent.arguments.iter().map(ToString::to_string));
+        self.arguments
+            .extend(agent.arguments.iter().map(ToString::to_string));
     }
 }
 
 fn or_default<'a>(text: &'a str, default: &'a str) -> &'a str {
-    if text.trim().is_empty() { default } else { text }
+    if text.trim().is_empty() {
+        default
+    } else {
+        text
+    }
 }
 
 fn claude_code(agent: &Agent, system_file: &Path, resume: Option<&str>) -> CommandLine {
-    let mut line = CommandLine::new("claude", &[
-        // An answer to a notification from the background must not take the place of the final message.
-        ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
-        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-        // Its own default takes three minutes to see that nobody answers.
-        ("CLAUDE_CODE_MAX_RETRIES", "4"),
-    ]);
+    let mut line = CommandLine::new(
+        "claude",
+        &[
+            // An answer to a notification from the background must not take the place of the final message.
+            ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            // Its own default takes three minutes to see that nobody answers.
+            ("CLAUDE_CODE_MAX_RETRIES", "4"),
+        ],
+    );
     line.takes_system_file = true;
     let allowed = or_default(agent.allowed_tools.as_str(), DEFAULT_TOOLS);
     line.add(["-p", "--output-format", "stream-json", "--verbose"]);
-    line.add(["--tools", &tool_names(allowed).join(","), "--allowedTools", allowed]);
-    line.add(["--permission-mode", or_default(agent.permission_mode.as_str(), DEFAULT_PERMISSIONS)]);
-    line.add(["--append-system-prompt-file", &system_file.to_string_lossy()]);
+    line.add([
+        "--tools",
+        &tool_names(allowed).join(","),
+        "--allowedTools",
+        allowed,
+    ]);
+    line.add([
+        "--permission-mode",
+        or_default(agent.permission_mode.as_str(), DEFAULT_PERMISSIONS),
+    ]);
+    line.add([
+        "--append-system-prompt-file",
+        &system_file.to_string_lossy(),
+    ]);
     if let Some(model) = &agent.model {
         line.add(["--model", model.as_str()]);
     }
@@ -132,11 +161,14 @@ fn opencode(agent: &Agent, resume: Option<&str>) -> CommandLine {
 }
 
 fn gemini(agent: &Agent, resume: Option<&str>) -> CommandLine {
-    let mut line = CommandLine::new("gemini", &[
-        ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
-        // Its second process does not hear signals.
-        ("GEMINI_CLI_NO_RELAUNCH", "true"),
-    ]);
+    let mut line = CommandLine::new(
+        "gemini",
+        &[
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+            // Its second process does not hear signals.
+            ("GEMINI_CLI_NO_RELAUNCH", "true"),
+        ],
+    );
     line.add(["-o", "stream-json"]);
     if or_default(agent.permission_mode.as_str(), DEFAULT_PERMISSIONS) == "bypassPermissions" {
         line.add(["--yolo"]);

@@ -6,19 +6,25 @@
 
 mod claude_code;
 mod codex;
+mod command;
 mod gemini;
 mod judge;
+mod launch;
 mod opencode;
 mod tools;
 
 pub use claude_code::ClaudeCodeReader;
 pub use codex::CodexReader;
+pub use command::CommandReader;
 pub use gemini::GeminiReader;
 pub use judge::{ProcessEnd, Verdict, judge};
+pub use launch::{CommandLine, command_line};
 pub use opencode::OpenCodeReader;
 pub use tools::tool_names;
 
 use serde_json::Value;
+
+use crate::domain::{Agent, Provider};
 
 /// Something that an agent said or did while it worked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,8 +81,21 @@ pub struct Usage {
 pub trait Reader: Send {
     /// Reads a line of standard output. A line that is not understood is no error: programs print what they like.
     fn line(&mut self, line: &str) -> Vec<Said>;
+    /// Learns that nothing more will come. Programs that say when they are finished need not know.
+    fn end_of_output(&mut self) {}
     /// Returns what the run has come to.
     fn report(&self) -> &Report;
+}
+
+/// Returns the reader for what an agent's program prints.
+pub fn reader(agent: &Agent) -> Box<dyn Reader> {
+    match agent.provider {
+        Provider::ClaudeCode => Box::new(ClaudeCodeReader::default()),
+        Provider::Codex => Box::new(CodexReader::default()),
+        Provider::OpenCode => Box::new(OpenCodeReader::default()),
+        Provider::Gemini => Box::new(GeminiReader::default()),
+        Provider::Command => Box::new(CommandReader::new(agent.output_form.clone())),
+    }
 }
 
 /// Parses a line that should be a JSON object.

@@ -6,12 +6,14 @@ use sqlx::SqliteExecutor;
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
-use crate::domain::{Agent, AgentName, Provider, Refusal, match_agent_name};
-use crate::store::Result;
+use crate::domain::{Agent, AgentName, Provider, Refusal, Text, match_agent_name};
+use crate::store::{Result, StoreError};
 
 macro_rules! select_agents {
     () => {
-        "SELECT name, spec_path, allowed_tools, permission_mode, provider FROM agents"
+        "SELECT name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments, environment,
+                output_form, max_seconds, idle_seconds
+           FROM agents"
     };
 }
 
@@ -22,7 +24,20 @@ fn from_row(row: &impl Columns) -> Result<Agent> {
         allowed_tools: row.text(2)?,
         permission_mode: row.text(3)?,
         provider: row.word(4, Provider::parse)?,
+        model: row.optional_text(5)?,
+        program: row.optional_text(6)?,
+        arguments: row.json(7)?,
+        environment: row.json(8)?,
+        output_form: row.parsed(9)?,
+        max_seconds: seconds(row, 10)?,
+        idle_seconds: seconds(row, 11)?,
     })
+}
+
+fn seconds(row: &impl Columns, column: usize) -> Result<Option<u64>> {
+    row.optional_integer(column)?
+        .map(|seconds| u64::try_from(seconds).map_err(StoreError::inconsistent))
+        .transpose()
 }
 
 /// Finds the agent that a hand-off means.
@@ -76,8 +91,9 @@ pub(super) fn mark_seeded(tx: &Tx<'_>) -> Result<bool> {
 pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     tx.insert(
         sql!(
-            "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $6)"
+            "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
+                                 environment, output_form, max_seconds, idle_seconds, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)"
         ),
         params![
             agent.name.as_str(),
@@ -85,6 +101,13 @@ pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
             agent.allowed_tools.as_str(),
             agent.permission_mode.as_str(),
             agent.provider.as_str(),
+            agent.model.as_ref().map(Text::as_str),
+            agent.program.as_ref().map(Text::as_str),
+            serde_json::to_string(&agent.arguments).expect("texts are JSON"),
+            serde_json::to_string(&agent.environment).expect("texts are JSON"),
+            String::from(agent.output_form.clone()),
+            agent.max_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
+            agent.idle_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
             tx.now.as_millis(),
         ],
     )?;

@@ -9,22 +9,39 @@ use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{agents, events, runs};
 use crate::domain::{
-    AgentName, ChainEntry, EventKind, Handoff, HandoffId, Mode, Outcome, Refusal, Task, TaskId,
-    Text,
+    AgentName, ChainEntry, ChainLimits, EventKind, Handoff, HandoffId, Lineage, Mode, NewTask,
+    Outcome, Refusal, Task, TaskId, Text,
 };
 use crate::store::{EndHandoff, Result, StartHandoff, StoreError};
 
 pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
+    let mut on = tasks::load(tx, &start.task_id)?;
+    let agent_name = agents::resolve(tx, &start.agent_name)?;
+    let from_agent = start
+        .caller
+        .as_ref()
+        .map(|caller| caller.agent_name.clone());
+    if let Some(caller) = &start.caller
+        && on
+            .task
+            .open_handoff()
+            .is_some_and(|open| open.id == caller.handoff_id)
+    {
+        on = child(tx, &on, &agent_name, start.limits)?;
+    }
     let StoredTask {
         number: task_number,
         mut task,
         ..
-    } = tasks::load(tx, &start.task_id)?;
-    let agent_name = agents::resolve(tx, &start.agent_name)?;
-    if start.resume {
-        return Err(Refusal::NothingToResume(agent_name).into());
-    }
-    let entry = task.start_handoff(agent_name.clone(), tx.now)?.clone();
+    } = on;
+    let resumes = if start.resume {
+        Some(last_session(tx, task_number, &agent_name)?)
+    } else {
+        None
+    };
+    let entry = task
+        .start_handoff(agent_name.clone(), from_agent, tx.now)?
+        .clone();
     let position = task.agent_chain().len();
     let handoff_number = insert(
         tx,
@@ -34,7 +51,7 @@ pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
         start.prompt.as_str(),
         start.reason.as_ref(),
     )?;
-    runs::queue(tx, handoff_number, entry.started_at)?;
+    runs::queue(tx, handoff_number, entry.started_at, resumes.as_deref())?;
     tasks::update_status(tx, task_number, &task)?;
     let started = EventKind::HandoffStarted { agent_name };
     events::record(
@@ -45,6 +62,78 @@ pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
         started,
     )?;
     Ok(task)
+}
+
+/// Makes the task on which the work goes on while the agent that hands on waits.
+fn child(
+    tx: &mut Tx<'_>,
+    parent: &StoredTask,
+    agent_name: &AgentName,
+    limits: ChainLimits,
+) -> Result<StoredTask> {
+    let mut agents = tx.rows(
+        sql!(
+            "WITH RECURSIVE above (number, parent_number, distance) AS (
+                 SELECT number, parent_number, 0 FROM tasks WHERE number = $1
+                 UNION ALL
+                 SELECT t.number, t.parent_number, distance + 1 FROM tasks t JOIN above ON t.number = above.parent_number
+             )
+             SELECT h.agent_name FROM above
+               JOIN handoffs h ON h.task_number = above.number AND h.completed_at IS NULL
+              ORDER BY distance DESC"
+        ),
+        params![parent.number],
+        |row| row.parsed(0),
+    )?;
+    agents.push(agent_name.clone());
+    let hops = tx.row(
+        sql!(
+            "WITH RECURSIVE above (number, parent_number) AS (
+                 SELECT number, parent_number FROM tasks WHERE number = $1
+                 UNION ALL
+                 SELECT t.number, t.parent_number FROM tasks t JOIN above ON t.number = above.parent_number
+             ), tree (number) AS (
+                 SELECT number FROM above WHERE parent_number IS NULL
+                 UNION ALL
+                 SELECT t.number FROM tasks t JOIN tree ON t.parent_number = tree.number
+             )
+             SELECT count(*) FROM tree JOIN handoffs h ON h.task_number = tree.number WHERE h.from_agent IS NOT NULL"
+        ),
+        params![parent.number],
+        |row| row.integer(0),
+    )?;
+    let hops = u32::try_from(hops.unwrap_or_default()).unwrap_or(u32::MAX);
+    Lineage { agents, hops }.check(limits)?;
+    let task = &parent.task;
+    let new = NewTask {
+        id: TaskId::new(),
+        description: task.description.clone(),
+        parent_id: Some(task.id.clone()),
+        source: task.source.clone(),
+        agent_workspace: task.agent_workspace.clone(),
+    };
+    let child = tasks::create(tx, &new)?;
+    let created = EventKind::ChildTaskCreated {
+        task_id: child.id.clone(),
+        agent_name: agent_name.clone(),
+    };
+    events::record(tx, &task.id, parent.number, None, created)?;
+    tasks::load(tx, &child.id)
+}
+
+/// Finds the session that an agent had last on a task.
+fn last_session(tx: &Tx<'_>, task_number: i64, agent_name: &AgentName) -> Result<String> {
+    tx.row(
+        sql!(
+            "SELECT r.session_id FROM runs r
+               JOIN handoffs h ON h.number = r.handoff_number
+              WHERE h.task_number = $1 AND h.agent_name = $2 AND r.session_id IS NOT NULL
+              ORDER BY r.number DESC LIMIT 1"
+        ),
+        params![task_number, agent_name.as_str()],
+        |row| row.string(0),
+    )?
+    .ok_or_else(|| Refusal::NothingToResume(agent_name.clone()).into())
 }
 
 /// Inserts a hand-off's own row and returns its number.
@@ -81,14 +170,26 @@ pub(super) fn insert(
 }
 
 pub(super) fn end(tx: &mut Tx<'_>, end: &EndHandoff) -> Result<Task> {
+    let (task, handoff_number) =
+        close(tx, tasks::load(tx, &end.task_id)?, end.outcome, &end.output)?;
+    // Whoever ends the hand-off from outside stops the run, which then has not completed itself.
+    runs::end(tx, handoff_number, Outcome::Cancelled)?;
+    Ok(task)
+}
+
+/// Ends the open hand-off of a task and returns its number.
+pub(super) fn close(
+    tx: &mut Tx<'_>,
+    on: StoredTask,
+    outcome: Outcome,
+    output: &Text,
+) -> Result<(Task, i64)> {
     let StoredTask {
         number: task_number,
         mut task,
         ..
-    } = tasks::load(tx, &end.task_id)?;
-    let entry = task
-        .end_handoff(end.outcome, end.output.clone(), tx.now)?
-        .clone();
+    } = on;
+    let entry = task.end_handoff(outcome, output.clone(), tx.now)?.clone();
     let handoff_number = tx
         .row(
             sql!(
@@ -98,22 +199,18 @@ pub(super) fn end(tx: &mut Tx<'_>, end: &EndHandoff) -> Result<Task> {
             ),
             params![
                 tx.now.as_millis(),
-                end.outcome.as_str(),
-                end.output.as_str(),
+                outcome.as_str(),
+                output.as_str(),
                 task_number
             ],
             |row| row.integer(0),
         )?
-        .ok_or_else(|| {
-            StoreError::inconsistent(format!("no open hand-off on task {}", end.task_id))
-        })?;
-    // Whoever ends the hand-off from outside stops the run, which then has not completed itself.
-    runs::end(tx, handoff_number, Outcome::Cancelled)?;
+        .ok_or_else(|| StoreError::inconsistent(format!("no open hand-off on task {}", task.id)))?;
     tasks::update_status(tx, task_number, &task)?;
     let ended = EventKind::HandoffEnded {
         agent_name: entry.agent_name,
-        outcome: end.outcome,
-        output: end.output.clone(),
+        outcome,
+        output: output.clone(),
     };
     events::record(
         tx,
@@ -122,7 +219,7 @@ pub(super) fn end(tx: &mut Tx<'_>, end: &EndHandoff) -> Result<Task> {
         Some((&entry.id, handoff_number)),
         ended,
     )?;
-    Ok(task)
+    Ok((task, handoff_number))
 }
 
 macro_rules! select_handoffs {

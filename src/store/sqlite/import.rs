@@ -40,7 +40,7 @@ fn import_task(tx: &Tx<'_>, archive: &TaskArchive) -> Result<()> {
         };
         let handoff_number = handoffs::insert(tx, number, position, entry, prompt, reason)?;
         if entry.is_open() {
-            runs::queue(tx, handoff_number, entry.started_at)?;
+            runs::queue(tx, handoff_number, entry.started_at, None)?;
         }
         handoff_numbers.insert(&entry.id, handoff_number);
     }

@@ -12,6 +12,7 @@ mod events;
 mod handoffs;
 mod idempotency_keys;
 mod import;
+mod messages;
 mod migrations;
 mod queue_messages;
 mod row;

@@ -1,18 +1,35 @@
-//! The table `runs`.
+//! The table `runs`: queueing, taking, following and ending runs.
 
 use rusqlite::params;
+use sqlx::SqlitePool;
 
 use super::row::Columns;
-use super::sql::sql;
+use super::sql::{Statement, query, sql};
 use super::writer::Tx;
-use crate::domain::{Outcome, Run, RunId, RunState, Timestamp};
-use crate::store::{Result, StoreError};
+use super::{agents, events, handoffs, messages, tasks};
+use crate::domain::{
+    EventKind, HandoffId, NewMessage, Outcome, Run, RunId, RunIdentity, RunState, TaskId, Timestamp,
+};
+use crate::store::{ClaimedRun, FinishRun, Result, StoreError};
 
 /// Queues the first run of a hand-off.
-pub(super) fn queue(tx: &Tx<'_>, handoff_number: i64, at: Timestamp) -> Result<()> {
+pub(super) fn queue(
+    tx: &Tx<'_>,
+    handoff_number: i64,
+    at: Timestamp,
+    resumes: Option<&str>,
+) -> Result<()> {
     tx.insert(
-        sql!("INSERT INTO runs (id, handoff_number, attempt, state, queued_at) VALUES ($1, $2, 1, 'queued', $3)"),
-        params![RunId::new().as_str(), handoff_number, at.as_millis()],
+        sql!(
+            "INSERT INTO runs (id, handoff_number, attempt, state, queued_at, resumes)
+             VALUES ($1, $2, 1, 'queued', $3, $4)"
+        ),
+        params![
+            RunId::new().as_str(),
+            handoff_number,
+            at.as_millis(),
+            resumes
+        ],
     )?;
     Ok(())
 }
@@ -29,6 +46,226 @@ pub(super) fn end(tx: &Tx<'_>, handoff_number: i64, outcome: Outcome) -> Result<
     Ok(())
 }
 
+/// Takes the next run, if a slot is free.
+pub(super) fn claim(
+    tx: &mut Tx<'_>,
+    max_runs: u32,
+    busy: &[TaskId],
+    token_hash: &[u8; 32],
+) -> Result<Option<ClaimedRun>> {
+    let occupied = tx.row(
+        sql!(
+            "SELECT count(*) FROM runs r
+               JOIN handoffs h ON h.number = r.handoff_number
+              WHERE r.state = 'running'
+                AND NOT EXISTS (SELECT 1 FROM tasks c
+                                  JOIN handoffs o ON o.task_number = c.number AND o.completed_at IS NULL
+                                 WHERE c.parent_number = h.task_number)"
+        ),
+        [],
+        |row| row.integer(0),
+    )?;
+    if occupied.unwrap_or_default() >= i64::from(max_runs) {
+        return Ok(None);
+    }
+    let busy = serde_json::to_string(busy).expect("ids are JSON");
+    let next = tx.row(
+        sql!(
+            "SELECT r.number FROM runs r
+               JOIN handoffs h ON h.number = r.handoff_number
+               JOIN tasks t ON t.number = h.task_number
+              WHERE r.state = 'queued' AND t.id NOT IN (SELECT value FROM json_each($1))
+              ORDER BY r.priority, r.number LIMIT 1"
+        ),
+        params![busy],
+        |row| row.integer(0),
+    )?;
+    let Some(number) = next else { return Ok(None) };
+    tx.execute(
+        sql!(
+            "UPDATE runs SET state = 'running', started_at = $1, token_hash = $2 WHERE number = $3"
+        ),
+        params![tx.now.as_millis(), token_hash, number],
+    )?;
+    let claimed = load(tx, number)?;
+    let RunIdentity {
+        handoff_id,
+        task_id,
+        agent_name,
+        ..
+    } = &claimed.identity;
+    let (task_number, handoff_number) = places(tx, number)?;
+    let started = EventKind::RunStarted {
+        agent_name: agent_name.clone(),
+    };
+    events::record(
+        tx,
+        task_id,
+        task_number,
+        Some((handoff_id, handoff_number)),
+        started,
+    )?;
+    Ok(Some(claimed))
+}
+
+/// Finds the task and the hand-off of a run.
+fn places(tx: &Tx<'_>, run_number: i64) -> Result<(i64, i64)> {
+    tx.row(
+        sql!(
+            "SELECT h.task_number, h.number FROM runs r
+               JOIN handoffs h ON h.number = r.handoff_number
+              WHERE r.number = $1"
+        ),
+        params![run_number],
+        |row| Ok((row.integer(0)?, row.integer(1)?)),
+    )?
+    .ok_or_else(|| StoreError::inconsistent(format!("run {run_number} has no hand-off")))
+}
+
+/// Loads a run with all that is needed to start or follow it.
+fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
+    let found = tx.row(
+        sql!(
+            "SELECT r.id, h.id, t.id, h.agent_name, h.prompt, h.reason, h.from_agent, r.resumes, r.followed_bytes
+               FROM runs r
+               JOIN handoffs h ON h.number = r.handoff_number
+               JOIN tasks t ON t.number = h.task_number
+              WHERE r.number = $1"
+        ),
+        params![number],
+        |row| {
+            let identity = RunIdentity {
+                run_id: row.parsed(0)?,
+                handoff_id: row.parsed(1)?,
+                task_id: row.parsed(2)?,
+                agent_name: row.parsed(3)?,
+            };
+            let followed_bytes = u64::try_from(row.integer(8)?).map_err(StoreError::inconsistent)?;
+            Ok((
+                identity,
+                row.text(4)?,
+                row.optional_text(5)?,
+                row.optional_parsed(6)?,
+                row.optional_string(7)?,
+                followed_bytes,
+            ))
+        },
+    )?;
+    let (identity, prompt, reason, from_agent, resumes, followed_bytes) =
+        found.ok_or_else(|| StoreError::inconsistent(format!("run {number} is not there")))?;
+    let task = tasks::load(tx, &identity.task_id)?.task;
+    let agent = agents::load(tx, &identity.agent_name)?;
+    Ok(ClaimedRun {
+        identity,
+        task,
+        agent,
+        prompt,
+        reason,
+        from_agent,
+        resumes,
+        followed_bytes,
+    })
+}
+
+/// Puts a run back that was taken and never started.
+pub(super) fn put_back(tx: &Tx<'_>, run_id: &RunId) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE runs SET state = 'queued', started_at = NULL, token_hash = NULL
+              WHERE id = $1 AND state = 'running'"
+        ),
+        params![run_id.as_str()],
+    )?;
+    Ok(())
+}
+
+/// Lists the runs that were started and have not ended.
+pub(super) fn running(tx: &Tx<'_>) -> Result<Vec<ClaimedRun>> {
+    let numbers = tx.rows(
+        sql!("SELECT number FROM runs WHERE state = 'running' ORDER BY number"),
+        [],
+        |row| row.integer(0),
+    )?;
+    numbers.into_iter().map(|number| load(tx, number)).collect()
+}
+
+/// Finds the number of a run.
+fn number(tx: &Tx<'_>, run_id: &RunId) -> Result<i64> {
+    tx.row(
+        sql!("SELECT number FROM runs WHERE id = $1"),
+        params![run_id.as_str()],
+        |row| row.integer(0),
+    )?
+    .ok_or_else(|| StoreError::inconsistent(format!("run {run_id} is not there")))
+}
+
+/// Records what an agent said, and up to where its output was read.
+pub(super) fn record_messages(
+    tx: &mut Tx<'_>,
+    run_id: &RunId,
+    said: &[NewMessage],
+    followed_bytes: u64,
+) -> Result<()> {
+    let run_number = number(tx, run_id)?;
+    let (task_number, handoff_number) = places(tx, run_number)?;
+    let RunIdentity {
+        task_id,
+        handoff_id,
+        ..
+    } = load(tx, run_number)?.identity;
+    for message in said {
+        messages::insert(tx, task_number, handoff_number, message)?;
+        let added = EventKind::MessageAdded {
+            message_type: message.message_type,
+            content: message.content.beginning(messages::SHOWN_IN_EVENTS),
+        };
+        events::record(
+            tx,
+            &task_id,
+            task_number,
+            Some((&handoff_id, handoff_number)),
+            added,
+        )?;
+    }
+    tx.execute(
+        sql!("UPDATE runs SET followed_bytes = $1 WHERE number = $2"),
+        params![
+            i64::try_from(followed_bytes).map_err(StoreError::inconsistent)?,
+            run_number
+        ],
+    )?;
+    Ok(())
+}
+
+/// Ends a run and, if it is still open, its hand-off.
+pub(super) fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
+    let run_number = number(tx, &finish.run_id)?;
+    let ended = tx.execute(
+        sql!(
+            "UPDATE runs SET state = 'ended', outcome = $1, ended_at = $2
+              WHERE number = $3 AND state <> 'ended'"
+        ),
+        params![finish.outcome.as_str(), tx.now.as_millis(), run_number],
+    )?;
+    tx.execute(
+        sql!("UPDATE runs SET session_id = $1, usage = $2, cost_usd = $3 WHERE number = $4"),
+        params![
+            finish.session_id,
+            finish.usage.as_ref().map(ToString::to_string),
+            finish.cost_usd,
+            run_number
+        ],
+    )?;
+    // Somebody ended it from outside; what the process made of it is in its log.
+    if ended == 0 {
+        return Ok(false);
+    }
+    let task_id = load(tx, run_number)?.identity.task_id;
+    let on = tasks::load(tx, &task_id)?;
+    handoffs::close(tx, on, finish.outcome, &finish.output)?;
+    Ok(true)
+}
+
 /// Reads a run from a column on, if one was joined.
 pub(super) fn from_row(row: &impl Columns, column: usize) -> Result<Option<Run>> {
     let Some(id) = row.optional_parsed(column)? else {
@@ -43,4 +280,47 @@ pub(super) fn from_row(row: &impl Columns, column: usize) -> Result<Option<Run>>
         started_at: row.optional_timestamp(column + 5)?,
         ended_at: row.optional_timestamp(column + 6)?,
     }))
+}
+
+/// Finds the run that has a token, while it has not ended.
+pub(super) async fn with_token(
+    readers: &SqlitePool,
+    token_hash: [u8; 32],
+) -> Result<Option<RunIdentity>> {
+    const BY_TOKEN: Statement = sql!(
+        "SELECT r.id, h.id, t.id, h.agent_name
+           FROM runs r
+           JOIN handoffs h ON h.number = r.handoff_number
+           JOIN tasks t ON t.number = h.task_number
+          WHERE r.token_hash = $1 AND r.state = 'running'"
+    );
+    let row = query!(BY_TOKEN, token_hash.to_vec())
+        .fetch_optional(readers)
+        .await?;
+    row.map(|row| {
+        Ok(RunIdentity {
+            run_id: row.parsed(0)?,
+            handoff_id: row.parsed(1)?,
+            task_id: row.parsed(2)?,
+            agent_name: row.parsed(3)?,
+        })
+    })
+    .transpose()
+}
+
+/// Finds the last run of a hand-off.
+pub(super) async fn of_handoff(readers: &SqlitePool, id: &HandoffId) -> Result<Option<RunId>> {
+    query!(
+        sql!(
+            "SELECT r.id FROM runs r
+               JOIN handoffs h ON h.number = r.handoff_number
+              WHERE h.id = $1
+              ORDER BY r.attempt DESC LIMIT 1"
+        ),
+        id.as_str()
+    )
+    .fetch_optional(readers)
+    .await?
+    .map(|row| row.parsed(0))
+    .transpose()
 }

@@ -19,16 +19,17 @@ use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
     agents, attachments, backup, events, handoffs, idempotency_keys, import, migrations,
-    queue_messages, tasks,
+    queue_messages, runs, tasks,
 };
 use crate::clock::Clock;
 use crate::domain::{
     Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffId, History, Idempotency,
-    NewTask, PlanningChange, Queue, QueueMessage, Status, Task, TaskId, TaskSummary, Text,
+    NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId, RunIdentity, Status, Task,
+    TaskId, TaskSummary, Text,
 };
 use crate::store::{
-    Attach, Attached, EndHandoff, Feed, ImportSource, Imported, OpenError, Page, Result, Snapshot,
-    StartHandoff, Store, StoreError, TaskQuery,
+    Attach, Attached, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource, Imported, OpenError,
+    Page, Result, Snapshot, StartHandoff, Store, StoreError, TaskQuery,
 };
 
 /// How long a connection waits for another one's lock.
@@ -179,6 +180,50 @@ impl Store for SqliteStore {
 
     async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task> {
         self.write(once, move |tx| handoffs::end(tx, &end)).await
+    }
+
+    async fn claim_run(
+        &self,
+        max_runs: u32,
+        busy: Vec<TaskId>,
+        token_hash: [u8; 32],
+    ) -> Result<Option<ClaimedRun>> {
+        self.writer
+            .write(move |tx| runs::claim(tx, max_runs, &busy, &token_hash))
+            .await
+    }
+
+    async fn return_run(&self, run_id: RunId) -> Result<()> {
+        self.writer
+            .write(move |tx| runs::put_back(tx, &run_id))
+            .await
+    }
+
+    async fn running(&self) -> Result<Vec<ClaimedRun>> {
+        self.writer.write(|tx| runs::running(tx)).await
+    }
+
+    async fn record_messages(
+        &self,
+        run_id: RunId,
+        messages: Vec<NewMessage>,
+        followed_bytes: u64,
+    ) -> Result<()> {
+        self.writer
+            .write(move |tx| runs::record_messages(tx, &run_id, &messages, followed_bytes))
+            .await
+    }
+
+    async fn finish_run(&self, finish: FinishRun) -> Result<bool> {
+        self.writer.write(move |tx| runs::finish(tx, &finish)).await
+    }
+
+    async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>> {
+        runs::with_token(&self.readers, token_hash).await
+    }
+
+    async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
+        runs::of_handoff(&self.readers, id).await
     }
 
     async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {

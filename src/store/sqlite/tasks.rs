@@ -34,7 +34,8 @@ macro_rules! select_tasks {
                        FROM handoffs h WHERE h.task_number = t.number),
                     (SELECT json_group_array(json_array(a.filename, a.size, a.content_type, a.uploaded_at, a.id)
                                              ORDER BY a.number)
-                       FROM attachments a WHERE a.task_number = t.number)
+                       FROM attachments a WHERE a.task_number = t.number),
+                    (SELECT p.id FROM tasks p WHERE p.number = t.parent_number)
                FROM tasks t"
         )
     };
@@ -88,6 +89,7 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
     };
     let new = NewTask {
         id: row.parsed(1)?,
+        parent_id: row.optional_parsed(18)?,
         description: row.text(11)?,
         source: Source {
             source_type: row.text(7)?,
@@ -218,8 +220,9 @@ pub(super) fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
         sql!(
             "INSERT INTO tasks (id, status, failure_message, created_at, updated_at, session_id, source_type,
                                 source_user_id, source_conversation_id, agent_workspace, description,
-                                summary, requirements, acceptance_criteria, plan)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+                                summary, requirements, acceptance_criteria, plan, parent_number)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
+                     (SELECT number FROM tasks WHERE id = $16))"
         ),
         params![
             task.id.as_str(),
@@ -237,6 +240,7 @@ pub(super) fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
             planning.map(|planning| json(&planning.requirements)),
             planning.map(|planning| json(&planning.acceptance_criteria)),
             planning.map(|planning| json(&planning.plan)),
+            task.parent_id.as_ref().map(TaskId::as_str),
         ],
     )
 }
