@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::domain::{AttachmentId, TaskId};
+use crate::domain::{AttachmentId, RunId, TaskId};
 
 /// How much of anything is allowed.
 #[derive(Debug, Clone, Copy)]
@@ -156,6 +156,11 @@ impl DataDir {
     /// Returns the directory that holds the default working directories of tasks.
     pub fn workspaces(&self) -> PathBuf {
         self.0.join("workspaces")
+    }
+
+    /// Returns the directory of one run.
+    pub fn run(&self, id: &RunId) -> PathBuf {
+        self.0.join("runs").join(id.as_str())
     }
 
     /// Returns the folder of one attachment.

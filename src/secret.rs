@@ -45,7 +45,8 @@ impl Token {
         Self(token)
     }
 
-    fn random() -> std::io::Result<Self> {
+    /// Makes a word that nobody can guess.
+    pub fn random() -> std::io::Result<Self> {
         let part = || getrandom::u64().map_err(std::io::Error::other);
         let word = format!(
             "{:016x}{:016x}{:016x}{:016x}",

@@ -1,3 +1,212 @@
-//! How agents run: what to start, and what its output means.
+//! How agents run.
+//!
+//! # How it works
+//! The scheduler takes queued runs while slots are free and starts each as a task of its own: make the run directory,
+//! start the supervisor, read along, wait until the supervisor is gone, record the end. After a restart every run that
+//! was started and has not ended goes the same way from the middle: its directory says how far it is. A supervisor that
+//! lives is followed on; one that is gone left `exit.json`, or at least what the agent printed; if neither tells of an
+//! end, the run is interrupted.
+//!
+//! The server never is the parent that matters, and no pid is ever acted on: a supervisor is known by the lock that it
+//! holds, and asked to stop through a pipe in its directory.
 
+mod follow;
+mod prompt;
 pub mod providers;
+mod run_dir;
+mod spec;
+mod supervised;
+mod watch;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sha2::{Digest, Sha256};
+use tokio::sync::{Notify, watch as signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::DataDir;
+use crate::domain::{RunId, TaskId};
+use crate::secret::Token;
+use crate::store::{ClaimedRun, Store, StoreError};
+use crate::supervisor::{Order, RunFiles};
+use watch::Watcher;
+
+/// How agents are run.
+#[derive(Debug, Clone)]
+pub struct RunnerOptions {
+    /// Where run directories are.
+    pub data_dir: DataDir,
+    /// The program that is started as a supervisor: this one.
+    pub program: PathBuf,
+    /// Where agents find the server.
+    pub url: String,
+    /// How many agents work at the same time.
+    pub max_runs: u32,
+    /// How many seconds a run may take, where its agent does not say.
+    pub max_seconds: u64,
+    /// How many seconds a run may be silent, where its agent does not say.
+    pub idle_seconds: u64,
+    /// How many seconds a program may take to end when it is asked to.
+    pub grace_seconds: u64,
+}
+
+/// Starts agents and records what becomes of them. Clones are the same runner.
+#[derive(Clone)]
+pub struct Runner(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn Store>,
+    options: RunnerOptions,
+    wake: Notify,
+    watcher: Watcher,
+    stopping: CancellationToken,
+    /// The runs whose process may live, and who waits for them to be gone.
+    live: Mutex<HashMap<RunId, Live>>,
+}
+
+struct Live {
+    task_id: TaskId,
+    gone: signal::Receiver<bool>,
+}
+
+/// Why a runner cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerError {
+    /// The system gives no notice of files.
+    #[error("cannot watch files")]
+    Watch(#[source] std::io::Error),
+    /// The ledger cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Runner {
+    /// Takes up the runs that were under way, and begins to start queued ones.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        options: RunnerOptions,
+        stopping: CancellationToken,
+    ) -> Result<Self, RunnerError> {
+        let watcher = Watcher::start().map_err(RunnerError::Watch)?;
+        let inner = Inner {
+            store,
+            options,
+            wake: Notify::new(),
+            watcher,
+            stopping,
+            live: Mutex::default(),
+        };
+        let runner = Self(Arc::new(inner));
+        for run in runner.0.store.running().await? {
+            runner.adopt(run).await?;
+        }
+        tokio::spawn(runner.clone().schedule());
+        runner.wake();
+        Ok(runner)
+    }
+
+    /// Says that there may be something to start.
+    pub fn wake(&self) {
+        self.0.wake.notify_one();
+    }
+
+    /// Goes on with a run that an earlier server started, or puts back one that it did not.
+    async fn adopt(&self, run: ClaimedRun) -> Result<(), StoreError> {
+        let files = self.files(&run.identity.run_id);
+        let was_started =
+            run_dir::is_held(&files) || files.started().exists() || files.exit().exists();
+        if was_started {
+            tracing::info!(run_id = %run.identity.run_id, agent = %run.identity.agent_name, "took up a run");
+            self.follow(run, false);
+            Ok(())
+        } else {
+            self.0.store.return_run(run.identity.run_id).await
+        }
+    }
+
+    /// Starts queued runs while there are free slots, until the server stops.
+    async fn schedule(self) {
+        loop {
+            tokio::select! {
+                () = self.0.stopping.cancelled() => return,
+                () = self.0.wake.notified() => {}
+            }
+            if let Err(error) = self.start_queued().await {
+                tracing::error!(%error, "cannot take queued runs");
+            }
+        }
+    }
+
+    async fn start_queued(&self) -> Result<(), StoreError> {
+        loop {
+            let token = Token::random().map_err(|error| StoreError::Source(error.into()))?;
+            let busy = self
+                .live()
+                .values()
+                .map(|live| live.task_id.clone())
+                .collect();
+            let hash = token_hash(token.reveal());
+            let Some(run) = self
+                .0
+                .store
+                .claim_run(self.0.options.max_runs, busy, hash)
+                .await?
+            else {
+                return Ok(());
+            };
+            let runner = self.clone();
+            if let Err(problem) = self.launch(&run, &token).await {
+                runner.fail(&run, problem).await;
+                continue;
+            }
+            self.follow(run, true);
+        }
+    }
+
+    /// Follows a run to its end, in the background.
+    fn follow(&self, run: ClaimedRun, is_new: bool) {
+        let (gone, is_gone) = signal::channel(false);
+        let live = Live {
+            task_id: run.identity.task_id.clone(),
+            gone: is_gone,
+        };
+        self.live().insert(run.identity.run_id.clone(), live);
+        let runner = self.clone();
+        tokio::spawn(async move {
+            let run_id = run.identity.run_id.clone();
+            runner.supervised(run, is_new, &gone).await;
+            runner.live().remove(&run_id);
+            // Whoever waited may have gone.
+            let _ = gone.send(true);
+            runner.wake();
+        });
+    }
+
+    /// Ends the process of a run whose hand-off has ended, and waits until all of its tree is gone.
+    pub async fn stop(&self, run_id: &RunId) {
+        let gone = self.live().get(run_id).map(|live| live.gone.clone());
+        if let Err(error) = run_dir::order(&self.files(run_id), Order::Stop) {
+            tracing::error!(%error, %run_id, "cannot ask a supervisor to stop");
+        }
+        if let Some(mut gone) = gone {
+            // An error means that nobody follows it any more: it is gone.
+            let _ = gone.wait_for(|is_gone| *is_gone).await;
+        }
+        self.wake();
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<RunId, Live>> {
+        self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn files(&self, run_id: &RunId) -> RunFiles {
+        RunFiles::new(&self.0.options.data_dir.run(run_id))
+    }
+}
+
+/// Returns what is kept of a token.
+pub fn token_hash(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
+}

@@ -15,8 +15,17 @@ use crate::supervisor::{Order, RunFiles, RunSpec};
 ///
 /// The lock is taken before the supervisor exists and passed to it as its standard input, so there is no moment at which
 /// a run that was started looks as if nobody held it.
-pub(crate) fn launch(files: &RunFiles, spec: &RunSpec, prompt: &str, system: &str) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(files.dir())?;
+pub(super) fn launch(
+    program: &Path,
+    files: &RunFiles,
+    spec: &RunSpec,
+    prompt: &str,
+    system: &str,
+) -> std::io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(files.dir())?;
     write(&files.spec_file(), &serde_json::to_vec_pretty(spec)?)?;
     write(&files.prompt(), prompt.as_bytes())?;
     write(&files.system(), system.as_bytes())?;
@@ -27,14 +36,20 @@ pub(crate) fn launch(files: &RunFiles, spec: &RunSpec, prompt: &str, system: &st
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
-    let lock = File::options().create(true).truncate(false).write(true).open(files.lock())?;
+    let lock = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(files.lock())?;
     lock.lock()?;
-    let supervisor = Command::new(std::env::current_exe()?)
+    let supervisor = Command::new(program)
         .arg("supervise")
         .arg(files.dir())
         .stdin(Stdio::from(lock))
         .stdout(Stdio::null())
-        .stderr(Stdio::from(File::create(files.dir().join("supervisor.log"))?))
+        .stderr(Stdio::from(File::create(
+            files.dir().join("supervisor.log"),
+        )?))
         .spawn()?;
     reap(supervisor);
     Ok(())
@@ -46,19 +61,28 @@ fn reap(mut child: std::process::Child) {
         // How it ended is in its files.
         let _ = child.wait();
     };
-    if let Err(error) = std::thread::Builder::new().name("chorus-reaper".into()).stack_size(64 * 1024).spawn(wait) {
+    if let Err(error) = std::thread::Builder::new()
+        .name("chorus-reaper".into())
+        .stack_size(64 * 1024)
+        .spawn(wait)
+    {
         tracing::warn!(%error, "a supervisor will stay behind as a zombie when it ends");
     }
 }
 
 /// Writes a file that only the owner reads: prompts and tokens are nobody else's.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::options().create(true).truncate(true).write(true).mode(0o600).open(path)?;
+    let mut file = File::options()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(path)?;
     file.write_all(bytes)
 }
 
 /// Tells whether a supervisor holds the run.
-pub(crate) fn is_held(files: &RunFiles) -> bool {
+pub(super) fn is_held(files: &RunFiles) -> bool {
     match File::open(files.lock()) {
         Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
         Err(_) => false,
@@ -66,7 +90,7 @@ pub(crate) fn is_held(files: &RunFiles) -> bool {
 }
 
 /// Waits until no supervisor holds the run.
-pub(crate) async fn until_released(files: RunFiles) -> std::io::Result<()> {
+pub(super) async fn until_released(files: RunFiles) -> std::io::Result<()> {
     let (sender, released) = tokio::sync::oneshot::channel();
     let wait = move || {
         let result = File::open(files.lock()).and_then(|lock| lock.lock_shared());
@@ -74,13 +98,20 @@ pub(crate) async fn until_released(files: RunFiles) -> std::io::Result<()> {
         let _ = sender.send(result);
     };
     // A thread of its own: hundreds of runs must not fill the pool that other blocking work needs.
-    std::thread::Builder::new().name("chorus-run".into()).stack_size(64 * 1024).spawn(wait)?;
+    std::thread::Builder::new()
+        .name("chorus-run".into())
+        .stack_size(64 * 1024)
+        .spawn(wait)?;
     released.await.map_err(std::io::Error::other)?
 }
 
 /// Gives the supervisor an order. Returns false if there is no supervisor.
-pub(crate) fn order(files: &RunFiles, order: Order) -> std::io::Result<bool> {
-    match open(files.control(), OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
+pub(super) fn order(files: &RunFiles, order: Order) -> std::io::Result<bool> {
+    match open(
+        files.control(),
+        OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    ) {
         Ok(control) => {
             rustix::io::write(&control, &[order.as_byte()])?;
             Ok(true)

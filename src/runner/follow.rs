@@ -1,0 +1,134 @@
+//! Reads along while an agent prints.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+
+use super::providers::{Reader, Report, Said};
+use crate::domain::{MessageType, NewMessage, Text};
+use crate::supervisor::RunFiles;
+
+/// How much is read at once.
+const PIECE: usize = 64 * 1024;
+
+/// The longest line that is understood. A longer one is passed over, not kept in memory.
+const LONGEST_LINE: usize = 32 * 1024 * 1024;
+
+/// The longest message that is recorded; the log has all of it.
+const LONGEST_MESSAGE: usize = 64 * 1024;
+
+/// A reader of a run's standard output, from its beginning.
+pub(super) struct Follower {
+    file: File,
+    /// Where the next line begins.
+    line_start: u64,
+    partial: Vec<u8>,
+    is_too_long: bool,
+    reader: Box<dyn Reader>,
+    /// What was said before this place is recorded already.
+    recorded_to: u64,
+}
+
+impl Follower {
+    /// Begins to read. Lines that begin before `recorded_to` are understood again, but not told again.
+    pub fn open(
+        files: &RunFiles,
+        reader: Box<dyn Reader>,
+        recorded_to: u64,
+    ) -> std::io::Result<Self> {
+        let mut file = File::open(files.stdout())?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(Self {
+            file,
+            line_start: 0,
+            partial: Vec::new(),
+            is_too_long: false,
+            reader,
+            recorded_to,
+        })
+    }
+
+    /// Reads one more piece. Returns what was said in it, or nothing at the end of what is there.
+    pub fn read_piece(&mut self) -> std::io::Result<Option<Vec<NewMessage>>> {
+        let mut piece = vec![0; PIECE];
+        let count = self.file.read(&mut piece)?;
+        if count == 0 {
+            return Ok(None);
+        }
+        let mut said = Vec::new();
+        for part in piece[..count].split_inclusive(|byte| *byte == b'\n') {
+            let is_end = part.ends_with(b"\n");
+            if self.partial.len() + part.len() > LONGEST_LINE {
+                self.is_too_long = true;
+                self.line_start += self.partial.len() as u64;
+                self.partial = Vec::new();
+            }
+            if self.is_too_long {
+                self.line_start += part.len() as u64;
+            } else {
+                self.partial.extend_from_slice(part);
+            }
+            if is_end {
+                said.extend(self.end_line());
+            }
+        }
+        Ok(Some(said))
+    }
+
+    /// Takes a last line without an end, and tells the reader that nothing more comes.
+    pub fn finish(&mut self) -> Vec<NewMessage> {
+        let said = if self.partial.is_empty() {
+            Vec::new()
+        } else {
+            self.end_line()
+        };
+        self.reader.end_of_output();
+        said
+    }
+
+    fn end_line(&mut self) -> Vec<NewMessage> {
+        let bytes = std::mem::take(&mut self.partial);
+        let is_told = self.line_start >= self.recorded_to;
+        self.line_start += bytes.len() as u64;
+        if std::mem::take(&mut self.is_too_long) {
+            return Vec::new();
+        }
+        let line = String::from_utf8_lossy(&bytes);
+        let said = self.reader.line(line.trim_end_matches(['\n', '\r']));
+        if is_told {
+            said.into_iter().map(message).collect()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Returns up to where everything was understood.
+    pub const fn read_to(&self) -> u64 {
+        self.line_start
+    }
+
+    /// Returns what the run has come to.
+    pub fn report(&self) -> &Report {
+        self.reader.report()
+    }
+}
+
+fn message(said: Said) -> NewMessage {
+    let (message_type, content) = match said {
+        Said::Text(text) => (MessageType::AssistantMessage, text),
+        Said::Thinking(text) => (MessageType::Thinking, text),
+        Said::ToolCall { name, input } => (MessageType::ToolCall, format!("{name} {input}")),
+        Said::ToolResult {
+            output,
+            is_error: false,
+        } => (MessageType::ToolResult, output),
+        Said::ToolResult {
+            output,
+            is_error: true,
+        } => (MessageType::ToolResult, format!("failed: {output}")),
+        Said::Error(text) => (MessageType::Error, text),
+    };
+    NewMessage {
+        message_type,
+        content: Text::lossy(content).beginning(LONGEST_MESSAGE),
+    }
+}

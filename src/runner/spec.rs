@@ -1,0 +1,52 @@
+//! Finds the spec of an agent.
+
+use std::path::{Component, Path};
+
+use include_dir::{Dir, include_dir};
+
+use crate::domain::Agent;
+
+/// The specs of the default agents.
+static SPECS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/agents");
+
+/// Reads an agent's spec: from the data directory, from the directory in which the server was started, or the one that
+/// came with the program. The error is for a person.
+pub(super) fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
+    let path = Path::new(agent.spec_path.as_str());
+    let is_inside = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !is_inside {
+        return Err(format!(
+            "The spec {} of the agent {} must be a path below the data directory, without `..`",
+            agent.spec_path, agent.name
+        ));
+    }
+    for root in [data_dir, Path::new(".")] {
+        match std::fs::read_to_string(root.join(path)) {
+            Ok(spec) => return Ok(spec),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                return Err(format!(
+                    "The spec {} cannot be read: {error}",
+                    root.join(path).display()
+                ));
+            }
+        }
+    }
+    let embedded = path
+        .strip_prefix("agents")
+        .ok()
+        .and_then(|path| SPECS.get_file(path));
+    embedded
+        .and_then(|file| file.contents_utf8())
+        .map(str::to_owned)
+        .ok_or_else(|| {
+            format!(
+                "The spec {} of the agent {} is not there; put it into {}",
+                agent.spec_path,
+                agent.name,
+                data_dir.join(path).display()
+            )
+        })
+}

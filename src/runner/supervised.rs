@@ -1,0 +1,383 @@
+//! One run, from its start to its recorded end.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::sync::watch as signal;
+use tokio::time::Instant;
+
+use super::follow::Follower;
+use super::providers::{self, ProcessEnd, Report, judge};
+use super::{Runner, prompt, run_dir, spec};
+use crate::domain::{Agent, Outcome, Provider, Text};
+use crate::secret::Token;
+use crate::store::{ClaimedRun, FinishRun};
+use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
+
+/// How long a program may stay after it has given its result.
+const AFTER_RESULT: Duration = Duration::from_secs(10);
+
+/// How much of what a program complained about is read.
+const STDERR_READ: u64 = 64 * 1024;
+
+/// How long to wait before an end that could not be recorded is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+impl Runner {
+    /// Makes the run directory and starts the supervisor. The error is for a person.
+    pub(super) async fn launch(&self, run: &ClaimedRun, token: &Token) -> Result<(), String> {
+        let agents = self
+            .0
+            .store
+            .agents()
+            .await
+            .map_err(|error| error.to_string())?;
+        let options = self.0.options.clone();
+        let (run, token) = (run.clone(), token.clone());
+        let launch = move || -> Result<(), String> {
+            let agent = run.agent.as_ref().ok_or_else(|| {
+                format!(
+                    "The agent {} was deleted after it was asked",
+                    run.identity.agent_name
+                )
+            })?;
+            let files = RunFiles::new(&options.data_dir.run(&run.identity.run_id));
+            let line = providers::command_line(agent, &files.system(), run.resumes.as_deref());
+            if line.program.is_empty() {
+                return Err(format!(
+                    "The agent {} has no program; set one in its configuration",
+                    agent.name
+                ));
+            }
+            let system = match agent.provider {
+                Provider::Command if agent.spec_path.is_blank() => String::new(),
+                _ => spec::read_spec(agent, options.data_dir.path())?,
+            };
+            let mut told = prompt::compose(&run, &agents);
+            if !line.takes_system_file {
+                told.insert_str(0, &format!("{system}\n\n"));
+            }
+            let workspace = Path::new(run.task.agent_workspace.as_str());
+            if workspace.starts_with(options.data_dir.workspaces()) {
+                std::fs::create_dir_all(workspace).map_err(|error| {
+                    format!(
+                        "The workspace {} cannot be made: {error}",
+                        workspace.display()
+                    )
+                })?;
+            }
+            let mut environment = line.environment;
+            environment.extend(own_environment(
+                &run,
+                &options.url,
+                token.reveal(),
+                &options.program,
+            ));
+            let spec = RunSpec {
+                program: line.program,
+                arguments: line.arguments,
+                environment,
+                working_directory: workspace.to_owned(),
+                stop_signal: line.stop_signal,
+                grace_seconds: options.grace_seconds,
+                max_seconds: Some(agent.max_seconds.unwrap_or(options.max_seconds)),
+                idle_seconds: Some(agent.idle_seconds.unwrap_or(options.idle_seconds)),
+            };
+            run_dir::launch(&options.program, &files, &spec, &told, &system)
+                .map_err(|error| format!("The supervisor cannot be started: {error}"))
+        };
+        tokio::task::spawn_blocking(launch)
+            .await
+            .unwrap_or_else(|panic| Err(panic.to_string()))
+    }
+
+    /// Follows a run until its supervisor is gone, and records how it ended.
+    pub(super) async fn supervised(
+        &self,
+        run: ClaimedRun,
+        is_new: bool,
+        _gone: &signal::Sender<bool>,
+    ) {
+        let run_id = run.identity.run_id.clone();
+        let files = self.files(&run_id);
+        if !is_new && !run_dir::is_held(&files) && !files.stdout().exists() {
+            return self
+                .fail(&run, "The directory of the run is missing".to_owned())
+                .await;
+        }
+        let Some(agent) = run.agent.clone() else {
+            return self
+                .fail(&run, "The agent was deleted while it worked".to_owned())
+                .await;
+        };
+        let mut follower =
+            match Follower::open(&files, providers::reader(&agent), run.followed_bytes) {
+                Ok(follower) => follower,
+                Err(error) => {
+                    return self
+                        .fail(&run, format!("The output cannot be read: {error}"))
+                        .await;
+                }
+            };
+        self.read_along(&run, &files, &mut follower).await;
+        self.read_all(&run, &mut follower).await;
+        let said = follower.finish();
+        self.record(&run, said, follower.read_to()).await;
+        let finish = conclude(
+            &run,
+            &agent,
+            follower.report(),
+            files.read_exit(),
+            &tail(&files.stderr()),
+        );
+        self.finish(finish).await;
+    }
+
+    /// Reads along until the supervisor is gone.
+    async fn read_along(&self, run: &ClaimedRun, files: &RunFiles, follower: &mut Follower) {
+        let watch = self.0.watcher.watch(&files.stdout());
+        let released = run_dir::until_released(files.clone());
+        tokio::pin!(released);
+        let mut leave_by: Option<Instant> = None;
+        loop {
+            self.read_all(run, follower).await;
+            let has_result = follower.report().end.is_some();
+            if has_result && leave_by.is_none() {
+                leave_by = Some(Instant::now() + AFTER_RESULT);
+            }
+            let grown = async {
+                match &watch {
+                    Ok(watch) => watch.grown().await,
+                    // Without notice from the system the output is read at the end.
+                    Err(_) => std::future::pending().await,
+                }
+            };
+            let overstayed = async {
+                match leave_by {
+                    Some(time) => tokio::time::sleep_until(time).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                _ = &mut released => return,
+                () = grown => {}
+                () = overstayed => {
+                    if let Err(error) = run_dir::order(files, Order::Finish) {
+                        tracing::error!(%error, run_id = %run.identity.run_id, "cannot ask a supervisor to finish");
+                    }
+                    // It is asked again if it does not hear.
+                    leave_by = Some(Instant::now() + AFTER_RESULT);
+                }
+            }
+        }
+    }
+
+    /// Reads what is there, piece by piece, and records it.
+    async fn read_all(&self, run: &ClaimedRun, follower: &mut Follower) {
+        loop {
+            match follower.read_piece() {
+                Ok(Some(said)) => self.record(run, said, follower.read_to()).await,
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::error!(%error, run_id = %run.identity.run_id, "cannot read the output of a run");
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn record(&self, run: &ClaimedRun, said: Vec<crate::domain::NewMessage>, read_to: u64) {
+        if said.is_empty() {
+            return;
+        }
+        let recorded = self
+            .0
+            .store
+            .record_messages(run.identity.run_id.clone(), said, read_to)
+            .await;
+        if let Err(error) = recorded {
+            tracing::error!(%error, run_id = %run.identity.run_id, "cannot record what an agent said");
+        }
+    }
+
+    /// Records that a run failed before or beside its process.
+    pub(super) async fn fail(&self, run: &ClaimedRun, problem: String) {
+        self.finish(FinishRun {
+            run_id: run.identity.run_id.clone(),
+            outcome: Outcome::Failed,
+            output: Text::lossy(problem),
+            session_id: None,
+            usage: None,
+            cost_usd: None,
+        })
+        .await;
+    }
+
+    /// Records the end of a run, however long that takes: the process is gone, so this is all that is left of it.
+    async fn finish(&self, finish: FinishRun) {
+        loop {
+            match self.0.store.finish_run(finish.clone()).await {
+                Ok(_) | Err(crate::store::StoreError::Closed) => return,
+                Err(error) => {
+                    tracing::error!(%error, run_id = %finish.run_id, "cannot record the end of a run; trying again")
+                }
+            }
+            tokio::select! {
+                () = self.0.stopping.cancelled() => return,
+                () = tokio::time::sleep(RETRY) => {}
+            }
+        }
+    }
+}
+
+/// Returns what an agent's process is told of Chorus.
+fn own_environment(
+    run: &ClaimedRun,
+    url: &str,
+    token: &str,
+    program: &Path,
+) -> BTreeMap<String, String> {
+    let mut path = program
+        .parent()
+        .map(|folder| folder.display().to_string())
+        .unwrap_or_default();
+    if let Ok(inherited) = std::env::var("PATH") {
+        path.push(':');
+        path.push_str(&inherited);
+    }
+    let identity = &run.identity;
+    BTreeMap::from(
+        [
+            ("CHORUS_URL", url),
+            ("CHORUS_TASK_ID", identity.task_id.as_str()),
+            ("CHORUS_HANDOFF_ID", identity.handoff_id.as_str()),
+            ("CHORUS_AGENT", identity.agent_name.as_str()),
+            ("CHORUS_TOKEN", token),
+            (
+                "TRACEPARENT",
+                &traceparent(identity.handoff_id.as_str(), identity.run_id.as_str()),
+            ),
+            ("PATH", &path),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    )
+}
+
+/// Makes a trace context of the hand-off's id, which is a UUID, and the run's.
+fn traceparent(handoff: &str, run: &str) -> String {
+    let digits = |id: &str| {
+        id.chars()
+            .filter(char::is_ascii_hexdigit)
+            .collect::<String>()
+    };
+    let (trace, span) = (
+        format!("{:0>32}", digits(handoff)),
+        format!("{:0>32}", digits(run)),
+    );
+    format!(
+        "00-{}-{}-01",
+        &trace[trace.len() - 32..],
+        &span[span.len() - 16..]
+    )
+}
+
+/// Decides how a run ended, from what it said and how its process ended.
+fn conclude(
+    run: &ClaimedRun,
+    agent: &Agent,
+    report: &Report,
+    exit: Option<RunExit>,
+    stderr: &str,
+) -> FinishRun {
+    let said_so_far = match &report.end {
+        Some(Ok(message)) if !message.trim().is_empty() => format!("\nIt had said:\n{message}"),
+        _ => String::new(),
+    };
+    let limit = |seconds: Option<u64>| {
+        seconds.map_or_else(String::new, |seconds| format!(" of {seconds} s"))
+    };
+    let (outcome, output) = match exit {
+        Some(RunExit {
+            end: End::NotStarted { error },
+            ..
+        }) => (
+            Outcome::Failed,
+            format!("{error}. Install it, or set the agent's program; `chorus doctor` checks it."),
+        ),
+        Some(RunExit {
+            cause: Cause::Stopped,
+            ..
+        }) => (Outcome::Cancelled, "Stopped".to_owned()),
+        Some(RunExit {
+            cause: Cause::TimedOut,
+            ..
+        }) if agent.provider == Provider::Command || report.end.is_none() => (
+            Outcome::TimedOut,
+            format!(
+                "The run reached its time limit{}. Raise the agent's maxSeconds, or ask for less.{said_so_far}",
+                limit(agent.max_seconds)
+            ),
+        ),
+        Some(RunExit {
+            cause: Cause::Idle, ..
+        }) if agent.provider == Provider::Command || report.end.is_none() => (
+            Outcome::TimedOut,
+            format!(
+                "The agent printed nothing for its idle limit{}. Raise the agent's idleSeconds, or look at the log.{said_so_far}",
+                limit(agent.idle_seconds)
+            ),
+        ),
+        Some(RunExit { end, cause }) => {
+            let end = match (cause, end) {
+                (Cause::Finished | Cause::TimedOut | Cause::Idle, _) => ProcessEnd::StoppedAfterEnd,
+                (_, End::Exited { code }) => ProcessEnd::Exited(code),
+                (_, End::Signalled { signal }) => ProcessEnd::Signalled(signal),
+                (_, End::NotStarted { .. }) => ProcessEnd::Exited(-1),
+            };
+            let verdict = judge(report, end, stderr);
+            (verdict.outcome, verdict.output)
+        }
+        // The supervisor is gone and could not say how it ended. A finished result counts all the same, but what any
+        // program printed is finished only if it ended.
+        None => match &report.end {
+            Some(Ok(message))
+                if agent.provider != Provider::Command && !message.trim().is_empty() =>
+            {
+                (Outcome::Completed, message.clone())
+            }
+            _ => (
+                Outcome::Interrupted,
+                format!(
+                    "The machine or the supervisor went down while the agent worked. Hand off again.{said_so_far}"
+                ),
+            ),
+        },
+    };
+    FinishRun {
+        run_id: run.identity.run_id.clone(),
+        outcome,
+        output: Text::lossy(output),
+        session_id: report.session_id.clone(),
+        usage: Some(serde_json::json!({
+            "inputTokens": report.usage.input_tokens,
+            "outputTokens": report.usage.output_tokens,
+            "turns": report.usage.turns,
+        })),
+        cost_usd: report.cost_usd,
+    }
+}
+
+/// Reads the end of a file.
+fn tail(path: &Path) -> String {
+    use std::io::{Read, Seek, SeekFrom};
+    let read = || -> std::io::Result<String> {
+        let mut file = std::fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(STDERR_READ)))?;
+        let mut bytes = Vec::new();
+        file.take(STDERR_READ).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    read().unwrap_or_default()
+}
