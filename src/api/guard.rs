@@ -4,10 +4,12 @@
 //! directly, which the browser marks with the page's `Origin`, or by letting its own name point here, which shows in
 //! `Host`. Both are refused. Beyond this machine a token is needed too.
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
@@ -15,6 +17,7 @@ use axum::response::Response;
 
 use super::App;
 use crate::Error;
+use crate::domain::RunIdentity;
 use crate::secret::Token;
 
 /// Who may ask.
@@ -31,7 +34,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Shown, Error> {
         let host = headers
             .get(HOST)
             .and_then(|host| host.to_str().ok())
@@ -85,27 +88,51 @@ impl Guard {
                 .any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
 
-    fn check_token(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
-        let Some(operator) = &self.operator else {
-            return Ok(());
-        };
+    fn check_token(&self, uri: &Uri, headers: &HeaderMap) -> Result<Shown, Error> {
         match headers.get(AUTHORIZATION) {
             None if self.is_public && uri.path() != "/healthz" => Err(Error::Unauthorized(
                 "A token is needed: Authorization: Bearer <token>".to_owned(),
             )),
-            None => Ok(()),
+            None => Ok(Shown::Nothing),
             Some(given) => {
                 let word = given
                     .to_str()
                     .ok()
-                    .and_then(|given| given.strip_prefix("Bearer "));
-                if word.is_some_and(|word| operator.is(word.trim())) {
-                    Ok(())
+                    .and_then(|given| given.strip_prefix("Bearer "))
+                    .unwrap_or_default()
+                    .trim();
+                let is_operator = self
+                    .operator
+                    .as_ref()
+                    .is_some_and(|operator| operator.is(word));
+                Ok(if is_operator {
+                    Shown::Operator
                 } else {
-                    Err(Error::Unauthorized("The token is not known".to_owned()))
-                }
+                    Shown::Other(word.to_owned())
+                })
             }
         }
+    }
+}
+
+/// Which token a request shows.
+#[derive(Debug, PartialEq, Eq)]
+enum Shown {
+    Nothing,
+    Operator,
+    /// Not the operator's: a run's, or nobody's.
+    Other(String),
+}
+
+/// The run in whose name a request is made, if it shows a run's token.
+#[derive(Debug, Clone)]
+pub(super) struct Caller(pub Option<RunIdentity>);
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get().cloned().unwrap_or(Self(None)))
     }
 }
 
@@ -118,13 +145,19 @@ fn host_name(host: &str) -> &str {
     name.trim_end_matches('.')
 }
 
-/// Lets a request through, or not.
+/// Lets a request through, or not, and says in whose name it is made.
 pub(super) async fn guard(
     State(app): State<App>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Result<Response, Error> {
-    app.guard.check(request.uri(), request.headers())?;
+    if let Shown::Other(token) = app.guard.check(request.uri(), request.headers())? {
+        let run = app.engine.run_with_token(&token).await?;
+        let run = run.ok_or_else(|| {
+            Error::Unauthorized("The token is not known, or its run has ended".to_owned())
+        })?;
+        request.extensions_mut().insert(Caller(Some(run)));
+    }
     Ok(next.run(request).await)
 }
 
@@ -145,6 +178,13 @@ mod tests {
         guard
             .check(&Uri::from_static("/api/tasks"), &headers)
             .map_err(|error| error.code())
+            .and_then(|shown| {
+                if matches!(shown, Shown::Other(_)) {
+                    Err("UNAUTHORIZED")
+                } else {
+                    Ok(())
+                }
+            })
     }
 
     #[test]

@@ -5,6 +5,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::guard::Caller;
 use super::request::{Body, HandoffPath, OptionalBody, Query, TaskPath};
 use super::tasks::wait_time;
 use super::{Answer, App, ErrorAnswer};
@@ -17,19 +18,25 @@ use crate::engine::HandoffInput;
     post, path = "/api/tasks/{id}/handoff", operation_id = "start_handoff", tag = "hand-offs", request_body = HandoffInput,
     params(("id" = String, Path, description = "The task")),
     responses(
-        (status = 200, description = "The task, with its new current agent", body = Answer<TaskWire>),
+        (status = 200, description = "The task, with its new current agent; a child task if the task's own agent hands it on", body = Answer<TaskWire>),
         (status = 400, description = "The body is wrong, or the agent is not known (`UNKNOWN_AGENT`; `details.agents` lists the known ones)", body = ErrorAnswer),
         (status = 404, description = "There is no such task", body = ErrorAnswer),
         (status = 409, description = "An agent is already active on the task", body = ErrorAnswer),
         (status = 413, description = "The body or the prompt is too large", body = ErrorAnswer),
+        (status = 422, description = "The chain of hand-offs is too long; `details.chain` names it", body = ErrorAnswer),
     )
 )]
 pub(super) async fn start_handoff(
     State(app): State<App>,
     TaskPath(id): TaskPath,
+    Caller(caller): Caller,
     body: Body<HandoffInput>,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.start_handoff(id, body.value, body.once).await?))
+    let task = app
+        .engine
+        .start_handoff(id, body.value, caller, body.once)
+        .await?;
+    Ok(app.ok(task))
 }
 
 /// What a caller says of a hand-off to be completed.

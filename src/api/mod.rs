@@ -13,6 +13,7 @@ mod events;
 mod guard;
 mod handoffs;
 mod health;
+mod logs;
 mod observe;
 mod queue;
 mod request;

@@ -11,7 +11,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    agents, attachments, description, docs, events, guard, handoffs, health, observe, queue, tasks,
+    agents, attachments, description, docs, events, guard, handoffs, health, logs, observe, queue,
+    tasks,
 };
 use crate::Error;
 use crate::engine::Engine;
@@ -56,6 +57,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(handoffs::cancel_handoff))
         .routes(routes!(handoffs::list_handoffs))
         .routes(routes!(handoffs::get_handoff))
+        .routes(routes!(logs::get_log))
         .routes(routes!(agents::list_agents))
         .routes(routes!(agents::get_agent))
         .routes(routes!(events::stream_events))

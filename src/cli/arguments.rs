@@ -32,6 +32,14 @@ pub(super) enum Command {
     Handoff(HandoffArguments),
     /// Stop the hand-off that is open on a task
     Cancel(CancelArguments),
+    /// Print what an agent's program printed
+    Log(LogArguments),
+    /// Hold one run; started by the server
+    #[command(hide = true)]
+    Supervise {
+        /// The run directory
+        dir: PathBuf,
+    },
     /// Show the configured agents
     #[command(subcommand)]
     Agents(AgentsCommand),
@@ -107,6 +115,37 @@ pub(super) struct ServeArguments {
     /// The directory that workspaces of tasks must stay in
     #[arg(long, env = "CHORUS_WORKSPACE_ROOT", value_name = "DIR")]
     pub workspace_root: Option<PathBuf>,
+    /// How many agents work at the same time; 0 starts none [default: twice the cores, at least 4]
+    #[arg(long, env = "CHORUS_MAX_RUNS", value_name = "N")]
+    pub max_runs: Option<u32>,
+    /// How many seconds a run may take, where its agent does not say
+    #[arg(long, env = "CHORUS_MAX_SECONDS", default_value_t = 4 * 60 * 60, value_name = "SECONDS")]
+    pub max_seconds: u64,
+    /// How many seconds a run may print nothing, where its agent does not say
+    #[arg(long, env = "CHORUS_IDLE_SECONDS", default_value_t = 60 * 60, value_name = "SECONDS")]
+    pub idle_seconds: u64,
+    /// How many seconds an agent may take to end when it is asked to
+    #[arg(
+        long,
+        env = "CHORUS_GRACE_SECONDS",
+        default_value_t = 10,
+        value_name = "SECONDS"
+    )]
+    pub grace_seconds: u64,
+    /// How many agents may wait for each other in a chain of hand-offs
+    #[arg(long, env = "CHORUS_MAX_DEPTH", default_value_t = 10, value_name = "N")]
+    pub max_depth: u32,
+    /// How many hand-offs from inside a task and its children may see
+    #[arg(long, env = "CHORUS_MAX_HOPS", default_value_t = 50, value_name = "N")]
+    pub max_hops: u32,
+    /// How often two agents may hand back and forth
+    #[arg(
+        long,
+        env = "CHORUS_MAX_BOUNCES",
+        default_value_t = 6,
+        value_name = "N"
+    )]
+    pub max_bounces: u32,
     /// How many writes are committed together at most
     #[arg(
         long,
@@ -257,6 +296,23 @@ pub(super) struct CancelArguments {
     pub reason: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LogArguments {
+    /// The hand-off
+    pub handoff: String,
+    /// Go on with what is added, until the run has ended
+    #[arg(short, long)]
+    pub follow: bool,
+    /// Standard error instead of standard output
+    #[arg(long)]
+    pub stderr: bool,
+    /// The server
+    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL)]
+    pub url: String,
+    #[command(flatten)]
+    pub data: DataArguments,
 }
 
 #[derive(Debug, Subcommand)]

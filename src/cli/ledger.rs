@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::ui::Failure;
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
+use crate::domain::ChainLimits;
 use crate::engine::{Engine, EngineOptions};
 use crate::store::{MigrationState, SqliteOptions, SqliteStore, Store, migration_status};
 
@@ -21,7 +22,7 @@ pub(super) async fn open_to_read(data_dir: &DataDir) -> Result<Engine, Failure> 
             );
         }
     }
-    open(data_dir, None, MAX_BATCH).await
+    open(data_dir, None, MAX_BATCH, ChainLimits::default()).await
 }
 
 /// Opens a ledger, after bringing it up to date.
@@ -29,6 +30,7 @@ pub(super) async fn open(
     data_dir: &DataDir,
     workspace_root: Option<std::path::PathBuf>,
     max_batch: usize,
+    chain_limits: ChainLimits,
 ) -> Result<Engine, Failure> {
     let clock = Clock::system();
     let options = SqliteOptions {
@@ -41,6 +43,7 @@ pub(super) async fn open(
         data_dir: data_dir.clone(),
         clock,
         limits: Limits::default(),
+        chain_limits,
         workspace_root,
     };
     Ok(Engine::new(store, options))

@@ -7,6 +7,7 @@ mod backup;
 mod doctor;
 mod handoff;
 mod ledger;
+mod log;
 mod migrate;
 mod serve;
 mod server;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
+use crate::supervisor::supervise;
 use arguments::{Arguments, Command};
 use ui::{Failure, Ui};
 
@@ -24,6 +26,12 @@ use ui::{Failure, Ui};
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let ui = Ui;
+    if let Command::Supervise { dir } = &arguments.command {
+        return match supervise(dir) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => ui.fail(&Failure::caused(&error)),
+        };
+    }
     let runtime = match runtime(&arguments.command) {
         Ok(runtime) => runtime,
         Err(error) => return ui.fail(&Failure::new(format!("cannot start: {error}"))),
@@ -49,6 +57,8 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Task(command) => task::run(ui, command).await,
         Command::Handoff(arguments) => handoff::run(ui, arguments).await,
         Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,
+        Command::Log(arguments) => log::run(ui, arguments).await,
+        Command::Supervise { .. } => unreachable!("a supervisor has no runtime"),
         Command::Agents(command) => agents::run(ui, command).await,
         Command::Export(arguments) => archive::export(ui, arguments).await,
         Command::Import(arguments) => archive::import(ui, arguments).await,

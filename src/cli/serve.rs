@@ -1,7 +1,7 @@
 //! `chorus serve`
 
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -13,7 +13,9 @@ use super::ledger;
 use super::ui::{Failure, Ui};
 use crate::api::{self, Guard};
 use crate::config::DataDir;
+use crate::domain::ChainLimits;
 use crate::engine::Engine;
+use crate::runner::RunnerOptions;
 use crate::secret::Token;
 use crate::telemetry;
 
@@ -47,7 +49,12 @@ pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure
     let address = listener
         .local_addr()
         .map_err(|error| Failure::caused(&error))?;
-    let engine = ledger::open(&data_dir, workspace_root, arguments.max_batch).await?;
+    let chain_limits = ChainLimits {
+        depth: arguments.max_depth,
+        hops: arguments.max_hops,
+        bounces: arguments.max_bounces,
+    };
+    let engine = ledger::open(&data_dir, workspace_root, arguments.max_batch, chain_limits).await?;
     let planted = engine.seed().await?;
     let is_public = !address.ip().is_loopback();
     let guard = Guard {
@@ -72,6 +79,20 @@ pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure
         tracing::info!(agents = planted, "planted the default agents");
     }
     tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
+    let runner = RunnerOptions {
+        data_dir,
+        program: std::env::current_exe()
+            .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?,
+        url: own_url(address),
+        max_runs: arguments.max_runs.unwrap_or_else(default_max_runs),
+        max_seconds: arguments.max_seconds,
+        idle_seconds: arguments.idle_seconds,
+        grace_seconds: arguments.grace_seconds,
+    };
+    engine
+        .run_agents(runner)
+        .await
+        .map_err(|error| Failure::caused(&error))?;
     tokio::spawn(engine.clone().keep_house());
     tokio::spawn(keep_metrics(engine.clone()));
     tokio::spawn(stop_on_signal(engine.clone())?);
@@ -79,6 +100,22 @@ pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure
     engine.close().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Agents mostly wait for their models, so there may be more of them than cores.
+fn default_max_runs() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    u32::try_from(cores * 2).unwrap_or(u32::MAX).max(4)
+}
+
+/// Returns where agents on this machine find the server.
+fn own_url(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {

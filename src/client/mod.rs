@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
 use reqwest::{Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -133,14 +135,44 @@ impl Client {
         }
     }
 
+    /// Sends a request and reads the answer piece by piece.
+    pub async fn stream(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<impl Stream<Item = Result<Bytes, ClientError>> + Unpin, ClientError> {
+        let response = self.answer_to(request).await?;
+        if !response.status().is_success() {
+            return Err(self
+                .read(response)
+                .await
+                .err()
+                .unwrap_or_else(|| self.garbled("it answers nothing")));
+        }
+        let url = self.url.clone();
+        Ok(response.bytes_stream().map(move |piece| {
+            piece.map_err(|error| ClientError::Unreachable {
+                url: url.clone(),
+                cause: causes(&error),
+            })
+        }))
+    }
+
     /// Sends a request and reads the whole answer.
     pub async fn send(&self, request: reqwest::RequestBuilder) -> Result<Reply, ClientError> {
-        let unreachable = |error: reqwest::Error| ClientError::Unreachable {
-            url: self.url.clone(),
-            cause: causes(&error),
-        };
+        let response = self.answer_to(request).await?;
+        self.read(response).await
+    }
+
+    /// Sends a request, a second time with the spare token if the server asks for one.
+    async fn answer_to(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<reqwest::Response, ClientError> {
         let again = self.spare_token.as_ref().zip(request.try_clone());
-        let mut response = request.send().await.map_err(unreachable)?;
+        let mut response = request
+            .send()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
         if let Some((token, again)) =
             again.filter(|_| response.status() == StatusCode::UNAUTHORIZED)
         {
@@ -148,10 +180,17 @@ impl Client {
                 .bearer_auth(token.reveal())
                 .send()
                 .await
-                .map_err(unreachable)?;
+                .map_err(|error| self.unreachable(&error))?;
         }
+        Ok(response)
+    }
+
+    async fn read(&self, response: reqwest::Response) -> Result<Reply, ClientError> {
         let status = response.status();
-        let text = response.text().await.map_err(unreachable)?;
+        let text = response
+            .text()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
         if status.is_success() {
             return Ok(Reply {
                 url: self.url.clone(),
@@ -163,10 +202,21 @@ impl Client {
                 status,
                 error: Box::new(error),
             }),
-            Err(_) => Err(ClientError::Garbled {
-                url: self.url.clone(),
-                cause: format!("it answers {status}"),
-            }),
+            Err(_) => Err(self.garbled(&format!("it answers {status}"))),
+        }
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> ClientError {
+        ClientError::Unreachable {
+            url: self.url.clone(),
+            cause: causes(error),
+        }
+    }
+
+    fn garbled(&self, cause: &str) -> ClientError {
+        ClientError::Garbled {
+            url: self.url.clone(),
+            cause: cause.to_owned(),
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Engine, Result};
-use crate::domain::{Handoff, HandoffId, Idempotency, Outcome, Task, TaskId, Text};
+use crate::domain::{Handoff, HandoffId, Idempotency, Outcome, RunIdentity, Task, TaskId, Text};
 use crate::error::Error;
 use crate::store::{EndHandoff, StartHandoff};
 
@@ -33,6 +33,7 @@ impl Engine {
         &self,
         task_id: TaskId,
         input: HandoffInput,
+        caller: Option<RunIdentity>,
         once: Option<Idempotency>,
     ) -> Result<Task> {
         if input.agent_name.is_blank() {
@@ -56,11 +57,12 @@ impl Engine {
             prompt: input.prompt,
             reason: input.reason,
             resume: input.resume,
-            caller: None,
-            limits: crate::domain::ChainLimits::default(),
+            caller,
+            limits: self.options.chain_limits,
         };
         let task = self.store.start_handoff(start, once).await?;
         metrics::counter!("chorus_handoffs_started_total").increment(1);
+        self.wake_runner();
         Ok(task)
     }
 
@@ -71,8 +73,16 @@ impl Engine {
         output: Text,
         once: Option<Idempotency>,
     ) -> Result<Task> {
-        self.end_handoff(task_id, Outcome::Completed, output, once)
-            .await
+        let task = self
+            .end_handoff(task_id, Outcome::Completed, output, once)
+            .await?;
+        let (engine, ended) = (self.clone(), task.clone());
+        tokio::spawn(async move {
+            if let Err(error) = engine.stop_last_run(&ended).await {
+                tracing::error!(%error, task_id = %ended.id, "cannot stop a run that is no longer needed");
+            }
+        });
+        Ok(task)
     }
 
     /// Stops the open hand-off of a task.
@@ -84,8 +94,11 @@ impl Engine {
     ) -> Result<Task> {
         let reason = reason.filter(|reason| !reason.is_blank());
         let reason = reason.unwrap_or_else(|| "Cancelled".parse().expect("has no NUL"));
-        self.end_handoff(task_id, Outcome::Cancelled, reason, once)
-            .await
+        let task = self
+            .end_handoff(task_id, Outcome::Cancelled, reason, once)
+            .await?;
+        self.stop_last_run(&task).await?;
+        Ok(task)
     }
 
     async fn end_handoff(

@@ -8,12 +8,13 @@ mod attachments;
 mod handoffs;
 mod housekeeping;
 mod queue;
+mod runs;
 mod tasks;
 mod wait;
 mod workspace;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
@@ -24,8 +25,9 @@ pub use tasks::TaskInput;
 
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
-use crate::domain::Event;
+use crate::domain::{ChainLimits, Event};
 use crate::error::Error;
+use crate::runner::Runner;
 use crate::store::{Feed, Store};
 
 /// A result of the engine.
@@ -40,6 +42,8 @@ pub struct EngineOptions {
     pub clock: Clock,
     /// How much of anything is allowed.
     pub limits: Limits,
+    /// How far agents may hand on.
+    pub chain_limits: ChainLimits,
     /// The directory that workspaces must stay in, if there is one.
     pub workspace_root: Option<PathBuf>,
 }
@@ -50,6 +54,7 @@ pub struct Engine {
     store: Arc<dyn Store>,
     options: Arc<EngineOptions>,
     stopping: CancellationToken,
+    runner: Arc<OnceLock<Runner>>,
 }
 
 impl Engine {
@@ -59,6 +64,7 @@ impl Engine {
             store,
             options: Arc::new(options),
             stopping: CancellationToken::new(),
+            runner: Arc::default(),
         }
     }
 

@@ -11,12 +11,15 @@
 //! holds, and asked to stop through a pipe in its directory.
 
 mod follow;
+mod log;
 mod prompt;
 pub mod providers;
 mod run_dir;
 mod spec;
 mod supervised;
 mod watch;
+
+pub use log::LogStream;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -176,7 +179,7 @@ impl Runner {
         let runner = self.clone();
         tokio::spawn(async move {
             let run_id = run.identity.run_id.clone();
-            runner.supervised(run, is_new, &gone).await;
+            runner.supervised(run, is_new).await;
             runner.live().remove(&run_id);
             // Whoever waited may have gone.
             let _ = gone.send(true);

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
 use super::follow::Follower;
@@ -93,12 +92,7 @@ impl Runner {
     }
 
     /// Follows a run until its supervisor is gone, and records how it ended.
-    pub(super) async fn supervised(
-        &self,
-        run: ClaimedRun,
-        is_new: bool,
-        _gone: &signal::Sender<bool>,
-    ) {
+    pub(super) async fn supervised(&self, run: ClaimedRun, is_new: bool) {
         let run_id = run.identity.run_id.clone();
         let files = self.files(&run_id);
         if !is_new && !run_dir::is_held(&files) && !files.stdout().exists() {
@@ -136,7 +130,7 @@ impl Runner {
 
     /// Reads along until the supervisor is gone.
     async fn read_along(&self, run: &ClaimedRun, files: &RunFiles, follower: &mut Follower) {
-        let watch = self.0.watcher.watch(&files.stdout());
+        let mut watch = self.0.watcher.watch(&files.stdout());
         let released = run_dir::until_released(files.clone());
         tokio::pin!(released);
         let mut leave_by: Option<Instant> = None;
@@ -147,7 +141,7 @@ impl Runner {
                 leave_by = Some(Instant::now() + AFTER_RESULT);
             }
             let grown = async {
-                match &watch {
+                match &mut watch {
                     Ok(watch) => watch.grown().await,
                     // Without notice from the system the output is read at the end.
                     Err(_) => std::future::pending().await,

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fd::OwnedFd;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
-use tokio::sync::Notify;
+use tokio::sync::watch as signal;
 
 /// Watches files for as long as their [`Watch`] lives.
 #[derive(Debug, Clone)]
 pub(super) struct Watcher {
     inotify: Arc<OwnedFd>,
-    watched: Arc<Mutex<HashMap<i32, Arc<Notify>>>>,
+    watched: Arc<Mutex<HashMap<i32, signal::Sender<u64>>>>,
 }
 
 /// A file that is watched.
@@ -22,7 +22,7 @@ pub(super) struct Watcher {
 pub(super) struct Watch {
     watcher: Watcher,
     descriptor: i32,
-    grown: Arc<Notify>,
+    growth: signal::Receiver<u64>,
 }
 
 impl Watcher {
@@ -41,16 +41,19 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// Watches a file.
+    /// Watches a file. What is written after this call is not missed.
     pub fn watch(&self, path: &Path) -> std::io::Result<Watch> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        // The same file has the same descriptor, whoever watches it.
         let descriptor = inotify::add_watch(&*self.inotify, path, WatchFlags::MODIFY)?;
-        let grown = Arc::new(Notify::new());
-        watched.insert(descriptor, grown.clone());
+        let growth = watched
+            .entry(descriptor)
+            .or_insert_with(|| signal::Sender::new(0))
+            .subscribe();
         Ok(Watch {
             watcher: self.clone(),
             descriptor,
-            grown,
+            growth,
         })
     }
 
@@ -72,17 +75,21 @@ impl Watcher {
     fn wake(&self, descriptor: i32, events: ReadFlags) {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if events.contains(ReadFlags::QUEUE_OVERFLOW) {
-            watched.values().for_each(|grown| grown.notify_one());
-        } else if let Some(grown) = watched.get(&descriptor) {
-            grown.notify_one();
+            watched
+                .values()
+                .for_each(|growth| growth.send_modify(|times| *times += 1));
+        } else if let Some(growth) = watched.get(&descriptor) {
+            growth.send_modify(|times| *times += 1);
         }
     }
 }
 
 impl Watch {
     /// Completes when the file has grown since the last time.
-    pub async fn grown(&self) {
-        self.grown.notified().await;
+    pub async fn grown(&mut self) {
+        if self.growth.changed().await.is_err() {
+            std::future::pending().await
+        }
     }
 }
 
@@ -93,8 +100,13 @@ impl Drop for Watch {
             .watched
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        watched.remove(&self.descriptor);
-        // An error means that the file is gone, and the watch with it.
-        let _ = inotify::remove_watch(&*self.watcher.inotify, self.descriptor);
+        let is_last = watched
+            .get(&self.descriptor)
+            .is_some_and(|growth| growth.receiver_count() == 1);
+        if is_last {
+            watched.remove(&self.descriptor);
+            // An error means that the file is gone, and the watch with it.
+            let _ = inotify::remove_watch(&*self.watcher.inotify, self.descriptor);
+        }
     }
 }

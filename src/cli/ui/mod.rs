@@ -34,6 +34,16 @@ impl Ui {
         }
     }
 
+    /// Prints bytes as they are to standard output.
+    #[expect(clippy::unused_self, reason = "printing is what a Ui is for")]
+    pub fn bytes(self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut stdout = std::io::stdout();
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            result => result.map_err(|error| Failure::new(format!("cannot print: {error}"))),
+        }
+    }
+
     /// Prints a table to standard output: aligned for a person, separated by tabs for a program.
     pub fn table(self, table: &Table) -> Result<(), Failure> {
         let text = if std::io::stdout().is_terminal() {

@@ -1,0 +1,186 @@
+//! `/api/handoffs/{id}/log`
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio_util::io::ReaderStream;
+use utoipa::IntoParams;
+
+use super::request::{HandoffPath, Query};
+use super::{App, ErrorAnswer};
+use crate::Error;
+use crate::runner::LogStream;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LogParameters {
+    /// Which output.
+    #[serde(default)]
+    #[param(inline)]
+    stream: LogStream,
+    /// Whether to go on with what is added, until the run has ended.
+    #[serde(default)]
+    follow: bool,
+}
+
+/// Sends the raw output of a hand-off's last run. Supports `Range`.
+#[utoipa::path(
+    get, path = "/api/handoffs/{id}/log", operation_id = "get_log", tag = "hand-offs",
+    params(
+        ("id" = String, Path, description = "The hand-off"),
+        LogParameters,
+        ("Range" = Option<String>, Header, description = "One range of bytes, such as `bytes=1000-`"),
+    ),
+    responses(
+        (status = 200, description = "The bytes", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 206, description = "The range", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 404, description = "There is no such hand-off, or it has not run", body = ErrorAnswer),
+        (status = 416, description = "The log is shorter", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn get_log(
+    State(app): State<App>,
+    HandoffPath(id): HandoffPath,
+    Query(parameters): Query<LogParameters>,
+    headers: HeaderMap,
+) -> Result<Response, Error> {
+    let (run_id, files) = app.engine.run_files(&id).await?;
+    let path = parameters.stream.file(&files);
+    let mut file = match tokio::fs::File::open(&path).await {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Error::NotFound(format!(
+                "Hand-off {id} has not run yet, so it has no log"
+            )));
+        }
+        Err(error) => return Err(Error::internal(error)),
+    };
+    let length = file.metadata().await.map_err(Error::internal)?.len();
+    let range = headers
+        .get(header::RANGE)
+        .and_then(|range| range.to_str().ok())
+        .map(|range| parse(range, length));
+    let plain = [
+        (
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("text/plain; charset=utf-8"),
+        ),
+        (
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        ),
+        (header::ACCEPT_RANGES, HeaderValue::from_static("bytes")),
+    ];
+    if parameters.follow {
+        let from = match range {
+            Some(Range::Bytes { from, .. }) => from,
+            _ => 0,
+        };
+        if let Some(stream) = app
+            .engine
+            .follow_log(&run_id, parameters.stream, from)
+            .await?
+        {
+            return Ok((plain, Body::from_stream(stream)).into_response());
+        }
+    }
+    match range {
+        Some(Range::Outside) => {
+            let mut response =
+                Error::InvalidQuery(format!("Range: the log has {length} bytes")).into_response();
+            *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
+            let total =
+                HeaderValue::from_str(&format!("bytes */{length}")).map_err(Error::internal)?;
+            response.headers_mut().insert(header::CONTENT_RANGE, total);
+            Ok(response)
+        }
+        Some(Range::Bytes { from, to }) => {
+            file.seek(std::io::SeekFrom::Start(from))
+                .await
+                .map_err(Error::internal)?;
+            let part = format!("bytes {from}-{to}/{length}");
+            let headers = [
+                (
+                    header::CONTENT_RANGE,
+                    HeaderValue::from_str(&part).map_err(Error::internal)?,
+                ),
+                (header::CONTENT_LENGTH, HeaderValue::from(to - from + 1)),
+            ];
+            let body = Body::from_stream(ReaderStream::new(file.take(to - from + 1)));
+            Ok((StatusCode::PARTIAL_CONTENT, plain, headers, body).into_response())
+        }
+        None | Some(Range::Ignored) => {
+            // An agent may print while this is sent; what was announced is what is sent.
+            let size = [(header::CONTENT_LENGTH, HeaderValue::from(length))];
+            Ok((
+                plain,
+                size,
+                Body::from_stream(ReaderStream::new(file.take(length))),
+            )
+                .into_response())
+        }
+    }
+}
+
+/// What a `Range` header asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Range {
+    /// From the first to the last byte, both included.
+    Bytes { from: u64, to: u64 },
+    /// Behind the end.
+    Outside,
+    /// Several ranges, or something else: the whole is sent, as HTTP allows.
+    Ignored,
+}
+
+fn parse(range: &str, length: u64) -> Range {
+    let Some((from, to)) = range
+        .strip_prefix("bytes=")
+        .and_then(|range| range.split_once('-'))
+    else {
+        return Range::Ignored;
+    };
+    let last = length.checked_sub(1);
+    match (from.trim().parse::<u64>(), to.trim().parse::<u64>(), last) {
+        (_, _, None) => Range::Outside,
+        (Ok(from), _, Some(last)) if from > last => Range::Outside,
+        (Ok(from), Ok(to), Some(last)) if to >= from => Range::Bytes {
+            from,
+            to: to.min(last),
+        },
+        (Ok(from), Err(_), Some(last)) if to.trim().is_empty() => Range::Bytes { from, to: last },
+        (Err(_), Ok(suffix), Some(last)) if from.trim().is_empty() && suffix > 0 => Range::Bytes {
+            from: length.saturating_sub(suffix),
+            to: last,
+        },
+        _ => Range::Ignored,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_range_is_understood_and_anything_else_is_the_whole() {
+        for (range, expected) in [
+            ("bytes=0-", Range::Bytes { from: 0, to: 9 }),
+            ("bytes=3-5", Range::Bytes { from: 3, to: 5 }),
+            ("bytes=3-500", Range::Bytes { from: 3, to: 9 }),
+            ("bytes=-4", Range::Bytes { from: 6, to: 9 }),
+            ("bytes=-40", Range::Bytes { from: 0, to: 9 }),
+            ("bytes=10-", Range::Outside),
+            ("bytes=5-3", Range::Ignored),
+            ("bytes=0-1,3-4", Range::Ignored),
+            ("lines=1-2", Range::Ignored),
+            ("bytes=-", Range::Ignored),
+        ] {
+            assert_eq!(parse(range, 10), expected, "{range}");
+        }
+        assert_eq!(parse("bytes=0-", 0), Range::Outside);
+    }
+}

@@ -1,0 +1,69 @@
+//! Running agents, and looking at their runs.
+
+use bytes::Bytes;
+use futures_util::Stream;
+
+use super::{Engine, Result};
+use crate::domain::{HandoffId, RunId, RunIdentity, Task};
+use crate::error::Error;
+use crate::runner::{LogStream, Runner, RunnerError, RunnerOptions, token_hash};
+use crate::supervisor::RunFiles;
+
+impl Engine {
+    /// Begins to run agents: those that an earlier server started, and those that are queued.
+    pub async fn run_agents(&self, options: RunnerOptions) -> std::result::Result<(), RunnerError> {
+        let runner = Runner::start(self.store.clone(), options, self.stopping.clone()).await?;
+        // An error means that it runs agents already.
+        let _ = self.runner.set(runner);
+        Ok(())
+    }
+
+    /// Says that a run was queued.
+    pub(super) fn wake_runner(&self) {
+        if let Some(runner) = self.runner.get() {
+            runner.wake();
+        }
+    }
+
+    /// Ends the process of the hand-off that a task has just ended, and waits until it is gone.
+    pub(super) async fn stop_last_run(&self, task: &Task) -> Result<()> {
+        if let (Some(runner), Some(entry)) = (self.runner.get(), task.agent_chain().last())
+            && let Some(run_id) = self.store.run_of_handoff(&entry.id).await?
+        {
+            runner.stop(&run_id).await;
+        }
+        Ok(())
+    }
+
+    /// Finds the run that has a token.
+    pub async fn run_with_token(&self, token: &str) -> Result<Option<RunIdentity>> {
+        Ok(self.store.run_with_token(token_hash(token)).await?)
+    }
+
+    /// Finds the last run of a hand-off, and where its files are.
+    pub async fn run_files(&self, id: &HandoffId) -> Result<(RunId, RunFiles)> {
+        self.handoff(id).await?;
+        let run_id = self.store.run_of_handoff(id).await?;
+        let run_id = run_id.ok_or_else(|| Error::NotFound(format!("Hand-off {id} has no run")))?;
+        let files = RunFiles::new(&self.options.data_dir.run(&run_id));
+        Ok((run_id, files))
+    }
+
+    /// Sends the output of a run, and what is added to it, until its process is gone. Nothing if agents are not run.
+    pub async fn follow_log(
+        &self,
+        run_id: &RunId,
+        log: LogStream,
+        from: u64,
+    ) -> Result<Option<impl Stream<Item = std::io::Result<Bytes>> + Send + use<>>> {
+        match self.runner.get() {
+            None => Ok(None),
+            Some(runner) => Ok(Some(
+                runner
+                    .follow_log(run_id, log, from)
+                    .await
+                    .map_err(Error::internal)?,
+            )),
+        }
+    }
+}
