@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// How long a test waits for an event before it says that it was lost, instead of hanging.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A client that follows all events and comes back when its stream is cut.
 pub struct Follower {
