@@ -25,6 +25,11 @@ pub(super) struct Arguments {
 pub(super) enum Command {
     /// Run the server
     Serve(ServeArguments),
+    /// Show a whole chain of hand-offs with scripted agents; needs no agent program and no key
+    Demo(DemoArguments),
+    /// Play an agent of the demo; started by the server
+    #[command(hide = true)]
+    DemoAgent,
     /// Make, show and change tasks
     #[command(subcommand)]
     Task(TaskCommand),
@@ -165,6 +170,29 @@ pub(super) struct ServeArguments {
     /// How it is logged, on standard error
     #[arg(long, env = "CHORUS_LOG_FORMAT", default_value = "text", value_enum)]
     pub log_format: LogFormat,
+}
+
+impl ServeArguments {
+    /// Returns what is used when nothing is typed.
+    pub fn defaults() -> Self {
+        match Arguments::parse_from(["chorus", "serve"]).command {
+            Command::Serve(arguments) => arguments,
+            _ => unreachable!("`serve` was parsed"),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArguments {
+    /// The directory that holds everything; a temporary one if it is not given
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// The port; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// End when the chain has ended
+    #[arg(long)]
+    pub once: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -10,7 +10,7 @@ use super::arguments::{CancelArguments, HandoffArguments};
 use super::server::{segment, text_or_stdin};
 use super::ui::{Failure, Ui};
 use crate::client::{Client, ClientError, Reply};
-use crate::domain::{Handoff, Outcome, Task};
+use crate::domain::{ChainEntry, Handoff, HandoffId, Outcome, Task};
 
 /// How many seconds one question to the server waits.
 const POLL: u64 = 25;
@@ -38,13 +38,8 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     if let Some(reason) = reason {
         body["reason"] = reason.into();
     }
-    let path = format!("/api/tasks/{}/handoff", segment(&task));
-    let reply = client.send_json(Method::POST, &path, &body).await?;
-    let started: Task = reply.data()?;
-    let entry = started
-        .agent_chain()
-        .last()
-        .ok_or_else(|| Failure::new("the server answered without a hand-off"))?;
+    let reply = start(&client, &task, &body).await?;
+    let (task, entry) = started(&reply)?;
     if no_wait {
         return if server.print_json(ui, &reply)? {
             Ok(())
@@ -54,20 +49,15 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     }
     ui.notice(format_args!(
         "{} works on {} (hand-off {})",
-        entry.agent_name, started.id, entry.id
+        entry.agent_name, task.id, entry.id
     ));
     let reply = wait(&client, entry.id.as_str(), timeout.map(Duration::from_secs)).await?;
     let handoff: Handoff = reply.data()?;
-    server.print_json(ui, &reply)?;
-    match handoff.outcome {
-        Some(Outcome::Completed) if server.json => Ok(()),
-        Some(Outcome::Completed) => ui.line(&handoff.output),
-        Some(outcome) => Err(Failure::new(format!(
-            "{}: {}",
-            outcome.as_str(),
-            handoff.output
-        ))),
-        None => Err(Failure::new(format!(
+    if server.print_json(ui, &reply)? && handoff.outcome == Some(Outcome::Completed) {
+        return Ok(());
+    }
+    if handoff.outcome.is_none() {
+        return Err(Failure::new(format!(
             "{} has not finished in time; the hand-off goes on",
             handoff.agent_name
         ))
@@ -75,8 +65,75 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
             "wait again: curl '{}/api/handoffs/{}?wait=25'",
             client.url(),
             handoff.id
-        ))),
+        )));
     }
+    ui.line(final_message(handoff)?)
+}
+
+/// Hands a task to an agent and waits for its final message.
+pub(super) async fn hand_off(
+    client: &Client,
+    task: &str,
+    agent: &str,
+    prompt: &str,
+) -> Result<String, Failure> {
+    let reply = start(
+        client,
+        task,
+        &json!({ "agentName": agent, "prompt": prompt }),
+    )
+    .await?;
+    let (_, entry) = started(&reply)?;
+    let reply = wait(client, entry.id.as_str(), None).await?;
+    final_message(reply.data()?)
+}
+
+/// Starts a hand-off. With a key, so that it can be sent again if the answer is lost.
+async fn start(client: &Client, task: &str, body: &serde_json::Value) -> Result<Reply, Failure> {
+    let path = format!("/api/tasks/{}/handoff", segment(task));
+    let key = HandoffId::new();
+    let mut away_since = None;
+    loop {
+        let request = client
+            .request(Method::POST, &path)
+            .header("Idempotency-Key", key.as_str())
+            .json(body);
+        match client.send(request).await {
+            Err(error @ ClientError::Unreachable { .. }) => {
+                be_patient(&mut away_since, error).await?
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// Returns the task that is worked on, a child if an agent hands on its own, and the hand-off.
+fn started(reply: &Reply) -> Result<(Task, ChainEntry), Failure> {
+    let task: Task = reply.data()?;
+    let entry = task.agent_chain().last().cloned();
+    let entry = entry.ok_or_else(|| Failure::new("the server answered without a hand-off"))?;
+    Ok((task, entry))
+}
+
+fn final_message(handoff: Handoff) -> Result<String, Failure> {
+    match handoff.outcome {
+        Some(Outcome::Completed) => Ok(handoff.output.into_string()),
+        Some(outcome) => Err(Failure::new(format!(
+            "{}: {}",
+            outcome.as_str(),
+            handoff.output
+        ))),
+        None => Err(Failure::new("the hand-off has not ended")),
+    }
+}
+
+/// Waits a little for a server that is away, unless it has been away for too long.
+async fn be_patient(away_since: &mut Option<Instant>, error: ClientError) -> Result<(), Failure> {
+    if away_since.get_or_insert_with(Instant::now).elapsed() > AWAY {
+        return Err(error.into());
+    }
+    tokio::time::sleep(RETRY).await;
+    Ok(())
 }
 
 /// Waits until a hand-off has ended, also over a restart of the server.
@@ -103,10 +160,7 @@ async fn wait(client: &Client, handoff: &str, timeout: Option<Duration>) -> Resu
                 }
             }
             Err(error @ ClientError::Unreachable { .. }) => {
-                if away_since.get_or_insert_with(Instant::now).elapsed() > AWAY {
-                    return Err(error.into());
-                }
-                tokio::time::sleep(RETRY).await;
+                be_patient(&mut away_since, error).await?
             }
             Err(error) => return Err(error.into()),
         }

@@ -4,6 +4,7 @@ mod agents;
 mod archive;
 mod arguments;
 mod backup;
+mod demo;
 mod doctor;
 mod handoff;
 mod ledger;
@@ -45,7 +46,7 @@ pub fn main() -> ExitCode {
 /// The server uses all cores; a command that asks one question does not need them.
 fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
     let mut builder = match command {
-        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        Command::Serve(_) | Command::Demo(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     builder.enable_all().build()
@@ -54,6 +55,8 @@ fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
 async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(arguments) => serve::run(ui, arguments).await,
+        Command::Demo(arguments) => demo::run(ui, arguments).await,
+        Command::DemoAgent => demo::run_agent(ui).await,
         Command::Task(command) => task::run(ui, command).await,
         Command::Handoff(arguments) => handoff::run(ui, arguments).await,
         Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,

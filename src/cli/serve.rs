@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -12,9 +13,9 @@ use super::arguments::ServeArguments;
 use super::ledger;
 use super::ui::{Failure, Ui};
 use crate::api::{self, Guard};
-use crate::config::DataDir;
-use crate::domain::ChainLimits;
-use crate::engine::Engine;
+use crate::config::{DataDir, DataLock};
+use crate::domain::{Agent, ChainLimits};
+use crate::engine::{Engine, default_agents};
 use crate::runner::RunnerOptions;
 use crate::secret::Token;
 use crate::telemetry;
@@ -22,84 +23,142 @@ use crate::telemetry;
 /// How often collected metrics are tidied up.
 const UPKEEP: Duration = Duration::from_secs(5);
 
+/// How a server is run.
+pub(super) struct ServeOptions {
+    arguments: ServeArguments,
+}
+
+impl ServeOptions {
+    /// Runs a server for a demo: quiet, with all defaults.
+    pub fn for_demo(data_dir: PathBuf, port: u16) -> Self {
+        let mut arguments = ServeArguments::defaults();
+        arguments.data.data_dir = data_dir;
+        arguments.port = port;
+        "warn".clone_into(&mut arguments.log);
+        Self { arguments }
+    }
+}
+
+/// A server that runs.
+pub(super) struct Serving {
+    /// What it does.
+    pub engine: Engine,
+    /// Where it listens.
+    pub url: String,
+    /// Where its data is.
+    pub data_dir: DataDir,
+    connections: tokio::task::JoinHandle<()>,
+    _lock: DataLock,
+}
+
 pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure> {
-    telemetry::start_logging(&arguments.log, arguments.log_format)
-        .map_err(|error| Failure::caused(&error))?;
-    telemetry::metrics();
-    allow_many_connections();
-    let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
-    let _lock = data_dir.lock()?;
-    let token_file = data_dir.operator_token();
-    let operator = Token::load_or_create(&token_file).map_err(|error| {
-        Failure::new(format!(
-            "cannot keep the token in {}: {error}",
-            token_file.display()
-        ))
-    })?;
-    let workspace_root = match arguments.workspace_root {
-        None => None,
-        Some(root) => Some(root.canonicalize().map_err(|error| {
-            Failure::new(format!(
-                "the workspace root {} cannot be used: {error}",
-                root.display()
-            ))
-        })?),
-    };
-    let listener = listen(SocketAddr::new(arguments.bind, arguments.port)).await?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| Failure::caused(&error))?;
-    let chain_limits = ChainLimits {
-        depth: arguments.max_depth,
-        hops: arguments.max_hops,
-        bounces: arguments.max_bounces,
-    };
-    let engine = ledger::open(&data_dir, workspace_root, arguments.max_batch, chain_limits).await?;
-    let planted = engine.seed().await?;
-    let is_public = !address.ip().is_loopback();
-    let guard = Guard {
-        hosts: arguments.allow_host,
-        origins: arguments.allow_origin,
-        operator: Some(operator),
-        is_public,
-    };
-    let router = api::router(engine.clone(), guard);
-    ui.line(format_args!(
-        "Chorus {} listens on http://{address}",
-        env!("CARGO_PKG_VERSION")
-    ))?;
-    ui.line(format_args!("Data is in {}", data_dir.path().display()))?;
-    if is_public {
-        ui.line(format_args!(
-            "Every request needs the token in {}",
-            token_file.display()
-        ))?;
-    }
-    if planted > 0 {
-        tracing::info!(agents = planted, "planted the default agents");
-    }
-    tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
-    let runner = RunnerOptions {
-        data_dir,
-        program: std::env::current_exe()
-            .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?,
-        url: own_url(address),
-        max_runs: arguments.max_runs.unwrap_or_else(default_max_runs),
-        max_seconds: arguments.max_seconds,
-        idle_seconds: arguments.idle_seconds,
-        grace_seconds: arguments.grace_seconds,
-    };
-    engine
-        .run_agents(runner)
-        .await
-        .map_err(|error| Failure::caused(&error))?;
-    tokio::spawn(engine.clone().keep_house());
-    tokio::spawn(keep_metrics(engine.clone()));
-    tokio::spawn(stop_on_signal(engine.clone())?);
-    api::serve(listener, router, engine.stopping().clone()).await;
-    engine.close().await;
-    tracing::info!("stopped");
+    let serving = Serving::start(ui, ServeOptions { arguments }, default_agents()).await?;
+    serving.until_stopped().await;
     Ok(())
+}
+
+impl Serving {
+    /// Opens everything, takes up what was under way, and begins to listen.
+    pub async fn start(ui: Ui, options: ServeOptions, agents: Vec<Agent>) -> Result<Self, Failure> {
+        let arguments = options.arguments;
+        telemetry::start_logging(&arguments.log, arguments.log_format)
+            .map_err(|error| Failure::caused(&error))?;
+        telemetry::metrics();
+        allow_many_connections();
+        let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
+        let lock = data_dir.lock()?;
+        let token_file = data_dir.operator_token();
+        let operator = Token::load_or_create(&token_file).map_err(|error| {
+            Failure::new(format!(
+                "cannot keep the token in {}: {error}",
+                token_file.display()
+            ))
+        })?;
+        let workspace_root = arguments
+            .workspace_root
+            .as_deref()
+            .map(workspace_root)
+            .transpose()?;
+        let listener = listen(SocketAddr::new(arguments.bind, arguments.port)).await?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| Failure::caused(&error))?;
+        let chain_limits = ChainLimits {
+            depth: arguments.max_depth,
+            hops: arguments.max_hops,
+            bounces: arguments.max_bounces,
+        };
+        let engine =
+            ledger::open(&data_dir, workspace_root, arguments.max_batch, chain_limits).await?;
+        let planted = engine.seed(agents).await?;
+        let is_public = !address.ip().is_loopback();
+        let runner = RunnerOptions {
+            data_dir: data_dir.clone(),
+            program: std::env::current_exe()
+                .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?,
+            url: own_url(address),
+            max_runs: arguments.max_runs.unwrap_or_else(default_max_runs),
+            max_seconds: arguments.max_seconds,
+            idle_seconds: arguments.idle_seconds,
+            grace_seconds: arguments.grace_seconds,
+        };
+        let url = runner.url.clone();
+        let guard = Guard {
+            hosts: arguments.allow_host,
+            origins: arguments.allow_origin,
+            operator: Some(operator),
+            is_public,
+        };
+        let router = api::router(engine.clone(), guard);
+        ui.line(format_args!(
+            "Chorus {} listens on http://{address}",
+            env!("CARGO_PKG_VERSION")
+        ))?;
+        ui.line(format_args!("Data is in {}", data_dir.path().display()))?;
+        if is_public {
+            ui.line(format_args!(
+                "Every request needs the token in {}",
+                token_file.display()
+            ))?;
+        }
+        if planted > 0 {
+            tracing::info!(agents = planted, "planted the default agents");
+        }
+        tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
+        tokio::spawn(stop_on_signal(engine.clone())?);
+        tokio::spawn(engine.clone().keep_house());
+        tokio::spawn(keep_metrics(engine.clone()));
+        let connections = tokio::spawn(api::serve(listener, router, engine.stopping().clone()));
+        engine
+            .run_agents(runner)
+            .await
+            .map_err(|error| Failure::caused(&error))?;
+        Ok(Self {
+            engine,
+            url,
+            data_dir,
+            connections,
+            _lock: lock,
+        })
+    }
+
+    /// Serves until somebody stops it, then finishes what is under way. Agents work on.
+    pub async fn until_stopped(self) {
+        if let Err(error) = self.connections.await {
+            tracing::error!(%error, "the server broke off");
+        }
+        self.engine.close().await;
+        tracing::info!("stopped");
+    }
+}
+
+fn workspace_root(root: &Path) -> Result<PathBuf, Failure> {
+    root.canonicalize().map_err(|error| {
+        Failure::new(format!(
+            "the workspace root {} cannot be used: {error}",
+            root.display()
+        ))
+    })
 }
 
 /// Agents mostly wait for their models, so there may be more of them than cores.

@@ -30,9 +30,9 @@ impl Engine {
             .ok_or_else(|| Error::not_found("Agent", name))
     }
 
-    /// Plants the default agents, once in the life of a database.
-    pub async fn seed(&self) -> Result<usize> {
-        Ok(self.store.seed_agents(default_agents()).await?)
+    /// Plants the agents that a database begins with, once in its life.
+    pub async fn seed(&self, agents: Vec<Agent>) -> Result<usize> {
+        Ok(self.store.seed_agents(agents).await?)
     }
 }
 

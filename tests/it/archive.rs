@@ -181,7 +181,14 @@ async fn agents_that_were_deleted_stay_deleted_after_an_import() {
     }
     let other = bare().await;
     import(&other, &archive, false).await.unwrap();
-    assert_eq!(other.engine.seed().await.unwrap(), 0);
+    assert_eq!(
+        other
+            .engine
+            .seed(chorus::engine::default_agents())
+            .await
+            .unwrap(),
+        0
+    );
     assert_eq!(other.get("/api/agents").await.data(), json!([]));
 }
 

@@ -103,7 +103,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("UPDATE runs SET outcome = 'failed' WHERE handoff_number = 2", "CHECK constraint failed"),
     // Names differ by more than case.
     (
-        "INSERT INTO agents SELECT 'DEVELOPER', spec_path, allowed_tools, permission_mode, provider, 0, 0 FROM agents LIMIT 1",
+        "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, created_at, updated_at) SELECT 'DEVELOPER', spec_path, allowed_tools, permission_mode, provider, 0, 0 FROM agents LIMIT 1",
         "UNIQUE constraint failed",
     ),
     ("UPDATE agents SET name = 'a/b' WHERE name = 'qa'", "CHECK constraint failed"),

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use chorus::api::{Guard, router};
 use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
-use chorus::domain::Timestamp;
+use chorus::domain::{ChainLimits, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
 use chorus::store::{SqliteOptions, SqliteStore, Store};
 use http_body_util::BodyExt;
@@ -82,7 +82,10 @@ impl TestApp {
     /// Makes an installation with something around its store.
     pub async fn with_store<S: Store>(limits: Limits, wrap: impl FnOnce(SqliteStore) -> S) -> Self {
         let app = Self::open(limits, wrap).await;
-        app.engine.seed().await.unwrap();
+        app.engine
+            .seed(chorus::engine::default_agents())
+            .await
+            .unwrap();
         app
     }
 
@@ -100,6 +103,7 @@ impl TestApp {
             data_dir: data_dir.clone(),
             clock: clock.clone(),
             limits,
+            chain_limits: ChainLimits::default(),
             workspace_root: None,
         };
         let engine = Engine::new(store.clone(), options);

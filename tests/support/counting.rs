@@ -6,11 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chorus::domain::{
     Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffId, History, Idempotency,
-    NewTask, PlanningChange, Queue, QueueMessage, Status, Task, TaskId, TaskSummary, Text,
+    NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId, RunIdentity, Status, Task,
+    TaskId, TaskSummary, Text,
 };
 use chorus::store::{
-    Attach, Attached, EndHandoff, Feed, ImportSource, Imported, Page, Result, Snapshot,
-    SqliteStore, StartHandoff, Store, TaskQuery,
+    Attach, Attached, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource, Imported, Page,
+    Result, Snapshot, SqliteStore, StartHandoff, Store, TaskQuery,
 };
 use tokio::sync::watch;
 
@@ -77,6 +78,46 @@ impl Store for CountingStore {
 
     async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task> {
         self.store.end_handoff(end, once).await
+    }
+
+    async fn claim_run(
+        &self,
+        max_runs: u32,
+        busy: Vec<TaskId>,
+        token_hash: [u8; 32],
+    ) -> Result<Option<ClaimedRun>> {
+        self.store.claim_run(max_runs, busy, token_hash).await
+    }
+
+    async fn return_run(&self, run_id: RunId) -> Result<()> {
+        self.store.return_run(run_id).await
+    }
+
+    async fn running(&self) -> Result<Vec<ClaimedRun>> {
+        self.store.running().await
+    }
+
+    async fn record_messages(
+        &self,
+        run_id: RunId,
+        messages: Vec<NewMessage>,
+        followed_bytes: u64,
+    ) -> Result<()> {
+        self.store
+            .record_messages(run_id, messages, followed_bytes)
+            .await
+    }
+
+    async fn finish_run(&self, finish: FinishRun) -> Result<bool> {
+        self.store.finish_run(finish).await
+    }
+
+    async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>> {
+        self.read(self.store.run_with_token(token_hash)).await
+    }
+
+    async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
+        self.read(self.store.run_of_handoff(id)).await
     }
 
     async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {

@@ -72,7 +72,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server on a free port and waits until it listens.
+    /// Starts a server that runs no agents on a free port, and waits until it listens.
     pub fn start(data_dir: &Path) -> Self {
         Self::start_with(data_dir, &[])
     }
@@ -81,9 +81,17 @@ impl Server {
     pub fn start_with(data_dir: &Path, arguments: &[&str]) -> Self {
         let folder = data_dir.to_str().unwrap();
         let mut command = Chorus::new(
-            ["serve", "--port", "0", "--data-dir", folder]
-                .into_iter()
-                .chain(arguments.iter().copied()),
+            [
+                "serve",
+                "--port",
+                "0",
+                "--data-dir",
+                folder,
+                "--max-runs",
+                "0",
+            ]
+            .into_iter()
+            .chain(arguments.iter().copied()),
         );
         let mut process = command
             .0

@@ -35,6 +35,9 @@ use crate::store::{
 /// How long a connection waits for another one's lock.
 const BUSY: Duration = Duration::from_secs(30);
 
+/// How long a read may stand in line.
+const LINE_FOR_READERS: Duration = Duration::from_mins(5);
+
 /// How many connections read at the same time.
 const READERS: u32 = 4;
 
@@ -95,6 +98,8 @@ impl SqliteStore {
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .test_before_acquire(false)
+            // Ten thousand who wake at once stand in line for the readers.
+            .acquire_timeout(LINE_FOR_READERS)
             .connect_with(reader_options(&path))
             .await?;
         Ok(Self {

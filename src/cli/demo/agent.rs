@@ -1,0 +1,115 @@
+//! The part that this program plays when a demo starts it as an agent.
+//!
+//! It prints JSON lines as agents do; the field `final` of the last one is its final message. What it does is real: the
+//! orchestrator hands off through the API with its own run's token, the developer writes a file, the others read it.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::cli::handoff::hand_off;
+use crate::cli::server;
+use crate::cli::ui::{Failure, Ui};
+
+/// What the developer writes at first: the middle line is too short.
+const FIRST_DRAFT: &str = "Ink dries, entries stay\nnothing is lost\nthe book remembers\n";
+
+/// What the developer writes after the review.
+const SECOND_DRAFT: &str =
+    "Ink dries, entries stay\nwho asked whom, and what was said\nthe book remembers\n";
+
+const FILE: &str = "haiku.txt";
+
+pub(in crate::cli) async fn run(ui: Ui) -> Result<(), Failure> {
+    let agent = variable("CHORUS_AGENT")?;
+    let prompt = std::io::read_to_string(std::io::stdin())
+        .map_err(|error| Failure::new(error.to_string()))?;
+    let asked = prompt
+        .rsplit("# What you are asked now")
+        .next()
+        .unwrap_or_default();
+    let message = match agent.as_str() {
+        "orchestrator" => orchestrate(ui).await?,
+        "planner" => plan(ui)?,
+        "developer" => develop(ui, asked.contains("CHANGES REQUESTED"))?,
+        "developer-review" => review(ui)?,
+        "qa" => test(ui)?,
+        other => return Err(Failure::new(format!("the demo has no part for {other}"))),
+    };
+    ui.line(json!({ "final": message }))
+}
+
+fn variable(name: &str) -> Result<String, Failure> {
+    std::env::var(name)
+        .map_err(|_| Failure::new(format!("{name} is not set; `chorus demo` starts this")))
+}
+
+fn say(ui: Ui, text: &str) -> Result<(), Failure> {
+    ui.line(json!({ "text": text }))
+}
+
+/// Plans, then develops and reviews until it is approved, then has it tested.
+async fn orchestrate(ui: Ui) -> Result<String, Failure> {
+    let client = server::client(&variable("CHORUS_URL")?, Path::new("."))?;
+    let task = variable("CHORUS_TASK_ID")?;
+    let ask = async |agent: &str, prompt: String| -> Result<String, Failure> {
+        say(ui, &format!("asks {agent}"))?;
+        hand_off(&client, &task, agent, &prompt).await
+    };
+    let plan = ask("planner", "Plan it.".to_owned()).await?;
+    let mut work = format!("Do this:\n{plan}");
+    for round in 1..=5 {
+        ask("developer", work).await?;
+        let review = ask("developer-review", format!("Review round {round}.")).await?;
+        if review.starts_with("APPROVED") {
+            let tested = ask("qa", "Test it.".to_owned()).await?;
+            return Ok(format!(
+                "Done after {round} rounds. Review: {review} QA: {tested}"
+            ));
+        }
+        work = format!("The review says:\n{review}");
+    }
+    Err(Failure::new("five rounds and still not approved"))
+}
+
+fn plan(ui: Ui) -> Result<String, Failure> {
+    say(ui, "reads the task")?;
+    Ok(format!(
+        "1. Write three lines into {FILE}.\n2. Count the syllables: 5, 7, 5."
+    ))
+}
+
+fn develop(ui: Ui, is_second: bool) -> Result<String, Failure> {
+    say(ui, &format!("writes {FILE}"))?;
+    let draft = if is_second { SECOND_DRAFT } else { FIRST_DRAFT };
+    std::fs::write(FILE, draft)
+        .map_err(|error| Failure::new(format!("cannot write {FILE}: {error}")))?;
+    Ok(format!("Wrote {FILE}:\n{draft}"))
+}
+
+fn read() -> Result<String, Failure> {
+    std::fs::read_to_string(FILE)
+        .map_err(|error| Failure::new(format!("cannot read {FILE}: {error}")))
+}
+
+fn review(ui: Ui) -> Result<String, Failure> {
+    say(ui, "counts the syllables")?;
+    let haiku = read()?;
+    let middle = haiku.lines().nth(1).unwrap_or_default();
+    // A rough count is enough for a scripted reviewer: words of the middle line.
+    if middle.split_whitespace().count() < 5 {
+        Ok(format!(
+            "CHANGES REQUESTED: the second line, {middle:?}, is too short for seven syllables."
+        ))
+    } else {
+        Ok("APPROVED: 5, 7 and 5 syllables.".to_owned())
+    }
+}
+
+fn test(ui: Ui) -> Result<String, Failure> {
+    say(ui, &format!("opens {FILE}"))?;
+    match read()?.lines().count() {
+        3 => Ok("PASSED: three lines, as asked.".to_owned()),
+        lines => Ok(format!("FAILED: {lines} lines instead of three.")),
+    }
+}

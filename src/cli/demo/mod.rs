@@ -1,0 +1,145 @@
+//! `chorus demo`: a whole chain of hand-offs with scripted agents, on the screen. Needs no agent program and no key.
+
+mod agent;
+mod show;
+
+use std::path::PathBuf;
+
+pub(super) use agent::run as run_agent;
+
+use super::arguments::DemoArguments;
+use super::serve::{ServeOptions, Serving};
+use super::ui::{Failure, Ui};
+use crate::config::DataDir;
+use crate::domain::{Agent, AgentName, OutputForm, Provider, Text};
+use crate::engine::{Engine, HandoffInput, TaskInput};
+
+/// The task of the demo.
+const TASK: &str =
+    "Write a haiku about ledgers into haiku.txt: three lines of 5, 7 and 5 syllables";
+
+/// Who plays, in the order of their entrance.
+const CAST: [&str; 5] = [
+    "orchestrator",
+    "planner",
+    "developer",
+    "developer-review",
+    "qa",
+];
+
+pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure> {
+    let folder = match arguments.data_dir {
+        Some(folder) => folder,
+        None => temporary_folder()?,
+    };
+    let data_dir = DataDir::prepare(&folder)?;
+    if data_dir.database().exists() {
+        return Err(Failure::new(format!(
+            "{} has a database already; the demo needs a directory of its own",
+            folder.display()
+        )));
+    }
+    let options = ServeOptions::for_demo(folder, arguments.port);
+    let serving = Serving::start(ui, options, cast()?).await?;
+    let shown = show::Show::begin(ui, serving.engine.clone());
+    let result = play(&serving.engine).await;
+    shown.end().await;
+    let task = result?;
+    where_to_look(ui, &serving, &task)?;
+    if arguments.once {
+        serving.engine.stopping().cancel();
+    } else {
+        ui.line("\nThe server goes on; Ctrl-C ends it.")?;
+    }
+    serving.until_stopped().await;
+    Ok(())
+}
+
+fn temporary_folder() -> Result<PathBuf, Failure> {
+    let folder = tempfile::Builder::new().prefix("chorus-demo-").tempdir();
+    folder
+        .map(tempfile::TempDir::keep)
+        .map_err(|error| Failure::new(format!("cannot make a directory: {error}")))
+}
+
+/// Returns the scripted agents: this program, playing a part.
+fn cast() -> Result<Vec<Agent>, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
+    let text = |text: &str| text.parse::<Text>().expect("has no NUL");
+    let agent = |name: &str| Agent {
+        name: AgentName::parse(name).expect("the cast has legal names"),
+        spec_path: text(&format!("agents/{name}.md")),
+        allowed_tools: text("Read Edit"),
+        permission_mode: text("bypassPermissions"),
+        provider: Provider::Command,
+        model: None,
+        program: Some(Text::lossy(program.to_string_lossy().into_owned())),
+        arguments: vec![text("demo-agent")],
+        environment: std::collections::BTreeMap::new(),
+        output_form: OutputForm::JsonField("final".to_owned()),
+        max_seconds: Some(120),
+        idle_seconds: None,
+    };
+    Ok(CAST.map(agent).into())
+}
+
+/// Makes the task and hands it to the orchestrator, who does the rest.
+async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
+    let text = |text: &str| text.parse::<Text>().expect("has no NUL");
+    let input = TaskInput {
+        description: text(TASK),
+        ..TaskInput::default()
+    };
+    let task = engine.create_task(input, None).await?;
+    let input = HandoffInput {
+        agent_name: text("orchestrator"),
+        prompt: text("Bring this task to its end."),
+        ..HandoffInput::default()
+    };
+    let task = engine.start_handoff(task.id, input, None, None).await?;
+    let minute = std::time::Duration::from_mins(2);
+    Ok(engine.task_when_idle(&task.id, minute).await?)
+}
+
+fn where_to_look(ui: Ui, serving: &Serving, task: &crate::domain::Task) -> Result<(), Failure> {
+    let handoff = task
+        .agent_chain()
+        .last()
+        .ok_or_else(|| Failure::new("the task was not handed off"))?;
+    let output = handoff.end.as_ref().map_or("", |end| end.output.as_str());
+    let (url, data) = (&serving.url, serving.data_dir.path().display());
+    ui.line(format_args!(
+        "\nThe orchestrator's final message:\n\n{output}\n\nWhere to look:"
+    ))?;
+    for (what, how) in [
+        (
+            "the task",
+            format!("curl -s {url}/api/tasks/{} | jq .data", task.id),
+        ),
+        (
+            "its history",
+            format!(
+                "curl -s {url}/api/tasks/{}/history | jq -c '.data.events[]'",
+                task.id
+            ),
+        ),
+        (
+            "what it printed",
+            format!("chorus log {} --url {url}", handoff.id),
+        ),
+        (
+            "the database",
+            format!("sqlite3 -readonly {data}/chorus.db 'SELECT * FROM board'"),
+        ),
+        (
+            "who did what",
+            format!(
+                "sqlite3 -readonly -box {data}/chorus.db 'SELECT agent_name, from_agent, outcome, seconds FROM chain'"
+            ),
+        ),
+    ] {
+        ui.line(format_args!("  {what:<16} {how}"))?;
+    }
+    Ok(())
+}

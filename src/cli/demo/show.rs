@@ -1,0 +1,94 @@
+//! Shows on the screen what happens, as it happens.
+
+use anstyle::{AnsiColor, Style};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::ui::{Ui, one_line, time};
+use crate::domain::Event;
+use crate::engine::Engine;
+use crate::store::Published;
+
+const AGENT: Style = AnsiColor::Cyan.on_default().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+
+/// Lines on the screen for as long as it goes on.
+pub(super) struct Show {
+    lines: JoinHandle<()>,
+    over: CancellationToken,
+}
+
+impl Show {
+    /// Begins to show what happens.
+    pub fn begin(ui: Ui, engine: Engine) -> Self {
+        let over = CancellationToken::new();
+        let events = engine.feed().follow();
+        let lines = tokio::spawn(show(ui, events, over.clone()));
+        Self { lines, over }
+    }
+
+    /// Shows what has happened so far, and ends.
+    pub async fn end(self) {
+        self.over.cancel();
+        // A show that broke off is not worth failing for.
+        let _ = self.lines.await;
+    }
+}
+
+async fn show(ui: Ui, mut events: Receiver<Published>, over: CancellationToken) {
+    loop {
+        let published = tokio::select! {
+            biased;
+            published = events.recv() => published,
+            () = over.cancelled() => return,
+        };
+        match published {
+            Ok(Published {
+                event: Some(event), ..
+            }) => {
+                if let Some(line) = line(&event) {
+                    // The screen may be closed; the demo goes on.
+                    let _ = ui.line(format_args!("{}  {line}", time(event.timestamp)));
+                }
+            }
+            Ok(_) | Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+/// Writes one event for a person, if it is worth a line.
+fn line(event: &Event) -> Option<String> {
+    let data = |key: &str| event.data.get(key).map_or("", |value| value.as_str());
+    let agent = || format!("{AGENT}{:<16}{AGENT:#}", data("agentName"));
+    Some(match event.event_type.as_str() {
+        "task_created" => format!("task             {}", one_line(data("description"))),
+        "child_task_created" => format!(
+            "                 a child task goes to {AGENT}{}{AGENT:#}",
+            data("agentName")
+        ),
+        "agent_handoff_started" => format!("{} is asked", agent()),
+        "run_started" => format!("{} works", agent()),
+        "message_added" => format!("                 {}", one_line(&said(data("content"))?)),
+        "agent_handoff_completed" => format!("{} {GOOD}has finished{GOOD:#}", agent()),
+        kind if kind.starts_with("agent_handoff_") => {
+            format!(
+                "{} {BAD}{}{BAD:#}: {}",
+                agent(),
+                &kind["agent_handoff_".len()..],
+                one_line(data("reason"))
+            )
+        }
+        _ => return None,
+    })
+}
+
+/// Takes the words out of a scripted agent's line.
+fn said(content: &str) -> Option<String> {
+    let line: serde_json::Value = serde_json::from_str(content).ok()?;
+    let text = line["text"].as_str().map(|text| format!("… {text}"));
+    text.or_else(|| line["final"].as_str().map(|text| format!("→ {text}")))
+}
