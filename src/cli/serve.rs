@@ -57,6 +57,8 @@ pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure
         is_public,
     };
     let router = api::router(engine.clone(), guard);
+    // Whoever reads that the server listens may stop it at once.
+    let stop_on_signal = stop_on_signal(engine.clone())?;
     ui.line(format_args!(
         "Chorus {} listens on http://{address}",
         env!("CARGO_PKG_VERSION")
@@ -74,7 +76,7 @@ pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure
     tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
     tokio::spawn(engine.clone().keep_house());
     tokio::spawn(keep_metrics(engine.clone()));
-    tokio::spawn(stop_on_signal(engine.clone())?);
+    tokio::spawn(stop_on_signal);
     api::serve(listener, router, engine.stopping().clone()).await;
     engine.close().await;
     tracing::info!("stopped");
