@@ -61,7 +61,7 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     server.print_json(ui, &reply)?;
     match handoff.outcome {
         Some(Outcome::Completed) if server.json => Ok(()),
-        Some(Outcome::Completed) => ui.line(&handoff.output),
+        Some(Outcome::Completed) => ui.text(handoff.output.as_str()),
         Some(outcome) => Err(Failure::new(format!(
             "{}: {}",
             outcome.as_str(),
