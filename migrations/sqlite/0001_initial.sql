@@ -3,22 +3,23 @@
 -- Times are integer milliseconds since the epoch, UTC; the views at the end show them as text.
 -- Every table has an integer key (`number`, in order of creation) that other tables refer to; `id` is the public name.
 -- Long text stands last in its row, so that reading the short columns does not touch it.
+-- No text has a NUL character: SQLite's own functions (GLOB in the checks of names, for one) end there, other readers do not.
 
 CREATE TABLE tasks (
     number                  INTEGER PRIMARY KEY,
-    id                      TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 100 AND id NOT GLOB '*[^A-Za-z0-9._-]*' AND id NOT GLOB '.*'),
+    id                      TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 100 AND id NOT GLOB '*[^A-Za-z0-9._-]*' AND id NOT GLOB '.*' AND instr(id, char(0)) = 0),
     status                  TEXT    NOT NULL CHECK (status IN ('pending', 'active', 'waiting', 'completed', 'failed')),
     created_at              INTEGER NOT NULL,
     updated_at              INTEGER NOT NULL,
-    session_id              TEXT,
-    source_type             TEXT    NOT NULL,
-    source_user_id          TEXT    NOT NULL,
-    source_conversation_id  TEXT,
-    agent_workspace         TEXT    NOT NULL,
-    failure_message         TEXT,
-    description             TEXT    NOT NULL,
+    session_id              TEXT    CHECK (instr(session_id, char(0)) = 0),
+    source_type             TEXT    NOT NULL CHECK (instr(source_type, char(0)) = 0),
+    source_user_id          TEXT    NOT NULL CHECK (instr(source_user_id, char(0)) = 0),
+    source_conversation_id  TEXT    CHECK (instr(source_conversation_id, char(0)) = 0),
+    agent_workspace         TEXT    NOT NULL CHECK (instr(agent_workspace, char(0)) = 0),
+    failure_message         TEXT    CHECK (instr(failure_message, char(0)) = 0),
+    description             TEXT    NOT NULL CHECK (instr(description, char(0)) = 0),
     -- Planning: all four are there (the task is planned) or none is.
-    summary                 TEXT,
+    summary                 TEXT    CHECK (instr(summary, char(0)) = 0),
     requirements            TEXT    CHECK (json_type(requirements) = 'array'),
     acceptance_criteria     TEXT    CHECK (json_type(acceptance_criteria) = 'array'),
     plan                    TEXT    CHECK (json_type(plan) = 'array'),
@@ -42,9 +43,9 @@ CREATE TABLE handoffs (
     started_at    INTEGER NOT NULL,
     completed_at  INTEGER,
     outcome       TEXT    CHECK (outcome IN ('completed', 'failed', 'cancelled', 'timed_out', 'interrupted')),
-    reason        TEXT,
-    output        TEXT    NOT NULL DEFAULT '',
-    prompt        TEXT    NOT NULL,
+    reason        TEXT    CHECK (instr(reason, char(0)) = 0),
+    output        TEXT    NOT NULL DEFAULT '' CHECK (instr(output, char(0)) = 0),
+    prompt        TEXT    NOT NULL CHECK (instr(prompt, char(0)) = 0),
     CHECK ((completed_at IS NULL) = (outcome IS NULL)),
     CHECK (completed_at IS NOT NULL OR output = ''),
     -- Serves the agent chain of a task, in order.
@@ -117,10 +118,10 @@ END;
 
 -- Names differ by more than case, so that a name can be matched leniently.
 CREATE TABLE agents (
-    name             TEXT    NOT NULL PRIMARY KEY COLLATE NOCASE CHECK (length(name) BETWEEN 1 AND 100 AND name NOT GLOB '*[^A-Za-z0-9._-]*' AND name NOT GLOB '.*'),
-    spec_path        TEXT    NOT NULL,
-    allowed_tools    TEXT    NOT NULL,
-    permission_mode  TEXT    NOT NULL,
+    name             TEXT    NOT NULL PRIMARY KEY COLLATE NOCASE CHECK (length(name) BETWEEN 1 AND 100 AND name NOT GLOB '*[^A-Za-z0-9._-]*' AND name NOT GLOB '.*' AND instr(name, char(0)) = 0),
+    spec_path        TEXT    NOT NULL CHECK (instr(spec_path, char(0)) = 0),
+    allowed_tools    TEXT    NOT NULL CHECK (instr(allowed_tools, char(0)) = 0),
+    permission_mode  TEXT    NOT NULL CHECK (instr(permission_mode, char(0)) = 0),
     provider         TEXT    NOT NULL CHECK (provider IN ('claude-code', 'codex', 'opencode', 'gemini', 'command')),
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL
@@ -131,7 +132,7 @@ CREATE TABLE queue_messages (
     id           TEXT    NOT NULL UNIQUE,
     task_number  INTEGER NOT NULL REFERENCES tasks (number),
     received_at  INTEGER NOT NULL,
-    content      TEXT    NOT NULL
+    content      TEXT    NOT NULL CHECK (instr(content, char(0)) = 0)
 ) STRICT;
 
 -- Serves the queue of a task, oldest first.
@@ -142,9 +143,9 @@ CREATE TABLE attachments (
     number        INTEGER PRIMARY KEY,
     id            TEXT    NOT NULL UNIQUE,
     task_number   INTEGER NOT NULL REFERENCES tasks (number),
-    filename      TEXT    NOT NULL CHECK (filename <> '' AND instr(filename, '/') = 0),
+    filename      TEXT    NOT NULL CHECK (filename <> '' AND instr(filename, '/') = 0 AND instr(filename, char(0)) = 0),
     size          INTEGER NOT NULL CHECK (size >= 0),
-    content_type  TEXT    NOT NULL,
+    content_type  TEXT    NOT NULL CHECK (instr(content_type, char(0)) = 0),
     uploaded_at   INTEGER NOT NULL,
     -- Serves the attachments of a task, and one of them by its name.
     UNIQUE (task_number, filename)

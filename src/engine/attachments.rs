@@ -112,21 +112,19 @@ pub(super) fn write_upload(
     let mut file = File::create_new(folder.join(filename.as_str()))?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    // The folder, the task's folder and the folder of all uploads may be new.
-    for folder in folder.ancestors().take(3) {
+    // The folder, the task's folder and the folder of all uploads may be new, and each is an entry of the one above.
+    for folder in folder.ancestors().take(4) {
         File::open(folder)?.sync_all()?;
     }
     Ok(())
 }
 
 async fn remove_upload(folder: PathBuf) {
-    let path = folder.clone();
-    let remove = move || match std::fs::remove_dir_all(path) {
-        // A repeated request finds that the first one did it.
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        result => result,
-    };
-    if let Err(error) = blocking(remove).await {
+    let removed = tokio::fs::remove_dir_all(&folder).await;
+    // A request that is repeated finds the folder gone already.
+    if let Err(error) = removed
+        && error.kind() != ErrorKind::NotFound
+    {
         tracing::warn!(%error, folder = %folder.display(), "an attachment that is no longer needed stays on disk");
     }
 }

@@ -32,7 +32,15 @@ pub struct Published {
 #[derive(Debug)]
 pub struct Feed {
     ring: broadcast::Sender<Published>,
-    watched: Mutex<HashMap<TaskId, Arc<Notify>>>,
+    watched: Mutex<HashMap<TaskId, Watched>>,
+}
+
+/// What the waiters of one task share. They are counted under the lock: a count of references would still include
+/// one who is leaving at the same moment.
+#[derive(Debug, Default)]
+struct Watched {
+    notify: Arc<Notify>,
+    waiters: usize,
 }
 
 impl Default for Feed {
@@ -50,8 +58,8 @@ impl Feed {
         for event in events {
             if let Some(task_id) = &event.task_id {
                 let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(notify) = watched.get(task_id) {
-                    notify.notify_waiters();
+                if let Some(watched) = watched.get(task_id) {
+                    watched.notify.notify_waiters();
                 }
             }
             let Some(number) = event.number else { continue };
@@ -72,11 +80,12 @@ impl Feed {
     /// Watches one task.
     pub fn watch(&self, task_id: &TaskId) -> TaskWatch<'_> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let notify = watched.entry(task_id.clone()).or_default().clone();
+        let watched = watched.entry(task_id.clone()).or_default();
+        watched.waiters += 1;
         TaskWatch {
             feed: self,
             task_id: task_id.clone(),
-            notify,
+            notify: watched.notify.clone(),
         }
     }
 
@@ -111,9 +120,11 @@ impl Drop for TaskWatch<'_> {
             .watched
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // One reference is the map's and one is ours: nobody else watches.
-        if Arc::strong_count(&self.notify) == 2 {
-            watched.remove(&self.task_id);
+        if let Some(mine) = watched.get_mut(&self.task_id) {
+            mine.waiters -= 1;
+            if mine.waiters == 0 {
+                watched.remove(&self.task_id);
+            }
         }
     }
 }
@@ -171,6 +182,24 @@ mod tests {
         assert_eq!(feed.watched_tasks(), 1);
         drop(two);
         assert_eq!(feed.watched_tasks(), 0);
+    }
+
+    #[test]
+    fn two_waiters_that_leave_at_once_leave_nothing_behind() {
+        let feed = Feed::default();
+        let id = TaskId::new();
+        for _ in 0..500 {
+            let together = std::sync::Barrier::new(2);
+            std::thread::scope(|scope| {
+                for watch in [feed.watch(&id), feed.watch(&id)] {
+                    scope.spawn(|| {
+                        together.wait();
+                        drop(watch);
+                    });
+                }
+            });
+            assert_eq!(feed.watched_tasks(), 0);
+        }
     }
 
     #[tokio::test]

@@ -1,8 +1,20 @@
 //! The integration tests: one program, one file per area.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test, what cannot go wrong and does should fail loudly"
+)]
+
 #[path = "../support/mod.rs"]
 mod support;
 
 mod archive;
+mod concurrency;
+mod crash;
+mod invariants;
 mod layers;
+mod model;
+mod schema;
 mod schema_doc;
+mod store;
+mod waiters;

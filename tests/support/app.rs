@@ -71,17 +71,22 @@ impl TestApp {
 
     /// Makes an installation with other limits.
     pub async fn with_limits(limits: Limits) -> Self {
-        let app = Self::open(limits).await;
-        app.engine.seed().await.unwrap();
-        app
+        Self::with_store(limits, |store| store).await
     }
 
     /// Makes an installation without agents, as it is before the first start.
     pub async fn unseeded() -> Self {
-        Self::open(Limits::default()).await
+        Self::open(Limits::default(), |store| store).await
     }
 
-    async fn open(limits: Limits) -> Self {
+    /// Makes an installation with something around its store.
+    pub async fn with_store<S: Store>(limits: Limits, wrap: impl FnOnce(SqliteStore) -> S) -> Self {
+        let app = Self::open(limits, wrap).await;
+        app.engine.seed().await.unwrap();
+        app
+    }
+
+    async fn open<S: Store>(limits: Limits, wrap: impl FnOnce(SqliteStore) -> S) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::standing_at(BEGINNING);
         let data_dir = DataDir::prepare(folder.path()).unwrap();
@@ -90,7 +95,7 @@ impl TestApp {
             clock: clock.clone(),
             max_batch: 64,
         };
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).await.unwrap());
+        let store: Arc<dyn Store> = Arc::new(wrap(SqliteStore::open(options).await.unwrap()));
         let options = EngineOptions {
             data_dir: data_dir.clone(),
             clock: clock.clone(),

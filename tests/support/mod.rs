@@ -1,7 +1,17 @@
 //! What tests stand on: the API without a network, and the real program.
 
 mod app;
+pub mod ask;
+mod counting;
+mod follower;
+pub mod invariants;
+pub mod load;
+pub mod model;
+mod random;
 mod server;
 
-pub use app::{Reply, TestApp};
+pub use app::{BEGINNING, Reply, TestApp};
+pub use counting::{CountingStore, Reads};
+pub use follower::Follower;
+pub use random::{Random, setting};
 pub use server::{Chorus, Server};

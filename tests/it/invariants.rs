@@ -1,0 +1,133 @@
+//! That the invariants see what is wrong: each is broken by hand once.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::support::{TestApp, invariants};
+
+/// Makes a database with a completed, a cancelled and an open hand-off, a message and two attachments, one removed.
+async fn good_database() -> TestApp {
+    let app = TestApp::new().await;
+    for (number, end) in ["complete", "cancel", "none"].into_iter().enumerate() {
+        let task = app.task(&format!("task {number}")).await;
+        let path = format!("/api/tasks/{task}");
+        let handoff = json!({ "agentName": "developer", "prompt": "do it" });
+        app.post(&format!("{path}/handoff"), handoff).await.data();
+        match end {
+            "complete" => app
+                .put(
+                    &format!("{path}/handoff/complete"),
+                    json!({ "output": "done" }),
+                )
+                .await
+                .data(),
+            "cancel" => app
+                .post(&format!("{path}/handoff/cancel"), json!({}))
+                .await
+                .data(),
+            _ => json!(null),
+        };
+        app.post(&format!("{path}/queue"), json!({ "content": "hello" }))
+            .await
+            .data();
+        for filename in ["a", "b"] {
+            let attach = format!("{path}/attachments?filename={filename}");
+            app.post(&attach, json!("bytes")).await.data();
+        }
+        let detach = format!("{path}/attachments/a");
+        app.request(axum::http::Method::DELETE, &detach, "")
+            .await
+            .data();
+    }
+    app.engine.close().await;
+    app
+}
+
+/// Breaks a copy of a database and lists what is found wrong with it.
+fn violations_after(database: &Path, sabotage: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("chorus.db");
+    std::fs::copy(database, &copy).unwrap();
+    let connection = rusqlite::Connection::open(&copy).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA foreign_keys = off;
+             PRAGMA ignore_check_constraints = on;
+             DROP INDEX handoffs_open;
+             DROP INDEX runs_not_ended;",
+        )
+        .unwrap();
+    drop_triggers(&connection);
+    connection.execute_batch(sabotage).unwrap();
+    drop(connection);
+    invariants::violations(&copy)
+}
+
+fn drop_triggers(connection: &rusqlite::Connection) {
+    let mut statement = connection
+        .prepare("SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'")
+        .unwrap();
+    let drops = statement.query_map([], |row| row.get::<_, String>(0));
+    for drop in drops.unwrap().collect::<Result<Vec<_>, _>>().unwrap() {
+        connection.execute_batch(&drop).unwrap();
+    }
+}
+
+/// What is done to the database, and what must be said of it.
+const SABOTAGE: &[(&str, &str)] = &[
+    (
+        "INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, prompt) VALUES ('x', 3, 2, 'qa', 'delegate', 0, '')",
+        "more than one open hand-off",
+    ),
+    (
+        "INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, completed_at, outcome, prompt)
+         VALUES ('x', 3, 2, 'qa', 'delegate', 0, 0, 'failed', '')",
+        "open and is not the last",
+    ),
+    ("UPDATE handoffs SET outcome = NULL WHERE number = 1", "half ended"),
+    ("UPDATE handoffs SET output = 'early' WHERE number = 3", "half ended"),
+    ("UPDATE handoffs SET position = 2 WHERE number = 1", "not 1 to n"),
+    ("DELETE FROM events WHERE type = 'agent_handoff_started'", "event of its start"),
+    ("DELETE FROM events WHERE type = 'agent_handoff_completed'", "event of its end"),
+    ("UPDATE events SET type = 'agent_handoff_failed' WHERE type = 'agent_handoff_cancelled'", "event of its end"),
+    (
+        "INSERT INTO events (task_number, handoff_number, occurred_at, type, data)
+         VALUES (3, 3, 0, 'agent_handoff_completed', '{\"agentName\":\"developer\"}')",
+        "or has one while it is open",
+    ),
+    ("UPDATE events SET handoff_number = NULL WHERE type = 'agent_handoff_started'", "names no hand-off"),
+    ("UPDATE handoffs SET agent_name = 'qa' WHERE number = 1", "of another task or agent"),
+    ("DELETE FROM runs WHERE handoff_number = 3", "exactly one run that is not ended"),
+    (
+        "UPDATE runs SET state = 'running', outcome = NULL, ended_at = NULL WHERE handoff_number = 1",
+        "or an ended one has any",
+    ),
+    ("DELETE FROM runs WHERE handoff_number = 1", "has no run"),
+    ("DELETE FROM events WHERE type = 'task_created' AND task_number = 2", "the one event of its creation"),
+    ("DELETE FROM queue_messages WHERE number = 1", "as many messages"),
+    ("DELETE FROM attachments WHERE number = 2", "as many attachments"),
+    ("DELETE FROM events WHERE number = 1", "have gaps"),
+    ("UPDATE tasks SET status = 'active' WHERE number = 1", "and nobody set it so"),
+    ("UPDATE tasks SET status = 'completed' WHERE number = 1", "not the one of the history"),
+    ("DELETE FROM tasks WHERE number = 1", "foreign_key_check"),
+    (
+        "PRAGMA writable_schema = on;
+         UPDATE sqlite_schema SET sql = replace(sql, '(status)', '(created_at)') WHERE name = 'tasks_by_status'",
+        "integrity_check",
+    ),
+];
+
+#[tokio::test]
+async fn every_invariant_can_fail() {
+    let app = good_database().await;
+    let database = app.data_dir.database();
+    assert_eq!(violations_after(&database, ""), [""; 0]);
+    for (sabotage, expected) in SABOTAGE {
+        let found = violations_after(&database, sabotage);
+        assert!(
+            found.iter().any(|violation| violation.contains(expected)),
+            "{sabotage}: {found:?}"
+        );
+    }
+}

@@ -1,0 +1,310 @@
+//! Random operations against a simple model: one after the other, and all at once.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::option::weighted;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::support::ask::{Ask, Verb};
+use crate::support::model::{AGENTS, Model};
+use crate::support::{Random, TestApp, invariants, setting};
+
+/// One step of a sequence: something new, or an earlier request once more.
+#[derive(Debug, Clone)]
+enum Step {
+    Ask {
+        verb: Verb,
+        task: usize,
+        key: Option<u8>,
+        tick: i64,
+    },
+    Repeat {
+        back: usize,
+    },
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => "[a-z]{1,8}",
+        2 => any::<String>().prop_map(|text| text.replace('\0', "")),
+        1 => Just(" ".to_owned()),
+    ]
+}
+
+fn any_status() -> impl Strategy<Value = Value> {
+    let words = prop::sample::select(vec!["pending", "active", "waiting", "completed", "failed"]);
+    prop_oneof![
+        words.prop_map(|word| json!(word)),
+        any_text().prop_map(|message| json!({ "type": "failed", "message": message })),
+    ]
+}
+
+fn any_change() -> impl Strategy<Value = Value> {
+    let texts = || weighted(0.4, vec(any_text(), 0..3));
+    (weighted(0.6, any_text()), texts(), texts(), texts())
+        .prop_map(|(summary, requirements, criteria, plan)| {
+            let fields = [
+                ("summary", json!(summary)),
+                ("requirements", json!(requirements)),
+                ("acceptanceCriteria", json!(criteria)),
+                ("plan", json!(plan)),
+            ];
+            fields
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .collect::<HashMap<_, _>>()
+        })
+        .prop_map(|change| json!(change))
+}
+
+fn any_verb() -> impl Strategy<Value = Verb> {
+    let filename = || prop::sample::select(vec!["a", "b"]);
+    let agent = prop::sample::select(AGENTS.to_vec()).prop_map(|(asked, _)| asked);
+    prop_oneof![
+        2 => any_text().prop_map(|description| Verb::Create { description }),
+        5 => (agent, any_text(), proptest::option::of(any_text()), prop::bool::weighted(0.05))
+            .prop_map(|(agent, prompt, reason, resume)| Verb::Start { agent, prompt, reason, resume }),
+        3 => any_text().prop_map(|output| Verb::Complete { output }),
+        2 => proptest::option::of(any_text()).prop_map(|reason| Verb::Cancel { reason }),
+        2 => any_status().prop_map(|status| Verb::SetStatus { status }),
+        2 => any_change().prop_map(|change| Verb::Plan { change }),
+        2 => any_text().prop_map(|content| Verb::Queue { content }),
+        2 => (filename(), any_text()).prop_map(|(filename, bytes)| Verb::Attach { filename, bytes }),
+        1 => filename().prop_map(|filename| Verb::Detach { filename }),
+    ]
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (any_verb(), 0..6_usize, weighted(0.4, 0..6_u8), 0..3_i64)
+            .prop_map(|(verb, task, key, tick)| Step::Ask { verb, task, key, tick }),
+        1 => (0..8_usize).prop_map(|back| Step::Repeat { back }),
+    ]
+}
+
+/// Runs a sequence on an installation of its own and compares every answer, then everything that is left.
+async fn compare(steps: Vec<Step>) {
+    let app = TestApp::new().await;
+    let mut model = Model::new(app.data_dir.workspaces());
+    let mut asked: Vec<Ask> = Vec::new();
+    for step in steps {
+        let ask = match step {
+            Step::Ask {
+                verb,
+                task,
+                key,
+                tick,
+            } => {
+                app.clock.advance(tick);
+                let task = model.tasks.get(task).map(|model| &model.task["id"]);
+                Ask {
+                    task: task.and_then(Value::as_str).unwrap_or("nowhere").to_owned(),
+                    verb,
+                    key: key.map(|key| format!("key-{key}")),
+                }
+            }
+            Step::Repeat { back } => match asked.iter().rev().nth(back) {
+                Some(ask) => ask.clone(),
+                None => continue,
+            },
+        };
+        let reply = app.send(ask.request()).await;
+        let data = reply.json()["data"].clone();
+        model
+            .ask(&ask, app.clock.now().as_millis(), &data)
+            .check(&reply);
+        asked.push(ask);
+    }
+    compare_all(&app, &model).await;
+    app.engine.close().await;
+    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+}
+
+async fn compare_all(app: &TestApp, model: &Model) {
+    let tasks: Vec<_> = model.tasks.iter().map(|model| &model.task).collect();
+    assert_eq!(app.get("/api/tasks?limit=1000").await.data(), json!(tasks));
+    for model in &model.tasks {
+        let path = format!("/api/tasks/{}", model.task["id"].as_str().unwrap());
+        assert_eq!(app.get(&path).await.data(), model.task);
+        let mut history = app.get(&format!("{path}/history")).await.data();
+        let events = history["events"].as_array_mut().unwrap();
+        let number = |event: &mut Value| {
+            event
+                .as_object_mut()
+                .unwrap()
+                .remove("number")
+                .unwrap()
+                .as_i64()
+        };
+        let numbers: Vec<_> = events.iter_mut().map(number).collect();
+        assert!(numbers.is_sorted_by(|one, next| one < next));
+        assert_eq!(*events, model.events);
+        let queue = app.get(&format!("{path}/queue")).await.data();
+        assert_eq!(queue, json!({ "messages": model.messages }));
+        let handoffs = app.get(&format!("{path}/handoffs")).await.data();
+        let asked = |handoff: &Value| json!((&handoff["prompt"], &handoff["reason"]));
+        let requests: Vec<_> = handoffs.as_array().unwrap().iter().map(asked).collect();
+        assert_eq!(json!(requests), json!(model.requests));
+        for (filename, bytes) in &model.files {
+            let file = app.get(&format!("{path}/attachments/{filename}")).await;
+            assert_eq!(file.body, bytes.as_bytes());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 24 * setting("CHORUS_TEST_CASES", 1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_answer_is_the_one_of_the_model(steps in vec(any_step(), 1..60)) {
+        Runtime::new().unwrap().block_on(compare(steps));
+    }
+}
+
+/// What one caller did: the request, and the answer if it was carried out.
+type Did = (Ask, Option<Value>);
+
+/// Sends random requests about a few tasks; every text is written once, so that it is known again.
+async fn work(app: Arc<TestApp>, mut random: Random, name: usize, tasks: Vec<String>) -> Vec<Did> {
+    let mut did = Vec::new();
+    for number in 0..25 {
+        let text = format!("{name}.{number}");
+        let verb = match random.below(12) {
+            0..4 => Verb::Start {
+                agent: random.one_of::<&str>(&["developer", "QA"]),
+                prompt: text,
+                reason: None,
+                resume: false,
+            },
+            4..6 => Verb::Complete { output: text },
+            6 => Verb::Cancel { reason: Some(text) },
+            7 => Verb::SetStatus {
+                status: json!({ "type": "failed", "message": text }),
+            },
+            8 => Verb::Queue { content: text },
+            9 => Verb::Attach {
+                filename: "a",
+                bytes: text,
+            },
+            10 => Verb::Detach { filename: "a" },
+            _ => Verb::Plan {
+                change: json!({ "summary": text }),
+            },
+        };
+        let mut ask = Ask {
+            task: random.one_of(&tasks).clone(),
+            verb,
+            key: None,
+        };
+        // Some requests are sent by everybody: the same key, and all that it stands for.
+        if random.once_in(4) {
+            let shared = random.below(6);
+            ask.task.clone_from(&tasks[shared % tasks.len()]);
+            ask.key = Some(format!("shared-{shared}"));
+            ask.verb = Verb::Start {
+                agent: "planner",
+                prompt: format!("shared {shared}"),
+                reason: None,
+                resume: false,
+            };
+        }
+        let reply = app.send(ask.request()).await;
+        let status = reply.status.as_u16();
+        let is_refused =
+            status == 409 || (status == 404 && matches!(ask.verb, Verb::Detach { .. }));
+        let done = (!is_refused).then(|| reply.data());
+        did.push((ask, done));
+    }
+    did
+}
+
+/// Checks that what was answered explains what is there, and the other way round.
+async fn explain(app: &TestApp, task: &str, did: &[Did]) {
+    let path = format!("/api/tasks/{task}");
+    let chain = app.get(&path).await.data()["agentChain"].clone();
+    let chain = chain.as_array().unwrap();
+    let mut changes: BTreeMap<&str, usize> = BTreeMap::from([("task_created", 1)]);
+    let mut started = BTreeSet::new();
+    let mut keys: HashMap<&str, &Value> = HashMap::new();
+    for (ask, answer) in did.iter().filter(|(ask, _)| ask.task == task) {
+        let Some(answer) = answer else { continue };
+        if let Some(key) = &ask.key
+            && let Some(first) = keys.insert(key, answer)
+        {
+            assert_eq!(first, answer, "{key} was answered in two ways");
+            continue;
+        }
+        let event = match &ask.verb {
+            Verb::Start { .. } => {
+                let entry = answer["agentChain"].as_array().unwrap().last().unwrap();
+                assert!(
+                    started.insert(entry["id"].to_string()),
+                    "{entry} started twice"
+                );
+                "agent_handoff_started"
+            }
+            Verb::Complete { output: text } | Verb::Cancel { reason: Some(text) } => {
+                let entry = answer["agentChain"].as_array().unwrap().last().unwrap();
+                assert_eq!(entry["output"], *text);
+                assert!(chain.contains(entry), "{entry} was overwritten");
+                match ask.verb {
+                    Verb::Complete { .. } => "agent_handoff_completed",
+                    _ => "agent_handoff_cancelled",
+                }
+            }
+            Verb::SetStatus { .. } => "status_changed",
+            Verb::Queue { .. } => "message_queued",
+            Verb::Attach { .. } => "attachment_added",
+            Verb::Detach { .. } => "attachment_removed",
+            _ => "planning_updated",
+        };
+        *changes.entry(event).or_default() += 1;
+    }
+    let there: BTreeSet<_> = chain.iter().map(|entry| entry["id"].to_string()).collect();
+    assert_eq!(there, started);
+    let history = app.get(&format!("{path}/history")).await.data();
+    let mut happened: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut is_open = false;
+    for event in history["events"].as_array().unwrap() {
+        let event_type = event["eventType"].as_str().unwrap();
+        *happened.entry(event_type).or_default() += 1;
+        if event_type.starts_with("agent_handoff_") {
+            let starts = event_type == "agent_handoff_started";
+            assert_ne!(starts, is_open, "starts and ends alternate: {history}");
+            is_open = starts;
+        }
+    }
+    assert_eq!(happened, changes);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_happens_at_once_can_be_explained_one_after_the_other() {
+    let mut random = Random::new();
+    for _ in 0..4 * setting("CHORUS_TEST_CASES", 1) {
+        let app = Arc::new(TestApp::new().await);
+        let mut tasks = Vec::new();
+        for number in 0..3 {
+            tasks.push(app.task(&format!("task {number}")).await);
+        }
+        let workers: Vec<_> = (0..12)
+            .map(|name| tokio::spawn(work(app.clone(), random.fork(), name, tasks.clone())))
+            .collect();
+        let mut did = Vec::new();
+        for worker in workers {
+            did.extend(worker.await.unwrap());
+        }
+        for task in &tasks {
+            explain(&app, task, &did).await;
+        }
+        app.engine.close().await;
+        assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    }
+}

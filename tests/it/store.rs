@@ -1,0 +1,219 @@
+//! What the store promises beyond single operations: seeding, snapshots, imports, and keys that are forgotten.
+
+use chorus::clock::Clock;
+use chorus::domain::{
+    Agent, Idempotency, IdempotencyKey, NewTask, Source, Task, TaskArchive, TaskId,
+};
+use chorus::engine::default_agents;
+use chorus::store::{SqliteOptions, SqliteStore, Store, StoreError, TaskQuery};
+
+use crate::support::{BEGINNING, TestApp, invariants};
+
+async fn open(app: &TestApp) -> SqliteStore {
+    let options = SqliteOptions {
+        path: app.data_dir.database(),
+        clock: app.clock.clone(),
+        max_batch: 64,
+    };
+    SqliteStore::open(options).await.unwrap()
+}
+
+async fn names(store: &SqliteStore) -> Vec<String> {
+    let agents = store.agents().await.unwrap();
+    agents.iter().map(|agent| agent.name.to_string()).collect()
+}
+
+#[tokio::test]
+async fn agents_that_were_deleted_stay_deleted() {
+    let app = TestApp::new().await;
+    app.engine.close().await;
+    let mut left = ["developer", "developer-review", "orchestrator", "planner"].as_slice();
+    for delete in ["DELETE FROM agents WHERE name = 'qa'", "DELETE FROM agents"] {
+        invariants::open(&app.data_dir.database())
+            .execute(delete, [])
+            .unwrap();
+        let store = open(&app).await;
+        assert_eq!(store.seed_agents(default_agents()).await.unwrap(), 0);
+        assert_eq!(names(&store).await, left);
+        store.close().await;
+        left = &[];
+    }
+}
+
+#[tokio::test]
+async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SqliteOptions {
+        path: folder.path().join("chorus.db"),
+        clock: Clock::standing_at(BEGINNING),
+        max_batch: 1,
+    };
+    let store = SqliteStore::open(options).await.unwrap();
+    let mine = Agent {
+        name: "mine".parse().unwrap(),
+        ..default_agents().remove(0)
+    };
+    store
+        .import(vec![mine], Box::new(std::iter::empty()))
+        .await
+        .unwrap();
+    assert_eq!(store.seed_agents(default_agents()).await.unwrap(), 0);
+    assert_eq!(names(&store).await, ["mine"]);
+}
+
+fn new_task(description: &str) -> NewTask {
+    NewTask {
+        id: TaskId::new(),
+        description: description.parse().unwrap(),
+        source: Source::default(),
+        agent_workspace: "/".parse().unwrap(),
+    }
+}
+
+async fn count(store: &dyn Store) -> usize {
+    let all = TaskQuery {
+        status: None,
+        after: None,
+        limit: 1000,
+    };
+    store.tasks(&all).await.unwrap().items.len()
+}
+
+#[tokio::test]
+async fn a_snapshot_sees_one_moment_while_writers_and_readers_go_on() {
+    let app = TestApp::new().await;
+    app.store
+        .create_task(new_task("before"), None)
+        .await
+        .unwrap();
+    let mut snapshot = app.store.snapshot().await.unwrap();
+    for _ in 0..10 {
+        app.store
+            .create_task(new_task("after"), None)
+            .await
+            .unwrap();
+    }
+    assert_eq!(snapshot.count_tasks().await.unwrap(), 1);
+    assert_eq!(snapshot.next_tasks().await.unwrap().len(), 1);
+    assert_eq!(count(&*app.store).await, 11);
+}
+
+#[tokio::test]
+async fn a_writer_in_the_middle_of_a_transaction_does_not_hold_up_readers() {
+    let app = TestApp::new().await;
+    let (entered, is_entered) = tokio::sync::oneshot::channel();
+    let (release, is_released) = std::sync::mpsc::channel::<()>();
+    // The import is read inside its transaction, so it holds the writer for as long as we like.
+    let mut entered = Some(entered);
+    let source = std::iter::from_fn(move || {
+        let task = Task::new(new_task("imported"), BEGINNING);
+        entered.take()?.send(()).unwrap();
+        let _ = is_released.recv();
+        Some(Ok(archive(task)))
+    });
+    let store = app.store.clone();
+    let import = tokio::spawn(async move { store.import(vec![], Box::new(source)).await });
+    is_entered.await.unwrap();
+    assert_eq!(count(&*app.store).await, 0);
+    assert_eq!(app.store.agents().await.unwrap().len(), 5);
+    release.send(()).unwrap();
+    assert_eq!(import.await.unwrap().unwrap().tasks, 1);
+    assert_eq!(count(&*app.store).await, 1);
+}
+
+fn archive(task: Task) -> TaskArchive {
+    TaskArchive {
+        task,
+        history: chorus::domain::History::default(),
+        queue: chorus::domain::Queue::default(),
+        attachment_ids: vec![],
+    }
+}
+
+#[tokio::test]
+async fn an_import_that_fails_in_the_middle_leaves_nothing() {
+    let app = TestApp::new().await;
+    let task = Task::new(new_task("good"), BEGINNING);
+    let other = Agent {
+        name: "other".parse().unwrap(),
+        ..default_agents().remove(0)
+    };
+    let good = || Ok(archive(Task::new(new_task("good"), BEGINNING)));
+    let sources: [Vec<Result<TaskArchive, Box<dyn std::error::Error + Send + Sync>>>; 2] = [
+        vec![good(), good(), Err("the disk is gone".into()), good()],
+        // The same id twice is refused by the database itself.
+        vec![good(), Ok(archive(task.clone())), Ok(archive(task))],
+    ];
+    for source in sources {
+        let agents = vec![other.clone()];
+        let error = app
+            .store
+            .import(agents, Box::new(source.into_iter()))
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(error, StoreError::Source(_) | StoreError::Driver(_)),
+            "{error:?}"
+        );
+        assert_eq!(count(&*app.store).await, 0);
+        assert_eq!(app.store.agent(&other.name).await.unwrap(), None);
+        assert_eq!(app.store.last_event_number().await.unwrap(), 0);
+    }
+    // The writer is none the worse for it.
+    app.store
+        .create_task(new_task("later"), None)
+        .await
+        .unwrap();
+    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+}
+
+#[tokio::test]
+async fn keys_are_forgotten_when_they_are_old_and_not_before() {
+    const MINUTE: i64 = 60_000;
+    let app = TestApp::new().await;
+    let once = |number: u8| {
+        Some(Idempotency {
+            key: IdempotencyKey::parse(&format!("key-{number}")).unwrap(),
+            fingerprint: [number; 32],
+        })
+    };
+    let mut tasks = Vec::new();
+    for number in 0..4 {
+        tasks.push(
+            app.store
+                .create_task(new_task("keyed"), once(number))
+                .await
+                .unwrap(),
+        );
+        app.clock.advance(MINUTE);
+    }
+    // They are 4, 3, 2 and 1 minutes old. One that is exactly as old as allowed stays.
+    assert_eq!(
+        app.store.forget_keys_older_than(4 * MINUTE).await.unwrap(),
+        0
+    );
+    assert_eq!(
+        app.store.forget_keys_older_than(2 * MINUTE).await.unwrap(),
+        2
+    );
+    assert_eq!(
+        app.store.forget_keys_older_than(2 * MINUTE).await.unwrap(),
+        0
+    );
+    for number in [2, 3] {
+        let again = app
+            .store
+            .create_task(new_task("keyed"), once(number))
+            .await
+            .unwrap();
+        assert_eq!(again, tasks[usize::from(number)]);
+    }
+    let anew = app
+        .store
+        .create_task(new_task("keyed"), once(0))
+        .await
+        .unwrap();
+    assert!(!tasks.contains(&anew));
+    app.clock.advance(1);
+    assert_eq!(app.store.forget_keys_older_than(0).await.unwrap(), 3);
+}

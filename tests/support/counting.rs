@@ -1,0 +1,179 @@
+//! A store that counts how often it is read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chorus::domain::{
+    Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffId, History, Idempotency,
+    NewTask, PlanningChange, Queue, QueueMessage, Status, Task, TaskId, TaskSummary, Text,
+};
+use chorus::store::{
+    Attach, Attached, EndHandoff, Feed, ImportSource, Imported, Page, Result, Snapshot,
+    SqliteStore, StartHandoff, Store, TaskQuery,
+};
+use tokio::sync::watch;
+
+/// How often a store was read. A read counts when it has ended.
+pub type Reads = Arc<watch::Sender<usize>>;
+
+/// A store that counts how often it is read.
+pub struct CountingStore {
+    store: SqliteStore,
+    reads: Reads,
+}
+
+impl CountingStore {
+    pub fn new(store: SqliteStore, reads: Reads) -> Self {
+        Self { store, reads }
+    }
+
+    async fn read<T>(&self, read: impl Future<Output = T>) -> T {
+        let result = read.await;
+        self.reads.send_modify(|reads| *reads += 1);
+        result
+    }
+}
+
+#[async_trait]
+impl Store for CountingStore {
+    async fn create_task(&self, new: NewTask, once: Option<Idempotency>) -> Result<Task> {
+        self.store.create_task(new, once).await
+    }
+
+    async fn task(&self, id: &TaskId) -> Result<Option<Task>> {
+        self.read(self.store.task(id)).await
+    }
+
+    async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
+        self.read(self.store.tasks(query)).await
+    }
+
+    async fn task_summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
+        self.read(self.store.task_summaries(query)).await
+    }
+
+    async fn set_status(
+        &self,
+        id: TaskId,
+        status: Status,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        self.store.set_status(id, status, once).await
+    }
+
+    async fn plan_task(
+        &self,
+        id: TaskId,
+        change: PlanningChange,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        self.store.plan_task(id, change, once).await
+    }
+
+    async fn start_handoff(&self, start: StartHandoff, once: Option<Idempotency>) -> Result<Task> {
+        self.store.start_handoff(start, once).await
+    }
+
+    async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task> {
+        self.store.end_handoff(end, once).await
+    }
+
+    async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {
+        self.read(self.store.handoff(id)).await
+    }
+
+    async fn handoffs(&self, task_id: &TaskId) -> Result<Option<Vec<Handoff>>> {
+        self.read(self.store.handoffs(task_id)).await
+    }
+
+    async fn history(&self, task_id: &TaskId) -> Result<Option<History>> {
+        self.read(self.store.history(task_id)).await
+    }
+
+    async fn events_after(&self, number: i64, limit: u32) -> Result<Vec<Event>> {
+        self.read(self.store.events_after(number, limit)).await
+    }
+
+    async fn last_event_number(&self) -> Result<i64> {
+        self.read(self.store.last_event_number()).await
+    }
+
+    async fn queue(&self, task_id: &TaskId) -> Result<Option<Queue>> {
+        self.read(self.store.queue(task_id)).await
+    }
+
+    async fn queue_message(
+        &self,
+        task_id: TaskId,
+        content: Text,
+        once: Option<Idempotency>,
+    ) -> Result<QueueMessage> {
+        self.store.queue_message(task_id, content, once).await
+    }
+
+    async fn add_attachment(&self, attach: Attach, once: Option<Idempotency>) -> Result<Attached> {
+        self.store.add_attachment(attach, once).await
+    }
+
+    async fn attachment(
+        &self,
+        task_id: &TaskId,
+        filename: &str,
+    ) -> Result<Option<(AttachmentId, Attachment)>> {
+        self.read(self.store.attachment(task_id, filename)).await
+    }
+
+    async fn remove_attachment(
+        &self,
+        task_id: TaskId,
+        filename: String,
+        once: Option<Idempotency>,
+    ) -> Result<(Task, AttachmentId)> {
+        self.store.remove_attachment(task_id, filename, once).await
+    }
+
+    async fn agents(&self) -> Result<Vec<Agent>> {
+        self.read(self.store.agents()).await
+    }
+
+    async fn agent(&self, name: &AgentName) -> Result<Option<Agent>> {
+        self.read(self.store.agent(name)).await
+    }
+
+    async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize> {
+        self.store.seed_agents(agents).await
+    }
+
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        self.read(self.store.snapshot()).await
+    }
+
+    async fn import(&self, agents: Vec<Agent>, tasks: ImportSource) -> Result<Imported> {
+        self.store.import(agents, tasks).await
+    }
+
+    async fn backup(&self, to: &Path) -> Result<()> {
+        self.store.backup(to).await
+    }
+
+    async fn check_ready(&self) -> Result<()> {
+        self.store.check_ready().await
+    }
+
+    async fn problems(&self) -> Result<Vec<String>> {
+        self.read(self.store.problems()).await
+    }
+
+    async fn forget_keys_older_than(&self, millis: i64) -> Result<usize> {
+        self.store.forget_keys_older_than(millis).await
+    }
+
+    fn feed(&self) -> &Feed {
+        self.store.feed()
+    }
+
+    async fn close(&self) {
+        self.store.close().await;
+    }
+}

@@ -1,0 +1,191 @@
+//! What always holds in a database, whatever happened to the server.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+/// Rules as queries: each row is a violation, and says of what.
+const RULES: &[(&str, &str)] = &[
+    (
+        "a task has more than one open hand-off",
+        "SELECT t.id FROM tasks t JOIN handoffs h ON h.task_number = t.number
+          WHERE h.completed_at IS NULL GROUP BY t.number HAVING count(*) > 1",
+    ),
+    (
+        "a hand-off is open and is not the last of its task",
+        "SELECT h.id FROM handoffs h
+          WHERE h.completed_at IS NULL
+            AND h.position < (SELECT max(position) FROM handoffs WHERE task_number = h.task_number)",
+    ),
+    (
+        "a hand-off is half ended",
+        "SELECT id FROM handoffs WHERE (completed_at IS NULL) <> (outcome IS NULL) OR (completed_at IS NULL AND output <> '')",
+    ),
+    (
+        "the positions of a chain are not 1 to n",
+        "SELECT t.id FROM tasks t JOIN handoffs h ON h.task_number = t.number GROUP BY t.number
+         HAVING min(position) <> 1 OR max(position) <> count(*) OR count(DISTINCT position) <> count(*)",
+    ),
+    (
+        "a hand-off has not exactly one event of its start",
+        "SELECT h.id FROM handoffs h
+          WHERE 1 <> (SELECT count(*) FROM events e WHERE e.handoff_number = h.number AND e.type = 'agent_handoff_started')",
+    ),
+    (
+        "a hand-off has not exactly one event of its end, or has one while it is open",
+        "SELECT h.id FROM handoffs h
+          WHERE (h.outcome IS NOT NULL)
+             <> (SELECT count(*) FROM events e WHERE e.handoff_number = h.number AND e.type <> 'agent_handoff_started')
+             OR (h.outcome IS NOT NULL)
+             <> (SELECT count(*) FROM events e WHERE e.handoff_number = h.number AND e.type = 'agent_handoff_' || h.outcome)",
+    ),
+    (
+        "an event of a hand-off names no hand-off, or one of another task or agent",
+        "SELECT e.number FROM events e LEFT JOIN handoffs h ON h.number = e.handoff_number
+          WHERE e.type LIKE 'agent_handoff_%'
+            AND (h.number IS NULL OR h.task_number <> e.task_number OR h.agent_name <> e.data ->> 'agentName')",
+    ),
+    (
+        "the events of starts are not as many as the hand-offs",
+        "SELECT 'all' WHERE (SELECT count(*) FROM handoffs) <> (SELECT count(*) FROM events WHERE type = 'agent_handoff_started')",
+    ),
+    (
+        "the events of ends are not as many as the hand-offs that ended",
+        "SELECT 'all' WHERE (SELECT count(*) FROM handoffs WHERE completed_at IS NOT NULL)
+                         <> (SELECT count(*) FROM events
+                              WHERE type IN ('agent_handoff_completed', 'agent_handoff_failed', 'agent_handoff_cancelled',
+                                             'agent_handoff_timed_out', 'agent_handoff_interrupted'))",
+    ),
+    (
+        "an open hand-off has not exactly one run that is not ended, or an ended one has any",
+        "SELECT h.id FROM handoffs h
+          WHERE (h.completed_at IS NULL)
+             <> (SELECT count(*) FROM runs r WHERE r.handoff_number = h.number AND r.state <> 'ended')",
+    ),
+    (
+        "a hand-off has no run",
+        "SELECT h.id FROM handoffs h WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.handoff_number = h.number)",
+    ),
+    (
+        "a task does not begin with the one event of its creation",
+        "SELECT t.id FROM tasks t
+          WHERE 1 <> (SELECT count(*) FROM events WHERE task_number = t.number AND type = 'task_created')
+             OR 'task_created' <> (SELECT type FROM events WHERE task_number = t.number ORDER BY number LIMIT 1)",
+    ),
+    (
+        "a queue has not as many messages as events say",
+        "SELECT t.id FROM tasks t
+          WHERE (SELECT count(*) FROM queue_messages WHERE task_number = t.number)
+             <> (SELECT count(*) FROM events WHERE task_number = t.number AND type = 'message_queued')",
+    ),
+    (
+        "a task has not as many attachments as events say",
+        "SELECT t.id FROM tasks t
+          WHERE (SELECT count(*) FROM attachments WHERE task_number = t.number)
+             <> (SELECT coalesce(sum(CASE type WHEN 'attachment_added' THEN 1 WHEN 'attachment_removed' THEN -1 END), 0)
+                   FROM events WHERE task_number = t.number)",
+    ),
+    (
+        "the numbers of events have gaps",
+        "SELECT 'all' WHERE (SELECT count(*) FROM events) <> (SELECT coalesce(max(number), 0) FROM events)",
+    ),
+    (
+        "a task is active without an open hand-off, and nobody set it so",
+        "SELECT t.id FROM tasks t
+          WHERE t.status = 'active'
+            AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.task_number = t.number AND h.completed_at IS NULL)
+            AND 'active' IS NOT (SELECT CASE type WHEN 'status_changed' THEN data ->> 'to' END FROM events
+                                  WHERE task_number = t.number AND (type = 'status_changed' OR type LIKE 'agent_handoff_%')
+                                  ORDER BY number DESC LIMIT 1)",
+    ),
+];
+
+/// Opens a database without touching its write-ahead log, so that whoever opens it next must recover it as well.
+pub fn open(database: &Path) -> Connection {
+    let connection = Connection::open(database).unwrap();
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .unwrap();
+    connection
+        .busy_timeout(std::time::Duration::from_secs(30))
+        .unwrap();
+    connection
+}
+
+/// Lists what is wrong in a database; empty if all is well. No event may have been imported.
+pub fn violations(database: &Path) -> Vec<String> {
+    let connection = open(database);
+    // One transaction is one moment, even while somebody writes.
+    connection.execute_batch("BEGIN").unwrap();
+    let mut found: Vec<String> = column(&connection, "PRAGMA integrity_check")
+        .into_iter()
+        .filter(|line| line != "ok")
+        .map(|line| format!("integrity_check: {line}"))
+        .collect();
+    for table in column(&connection, "PRAGMA foreign_key_check") {
+        found.push(format!("foreign_key_check: {table}"));
+    }
+    for (rule, query) in RULES {
+        for what in column(&connection, query) {
+            found.push(format!("{rule}: {what}"));
+        }
+    }
+    found.extend(wrong_statuses(&connection));
+    found
+}
+
+/// Reads the first column of every row as text.
+fn column(connection: &Connection, query: &str) -> Vec<String> {
+    let mut statement = connection.prepare(query).unwrap();
+    let rows = statement.query_map([], |row| {
+        Ok(match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            value => value.as_str()?.to_owned(),
+        })
+    });
+    rows.unwrap().map(Result::unwrap).collect()
+}
+
+/// Lists the tasks whose status is not the one that their history leads to.
+fn wrong_statuses(connection: &Connection) -> Vec<String> {
+    let mut statement = connection
+        .prepare("SELECT task_number, type, data ->> 'to' FROM events WHERE task_number IS NOT NULL ORDER BY number")
+        .unwrap();
+    let mut replayed: BTreeMap<i64, String> = BTreeMap::new();
+    let mut rows = statement.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let status = replayed.entry(row.get(0).unwrap()).or_default();
+        let event_type: String = row.get(1).unwrap();
+        match event_type.as_str() {
+            "task_created" => "pending".clone_into(status),
+            "status_changed" => *status = row.get(2).unwrap(),
+            "agent_handoff_started" if matches!(status.as_str(), "pending" | "waiting") => {
+                "active".clone_into(status);
+            }
+            "agent_handoff_started" => {}
+            ended if ended.starts_with("agent_handoff_") => "waiting".clone_into(status),
+            _ => {}
+        }
+    }
+    let mut statement = connection
+        .prepare("SELECT number, id, status FROM tasks")
+        .unwrap();
+    let mut rows = statement.query([]).unwrap();
+    let mut wrong = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        let (number, id, status): (i64, String, String) = (
+            row.get(0).unwrap(),
+            row.get(1).unwrap(),
+            row.get(2).unwrap(),
+        );
+        let expected = replayed.get(&number).map_or("none", String::as_str);
+        if expected != status {
+            wrong.push(format!(
+                "a status is not the one of the history: {id} is {status}, not {expected}"
+            ));
+        }
+    }
+    wrong
+}

@@ -1,0 +1,349 @@
+//! What the API should answer: the rules once more, as simply as they can be written, on plain JSON.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::Reply;
+use super::ask::{Ask, Verb};
+
+/// A task and all that belongs to it.
+#[derive(Debug, Default)]
+pub struct ModelTask {
+    pub task: Value,
+    pub events: Vec<Value>,
+    pub messages: Vec<Value>,
+    /// Prompt and reason of each hand-off.
+    pub requests: Vec<(String, Option<String>)>,
+    /// The bytes of each attachment.
+    pub files: Vec<(&'static str, String)>,
+}
+
+/// An answer: status and `data`, or status, code and, where the contract fixes it, message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    Done(u16, Value),
+    Refused(u16, &'static str, Option<String>),
+}
+
+use Answer::{Done, Refused};
+
+impl Answer {
+    /// Checks that a reply is this answer.
+    pub fn check(&self, reply: &Reply) {
+        match self {
+            Done(status, data) => {
+                assert_eq!(reply.status.as_u16(), *status, "{}", reply.json());
+                assert_eq!(reply.json()["data"], *data);
+            }
+            Refused(status, code, message) => {
+                assert_eq!(
+                    reply.error(),
+                    (*status, (*code).to_owned()),
+                    "{}",
+                    reply.json()
+                );
+                if let Some(message) = message {
+                    assert_eq!(reply.json()["error"]["message"], *message);
+                }
+            }
+        }
+    }
+}
+
+/// Everything that the API knows.
+#[derive(Debug)]
+pub struct Model {
+    pub tasks: Vec<ModelTask>,
+    workspaces: PathBuf,
+    keys: Vec<(Ask, Answer)>,
+}
+
+impl Model {
+    pub fn new(workspaces: PathBuf) -> Self {
+        Self {
+            tasks: Vec::new(),
+            workspaces,
+            keys: Vec::new(),
+        }
+    }
+
+    /// Carries out a request at a time. Ids that the server makes are learnt from what it answered.
+    pub fn ask(&mut self, ask: &Ask, now: i64, answered: &Value) -> Answer {
+        let blank = |text: &str| text.trim().is_empty();
+        let is_invalid = match &ask.verb {
+            Verb::Create { description } => blank(description),
+            Verb::Start { agent, prompt, .. } => blank(agent) || blank(prompt),
+            Verb::Queue { content } => blank(content),
+            Verb::Plan { change } => change == &json!({}),
+            _ => false,
+        };
+        if is_invalid {
+            return Refused(400, "INVALID_BODY", None);
+        }
+        // Bytes are only taken for a task that is there, so that comes before the key.
+        let is_there = self.tasks.iter().any(|model| model.task["id"] == ask.task);
+        if matches!(ask.verb, Verb::Attach { .. }) && !is_there {
+            return not_found(&ask.task);
+        }
+        match self
+            .keys
+            .iter()
+            .find(|(known, _)| ask.key.is_some() && known.key == ask.key)
+        {
+            Some((known, answer)) if known == ask => return answer.clone(),
+            Some(_) => return Refused(409, "CONFLICT", None),
+            None => {}
+        }
+        let answer = match &ask.verb {
+            Verb::Create { description } => self.create(description, now, answered),
+            verb => match self
+                .tasks
+                .iter_mut()
+                .find(|model| model.task["id"] == ask.task)
+            {
+                Some(model) => model.ask(verb, now, answered),
+                None => not_found(&ask.task),
+            },
+        };
+        if ask.key.is_some() && matches!(answer, Done(..)) {
+            self.keys.push((ask.clone(), answer.clone()));
+        }
+        answer
+    }
+
+    fn create(&mut self, description: &str, now: i64, answered: &Value) -> Answer {
+        let id = answered["id"].as_str().expect("a new task has an id");
+        assert!(
+            self.tasks.iter().all(|model| model.task["id"] != id),
+            "{id} is not new"
+        );
+        let task = json!({
+            "taskType": "descriptionOnly", "id": id, "description": description, "status": { "type": "pending" },
+            "createdAt": now, "updatedAt": now, "sessionId": null,
+            "source": { "sourceType": "api", "userId": "anonymous", "conversationId": null },
+            "agentWorkspace": self.workspaces.join(id), "attachments": [], "currentAgent": null, "agentChain": [],
+        });
+        let mut model = ModelTask {
+            task: task.clone(),
+            ..ModelTask::default()
+        };
+        model.happened(
+            "task_created",
+            &json!({ "description": description }),
+            None,
+            now,
+        );
+        self.tasks.push(model);
+        Done(201, task)
+    }
+}
+
+fn not_found(task: &str) -> Answer {
+    Refused(404, "NOT_FOUND", Some(format!("Task not found: {task}")))
+}
+
+/// The agents that the names in tests mean.
+pub const AGENTS: &[(&str, Option<&str>)] = &[
+    ("developer", Some("developer")),
+    ("qa", Some("qa")),
+    (" 'Developer Review'", Some("developer-review")),
+    ("DEVELOPER_REVIEW", Some("developer-review")),
+    ("`planner`", Some("planner")),
+    ("nobody", None),
+    ("developer2", None),
+    (" ", None),
+];
+
+impl ModelTask {
+    fn happened(&mut self, event_type: &str, data: &Value, handoff: Option<Value>, now: i64) {
+        let mut event = json!({ "timestamp": now, "eventType": event_type, "data": data });
+        if let Some(handoff) = handoff {
+            event["handoffId"] = handoff;
+        }
+        self.events.push(event);
+        self.task["updatedAt"] = now.into();
+    }
+
+    fn last(&mut self) -> &mut Value {
+        self.task["agentChain"]
+            .as_array_mut()
+            .unwrap()
+            .last_mut()
+            .unwrap()
+    }
+
+    fn done(&self) -> Answer {
+        Done(200, self.task.clone())
+    }
+
+    fn ask(&mut self, verb: &Verb, now: i64, answered: &Value) -> Answer {
+        match verb {
+            Verb::Create { .. } => unreachable!("there is no task yet"),
+            Verb::Start {
+                agent,
+                prompt,
+                reason,
+                resume,
+            } => {
+                let meant = AGENTS.iter().find(|(asked, _)| asked == agent).unwrap().1;
+                let Some(meant) = meant else {
+                    return Refused(
+                        400,
+                        "UNKNOWN_AGENT",
+                        Some(format!("Unknown agent: {agent}")),
+                    );
+                };
+                if *resume {
+                    return Refused(409, "CONFLICT", None);
+                }
+                if let Some(current) = self.task["currentAgent"].as_str() {
+                    return Refused(
+                        409,
+                        "CONFLICT",
+                        Some(format!("Agent already active on task: {current}")),
+                    );
+                }
+                let chain = self.task["agentChain"].as_array_mut().unwrap();
+                let id = answered["agentChain"][chain.len()]["id"].clone();
+                assert!(id.is_string() && chain.iter().all(|entry| entry["id"] != id));
+                chain.push(json!({
+                    "agentName": meant, "startedAt": now, "completedAt": null, "output": "", "id": id,
+                    "fromAgent": null, "mode": "delegate", "outcome": null, "error": null,
+                }));
+                self.requests.push((prompt.clone(), reason.clone()));
+                self.task["currentAgent"] = meant.into();
+                if matches!(
+                    self.task["status"]["type"].as_str(),
+                    Some("pending" | "waiting")
+                ) {
+                    self.task["status"] = json!({ "type": "active" });
+                }
+                self.happened(
+                    "agent_handoff_started",
+                    &json!({ "agentName": meant }),
+                    Some(id),
+                    now,
+                );
+                self.done()
+            }
+            Verb::Complete { output } => self.end(output, true, now),
+            Verb::Cancel { reason } => {
+                let reason = reason.as_deref().filter(|reason| !reason.trim().is_empty());
+                self.end(reason.unwrap_or("Cancelled"), false, now)
+            }
+            Verb::SetStatus { status } => {
+                let status = match status {
+                    Value::String(word) if word == "failed" => {
+                        json!({ "type": word, "message": "" })
+                    }
+                    Value::String(word) => json!({ "type": word }),
+                    object => object.clone(),
+                };
+                if self.task["status"] != status {
+                    let data = json!({ "from": self.task["status"]["type"], "to": status["type"] });
+                    self.task["status"] = status;
+                    self.happened("status_changed", &data, None, now);
+                }
+                self.done()
+            }
+            Verb::Plan { change } => {
+                let before = self.task.clone();
+                self.task["taskType"] = "planned".into();
+                for (field, empty) in [
+                    ("summary", json!("")),
+                    ("requirements", json!([])),
+                    ("acceptanceCriteria", json!([])),
+                    ("plan", json!([])),
+                ] {
+                    let kept = before.get(field).cloned().unwrap_or(empty);
+                    self.task[field] = change.get(field).cloned().unwrap_or(kept);
+                }
+                if self.task != before {
+                    self.happened("planning_updated", &json!({}), None, now);
+                }
+                self.done()
+            }
+            Verb::Queue { content } => {
+                let message =
+                    json!({ "id": answered["id"], "content": content, "receivedAt": now });
+                assert!(
+                    message["id"].is_string()
+                        && self
+                            .messages
+                            .iter()
+                            .all(|known| known["id"] != message["id"])
+                );
+                self.happened(
+                    "message_queued",
+                    &json!({ "messageId": message["id"] }),
+                    None,
+                    now,
+                );
+                self.messages.push(message.clone());
+                Done(201, message)
+            }
+            Verb::Attach { filename, bytes } => {
+                if self.files.iter().any(|(known, _)| known == filename) {
+                    return Refused(409, "CONFLICT", None);
+                }
+                self.files.push((filename, bytes.clone()));
+                self.task["attachments"].as_array_mut().unwrap().push(json!({
+                    "filename": filename, "size": bytes.len(), "contentType": "application/octet-stream", "uploadedAt": now,
+                }));
+                let data = json!({ "filename": filename, "size": bytes.len().to_string() });
+                self.happened("attachment_added", &data, None, now);
+                self.done()
+            }
+            Verb::Detach { filename } => {
+                let Some(place) = self.files.iter().position(|(known, _)| known == filename) else {
+                    return Refused(
+                        404,
+                        "NOT_FOUND",
+                        Some(format!("Attachment not found: {filename}")),
+                    );
+                };
+                self.files.remove(place);
+                self.task["attachments"]
+                    .as_array_mut()
+                    .unwrap()
+                    .remove(place);
+                self.happened(
+                    "attachment_removed",
+                    &json!({ "filename": filename }),
+                    None,
+                    now,
+                );
+                self.done()
+            }
+        }
+    }
+
+    fn end(&mut self, output: &str, is_well: bool, now: i64) -> Answer {
+        if self.task["currentAgent"].is_null() {
+            return Refused(409, "CONFLICT", None);
+        }
+        let agent = std::mem::replace(&mut self.task["currentAgent"], Value::Null);
+        self.task["status"] = json!({ "type": "waiting" });
+        let entry = self.last();
+        entry["completedAt"] = now.into();
+        entry["output"] = output.into();
+        entry["outcome"] = if is_well { "completed" } else { "cancelled" }.into();
+        entry["error"] = if is_well { Value::Null } else { output.into() };
+        let id = entry["id"].clone();
+        let (event_type, data) = if is_well {
+            let length = output.chars().count().to_string();
+            (
+                "agent_handoff_completed",
+                json!({ "agentName": agent, "outputLength": length }),
+            )
+        } else {
+            (
+                "agent_handoff_cancelled",
+                json!({ "agentName": agent, "reason": output }),
+            )
+        };
+        self.happened(event_type, &data, Some(id), now);
+        self.done()
+    }
+}
