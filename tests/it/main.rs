@@ -8,6 +8,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod api;
 mod archive;
 mod concurrency;
 mod crash;
