@@ -19,3 +19,4 @@ mod schema;
 mod schema_doc;
 mod store;
 mod waiters;
+mod wire;
