@@ -10,6 +10,7 @@ mod support;
 
 mod api;
 mod archive;
+mod cli;
 mod concurrency;
 mod crash;
 mod invariants;
