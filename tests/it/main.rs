@@ -19,5 +19,6 @@ mod model;
 mod schema;
 mod schema_doc;
 mod store;
+mod surface;
 mod waiters;
 mod wire;
