@@ -101,6 +101,30 @@ async fn a_body_over_the_limit_is_too_large() {
 }
 
 #[tokio::test]
+async fn a_body_that_announces_too_much_is_refused_before_it_comes() {
+    let app = TestApp::with_limits(Limits {
+        body: 100,
+        ..Limits::default()
+    })
+    .await;
+    let announced = async |length: usize, body: axum::body::Body| {
+        let request = axum::http::Request::post("/api/tasks")
+            .header("host", "localhost")
+            .header("content-length", length);
+        app.send(request.body(body).unwrap()).await
+    };
+    let endless = axum::body::Body::from_stream(futures_util::stream::pending::<
+        Result<Vec<u8>, std::io::Error>,
+    >());
+    assert_eq!(
+        announced(101, endless).await.error(),
+        (413, "TOO_LARGE".to_owned())
+    );
+    let body = format!("{:<100}", json!({ "description": "d" }));
+    assert_eq!(announced(100, body.into()).await.status, 201);
+}
+
+#[tokio::test]
 async fn a_body_of_unknown_length_is_cut_off_at_the_limit() {
     let app = TestApp::with_limits(Limits {
         body: 100,

@@ -144,7 +144,10 @@ async fn what_happens_during_the_replay_comes_once_and_in_order() {
     seen.extend(events.numbers(500).await);
     happen(&app, 50).await;
     seen.extend(events.numbers(190).await);
-    assert_eq!(seen, (1..=700).collect::<Vec<_>>());
+    // What the rows have shown, the feed must not show again.
+    app.task("the last").await;
+    seen.extend(events.numbers(1).await);
+    assert_eq!(seen, (1..=701).collect::<Vec<_>>());
 }
 
 #[tokio::test]
