@@ -187,19 +187,20 @@ mod tests {
     #[test]
     fn two_waiters_that_leave_at_once_leave_nothing_behind() {
         let feed = Feed::default();
-        let id = TaskId::new();
-        for _ in 0..500 {
-            let together = std::sync::Barrier::new(2);
-            std::thread::scope(|scope| {
-                for watch in [feed.watch(&id), feed.watch(&id)] {
-                    scope.spawn(|| {
+        let ids: Vec<_> = (0..40_000).map(|_| TaskId::new()).collect();
+        let together = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for id in &ids {
+                        let watch = feed.watch(id);
                         together.wait();
                         drop(watch);
-                    });
-                }
-            });
-            assert_eq!(feed.watched_tasks(), 0);
-        }
+                    }
+                });
+            }
+        });
+        assert_eq!(feed.watched_tasks(), 0);
     }
 
     #[tokio::test]

@@ -1,10 +1,15 @@
 //! A client that follows all events, whatever happens to the server.
 
+use std::time::Duration;
+
 use chorus::client::Client;
 use reqwest::{Method, Response};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+/// How long a test waits for an event before it says that it was lost, instead of hanging.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A client that follows all events and comes back when its stream is cut.
 pub struct Follower {
@@ -30,7 +35,9 @@ impl Follower {
 
     /// Returns the numbers of the events that were seen, in that order, as soon as there are so many.
     pub async fn seen(&mut self, count: usize) -> Vec<i64> {
-        let seen = self.seen.wait_for(|seen| seen.len() >= count).await;
+        let seen = self.seen.wait_for(|seen| seen.len() >= count);
+        let seen = tokio::time::timeout(PATIENCE, seen).await;
+        let seen = seen.expect("no event is lost");
         seen.expect("it follows until it is dropped").clone()
     }
 }
