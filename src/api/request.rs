@@ -104,11 +104,10 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
         let message = message(error.inner());
-        // A whole body that is wrong has no field to name.
-        Error::InvalidBody(if path == "." {
-            message
-        } else {
-            format!("{path}: {message}")
+        // A whole body that is wrong has no field to name; a field that has not been read yet is called `?`.
+        Error::InvalidBody(match path.trim_end_matches(['?', '.']) {
+            "" => message,
+            field => format!("{field}: {message}"),
         })
     })?;
     json.end()

@@ -173,10 +173,14 @@ pub(super) struct ServeArguments {
 }
 
 impl ServeArguments {
-    /// Returns what is used when nothing is typed.
-    pub fn defaults() -> Self {
-        match Arguments::parse_from(["chorus", "serve"]).command {
-            Command::Serve(arguments) => arguments,
+    /// Returns what a demo uses: the defaults, quietly, in a directory of its own.
+    pub fn for_demo(data_dir: PathBuf, port: u16) -> Self {
+        match Arguments::parse_from(["chorus", "serve", "--log", "warn"]).command {
+            Command::Serve(defaults) => Self {
+                port,
+                data: DataArguments { data_dir },
+                ..defaults
+            },
             _ => unreachable!("`serve` was parsed"),
         }
     }
@@ -190,6 +194,9 @@ pub(super) struct DemoArguments {
     /// The port; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     pub port: u16,
+    /// How many milliseconds an agent takes for a step, so that one can read along
+    #[arg(long, default_value_t = 300, value_name = "MILLISECONDS")]
+    pub pace: u64,
     /// End when the chain has ended
     #[arg(long)]
     pub once: bool,

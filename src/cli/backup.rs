@@ -1,5 +1,7 @@
 //! `chorus backup`
 
+use std::path::Path;
+
 use super::arguments::BackupArguments;
 use super::ledger;
 use super::ui::{Failure, Ui};
@@ -11,6 +13,15 @@ pub(super) async fn run(ui: Ui, arguments: BackupArguments) -> Result<(), Failur
         return Err(Failure::new(format!(
             "{} exists already; choose a new name",
             file.display()
+        )));
+    }
+    // A bare name has an empty parent: the folder that the user is in.
+    if let Some(folder) = file.parent().filter(|folder| *folder != Path::new(""))
+        && !folder.is_dir()
+    {
+        return Err(Failure::new(format!(
+            "there is no folder {}; make it first",
+            folder.display()
         )));
     }
     let data_dir = DataDir::existing(&arguments.data.data_dir)?;

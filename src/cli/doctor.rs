@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use super::arguments::DoctorArguments;
 use super::ledger;
 use super::server;
-use super::ui::{Failure, Ui};
+use super::ui::{Failure, Ui, count};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
@@ -150,8 +150,8 @@ async fn check_migrations(data_dir: &DataDir) -> (bool, Finding) {
         (
             true,
             Good(format!(
-                "the database is up to date ({} migrations)",
-                migrations.len()
+                "the database is up to date ({})",
+                count(migrations.len() as u64, "migration")
             )),
         )
     }

@@ -67,7 +67,7 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
             handoff.id
         )));
     }
-    ui.line(final_message(handoff)?)
+    ui.text(&final_message(handoff)?)
 }
 
 /// Hands a task to an agent and waits for its final message.

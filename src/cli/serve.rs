@@ -23,22 +23,6 @@ use crate::telemetry;
 /// How often collected metrics are tidied up.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// How a server is run.
-pub(super) struct ServeOptions {
-    arguments: ServeArguments,
-}
-
-impl ServeOptions {
-    /// Runs a server for a demo: quiet, with all defaults.
-    pub fn for_demo(data_dir: PathBuf, port: u16) -> Self {
-        let mut arguments = ServeArguments::defaults();
-        arguments.data.data_dir = data_dir;
-        arguments.port = port;
-        "warn".clone_into(&mut arguments.log);
-        Self { arguments }
-    }
-}
-
 /// A server that runs.
 pub(super) struct Serving {
     /// What it does.
@@ -52,15 +36,18 @@ pub(super) struct Serving {
 }
 
 pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure> {
-    let serving = Serving::start(ui, ServeOptions { arguments }, default_agents()).await?;
+    let serving = Serving::start(ui, arguments, default_agents()).await?;
     serving.until_stopped().await;
     Ok(())
 }
 
 impl Serving {
     /// Opens everything, takes up what was under way, and begins to listen.
-    pub async fn start(ui: Ui, options: ServeOptions, agents: Vec<Agent>) -> Result<Self, Failure> {
-        let arguments = options.arguments;
+    pub async fn start(
+        ui: Ui,
+        arguments: ServeArguments,
+        agents: Vec<Agent>,
+    ) -> Result<Self, Failure> {
         telemetry::start_logging(&arguments.log, arguments.log_format)
             .map_err(|error| Failure::caused(&error))?;
         telemetry::metrics();
@@ -110,6 +97,8 @@ impl Serving {
             is_public,
         };
         let router = api::router(engine.clone(), guard);
+        // Whoever reads that the server listens may stop it at once.
+        tokio::spawn(stop_on_signal(engine.clone())?);
         ui.line(format_args!(
             "Chorus {} listens on http://{address}",
             env!("CARGO_PKG_VERSION")
@@ -125,7 +114,6 @@ impl Serving {
             tracing::info!(agents = planted, "planted the default agents");
         }
         tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
-        tokio::spawn(stop_on_signal(engine.clone())?);
         tokio::spawn(engine.clone().keep_house());
         tokio::spawn(keep_metrics(engine.clone()));
         let connections = tokio::spawn(api::serve(listener, router, engine.stopping().clone()));

@@ -18,7 +18,7 @@ impl ServerArguments {
     /// Prints an answer as it came, if that was asked for. Returns whether it was.
     pub fn print_json(&self, ui: Ui, reply: &Reply) -> Result<bool, Failure> {
         if self.json {
-            ui.line(&reply.text)?;
+            ui.text(&reply.text)?;
         }
         Ok(self.json)
     }

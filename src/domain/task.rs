@@ -62,7 +62,7 @@ pub struct NewTask {
 
 /// Where a task came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({ "sourceType": "api", "userId": "anonymous", "conversationId": null }))]
 pub struct Source {
     /// The door, such as `api` or `cli`.

@@ -8,7 +8,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod api;
 mod archive;
+mod cli;
 mod concurrency;
 mod crash;
 mod invariants;
@@ -17,4 +19,6 @@ mod model;
 mod schema;
 mod schema_doc;
 mod store;
+mod surface;
 mod waiters;
+mod wire;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use axum::response::Response;
 use chorus::api::{Guard, router};
 use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
@@ -38,6 +39,16 @@ pub struct Reply {
 }
 
 impl Reply {
+    async fn read(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        Self {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+        }
+    }
+
     /// Returns the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
@@ -118,16 +129,18 @@ impl TestApp {
         }
     }
 
+    /// Answers over a real connection too, for as long as the test lasts. Returns the address.
+    pub async fn listen(&self) -> String {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let stopping = self.engine.stopping().clone();
+        tokio::spawn(chorus::api::serve(listener, self.router.clone(), stopping));
+        url
+    }
+
     /// Sends a request.
     pub async fn send(&self, request: Request<Body>) -> Reply {
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.unwrap().to_bytes().to_vec();
-        Reply {
-            status: parts.status,
-            headers: parts.headers,
-            body,
-        }
+        Reply::read(self.router.clone().oneshot(request).await.unwrap()).await
     }
 
     /// Sends a request with any body.
@@ -142,6 +155,17 @@ impl TestApp {
     /// Asks for something.
     pub async fn get(&self, path: &str) -> Reply {
         self.request(Method::GET, path, Body::empty()).await
+    }
+
+    /// Asks for something while the test goes on.
+    pub fn in_background(&self, path: &str) -> tokio::task::JoinHandle<Reply> {
+        let request = Request::builder()
+            .uri(path)
+            .header(header::HOST, "localhost")
+            .body(Body::empty())
+            .unwrap();
+        let answer = self.router.clone().oneshot(request);
+        tokio::spawn(async move { Reply::read(answer.await.unwrap()).await })
     }
 
     /// Sends JSON.

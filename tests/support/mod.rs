@@ -9,9 +9,11 @@ pub mod load;
 pub mod model;
 mod random;
 mod server;
+mod shown;
 
 pub use app::{BEGINNING, Reply, TestApp};
 pub use counting::{CountingStore, Reads};
 pub use follower::Follower;
 pub use random::{Random, setting};
 pub use server::{Chorus, Server};
+pub use shown::{indented, settled};

@@ -1,6 +1,6 @@
 //! The real program, as users start it.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -35,6 +35,15 @@ impl Chorus {
     /// Sets the working directory.
     pub fn current_dir(mut self, folder: &Path) -> Self {
         self.0.current_dir(folder);
+        self
+    }
+
+    /// Sets what it reads from standard input.
+    pub fn input(mut self, text: &str) -> Self {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.rewind().unwrap();
+        self.0.stdin(file);
         self
     }
 

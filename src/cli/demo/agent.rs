@@ -44,8 +44,14 @@ fn variable(name: &str) -> Result<String, Failure> {
         .map_err(|_| Failure::new(format!("{name} is not set; `chorus demo` starts this")))
 }
 
+/// Says something, and takes its time.
 fn say(ui: Ui, text: &str) -> Result<(), Failure> {
-    ui.line(json!({ "text": text }))
+    ui.line(json!({ "text": text }))?;
+    let pace = variable("DEMO_PACE")?
+        .parse()
+        .map_err(|_| Failure::new("DEMO_PACE is not a number"))?;
+    std::thread::sleep(std::time::Duration::from_millis(pace));
+    Ok(())
 }
 
 /// Plans, then develops and reviews until it is approved, then has it tested.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 pub(super) use agent::run as run_agent;
 
-use super::arguments::DemoArguments;
-use super::serve::{ServeOptions, Serving};
+use super::arguments::{DemoArguments, ServeArguments};
+use super::serve::Serving;
 use super::ui::{Failure, Ui};
 use crate::config::DataDir;
 use crate::domain::{Agent, AgentName, OutputForm, Provider, Text};
@@ -39,8 +39,8 @@ pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure>
             folder.display()
         )));
     }
-    let options = ServeOptions::for_demo(folder, arguments.port);
-    let serving = Serving::start(ui, options, cast()?).await?;
+    let serve = ServeArguments::for_demo(folder, arguments.port);
+    let serving = Serving::start(ui, serve, cast(arguments.pace)?).await?;
     let shown = show::Show::begin(ui, serving.engine.clone());
     let result = play(&serving.engine).await;
     shown.end().await;
@@ -63,7 +63,7 @@ fn temporary_folder() -> Result<PathBuf, Failure> {
 }
 
 /// Returns the scripted agents: this program, playing a part.
-fn cast() -> Result<Vec<Agent>, Failure> {
+fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
     let text = |text: &str| text.parse::<Text>().expect("has no NUL");
@@ -76,7 +76,7 @@ fn cast() -> Result<Vec<Agent>, Failure> {
         model: None,
         program: Some(Text::lossy(program.to_string_lossy().into_owned())),
         arguments: vec![text("demo-agent")],
-        environment: std::collections::BTreeMap::new(),
+        environment: [(text("DEMO_PACE"), text(&pace.to_string()))].into(),
         output_form: OutputForm::JsonField("final".to_owned()),
         max_seconds: Some(120),
         idle_seconds: None,

@@ -26,12 +26,18 @@ impl Ui {
     /// Prints a line to standard output.
     #[expect(clippy::unused_self, reason = "printing is what a Ui is for")]
     pub fn line(self, line: impl std::fmt::Display) -> Result<(), Failure> {
-        match writeln!(anstream::stdout(), "{line}") {
-            // Whoever reads has seen enough.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(Failure::new(format!("cannot print: {error}"))),
-            Ok(()) => Ok(()),
-        }
+        printed(writeln!(anstream::stdout(), "{line}"))
+    }
+
+    /// Prints text that came from others: harmless on a terminal, as it is in a pipe.
+    #[expect(clippy::unused_self, reason = "printing is what a Ui is for")]
+    pub fn text(self, text: &str) -> Result<(), Failure> {
+        let mut stdout = std::io::stdout();
+        printed(if stdout.is_terminal() {
+            writeln!(stdout, "{}", printable(text))
+        } else {
+            writeln!(stdout, "{text}")
+        })
     }
 
     /// Prints bytes as they are to standard output.
@@ -67,10 +73,21 @@ impl Ui {
 
     /// Prints why a command failed.
     pub fn fail(self, failure: &Failure) -> ExitCode {
-        self.notice(format_args!("{ERROR}error:{ERROR:#} {}", failure.message));
+        self.notice(format_args!(
+            "{ERROR}error:{ERROR:#} {}",
+            printable(&failure.message)
+        ));
         for hint in &failure.hints {
             self.notice(format_args!("{HINT}hint:{HINT:#} {hint}"));
         }
         failure.exit.into()
+    }
+}
+
+/// Forgives a reader that has seen enough.
+fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(|error| Failure::new(format!("cannot print: {error}"))),
     }
 }

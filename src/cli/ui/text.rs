@@ -6,7 +6,8 @@ use crate::domain::Timestamp;
 
 /// Replaces control characters, which could move the cursor or change what was printed before.
 pub(in crate::cli) fn printable(text: &str) -> String {
-    text.chars()
+    text.replace("\r\n", "\n")
+        .chars()
         .map(|c| {
             if c.is_control() && !matches!(c, '\n' | '\t') {
                 '\u{fffd}'
@@ -49,6 +50,7 @@ mod tests {
     #[test]
     fn text_from_others_cannot_steer_the_terminal() {
         assert_eq!(printable("a\x1b[2Jb\rc\nd"), "a\u{fffd}[2Jb\u{fffd}c\nd");
+        assert_eq!(printable("a\r\nb\u{9b}2J"), "a\nb\u{fffd}2J");
         assert_eq!(one_line(" a\n\tb\x07 "), "a b\u{fffd}");
     }
 }

@@ -319,7 +319,8 @@ impl Store for SqliteStore {
     }
 
     async fn backup(&self, to: &Path) -> Result<()> {
-        backup::backup(self.long_reader().await?, to).await
+        // Not a reader: one that may only query may not copy either.
+        backup::backup(connect_options(&self.path).connect().await?, to).await
     }
 
     async fn check_ready(&self) -> Result<()> {

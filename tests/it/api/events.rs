@@ -1,0 +1,210 @@
+//! `/api/events`
+
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use axum::http::Request;
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use crate::support::{TestApp, settled};
+
+/// A client of the event stream.
+struct Events {
+    body: BodyDataStream,
+    text: String,
+}
+
+impl Events {
+    async fn open(app: &TestApp, query: &str, last_event_id: Option<i64>) -> Self {
+        let mut request = Request::get(format!("/api/events{query}")).header("host", "localhost");
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        let response = app
+            .router
+            .clone()
+            .oneshot(request.body(Body::empty()).unwrap())
+            .await
+            .unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        assert_eq!(response.headers()["cache-control"], "no-cache");
+        Self {
+            body: response.into_body().into_data_stream(),
+            text: String::new(),
+        }
+    }
+
+    /// Reads the next block; none at the end of the stream.
+    async fn block(&mut self) -> Option<String> {
+        loop {
+            if let Some(end) = self.text.find("\n\n") {
+                let mut block: String = self.text.drain(..end + 2).collect();
+                block.truncate(end);
+                return Some(block);
+            }
+            let chunk = tokio::time::timeout(Duration::from_mins(1), self.body.next());
+            let chunk = chunk.await.expect("the stream goes on")?.unwrap();
+            self.text += std::str::from_utf8(&chunk).unwrap();
+        }
+    }
+
+    /// Reads the place at which the stream begins.
+    async fn place(&mut self) -> i64 {
+        let block = self.block().await.unwrap();
+        block
+            .strip_prefix("id: ")
+            .expect("only an id")
+            .parse()
+            .unwrap()
+    }
+
+    /// Reads the next event and checks that it has the number of its block.
+    async fn event(&mut self) -> Value {
+        let block = self.block().await.expect("there is one more event");
+        let (id, data) = block.split_once('\n').unwrap();
+        let event: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+        assert_eq!(id, format!("id: {}", event["number"]));
+        event
+    }
+
+    /// Reads so many events and returns their numbers.
+    async fn numbers(&mut self, count: usize) -> Vec<i64> {
+        let mut numbers = Vec::new();
+        for _ in 0..count {
+            numbers.push(self.event().await["number"].as_i64().unwrap());
+        }
+        numbers
+    }
+}
+
+/// Makes so many events, many at a time.
+async fn happen(app: &TestApp, count: usize) {
+    let id = app.task("d").await;
+    for place in (1..count).step_by(100) {
+        let some = (place..count.min(place + 100)).map(|_| async {
+            let path = format!("/api/tasks/{id}/queue");
+            app.post(&path, json!({ "content": "c" })).await.data()
+        });
+        join_all(some).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_its_place_and_goes_on_with_what_happens() {
+    let app = TestApp::new().await;
+    app.task("before").await;
+    let mut events = Events::open(&app, "", None).await;
+    assert_eq!(events.place().await, 1);
+    let id = app.task("after").await;
+    app.post(
+        &format!("/api/tasks/{id}/handoff"),
+        json!({ "agentName": "qa", "prompt": "p" }),
+    )
+    .await
+    .data();
+    assert_snapshot!(settled(&events.block().await.unwrap()), @r#"
+    id: 2
+    data: {"timestamp":1767225600000,"eventType":"task_created","data":{"description":"after"},"number":2,"taskId":"<id 1>"}
+    "#);
+    assert_snapshot!(settled(&events.block().await.unwrap()), @r#"
+    id: 3
+    data: {"timestamp":1767225600000,"eventType":"agent_handoff_started","data":{"agentName":"qa"},"handoffId":"<id 1>","number":3,"taskId":"<id 2>"}
+    "#);
+}
+
+#[tokio::test]
+async fn a_stream_resumes_behind_any_event() {
+    let app = TestApp::new().await;
+    happen(&app, 10).await;
+    for after in [0, 4, 10] {
+        let mut by_query = Events::open(&app, &format!("?after={after}"), None).await;
+        let mut by_header = Events::open(&app, "", Some(after)).await;
+        let mut by_both = Events::open(&app, "?after=1", Some(after)).await;
+        for events in [&mut by_query, &mut by_header, &mut by_both] {
+            assert_eq!(events.place().await, after);
+            let rest: Vec<_> = (after + 1..=10).collect();
+            assert_eq!(events.numbers(rest.len()).await, rest);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_happens_during_the_replay_comes_once_and_in_order() {
+    let app = TestApp::new().await;
+    happen(&app, 600).await;
+    let mut events = Events::open(&app, "?after=0", None).await;
+    assert_eq!(events.place().await, 0);
+    let mut seen = events.numbers(10).await;
+    happen(&app, 50).await;
+    seen.extend(events.numbers(500).await);
+    happen(&app, 50).await;
+    seen.extend(events.numbers(190).await);
+    // What the rows have shown, the feed must not show again.
+    app.task("the last").await;
+    seen.extend(events.numbers(1).await);
+    assert_eq!(seen, (1..=701).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_client_that_falls_behind_misses_nothing() {
+    let app = TestApp::new().await;
+    let mut events = Events::open(&app, "", None).await;
+    assert_eq!(events.place().await, 0);
+    // More than the feed keeps for those who are behind.
+    happen(&app, 1_300).await;
+    let seen = events.numbers(1_300).await;
+    assert_eq!(seen, (1..=1_300).collect::<Vec<_>>());
+    app.task("one more").await;
+    assert_eq!(events.numbers(1).await, [1_301]);
+}
+
+#[tokio::test]
+async fn an_event_that_is_too_large_for_memory_comes_too() {
+    let app = TestApp::new().await;
+    let mut events = Events::open(&app, "", None).await;
+    assert_eq!(events.place().await, 0);
+    let description = "x".repeat(100_000);
+    app.task(&description).await;
+    app.task("small").await;
+    assert_eq!(events.event().await["data"]["description"], description);
+    assert_eq!(events.event().await["data"]["description"], "small");
+}
+
+#[tokio::test]
+async fn text_with_line_breaks_stays_in_its_event() {
+    let app = TestApp::new().await;
+    let mut events = Events::open(&app, "", None).await;
+    assert_eq!(events.place().await, 0);
+    let description = "one\n\nid: 99\r\ndata: two\r\u{2028}";
+    app.task(description).await;
+    assert_eq!(events.event().await["data"]["description"], description);
+}
+
+#[tokio::test]
+async fn streams_end_when_the_server_stops() {
+    let app = TestApp::new().await;
+    let mut events = Events::open(&app, "", None).await;
+    assert_eq!(events.place().await, 0);
+    app.engine.stopping().cancel();
+    assert_eq!(events.block().await, None);
+}
+
+#[tokio::test]
+async fn an_event_that_has_not_happened_cannot_be_resumed_behind() {
+    let app = TestApp::new().await;
+    app.task("d").await;
+    let refused = async |query: &str| app.get(&format!("/api/events?{query}")).await.line();
+    assert_snapshot!(refused("after=2").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: there is no event 2; the newest is 1. Was another database restored?"}}"#);
+    assert_snapshot!(refused("after=-1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: there is no event -1; the newest is 1. Was another database restored?"}}"#);
+    assert_snapshot!(refused("after=x").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: after: invalid digit found in string"}}"#);
+    assert_snapshot!(refused("since=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: since: unknown field `since`, expected `after`"}}"#);
+    let request = Request::get("/api/events")
+        .header("host", "localhost")
+        .header("last-event-id", "abc");
+    assert_snapshot!(app.send(request.body(Body::empty()).unwrap()).await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"Last-Event-ID: must be the number of an event"}}"#);
+}

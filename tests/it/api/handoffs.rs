@@ -1,0 +1,382 @@
+//! `/api/tasks/{id}/handoff…` and `/api/handoffs`
+
+use axum::http::Method;
+use chorus::config::Limits;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::{Reply, TestApp};
+
+async fn start(app: &TestApp, id: &str, agent: &str) -> Reply {
+    let body = json!({ "agentName": agent, "prompt": "Write the parser" });
+    app.post(&format!("/api/tasks/{id}/handoff"), body).await
+}
+
+async fn complete(app: &TestApp, id: &str, output: &str) -> Reply {
+    app.put(
+        &format!("/api/tasks/{id}/handoff/complete"),
+        json!({ "output": output }),
+    )
+    .await
+}
+
+fn open_handoff(task: &Value) -> String {
+    task["agentChain"].as_array().unwrap().last().unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[tokio::test]
+async fn a_handoff_makes_the_agent_current_and_the_task_active() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    app.clock.advance(1_000);
+    assert_snapshot!(start(&app, &id, "developer").await.page(), @r#"
+    200
+    {
+      "data": {
+        "taskType": "descriptionOnly",
+        "id": "<id 1>",
+        "description": "d",
+        "status": {
+          "type": "active"
+        },
+        "createdAt": 1767225600000,
+        "updatedAt": 1767225601000,
+        "sessionId": null,
+        "source": {
+          "sourceType": "api",
+          "userId": "anonymous",
+          "conversationId": null
+        },
+        "agentWorkspace": "<tmp>/workspaces/<id 1>",
+        "attachments": [],
+        "currentAgent": "developer",
+        "agentChain": [
+          {
+            "agentName": "developer",
+            "startedAt": 1767225601000,
+            "completedAt": null,
+            "output": "",
+            "id": "<id 2>",
+            "fromAgent": null,
+            "mode": "delegate",
+            "outcome": null,
+            "error": null
+          }
+        ]
+      },
+      "meta": {
+        "timestamp": 1767225601000
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_completed_handoff_leaves_its_output_and_the_task_waiting() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    start(&app, &id, "developer").await.data();
+    app.clock.advance(2_000);
+    let task = complete(&app, &id, "All done").await.data();
+    assert_eq!(task["status"], json!({ "type": "waiting" }));
+    assert_eq!(task["currentAgent"], Value::Null);
+    let entry = &task["agentChain"][0];
+    assert_eq!(entry["completedAt"], 1_767_225_602_000_i64);
+    assert_eq!(entry["output"], "All done");
+    assert_eq!(
+        (&entry["outcome"], &entry["error"]),
+        (&json!("completed"), &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn a_cancelled_handoff_has_the_reason_as_its_output() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    let path = format!("/api/tasks/{id}/handoff/cancel");
+    start(&app, &id, "developer").await.data();
+    let task = app
+        .post(&path, json!({ "reason": "too slow" }))
+        .await
+        .data();
+    let entry = &task["agentChain"][0];
+    assert_eq!(
+        (&entry["outcome"], &entry["output"], &entry["error"]),
+        (&json!("cancelled"), &json!("too slow"), &json!("too slow"))
+    );
+    assert_eq!(task["status"], json!({ "type": "waiting" }));
+    assert_eq!(task["currentAgent"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_handoff_is_cancelled_without_any_body() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    for (place, body) in [
+        "",
+        "null",
+        "{}",
+        r#"{"reason": null}"#,
+        r#"{"reason": " "}"#,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        start(&app, &id, "developer").await.data();
+        let path = format!("/api/tasks/{id}/handoff/cancel");
+        let task = app.request(Method::POST, &path, body).await.data();
+        assert_eq!(task["agentChain"][place]["output"], "Cancelled", "{body}");
+    }
+    let path = format!("/api/tasks/{id}/handoff/cancel");
+    assert_snapshot!(app.request(Method::POST, &path, r#"{"why": "x"}"#).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"why: unknown field `why`, expected `reason`"}}"#);
+    assert_snapshot!(app.request(Method::POST, &path, "x").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+}
+
+#[tokio::test]
+async fn a_second_agent_cannot_start_beside_the_first() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    start(&app, &id, "developer").await.data();
+    let before = app.get(&format!("/api/tasks/{id}")).await.data();
+    assert_snapshot!(start(&app, &id, "qa").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent already active on task: developer"}}"#);
+    assert_snapshot!(start(&app, &id, "developer").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent already active on task: developer"}}"#);
+    assert_eq!(app.get(&format!("/api/tasks/{id}")).await.data(), before);
+}
+
+#[tokio::test]
+async fn there_must_be_an_open_handoff_to_end() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    assert_snapshot!(complete(&app, &id, "o").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"No agent is active on task <id 1>: it has never been handed off"}}"#);
+    start(&app, &id, "qa").await.data();
+    complete(&app, &id, "first").await.data();
+    assert_snapshot!(complete(&app, &id, "second").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"No agent is active on task <id 1>: the last hand-off, to qa, has already ended"}}"#);
+    let cancelled = app
+        .post(&format!("/api/tasks/{id}/handoff/cancel"), json!({}))
+        .await;
+    assert_snapshot!(cancelled.line(), @r#"409 {"error":{"code":"CONFLICT","message":"No agent is active on task <id 1>: the last hand-off, to qa, has already ended"}}"#);
+    let task = app.get(&format!("/api/tasks/{id}")).await.data();
+    assert_eq!(task["agentChain"][0]["output"], "first");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_not_configured_is_unknown_and_the_known_ones_are_listed() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    assert_snapshot!(start(&app, &id, "desinger").await.page(), @r#"
+    400
+    {
+      "error": {
+        "code": "UNKNOWN_AGENT",
+        "message": "Unknown agent: desinger",
+        "details": {
+          "agents": [
+            "developer",
+            "developer-review",
+            "orchestrator",
+            "planner",
+            "qa"
+          ]
+        }
+      }
+    }
+    "#);
+    let task = app.get(&format!("/api/tasks/{id}")).await.data();
+    assert_eq!(
+        (&task["currentAgent"], &task["agentChain"]),
+        (&Value::Null, &json!([]))
+    );
+}
+
+#[tokio::test]
+async fn names_are_taken_as_people_and_models_write_them() {
+    let app = TestApp::new().await;
+    for asked in [
+        "developer-review",
+        "Developer Review",
+        "`developer_review`",
+        " @DEVELOPER-REVIEW\n",
+    ] {
+        let id = app.task("d").await;
+        let task = start(&app, &id, asked).await.data();
+        assert_eq!(task["currentAgent"], "developer-review", "{asked:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_handoff_of_an_ended_task_keeps_its_status_until_it_ends() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    app.put(
+        &format!("/api/tasks/{id}/status"),
+        json!({ "status": "completed" }),
+    )
+    .await
+    .data();
+    let task = start(&app, &id, "qa").await.data();
+    assert_eq!(task["status"], json!({ "type": "completed" }));
+    let task = complete(&app, &id, "o").await.data();
+    assert_eq!(task["status"], json!({ "type": "waiting" }));
+}
+
+#[tokio::test]
+async fn a_handoff_without_a_prompt_or_an_agent_is_refused() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    let refused = async |body| {
+        app.post(&format!("/api/tasks/{id}/handoff"), body)
+            .await
+            .line()
+    };
+    assert_snapshot!(refused(json!({ "agentName": "qa" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `prompt`"}}"#);
+    assert_snapshot!(refused(json!({ "prompt": "p" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `agentName`"}}"#);
+    assert_snapshot!(refused(json!({ "agentName": "qa", "prompt": " \n" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"prompt: must not be empty"}}"#);
+    assert_snapshot!(refused(json!({ "agentName": "", "prompt": "p" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentName: must not be empty"}}"#);
+    assert_snapshot!(refused(json!({ "agentName": "qa", "prompt": "p", "resume": "yes" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"resume: invalid type: string \"yes\", expected a boolean"}}"#);
+    assert_snapshot!(refused(json!({ "agent": "qa", "prompt": "p" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agent: unknown field `agent`, expected one of `agentName`, `prompt`, `reason`, `resume`"}}"#);
+    assert_snapshot!(refused(json!({ "agentName": "qa", "prompt": "p", "resume": true })).await, @r#"409 {"error":{"code":"CONFLICT","message":"There is no session of qa on this task to resume; start without `resume`"}}"#);
+}
+
+#[tokio::test]
+async fn a_prompt_over_the_limit_is_too_large() {
+    let app = TestApp::with_limits(Limits {
+        prompt: 10,
+        ..Limits::default()
+    })
+    .await;
+    let id = app.task("d").await;
+    let path = format!("/api/tasks/{id}/handoff");
+    let body = |prompt: &str| json!({ "agentName": "qa", "prompt": prompt });
+    assert_snapshot!(app.post(&path, body("ten bytes 🎶")).await.line(), @r#"413 {"error":{"code":"TOO_LARGE","message":"prompt is too large: the limit is 10 bytes","details":{"limit":10}}}"#);
+    assert_eq!(app.post(&path, body("ten bytes.")).await.status, 200);
+}
+
+#[tokio::test]
+async fn completing_needs_an_output_which_may_be_empty() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    start(&app, &id, "qa").await.data();
+    let path = format!("/api/tasks/{id}/handoff/complete");
+    assert_snapshot!(app.put(&path, json!({})).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `output`"}}"#);
+    assert_snapshot!(app.put(&path, json!({ "output": null })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"output: invalid type: null, expected a string"}}"#);
+    assert_eq!(app.put(&path, json!({ "output": "" })).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_full_record_has_prompt_run_usage_and_cost() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    let body = json!({ "agentName": "qa", "prompt": "Test it", "reason": "to be sure" });
+    let task = app
+        .post(&format!("/api/tasks/{id}/handoff"), body)
+        .await
+        .data();
+    let path = format!("/api/handoffs/{}", open_handoff(&task));
+    assert_snapshot!(app.get(&path).await.page(), @r#"
+    200
+    {
+      "data": {
+        "id": "<id 1>",
+        "taskId": "<id 2>",
+        "agentName": "qa",
+        "fromAgent": null,
+        "mode": "delegate",
+        "prompt": "Test it",
+        "reason": "to be sure",
+        "startedAt": 1767225600000,
+        "completedAt": null,
+        "output": "",
+        "outcome": null,
+        "error": null,
+        "usage": null,
+        "costUsd": null,
+        "run": {
+          "id": "<id 3>",
+          "attempt": 1,
+          "state": "queued",
+          "outcome": null,
+          "queuedAt": 1767225600000,
+          "startedAt": null,
+          "endedAt": null
+        }
+      },
+      "meta": {
+        "timestamp": 1767225600000
+      }
+    }
+    "#);
+    app.clock.advance(1_000);
+    complete(&app, &id, "It works").await.data();
+    assert_snapshot!(app.get(&path).await.page(), @r#"
+    200
+    {
+      "data": {
+        "id": "<id 1>",
+        "taskId": "<id 2>",
+        "agentName": "qa",
+        "fromAgent": null,
+        "mode": "delegate",
+        "prompt": "Test it",
+        "reason": "to be sure",
+        "startedAt": 1767225600000,
+        "completedAt": 1767225601000,
+        "output": "It works",
+        "outcome": "completed",
+        "error": null,
+        "usage": null,
+        "costUsd": null,
+        "run": {
+          "id": "<id 3>",
+          "attempt": 1,
+          "state": "ended",
+          "outcome": "cancelled",
+          "queuedAt": 1767225600000,
+          "startedAt": null,
+          "endedAt": 1767225601000
+        }
+      },
+      "meta": {
+        "timestamp": 1767225601000
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn the_handoffs_of_a_task_are_listed_in_the_order_of_its_chain() {
+    let app = TestApp::new().await;
+    let id = app.task("d").await;
+    let path = format!("/api/tasks/{id}/handoffs");
+    assert_eq!(app.get(&path).await.data(), json!([]));
+    for agent in ["developer", "qa", "developer"] {
+        start(&app, &id, agent).await.data();
+        complete(&app, &id, agent).await.data();
+    }
+    let listed = app.get(&path).await.data();
+    let names: Vec<_> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["agentName"].clone())
+        .collect();
+    assert_eq!(names, ["developer", "qa", "developer"]);
+    for handoff in listed.as_array().unwrap() {
+        let alone = app
+            .get(&format!(
+                "/api/handoffs/{}",
+                handoff["id"].as_str().unwrap()
+            ))
+            .await;
+        assert_eq!(alone.data(), *handoff);
+    }
+}
+
+#[tokio::test]
+async fn a_handoff_that_is_not_there_is_not_found() {
+    let app = TestApp::new().await;
+    assert_snapshot!(app.get("/api/handoffs/0198f3c0").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Hand-off not found: 0198f3c0"}}"#);
+    assert_snapshot!(app.get("/api/handoffs/a%20b?wait=0").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Hand-off not found: a b"}}"#);
+}

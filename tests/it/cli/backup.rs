@@ -1,0 +1,100 @@
+//! `chorus backup`
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::{Chorus, Server, settled};
+
+#[tokio::test]
+async fn a_backup_while_serving_opens_and_holds_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let client = server.client();
+    for place in 0..20 {
+        let body = json!({ "description": format!("task {place}") });
+        client
+            .send_json(reqwest::Method::POST, "/api/tasks", &body)
+            .await
+            .unwrap();
+    }
+    let asked = client
+        .get("/api/tasks", &[])
+        .await
+        .unwrap()
+        .data::<Vec<Value>>()
+        .unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let copy = other.path().join("chorus.db");
+    let seen = server
+        .chorus(["backup", copy.to_str().unwrap()])
+        .transcript();
+    assert_snapshot!(settled(&seen), @"
+    exit 0
+    --- stdout
+    Wrote <tmp>/chorus.db
+    --- stderr
+    ");
+    // What happens later is not part of it.
+    let body = json!({ "description": "later" });
+    client
+        .send_json(reqwest::Method::POST, "/api/tasks", &body)
+        .await
+        .unwrap();
+    assert_eq!(
+        other.path().read_dir().unwrap().count(),
+        1,
+        "nothing else is left there"
+    );
+    let restored = Server::start(other.path());
+    let found = restored
+        .client()
+        .get("/api/tasks", &[])
+        .await
+        .unwrap()
+        .data::<Vec<Value>>()
+        .unwrap();
+    assert_eq!(found, asked);
+}
+
+#[test]
+fn a_file_that_is_there_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let file = folder.path().join("mine.txt");
+    std::fs::write(&file, "mine").unwrap();
+    let seen = server
+        .chorus(["backup", file.to_str().unwrap()])
+        .transcript();
+    assert_snapshot!(settled(&seen), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: <tmp>/mine.txt exists already; choose a new name
+    ");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    let nowhere = folder.path().join("no/such/folder/copy.db");
+    let seen = server
+        .chorus(["backup", nowhere.to_str().unwrap()])
+        .transcript();
+    assert_snapshot!(settled(&seen), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no folder <tmp>/no/such/folder; make it first
+    ");
+}
+
+#[test]
+fn without_a_database_there_is_nothing_to_back_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().to_str().unwrap();
+    let file = folder.path().join("copy.db");
+    let seen = Chorus::new(["backup", file.to_str().unwrap(), "--data-dir", data_dir]).transcript();
+    assert_snapshot!(settled(&seen), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no Chorus database in <tmp>; `chorus serve` makes one
+    ");
+    assert!(!file.exists());
+}

@@ -1,0 +1,201 @@
+//! `chorus doctor`
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use rusqlite::Connection;
+
+use crate::support::{Chorus, Server, settled};
+
+/// Makes a folder with a program that is called as Claude Code is.
+fn programs() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("claude");
+    std::fs::write(&program, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// Looks at a data directory whose server does not run.
+fn doctor(data_dir: &Path, path: &str) -> String {
+    let data_dir = data_dir.to_str().unwrap();
+    let nobody = "http://127.0.0.1:1";
+    let command = Chorus::new(["doctor", "--data-dir", data_dir, "--url", nobody]);
+    settled(&command.env("PATH", path).transcript())
+}
+
+/// Makes an installation, stops its server, and opens its database.
+fn installation() -> (tempfile::TempDir, Connection) {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Server::start(folder.path()).stop().success());
+    let database = Connection::open(folder.path().join("chorus.db")).unwrap();
+    (folder, database)
+}
+
+#[test]
+fn a_good_installation_has_no_problems() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let programs = programs();
+    let command = server.chorus(["doctor"]).env("PATH", programs.path());
+    assert_snapshot!(settled(&command.transcript()), @"
+    exit 0
+    --- stdout
+    ok    data directory <tmp> is writable
+    ok    only you can read the operator's token
+    ok    the database is up to date (1 migration)
+    ok    the database is sound
+    ok    the clock is not behind the newest event
+    ok    claude-code is <tmp>/claude
+    ok    a server answers at http://<server> and can write
+    --- stderr
+    ");
+}
+
+#[test]
+fn what_is_missing_is_noted() {
+    let (folder, _) = installation();
+    assert_snapshot!(doctor(folder.path(), ""), @"
+    exit 0
+    --- stdout
+    ok    data directory <tmp> is writable
+    ok    only you can read the operator's token
+    ok    the database is up to date (1 migration)
+    ok    the database is sound
+    ok    the clock is not behind the newest event
+    note  the program claude is not on PATH; developer, developer-review, orchestrator, planner, qa cannot run until it is installed
+    note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    --- stderr
+    ");
+    let empty = tempfile::tempdir().unwrap();
+    assert_snapshot!(doctor(empty.path(), ""), @"
+    exit 0
+    --- stdout
+    note  there is no Chorus database in <tmp>; `chorus serve` makes one
+    note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_token_that_others_can_read_is_a_problem() {
+    let (folder, _) = installation();
+    let token = folder.path().join("operator.token");
+    std::fs::set_permissions(token, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_snapshot!(doctor(folder.path(), programs().path().to_str().unwrap()), @"
+    exit 1
+    --- stdout
+    ok    data directory <tmp> is writable
+    bad   others can read the operator's token in <tmp>/operator.token
+          to do: chmod 600 <tmp>/operator.token
+    ok    the database is up to date (1 migration)
+    ok    the database is sound
+    ok    the clock is not behind the newest event
+    ok    claude-code is <tmp>/claude
+    note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    --- stderr
+    error: 1 problem found
+    ");
+}
+
+#[test]
+fn a_database_that_is_not_ours_is_a_problem() {
+    let (folder, database) = installation();
+    drop(database);
+    std::fs::write(
+        folder.path().join("chorus.db"),
+        "not a database ".repeat(100),
+    )
+    .unwrap();
+    assert_snapshot!(doctor(folder.path(), ""), @"
+    exit 1
+    --- stdout
+    ok    data directory <tmp> is writable
+    ok    only you can read the operator's token
+    bad   cannot open the database <tmp>/chorus.db: while executing migrations: error returned from database: (code: 26) file is not a database
+          to do: is it a Chorus database? restore a backup if not
+    note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    --- stderr
+    error: 1 problem found
+    ");
+}
+
+#[test]
+fn a_database_of_another_version_is_a_problem() {
+    let (folder, database) = installation();
+    database
+        .execute(
+            "UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 1",
+            [],
+        )
+        .unwrap();
+    assert_snapshot!(doctor(folder.path(), ""), @"
+    exit 1
+    --- stdout
+    ok    data directory <tmp> is writable
+    ok    only you can read the operator's token
+    bad   a migration of the database is not the one that this version has
+          to do: use the version that made the database
+    note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    --- stderr
+    error: 1 problem found
+    ");
+    database
+        .execute("DELETE FROM _sqlx_migrations", [])
+        .unwrap();
+    assert_snapshot!(doctor(folder.path(), ""), @"
+    exit 1
+    --- stdout
+    ok    data directory <tmp> is writable
+    ok    only you can read the operator's token
+    bad   the database is of an older version of Chorus
+          to do: chorus migrate
+    note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    --- stderr
+    error: 1 problem found
+    ");
+}
+
+#[test]
+fn a_database_that_breaks_its_rules_is_a_problem() {
+    let (folder, database) = installation();
+    database.pragma_update(None, "foreign_keys", false).unwrap();
+    let orphan = "INSERT INTO queue_messages (id, task_number, received_at, content) VALUES ('m', 99, 0, 'c')";
+    database.execute(orphan, []).unwrap();
+    assert_snapshot!(doctor(folder.path(), programs().path().to_str().unwrap()), @"
+    exit 1
+    --- stdout
+    ok    data directory <tmp> is writable
+    ok    only you can read the operator's token
+    ok    the database is up to date (1 migration)
+    bad   a row of queue_messages refers to a missing row of tasks
+          to do: stop the server and restore a backup
+    ok    the clock is not behind the newest event
+    ok    claude-code is <tmp>/claude
+    note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    --- stderr
+    error: 1 problem found
+    ");
+}
+
+#[test]
+fn a_clock_that_went_back_is_a_problem() {
+    let (folder, database) = installation();
+    let future = "INSERT INTO events (occurred_at, type, data) VALUES (99999999999999, 'x', '{}')";
+    database.execute(future, []).unwrap();
+    assert_snapshot!(doctor(folder.path(), programs().path().to_str().unwrap()), @"
+    exit 1
+    --- stdout
+    ok    data directory <tmp> is writable
+    ok    only you can read the operator's token
+    ok    the database is up to date (1 migration)
+    ok    the database is sound
+    bad   the newest event is in the future: the clock of this machine went back
+          to do: set the clock, for example with a time service
+    ok    claude-code is <tmp>/claude
+    note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    --- stderr
+    error: 1 problem found
+    ");
+}

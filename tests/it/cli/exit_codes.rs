@@ -1,0 +1,150 @@
+//! Exit codes, which scripts rely on.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::{Desk, transcript};
+use crate::support::Chorus;
+
+#[tokio::test]
+async fn two_is_wrong_usage() {
+    let desk = Desk::open().await;
+    assert_snapshot!(desk.run(["task", "show"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      <TASK>
+
+    Usage: chorus task show --url <URL> <TASK>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(desk.run(["task", "status", "x", "done"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'done' for '<STATUS>'
+      [possible values: pending, active, waiting, completed, failed]
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(desk.run(["handoff", "t", "a", "p", "--no-wait", "--timeout", "3"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the argument '--no-wait' cannot be used with '--timeout <SECONDS>'
+
+    Usage: chorus handoff --no-wait --url <URL> <TASK> <AGENT> <PROMPT>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[tokio::test]
+async fn three_is_not_found() {
+    let desk = Desk::open().await;
+    assert_snapshot!(desk.run(["task", "show", "nope"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: nope
+    ");
+    assert_snapshot!(desk.run(["handoff", "nope", "qa", "p"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: nope
+    ");
+    assert_snapshot!(desk.run(["cancel", "../tasks"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: ../tasks
+    ");
+    assert_snapshot!(desk.run(["task", "list", "--after", "nope"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: nope
+    ");
+}
+
+#[tokio::test]
+async fn four_is_a_conflict() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    desk.app
+        .post(
+            &format!("/api/tasks/{id}/handoff"),
+            json!({ "agentName": "qa", "prompt": "p" }),
+        )
+        .await
+        .data();
+    assert_snapshot!(desk.run(["handoff", &id, "developer", "p"]).await, @"
+    exit 4
+    --- stdout
+    --- stderr
+    error: Agent already active on task: qa
+    ");
+}
+
+#[tokio::test]
+async fn five_is_a_server_that_cannot_be_reached() {
+    // Nobody listens where somebody has just stopped to.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let url = format!("http://127.0.0.1:{port}");
+    let command = Chorus::new(["task", "list", "--url", &url]);
+    assert_snapshot!(transcript(command).await.unwrap(), @"
+    exit 5
+    --- stdout
+    --- stderr
+    error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
+    ");
+}
+
+#[tokio::test]
+async fn one_is_any_other_failure() {
+    let desk = Desk::open().await;
+    assert_snapshot!(desk.run(["task", "create", " "]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: description: must not be empty
+    ");
+    assert_snapshot!(desk.run(["task", "list", "--limit", "0"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: query: limit: must be 1 to 1000
+    ");
+    desk.app.store.close().await;
+    assert_snapshot!(desk.run(["task", "list"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: Something went wrong inside Chorus; the log has the cause
+    ");
+}
+
+#[tokio::test]
+async fn something_else_that_answers_is_not_taken_for_a_server() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let page = axum::Router::new().fallback(|| async { "<h1>It works!</h1>" });
+    tokio::spawn(async { axum::serve(listener, page).await });
+    let seen = transcript(Chorus::new(["agents", "list", "--url", &url]))
+        .await
+        .unwrap();
+    assert_snapshot!(seen, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: what answers at http://<server> is not a Chorus server, or one of another version: expected value at line 1 column 1
+    ");
+}

@@ -1,0 +1,206 @@
+//! `chorus handoff` and `chorus cancel`
+
+use axum::http::Method;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::{Desk, transcript};
+use crate::support::Chorus;
+
+/// Starts a command and returns as soon as its hand-off is open.
+async fn begin(desk: &Desk, command: Chorus) -> JoinHandle<String> {
+    let mut feed = desk.app.engine.feed().follow();
+    let command = transcript(command);
+    while feed
+        .recv()
+        .await
+        .unwrap()
+        .event
+        .unwrap()
+        .event_type
+        .as_str()
+        != "agent_handoff_started"
+    {}
+    command
+}
+
+#[tokio::test]
+async fn the_final_message_is_all_that_is_printed_to_standard_output() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    let command = begin(
+        &desk,
+        desk.chorus([
+            "handoff",
+            &id,
+            "Developer",
+            "Write it",
+            "--reason",
+            "why not",
+        ]),
+    )
+    .await;
+    let path = format!("/api/tasks/{id}/handoff/complete");
+    desk.app
+        .put(&path, json!({ "output": "Done:\nall tests pass" }))
+        .await
+        .data();
+    assert_snapshot!(command.await.unwrap(), @"
+    exit 0
+    --- stdout
+    Done:
+    all tests pass
+    --- stderr
+    developer works on <id 1> (hand-off <id 2>)
+    ");
+    let handoff = desk
+        .app
+        .get(&format!("/api/tasks/{id}/handoffs"))
+        .await
+        .data()[0]
+        .clone();
+    assert_eq!(
+        (&handoff["prompt"], &handoff["reason"]),
+        (&json!("Write it"), &json!("why not"))
+    );
+}
+
+#[tokio::test]
+async fn a_handoff_that_does_not_end_well_fails_with_its_error() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    let command = begin(&desk, desk.chorus(["handoff", &id, "qa", "p"])).await;
+    let path = format!("/api/tasks/{id}/handoff/cancel");
+    desk.app
+        .post(&path, json!({ "reason": "no \u{1b}[31mlonger needed" }))
+        .await
+        .data();
+    assert_snapshot!(command.await.unwrap(), @"
+    exit 1
+    --- stdout
+    --- stderr
+    qa works on <id 1> (hand-off <id 2>)
+    error: cancelled: no �[31mlonger needed
+    ");
+}
+
+#[tokio::test]
+async fn a_prompt_can_come_from_standard_input() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    let command = desk
+        .chorus(["handoff", &id, "qa", "-", "--no-wait"])
+        .input("a long\nprompt");
+    assert_snapshot!(transcript(command).await.unwrap(), @"
+    exit 0
+    --- stdout
+    <id 1>
+    --- stderr
+    ");
+    let handoff = desk
+        .app
+        .get(&format!("/api/tasks/{id}/handoffs"))
+        .await
+        .data()[0]
+        .clone();
+    assert_eq!(handoff["prompt"], "a long\nprompt");
+}
+
+#[tokio::test]
+async fn the_output_comes_through_as_the_agent_wrote_it() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    let output = "\u{1b}[32mgreen\u{1b}[0m\r\n\ttab";
+    let command = desk.chorus(["handoff", &id, "qa", "p"]);
+    let mut feed = desk.app.engine.feed().follow();
+    let running = tokio::task::spawn_blocking(move || command.output());
+    feed.recv().await.unwrap();
+    desk.app
+        .put(
+            &format!("/api/tasks/{id}/handoff/complete"),
+            json!({ "output": output }),
+        )
+        .await
+        .data();
+    let printed = running.await.unwrap().stdout;
+    assert_eq!(String::from_utf8(printed).unwrap(), format!("{output}\n"));
+}
+
+#[tokio::test]
+async fn json_is_the_full_record_of_the_handoff() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    let command = desk.chorus(["handoff", &id, "qa", "p", "--json"]);
+    let mut feed = desk.app.engine.feed().follow();
+    let running = tokio::task::spawn_blocking(move || command.output());
+    feed.recv().await.unwrap();
+    let path = format!("/api/tasks/{id}/handoff/complete");
+    let task = desk
+        .app
+        .request(Method::PUT, &path, r#"{"output": "o"}"#)
+        .await
+        .data();
+    let printed: Value = serde_json::from_slice(&running.await.unwrap().stdout).unwrap();
+    assert_eq!(printed["data"]["id"], task["agentChain"][0]["id"]);
+    assert_eq!(
+        (&printed["data"]["prompt"], &printed["data"]["output"]),
+        (&json!("p"), &json!("o"))
+    );
+}
+
+#[tokio::test]
+async fn waiting_ends_at_the_timeout_and_the_handoff_goes_on() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    assert_snapshot!(desk.run(["handoff", &id, "qa", "p", "--timeout", "0"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    qa works on <id 1> (hand-off <id 2>)
+    error: qa has not finished in time; the hand-off goes on
+    hint: wait again: curl 'http://<server>/api/handoffs/<id 2>?wait=25'
+    ");
+    let task = desk.app.get(&format!("/api/tasks/{id}")).await.data();
+    assert_eq!(task["currentAgent"], "qa");
+}
+
+#[tokio::test]
+async fn an_unknown_agent_comes_with_the_names_of_the_known_ones() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    assert_snapshot!(desk.run(["handoff", &id, "desinger", "p"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: Unknown agent: desinger
+    hint: the agents are: developer, developer-review, orchestrator, planner, qa
+    ");
+}
+
+#[tokio::test]
+async fn a_handoff_is_cancelled_once() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    desk.app
+        .post(
+            &format!("/api/tasks/{id}/handoff"),
+            json!({ "agentName": "qa", "prompt": "p" }),
+        )
+        .await
+        .data();
+    assert_snapshot!(desk.run(["cancel", &id, "--reason", "too slow"]).await, @"
+    exit 0
+    --- stdout
+    <id 1> cancelled: qa no longer works on it
+    --- stderr
+    ");
+    assert_snapshot!(desk.run(["cancel", &id]).await, @"
+    exit 4
+    --- stdout
+    --- stderr
+    error: No agent is active on task <id 1>: the last hand-off, to qa, has already ended
+    ");
+    let task = desk.app.get(&format!("/api/tasks/{id}")).await.data();
+    assert_eq!(task["agentChain"][0]["output"], "too slow");
+}

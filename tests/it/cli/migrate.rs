@@ -1,0 +1,124 @@
+//! `chorus migrate`
+
+use std::path::Path;
+
+use insta::assert_snapshot;
+use rusqlite::Connection;
+
+use crate::support::{Chorus, Server, settled};
+
+fn migrate(data_dir: &Path, arguments: &[&str]) -> String {
+    let start = ["migrate", "--data-dir", data_dir.to_str().unwrap()];
+    settled(&Chorus::new(start.iter().chain(arguments).copied()).transcript())
+}
+
+fn change(data_dir: &Path, sql: &str) {
+    Connection::open(data_dir.join("chorus.db"))
+        .unwrap()
+        .execute(sql, [])
+        .unwrap();
+}
+
+#[test]
+fn checking_says_what_is_pending_and_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_snapshot!(migrate(folder.path(), &["--check"]), @"
+    exit 1
+    --- stdout
+    0001	pending	initial
+    --- stderr
+    error: migrations are pending
+    hint: apply them with `chorus migrate`
+    ");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn migrating_makes_the_database_and_can_be_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = migrate(folder.path(), &[]);
+    assert_snapshot!(first, @"
+    exit 0
+    --- stdout
+    0001	applied	initial
+    --- stderr
+    ");
+    assert_eq!(migrate(folder.path(), &[]), first);
+    assert_eq!(migrate(folder.path(), &["--check"]), first);
+}
+
+#[test]
+fn a_migration_that_was_changed_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    migrate(folder.path(), &[]);
+    change(
+        folder.path(),
+        "UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 1",
+    );
+    assert_snapshot!(migrate(folder.path(), &["--check"]), @"
+    exit 1
+    --- stdout
+    0001	changed	initial
+    --- stderr
+    error: a migration is not the one that was applied
+    ");
+    assert_snapshot!(migrate(folder.path(), &[]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: migration 1 of the database <tmp>/chorus.db is not the one that this version of Chorus has; restore a backup, or use the version that made it
+    ");
+}
+
+#[test]
+fn a_migration_that_is_not_known_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    migrate(folder.path(), &[]);
+    change(
+        folder.path(),
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'x', 1, x'00', 0)",
+    );
+    assert_snapshot!(migrate(folder.path(), &["--check"]), @"
+    exit 1
+    --- stdout
+    0001	applied	initial
+    9999	unknown	of a newer version of Chorus
+    --- stderr
+    error: the database was made by a newer version of Chorus
+    ");
+    assert_snapshot!(migrate(folder.path(), &[]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the database <tmp>/chorus.db was made by a newer version of Chorus (it has migration 9999); use that version or a later one
+    ");
+}
+
+#[test]
+fn a_file_that_is_no_database_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("chorus.db"),
+        "not a database ".repeat(100),
+    )
+    .unwrap();
+    assert_snapshot!(migrate(folder.path(), &["--check"]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: cannot open the database <tmp>/chorus.db: while executing migrations: error returned from database: (code: 26) file is not a database
+    ");
+}
+
+#[test]
+fn nothing_is_migrated_under_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = Server::start(folder.path());
+    assert_snapshot!(migrate(folder.path(), &[]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the data directory <tmp> is in use by another Chorus process (pid <n>); stop it first, or choose another with --data-dir
+    ");
+    assert!(migrate(folder.path(), &["--check"]).starts_with("exit 0\n"));
+}

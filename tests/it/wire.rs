@@ -1,0 +1,190 @@
+//! The wire format: files written by hand from the contract, read and written again.
+
+use std::path::Path;
+
+use chorus::domain::{Agent, History, Queue, Task, TaskSummary};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::support::{TestApp, indented};
+
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/it/wire")
+        .join(name);
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Reads a file and checks that writing it again gives the same text.
+fn survives<T: DeserializeOwned + Serialize>(name: &str) -> T {
+    let text = file(name);
+    let value: T = serde_json::from_str(&text).unwrap();
+    let written = serde_json::to_string_pretty(&value).unwrap() + "\n";
+    assert_eq!(written, text, "{name}");
+    value
+}
+
+/// Lists the paths of all keys of a text, in its order; elements of a list share theirs.
+fn keys(json: &str) -> Vec<String> {
+    let mut path: Vec<&str> = Vec::new();
+    let mut found = Vec::new();
+    for line in json.lines() {
+        let key = line
+            .trim_start()
+            .strip_prefix('"')
+            .and_then(|rest| rest.split_once("\": "));
+        path.truncate((line.len() - line.trim_start().len()) / 2);
+        path.resize((line.len() - line.trim_start().len()) / 2, "");
+        if let Some((key, _)) = key {
+            path.push(key);
+            let name = path
+                .iter()
+                .filter(|part| !part.is_empty())
+                .copied()
+                .collect::<Vec<_>>()
+                .join(".");
+            if !found.contains(&name) {
+                found.push(name);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn tasks_are_written_as_they_were_read() {
+    let task: Task = survives("description_only_task.json");
+    assert!(task.planning.is_none());
+    let task: Task = survives("planned_task.json");
+    assert_eq!(task.current_agent().unwrap().as_str(), "qa");
+    let task: Task = survives("failed_task.json");
+    assert_eq!(
+        task.status.failure_message().unwrap().as_str(),
+        "nobody could"
+    );
+}
+
+#[test]
+fn a_summary_is_what_the_task_says_of_itself() {
+    let summary: TaskSummary = survives("summary.json");
+    let task: Task = survives("planned_task.json");
+    assert_eq!(TaskSummary::from(&task), summary);
+}
+
+#[test]
+fn the_registry_is_written_as_it_was_read() {
+    #[derive(Serialize, Deserialize)]
+    struct Registry {
+        version: u32,
+        tasks: Vec<TaskSummary>,
+    }
+    let registry: Registry = survives("registry.json");
+    assert_eq!((registry.version, registry.tasks.len()), (1, 2));
+}
+
+#[test]
+fn histories_queues_and_agents_are_written_as_they_were_read() {
+    let history: History = survives("history.json");
+    assert_eq!(history.events.len(), 6);
+    survives::<Queue>("queue.json");
+    survives::<Agent>("agent.json");
+}
+
+#[test]
+fn the_documented_keys_are_enough() {
+    let task: Task = serde_json::from_str(&file("documented_keys_only.json")).unwrap();
+    assert_eq!(task.current_agent().unwrap().as_str(), "developer");
+    let agent = r#"{"name": "a", "specPath": "p", "allowedTools": "t", "permissionMode": "m"}"#;
+    assert_eq!(
+        serde_json::from_str::<Agent>(agent)
+            .unwrap()
+            .provider
+            .as_str(),
+        "claude-code"
+    );
+}
+
+#[tokio::test]
+async fn what_the_api_answers_has_the_keys_of_the_files_in_their_order() {
+    let app = TestApp::new().await;
+    let id = app.task("Write the parser").await;
+    let at = |path: &str| format!("/api/tasks/{id}{path}");
+    app.request(
+        axum::http::Method::POST,
+        &at("/attachments?filename=a.png"),
+        "b",
+    )
+    .await
+    .data();
+    // Only the data of an answer: what stands between its envelope.
+    let shown = async |path: &str| {
+        let text = String::from_utf8(app.get(path).await.body).unwrap();
+        let data = text
+            .strip_prefix(r#"{"data":"#)
+            .unwrap()
+            .split_once(r#","meta":"#)
+            .unwrap()
+            .0
+            .to_owned();
+        keys(&indented(&data))
+    };
+    assert_eq!(
+        shown(&at("")).await,
+        keys(&file("description_only_task.json"))
+    );
+    let planning = json!({ "summary": "s", "requirements": ["r"], "acceptanceCriteria": ["a"], "plan": ["p"] });
+    app.put(&at("/planning"), planning).await.data();
+    app.post(&at("/handoff"), json!({ "agentName": "qa", "prompt": "p" }))
+        .await
+        .data();
+    let mut with_files = keys(&file("planned_task.json"));
+    let place = with_files
+        .iter()
+        .position(|key| key == "attachments")
+        .unwrap()
+        + 1;
+    let of_a_file =
+        ["filename", "size", "contentType", "uploadedAt"].map(|key| format!("attachments.{key}"));
+    with_files.splice(place..place, of_a_file);
+    assert_eq!(shown(&at("")).await, with_files);
+    assert_eq!(shown(&at("/queue")).await, ["messages"]);
+    app.post(&at("/queue"), json!({ "content": "c" }))
+        .await
+        .data();
+    assert_eq!(shown(&at("/queue")).await, keys(&file("queue.json")));
+    assert_eq!(shown("/api/agents/qa").await, keys(&file("agent.json")));
+    assert_eq!(
+        shown("/api/tasks?view=summary").await,
+        keys(&file("summary.json"))
+    );
+    let status = json!({ "status": { "type": "failed", "message": "m" } });
+    app.put(&at("/status"), status).await.data();
+    let failed = keys(&file("failed_task.json"));
+    assert_eq!(
+        shown("/api/tasks?view=summary").await,
+        [
+            "id",
+            "description",
+            "status",
+            "status.type",
+            "status.message",
+            "createdAt",
+            "updatedAt",
+            "currentAgent"
+        ]
+    );
+    assert!(failed.contains(&"status.message".to_owned()));
+    // The API also numbers events, and names those of a hand-off.
+    let history = shown(&at("/history")).await;
+    assert_eq!(
+        history[..4],
+        [
+            "events",
+            "events.timestamp",
+            "events.eventType",
+            "events.data"
+        ]
+    );
+    assert!(history.contains(&"events.handoffId".to_owned()));
+}

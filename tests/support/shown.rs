@@ -1,0 +1,130 @@
+//! What users see, made fit for a snapshot: what differs from run to run gets a name.
+
+use std::fmt::Write;
+
+use super::Reply;
+
+impl Reply {
+    /// Writes the status and the body in one line.
+    pub fn line(&self) -> String {
+        let body = String::from_utf8_lossy(&self.body);
+        settled(&format!("{} {body}", self.status.as_u16()))
+    }
+
+    /// Writes the status and the JSON body, indented, keys in the order in which they came.
+    pub fn page(&self) -> String {
+        let body = std::str::from_utf8(&self.body).unwrap();
+        settled(&format!("{}\n{}", self.status.as_u16(), indented(body)))
+    }
+}
+
+/// Indents JSON by two spaces and changes nothing else.
+pub fn indented(json: &str) -> String {
+    let mut out = String::new();
+    let (mut depth, mut is_text, mut is_escaped) = (0, false, false);
+    let mut characters = json.chars().peekable();
+    while let Some(character) = characters.next() {
+        if is_text {
+            out.push(character);
+            is_text = is_escaped || character != '"';
+            is_escaped = character == '\\' && !is_escaped;
+            continue;
+        }
+        let line = |depth| format!("\n{}", "  ".repeat(depth));
+        match character {
+            '{' | '[' => {
+                out.push(character);
+                if characters
+                    .next_if(|next| matches!(next, '}' | ']'))
+                    .is_some()
+                {
+                    out.push(if character == '{' { '}' } else { ']' });
+                } else {
+                    depth += 1;
+                    out += &line(depth);
+                }
+            }
+            '}' | ']' => {
+                depth -= 1;
+                out += &line(depth);
+                out.push(character);
+            }
+            ',' => {
+                out.push(',');
+                out += &line(depth);
+            }
+            ':' => out += ": ",
+            '"' => {
+                is_text = true;
+                out.push(character);
+            }
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// Replaces what differs from run to run: ids are numbered in the order in which they appear.
+pub fn settled(text: &str) -> String {
+    let mut ids: Vec<&str> = Vec::new();
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let found = [
+            temporary_folder(rest).map(|length| (length, "<tmp>")),
+            address(rest).map(|length| (length, "http://<server>")),
+            process(rest).map(|length| (length, "(pid <n>)")),
+        ]
+        .into_iter()
+        .flatten()
+        .next();
+        if let Some(length) = shaped(rest, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") {
+            let id = &rest[..length];
+            let place = ids.iter().position(|known| *known == id);
+            let place = place.unwrap_or_else(|| {
+                ids.push(id);
+                ids.len() - 1
+            });
+            write!(out, "<id {}>", place + 1).unwrap();
+            rest = &rest[length..];
+        } else if let Some((length, name)) = found {
+            out += name;
+            rest = &rest[length..];
+        } else {
+            out.push(character);
+            rest = &rest[character.len_utf8()..];
+        }
+    }
+    out
+}
+
+/// Tells how long the beginning is that has a shape, in which `x` is a hexadecimal digit.
+fn shaped(text: &str, shape: &str) -> Option<usize> {
+    let fits = |(byte, shape): (u8, u8)| match shape {
+        b'x' => byte.is_ascii_hexdigit(),
+        other => byte == other,
+    };
+    (text.len() >= shape.len() && text.bytes().zip(shape.bytes()).all(fits)).then_some(shape.len())
+}
+
+fn temporary_folder(text: &str) -> Option<usize> {
+    let root = std::env::temp_dir().canonicalize().unwrap();
+    let folder = format!("{}/.tmp", root.display());
+    let name = text.strip_prefix(&folder)?;
+    let length = name.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    Some(folder.len() + length)
+}
+
+fn address(text: &str) -> Option<usize> {
+    let prefix = "http://127.0.0.1:";
+    let port = text.strip_prefix(prefix)?;
+    Some(prefix.len() + port.bytes().take_while(u8::is_ascii_digit).count())
+}
+
+fn process(text: &str) -> Option<usize> {
+    let pid = text.strip_prefix("(pid ")?;
+    let digits = pid.bytes().take_while(u8::is_ascii_digit).count();
+    pid[digits..]
+        .starts_with(')')
+        .then_some("(pid ".len() + digits + 1)
+}
