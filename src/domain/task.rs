@@ -253,12 +253,12 @@ impl Serialize for Task {
         task.serialize_field("createdAt", &self.created_at)?;
         task.serialize_field("updatedAt", &self.updated_at)?;
         task.serialize_field("sessionId", &self.session_id)?;
-        task.serialize_field("parentId", &self.parent_id)?;
         task.serialize_field("source", &self.source)?;
         task.serialize_field("agentWorkspace", &self.agent_workspace)?;
         task.serialize_field("attachments", &self.attachments)?;
         task.serialize_field("currentAgent", &self.current_agent())?;
         task.serialize_field("agentChain", &self.agent_chain)?;
+        task.serialize_field("parentId", &self.parent_id)?;
         task.end()
     }
 }
@@ -296,9 +296,6 @@ pub(crate) struct TaskWire {
     #[schema(required)]
     session_id: Option<Text>,
     /// Where it came from.
-    /// The task from which it was handed on.
-    #[schema(required)]
-    parent_id: Option<TaskId>,
     source: Source,
     /// The working directory of its agents.
     agent_workspace: Text,
@@ -310,6 +307,9 @@ pub(crate) struct TaskWire {
     /// Who worked on it, in order. Only the last entry can be open.
     #[schema(value_type = Vec<ChainEntryWire>)]
     agent_chain: Vec<ChainEntry>,
+    /// The task from which it was handed on.
+    #[schema(required)]
+    parent_id: Option<TaskId>,
 }
 
 /// Says why a task contradicts itself.

@@ -136,8 +136,10 @@ impl Runner {
                 () = self.0.stopping.cancelled() => return,
                 () = self.0.wake.notified() => {}
             }
-            if let Err(error) = self.start_queued().await {
-                tracing::error!(%error, "cannot take queued runs");
+            match self.start_queued().await {
+                Ok(()) => {}
+                Err(StoreError::Closed) => return,
+                Err(error) => tracing::error!(%error, "cannot take queued runs"),
             }
         }
     }

@@ -130,12 +130,12 @@ fn where_to_look(ui: Ui, serving: &Serving, task: &crate::domain::Task) -> Resul
         ),
         (
             "the database",
-            format!("sqlite3 -readonly {data}/chorus.db 'SELECT * FROM board'"),
+            format!("sqlite3 -readonly {data}/chorus.db 'select * from board'"),
         ),
         (
             "who did what",
             format!(
-                "sqlite3 -readonly -box {data}/chorus.db 'SELECT agent_name, from_agent, outcome, seconds FROM chain'"
+                "sqlite3 -readonly -box {data}/chorus.db 'select agent_name, from_agent, outcome, seconds from chain'"
             ),
         ),
     ] {

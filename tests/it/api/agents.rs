@@ -38,7 +38,14 @@ async fn an_agent_has_its_documented_keys() {
         "specPath": "agents/qa.md",
         "allowedTools": "Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)",
         "permissionMode": "bypassPermissions",
-        "provider": "claude-code"
+        "provider": "claude-code",
+        "model": null,
+        "program": null,
+        "arguments": [],
+        "environment": {},
+        "outputForm": "all",
+        "maxSeconds": null,
+        "idleSeconds": null
       },
       "meta": {
         "timestamp": 1767225600000

@@ -65,7 +65,8 @@ async fn an_attached_file_is_part_of_the_task() {
           }
         ],
         "currentAgent": null,
-        "agentChain": []
+        "agentChain": [],
+        "parentId": null
       },
       "meta": {
         "timestamp": 1767225600003

@@ -65,7 +65,8 @@ async fn a_handoff_makes_the_agent_current_and_the_task_active() {
             "outcome": null,
             "error": null
           }
-        ]
+        ],
+        "parentId": null
       },
       "meta": {
         "timestamp": 1767225601000

@@ -33,7 +33,8 @@ async fn a_new_task_is_pending_and_has_its_documented_keys() {
         "agentWorkspace": "<tmp>/workspaces/<id 1>",
         "attachments": [],
         "currentAgent": null,
-        "agentChain": []
+        "agentChain": [],
+        "parentId": null
       },
       "meta": {
         "timestamp": 1767225600000
@@ -265,7 +266,8 @@ async fn a_planned_task_keeps_its_current_agent_and_its_chain() {
             "outcome": null,
             "error": null
           }
-        ]
+        ],
+        "parentId": null
       },
       "meta": {
         "timestamp": 1767225600000

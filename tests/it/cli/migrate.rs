@@ -26,6 +26,7 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     exit 1
     --- stdout
     0001	pending	initial
+    0002	pending	running
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -41,6 +42,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     exit 0
     --- stdout
     0001	applied	initial
+    0002	applied	running
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -59,6 +61,7 @@ fn a_migration_that_was_changed_is_told() {
     exit 1
     --- stdout
     0001	changed	initial
+    0002	applied	running
     --- stderr
     error: a migration is not the one that was applied
     ");
@@ -82,6 +85,7 @@ fn a_migration_that_is_not_known_is_told() {
     exit 1
     --- stdout
     0001	applied	initial
+    0002	applied	running
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: the database was made by a newer version of Chorus
