@@ -39,12 +39,18 @@ struct Subject {
 pub async fn run(plan: &Plan) {
     let large = plan.tasks.max(SMALL);
     let began = Instant::now();
-    let mut subjects = [Subject::start(SMALL).await, Subject::start(large).await];
+    let ledgers = [SMALL, large].map(|tasks| {
+        let data_dir = DataDir::create();
+        let ledger = fill::add_ledger(&data_dir.database(), tasks);
+        (data_dir, ledger)
+    });
+    let filled = began.elapsed();
+    let mut subjects = Vec::new();
+    for (data_dir, ledger) in ledgers {
+        subjects.push(Subject::start(data_dir, ledger).await);
+    }
     println!("Median latency of one client, by the number of tasks");
-    println!(
-        "({large} tasks were filled in within {:.0?})",
-        began.elapsed()
-    );
+    println!("({large} tasks were filled in within {filled:.0?})");
     println!(
         "{:<36} {:>12} {:>12} {:>6}",
         "",
@@ -71,9 +77,7 @@ pub async fn run(plan: &Plan) {
 }
 
 impl Subject {
-    async fn start(tasks: usize) -> Self {
-        let data_dir = DataDir::create();
-        let ledger = fill::add_ledger(&data_dir.database(), tasks);
+    async fn start(data_dir: DataDir, ledger: Ledger) -> Self {
         let server = Server::start(&data_dir, &[]);
         Self {
             ledger,
