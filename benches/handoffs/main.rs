@@ -51,7 +51,7 @@ impl Plan {
         } else {
             Self {
                 window: Duration::from_secs(1),
-                rounds: 3,
+                rounds: 5,
                 samples: 1000,
                 tasks: 1_000_000,
                 streams: 1000,

@@ -52,26 +52,33 @@ pub async fn run(plan: &Plan) {
     let raw_dir = DataDir::create();
     let mut raw = Raw::open(&raw_dir.database());
     for clients in CLIENTS {
-        let (mut server, mut single, mut alone) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut latencies, mut sizes) = (Vec::new(), Vec::new());
+        let mut rounds = Vec::new();
         for _ in 0..plan.rounds {
             let load = batched.measure(clients, plan.window).await;
-            server.push(load.per_second);
-            latencies.extend(load.latencies);
-            sizes.push(load.mean_batch);
-            single.push(unbatched.measure(clients, plan.window).await.per_second);
+            let unbatched = unbatched.measure(clients, plan.window).await.per_second;
             let batch = whole(load.mean_batch);
-            alone.push(raw.measure(clients, batch, PER_TASK, plan.window));
+            let raw = raw.measure(clients, batch, PER_TASK, plan.window);
+            rounds.push((load, unbatched, raw));
         }
-        let (server, single, alone) =
-            (median(&mut server), median(&mut single), median(&mut alone));
+        // Ratios are taken within a round: whatever else the machine did, it did to all three.
+        let middle = |of: fn(&(Load, f64, f64)) -> f64| {
+            median(&mut rounds.iter().map(of).collect::<Vec<_>>())
+        };
+        let mut latencies: Vec<_> = rounds
+            .iter()
+            .flat_map(|(load, ..)| &load.latencies)
+            .map(|latency| latency.as_secs_f64() * 1e3)
+            .collect();
         println!(
-            "{clients:>7} {server:>9.0} {:>6.2} ms {:>6.2} ms {single:>12.0} {:>10.1} {alone:>9.0} {:>16.2} {:>10.2}",
-            median(&mut latencies).as_secs_f64() * 1e3,
-            percentile(&mut latencies, 99).as_secs_f64() * 1e3,
-            median(&mut sizes),
-            server / single,
-            server / alone,
+            "{clients:>7} {:>9.0} {:>6.2} ms {:>6.2} ms {:>12.0} {:>10.1} {:>9.0} {:>16.2} {:>10.2}",
+            middle(|(load, ..)| load.per_second),
+            median(&mut latencies),
+            percentile(&mut latencies, 99),
+            middle(|(_, unbatched, _)| *unbatched),
+            middle(|(load, ..)| load.mean_batch),
+            middle(|(.., raw)| *raw),
+            middle(|(load, unbatched, _)| load.per_second / unbatched),
+            middle(|(load, _, raw)| load.per_second / raw),
         );
     }
     println!();
