@@ -12,12 +12,11 @@ use super::fill;
 const LOAD: &str = "SELECT t.number, t.id, t.status, t.failure_message, t.created_at, t.updated_at, t.session_id, t.source_type,
                     t.source_user_id, t.source_conversation_id, t.agent_workspace, t.description,
                     t.summary, t.requirements, t.acceptance_criteria, t.plan,
-                    (SELECT json_group_array(json_array(h.id, h.agent_name, h.from_agent, h.mode, h.started_at,
-                                                        h.completed_at, h.outcome, h.output, NULL, NULL)
-                                             ORDER BY h.position)
+                    (SELECT json_group_array(json_array(h.position, h.id, h.agent_name, h.from_agent, h.mode,
+                                                        h.started_at, h.completed_at, h.outcome, h.output,
+                                                        NULL, NULL))
                        FROM handoffs h WHERE h.task_number = t.number),
-                    (SELECT json_group_array(json_array(a.filename, a.size, a.content_type, a.uploaded_at, a.id)
-                                             ORDER BY a.number)
+                    (SELECT json_group_array(json_array(a.number, a.filename, a.size, a.content_type, a.uploaded_at, a.id))
                        FROM attachments a WHERE a.task_number = t.number)
                FROM tasks t WHERE t.id = $1";
 const RESOLVE: &str = "SELECT name FROM agents WHERE name = $1";
