@@ -27,9 +27,10 @@ const INSERT_RUN: &str = "INSERT INTO runs (id, handoff_number, attempt, state, 
 const UPDATE_TASK: &str =
     "UPDATE tasks SET status = $1, failure_message = $2, updated_at = $3 WHERE number = $4";
 const INSERT_EVENT: &str = "INSERT INTO events (task_number, handoff_number, occurred_at, type, data) VALUES ($1, $2, $3, $4, $5)";
-const END_HANDOFF: &str = "UPDATE handoffs SET completed_at = $1, outcome = $2, output = $3
-                  WHERE task_number = $4 AND completed_at IS NULL
-                 RETURNING number";
+const OPEN_HANDOFF: &str =
+    "SELECT number FROM handoffs WHERE task_number = $1 AND completed_at IS NULL";
+const END_HANDOFF: &str =
+    "UPDATE handoffs SET completed_at = $1, outcome = $2, output = $3 WHERE number = $4";
 const END_RUN: &str = "UPDATE runs SET state = 'ended', outcome = $1, ended_at = $2
               WHERE handoff_number = $3 AND state <> 'ended'";
 
@@ -158,9 +159,10 @@ impl Raw {
     fn complete(&self, task: &str) {
         let at = fill::now();
         let task_number = self.number(LOAD, params![task]);
-        let handoff_number = self.number(
+        let handoff_number = self.number(OPEN_HANDOFF, params![task_number]);
+        self.execute(
             END_HANDOFF,
-            params![at, "completed", fill::DESCRIPTION, task_number],
+            params![at, "completed", fill::DESCRIPTION, handoff_number],
         );
         self.execute(END_RUN, params!["cancelled", at, handoff_number]);
         self.execute(

@@ -89,24 +89,25 @@ pub(super) fn end(tx: &mut Tx<'_>, end: &EndHandoff) -> Result<Task> {
     let entry = task
         .end_handoff(end.outcome, end.output.clone(), tx.now)?
         .clone();
+    // Not RETURNING, for which SQLite builds a temporary tree.
     let handoff_number = tx
         .row(
-            sql!(
-                "UPDATE handoffs SET completed_at = $1, outcome = $2, output = $3
-                  WHERE task_number = $4 AND completed_at IS NULL
-                 RETURNING number"
-            ),
-            params![
-                tx.now.as_millis(),
-                end.outcome.as_str(),
-                end.output.as_str(),
-                task_number
-            ],
+            sql!("SELECT number FROM handoffs WHERE task_number = $1 AND completed_at IS NULL"),
+            params![task_number],
             |row| row.integer(0),
         )?
         .ok_or_else(|| {
             StoreError::inconsistent(format!("no open hand-off on task {}", end.task_id))
         })?;
+    tx.execute(
+        sql!("UPDATE handoffs SET completed_at = $1, outcome = $2, output = $3 WHERE number = $4"),
+        params![
+            tx.now.as_millis(),
+            end.outcome.as_str(),
+            end.output.as_str(),
+            handoff_number
+        ],
+    )?;
     // Whoever ends the hand-off from outside stops the run, which then has not completed itself.
     runs::end(tx, handoff_number, Outcome::Cancelled)?;
     tasks::update_status(tx, task_number, &task)?;
