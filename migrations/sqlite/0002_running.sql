@@ -37,8 +37,9 @@ CREATE TABLE messages (
     task_number     INTEGER NOT NULL REFERENCES tasks (number),
     handoff_number  INTEGER REFERENCES handoffs (number),
     occurred_at     INTEGER NOT NULL,
-    type            TEXT    NOT NULL CHECK (type IN ('user_message', 'assistant_message', 'thinking', 'tool_call', 'tool_result',
-                                                     'skill_load', 'subtask_created', 'error', 'status_change', 'handoff')),
+    type            TEXT    NOT NULL CHECK (type = 'user_message' OR type = 'assistant_message' OR type = 'thinking' OR type = 'tool_call'
+                                            OR type = 'tool_result' OR type = 'skill_load' OR type = 'subtask_created' OR type = 'error'
+                                            OR type = 'status_change' OR type = 'handoff'),
     content         TEXT    NOT NULL
 ) STRICT;
 

@@ -11,8 +11,9 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-/// How long a client may take to send the head of a request.
-const HEAD: Duration = Duration::from_secs(30);
+/// How long a client may take to send the head of a request. A connection that is kept for the next one counts too, so it
+/// is longer than clients usually keep them.
+const HEAD: Duration = Duration::from_mins(2);
 
 /// How long requests that are under way may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);

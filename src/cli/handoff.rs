@@ -100,7 +100,7 @@ async fn start(client: &Client, task: &str, body: &serde_json::Value) -> Result<
             .json(body);
         match client.send(request).await {
             Err(error @ ClientError::Unreachable { .. }) => {
-                be_patient(&mut away_since, error).await?
+                be_patient(&mut away_since, error).await?;
             }
             result => return Ok(result?),
         }
@@ -160,7 +160,7 @@ async fn wait(client: &Client, handoff: &str, timeout: Option<Duration>) -> Resu
                 }
             }
             Err(error @ ClientError::Unreachable { .. }) => {
-                be_patient(&mut away_since, error).await?
+                be_patient(&mut away_since, error).await?;
             }
             Err(error) => return Err(error.into()),
         }

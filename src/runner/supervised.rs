@@ -214,7 +214,7 @@ impl Runner {
             match self.0.store.finish_run(finish.clone()).await {
                 Ok(_) | Err(crate::store::StoreError::Closed) => return,
                 Err(error) => {
-                    tracing::error!(%error, run_id = %finish.run_id, "cannot record the end of a run; trying again")
+                    tracing::error!(%error, run_id = %finish.run_id, "cannot record the end of a run; trying again");
                 }
             }
             tokio::select! {

@@ -88,7 +88,7 @@ impl Watch {
     /// Completes when the file has grown since the last time.
     pub async fn grown(&mut self) {
         if self.growth.changed().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

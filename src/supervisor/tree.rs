@@ -34,17 +34,19 @@ pub(super) fn kill_descendants() {
 
 /// Lists the children of this process.
 fn children() -> Vec<Pid> {
-    let own = getpid().as_raw_nonzero();
-    let list = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
-    let list = list.unwrap_or_else(|_| children_by_search(own.get()));
-    list.split_whitespace()
-        .filter_map(|pid| Pid::from_raw(pid.parse().ok()?))
-        .collect()
+    let own = getpid().as_raw_nonzero().get();
+    match std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")) {
+        Ok(list) => list
+            .split_whitespace()
+            .filter_map(|pid| Pid::from_raw(pid.parse().ok()?))
+            .collect(),
+        Err(_) => children_by_search(own),
+    }
 }
 
 /// Lists the children of a process on a system whose kernel does not.
-fn children_by_search(parent: i32) -> String {
-    let mut found = String::new();
+fn children_by_search(parent: i32) -> Vec<Pid> {
+    let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry
             .file_name()
@@ -64,7 +66,7 @@ fn children_by_search(parent: i32) -> String {
             .and_then(|ppid| ppid.parse().ok())
             == Some(parent)
         {
-            found.push_str(&format!("{pid} "));
+            found.extend(Pid::from_raw(pid));
         }
     }
     found

@@ -121,7 +121,10 @@ fn migrations_are_numbered_without_gaps() {
         .collect();
     for (number, name) in (1..).zip(&names) {
         assert!(
-            name.starts_with(&format!("{number:04}_")) && name.ends_with(".sql"),
+            name.starts_with(&format!("{number:04}_"))
+                && Path::new(name)
+                    .extension()
+                    .is_some_and(|ending| ending == "sql"),
             "{name}"
         );
     }

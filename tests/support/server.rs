@@ -138,11 +138,6 @@ impl Server {
             .env("CHORUS_DATA_DIR", &self.data_dir)
     }
 
-    /// Returns the id of its process.
-    pub fn pid(&self) -> u32 {
-        self.process.id()
-    }
-
     /// Kills it with SIGKILL.
     pub fn kill(mut self) {
         self.process.kill().unwrap();

@@ -23,7 +23,7 @@ pub(super) struct Show {
 
 impl Show {
     /// Begins to show what happens.
-    pub fn begin(ui: Ui, engine: Engine) -> Self {
+    pub fn begin(ui: Ui, engine: &Engine) -> Self {
         let over = CancellationToken::new();
         let events = engine.feed().follow();
         let lines = tokio::spawn(show(ui, events, over.clone()));

@@ -19,7 +19,7 @@ impl Reader for CodexReader {
                 self.report.session_id = text(&line, "thread_id");
                 Vec::new()
             }
-            Some("item.started") => self.started(&line["item"]),
+            Some("item.started") => Self::started(&line["item"]),
             Some("item.completed") => self.completed(&line["item"]),
             Some("error") => vec![Said::Error(text(&line, "message").unwrap_or_default())],
             Some("turn.completed") => {
@@ -46,7 +46,7 @@ impl Reader for CodexReader {
 }
 
 impl CodexReader {
-    fn started(&mut self, item: &serde_json::Value) -> Vec<Said> {
+    fn started(item: &serde_json::Value) -> Vec<Said> {
         match item["type"].as_str() {
             Some("command_execution") => {
                 vec![Said::ToolCall {

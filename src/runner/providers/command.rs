@@ -71,10 +71,11 @@ impl Reader for CommandReader {
     }
 
     fn end_of_output(&mut self) {
-        let mut answer = std::mem::take(&mut self.answer);
-        if self.left_out > 0 {
-            answer.push_str(&format!("\n[{} more bytes are in the log]", self.left_out));
-        }
+        let answer = std::mem::take(&mut self.answer);
+        let answer = match self.left_out {
+            0 => answer,
+            bytes => format!("{answer}\n[{bytes} more bytes are in the log]"),
+        };
         self.report.end = Some(Ok(answer));
     }
 

@@ -190,22 +190,23 @@ pub(super) fn close(
         ..
     } = on;
     let entry = task.end_handoff(outcome, output.clone(), tx.now)?.clone();
+    // Not RETURNING, for which SQLite builds a temporary tree.
     let handoff_number = tx
         .row(
-            sql!(
-                "UPDATE handoffs SET completed_at = $1, outcome = $2, output = $3
-                  WHERE task_number = $4 AND completed_at IS NULL
-                 RETURNING number"
-            ),
-            params![
-                tx.now.as_millis(),
-                outcome.as_str(),
-                output.as_str(),
-                task_number
-            ],
+            sql!("SELECT number FROM handoffs WHERE task_number = $1 AND completed_at IS NULL"),
+            params![task_number],
             |row| row.integer(0),
         )?
         .ok_or_else(|| StoreError::inconsistent(format!("no open hand-off on task {}", task.id)))?;
+    tx.execute(
+        sql!("UPDATE handoffs SET completed_at = $1, outcome = $2, output = $3 WHERE number = $4"),
+        params![
+            tx.now.as_millis(),
+            outcome.as_str(),
+            output.as_str(),
+            handoff_number
+        ],
+    )?;
     tasks::update_status(tx, task_number, &task)?;
     let ended = EventKind::HandoffEnded {
         agent_name: entry.agent_name,

@@ -22,18 +22,20 @@ pub(super) struct StoredTask {
 }
 
 /// Selects whole tasks, each in one row and so at one moment. The argument is what is read of a hand-off's request.
+///
+/// What belongs to a task is put in order afterwards, by the first value of each array: an ORDER BY inside of an
+/// aggregate makes SQLite build a temporary tree for every task, which costs more than reading the chain.
 macro_rules! select_tasks {
     ($request:literal) => {
         concat!(
             "SELECT t.number, t.id, t.status, t.failure_message, t.created_at, t.updated_at, t.session_id, t.source_type,
                     t.source_user_id, t.source_conversation_id, t.agent_workspace, t.description,
                     t.summary, t.requirements, t.acceptance_criteria, t.plan,
-                    (SELECT json_group_array(json_array(h.id, h.agent_name, h.from_agent, h.mode, h.started_at,
-                                                        h.completed_at, h.outcome, h.output, ", $request, ")
-                                             ORDER BY h.position)
+                    (SELECT json_group_array(json_array(h.position, h.id, h.agent_name, h.from_agent, h.mode,
+                                                        h.started_at, h.completed_at, h.outcome, h.output,
+                                                        ", $request, "))
                        FROM handoffs h WHERE h.task_number = t.number),
-                    (SELECT json_group_array(json_array(a.filename, a.size, a.content_type, a.uploaded_at, a.id)
-                                             ORDER BY a.number)
+                    (SELECT json_group_array(json_array(a.number, a.filename, a.size, a.content_type, a.uploaded_at, a.id))
                        FROM attachments a WHERE a.task_number = t.number),
                     (SELECT p.id FROM tasks p WHERE p.number = t.parent_number)
                FROM tasks t"
@@ -43,6 +45,7 @@ macro_rules! select_tasks {
 
 /// An entry of the chain, as [`select_tasks`] packs it.
 type PackedEntry = (
+    i64,
     HandoffId,
     AgentName,
     Option<AgentName>,
@@ -56,7 +59,7 @@ type PackedEntry = (
 );
 
 /// An attachment, as [`select_tasks`] packs it.
-type PackedAttachment = (Filename, u64, Text, Timestamp, AttachmentId);
+type PackedAttachment = (i64, Filename, u64, Text, Timestamp, AttachmentId);
 
 /// Selects whole tasks behind a number, with the prompts of their hand-offs.
 pub(super) const SELECT_ARCHIVE: Statement = sql!(
@@ -98,16 +101,12 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
         },
         agent_workspace: row.text(10)?,
     };
-    let (attachments, attachment_ids) = row
-        .json::<Vec<PackedAttachment>>(17)?
-        .into_iter()
-        .map(unpack_attachment)
-        .unzip();
-    let chain = row
-        .json::<Vec<PackedEntry>>(16)?
-        .into_iter()
-        .map(unpack_entry)
-        .collect::<Result<_>>()?;
+    let mut attachments: Vec<PackedAttachment> = row.json(17)?;
+    attachments.sort_unstable_by_key(|packed| packed.0);
+    let (attachments, attachment_ids) = attachments.into_iter().map(unpack_attachment).unzip();
+    let mut chain: Vec<PackedEntry> = row.json(16)?;
+    chain.sort_unstable_by_key(|packed| packed.0);
+    let chain = chain.into_iter().map(unpack_entry).collect::<Result<_>>()?;
     let mut task = Task::new(new, row.timestamp(4)?)
         .with_agent_chain(chain)
         .map_err(StoreError::inconsistent)?;
@@ -134,6 +133,7 @@ fn status(row: &impl Columns, column: usize) -> Result<Status> {
 
 fn unpack_entry(packed: PackedEntry) -> Result<ChainEntry> {
     let (
+        _position,
         id,
         agent_name,
         from_agent,
@@ -171,7 +171,7 @@ fn unpack_entry(packed: PackedEntry) -> Result<ChainEntry> {
 }
 
 fn unpack_attachment(packed: PackedAttachment) -> (Attachment, AttachmentId) {
-    let (filename, size, content_type, uploaded_at, id) = packed;
+    let (_number, filename, size, content_type, uploaded_at, id) = packed;
     (
         Attachment {
             filename,

@@ -1,0 +1,166 @@
+//! Fills databases directly, faster than the server could.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, params};
+use uuid::Uuid;
+
+/// How many tasks of a ledger have a long chain, and how many others are there to be handed off.
+const SPREAD: usize = 100;
+
+/// How long a long chain is.
+const CHAIN: i64 = 10;
+
+pub const WORKSPACE: &str = "/var/lib/chorus/workspaces/task";
+pub const DESCRIPTION: &str =
+    "The nightly build fails in the parser's tests since Tuesday. Find out why and mend it.";
+
+const INSERT_TASK: &str = "INSERT INTO tasks (id, status, created_at, updated_at, source_type, source_user_id, agent_workspace, description)
+     VALUES ($1, $2, $3, $3, 'api', 'anonymous', $4, $5)";
+const INSERT_HANDOFF: &str = "INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, completed_at, outcome, output, prompt)
+     VALUES ($1, $2, $3, 'developer', 'delegate', $4, $4, 'completed', $5, $5)";
+const INSERT_RUN: &str =
+    "INSERT INTO runs (id, handoff_number, attempt, state, outcome, queued_at, ended_at)
+     VALUES ($1, $2, 1, 'ended', 'completed', $3, $3)";
+const INSERT_EVENT: &str =
+    "INSERT INTO events (task_number, handoff_number, occurred_at, type, data)
+     VALUES ($1, $2, $3, $4, $5)";
+
+/// What is to be known of a ledger.
+pub struct Ledger {
+    /// Tasks with a chain of ten, from all over the ledger.
+    pub with_chain: Vec<String>,
+    /// Tasks with one hand-off, from all over the ledger.
+    pub with_one: Vec<String>,
+    /// The task in the middle.
+    pub middle: String,
+}
+
+/// Opens a database beside the server that may be running on it.
+pub fn open(database: &Path) -> Connection {
+    let connection = Connection::open(database).expect("chorus has made it");
+    connection
+        .busy_timeout(Duration::from_secs(30))
+        .expect("it is a number");
+    connection
+}
+
+pub fn now() -> i64 {
+    let since = SystemTime::UNIX_EPOCH.elapsed();
+    i64::try_from(since.expect("it is past 1970").as_millis()).expect("it is not the far future")
+}
+
+pub fn new_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// Adds tasks that nobody has worked on.
+pub fn add_tasks(connection: &Connection, count: usize) -> Vec<String> {
+    in_transaction(connection, || {
+        (0..count)
+            .map(|_| add_task(connection, "pending").0)
+            .collect()
+    })
+}
+
+/// Fills an empty database with tasks that have been worked on.
+pub fn add_ledger(database: &Path, tasks: usize) -> Ledger {
+    let connection = open(database);
+    // Nothing is lost if this fails. The server sets its own pragmas again.
+    for (pragma, value) in [
+        ("journal_mode", "off"),
+        ("synchronous", "off"),
+        ("foreign_keys", "off"),
+        ("cache_size", "-262144"),
+    ] {
+        connection
+            .pragma_update(None, pragma, value)
+            .expect("it is a pragma");
+    }
+    let mut ledger = Ledger {
+        with_chain: Vec::new(),
+        with_one: Vec::new(),
+        middle: String::new(),
+    };
+    in_transaction(&connection, || {
+        for nth in 0..tasks {
+            let (id, task_number) = add_task(&connection, "waiting");
+            let place = nth % (tasks / SPREAD);
+            let chain = if place == 0 { CHAIN } else { 1 };
+            for position in 1..=chain {
+                add_handoff(&connection, task_number, position);
+            }
+            if nth == tasks / 2 {
+                ledger.middle.clone_from(&id);
+            }
+            match place {
+                0 => ledger.with_chain.push(id),
+                1 => ledger.with_one.push(id),
+                _ => {}
+            }
+        }
+    });
+    connection
+        .pragma_update(None, "journal_mode", "wal")
+        .expect("it is a pragma");
+    ledger
+}
+
+fn in_transaction<T>(connection: &Connection, run: impl FnOnce() -> T) -> T {
+    connection
+        .execute_batch("BEGIN IMMEDIATE")
+        .expect("nobody holds the lock for long");
+    let done = run();
+    connection
+        .execute_batch("COMMIT")
+        .expect("the disk has room");
+    done
+}
+
+fn add_task(connection: &Connection, status: &str) -> (String, i64) {
+    let id = new_id();
+    let at = now();
+    let number = insert(
+        connection,
+        INSERT_TASK,
+        params![id, status, at, WORKSPACE, DESCRIPTION],
+    );
+    let data = format!(r#"{{"description":"{DESCRIPTION}"}}"#);
+    insert(
+        connection,
+        INSERT_EVENT,
+        params![number, None::<i64>, at, "task_created", data],
+    );
+    (id, number)
+}
+
+fn add_handoff(connection: &Connection, task_number: i64, position: i64) {
+    let at = now();
+    let number = insert(
+        connection,
+        INSERT_HANDOFF,
+        params![new_id(), task_number, position, at, DESCRIPTION],
+    );
+    insert(connection, INSERT_RUN, params![new_id(), number, at]);
+    for (event_type, data) in [
+        ("agent_handoff_started", r#"{"agentName":"developer"}"#),
+        (
+            "agent_handoff_completed",
+            r#"{"agentName":"developer","outputLength":"86"}"#,
+        ),
+    ] {
+        insert(
+            connection,
+            INSERT_EVENT,
+            params![task_number, number, at, event_type, data],
+        );
+    }
+}
+
+fn insert(connection: &Connection, sql: &str, arguments: impl rusqlite::Params) -> i64 {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.insert(arguments))
+        .expect("the row fits the schema")
+}

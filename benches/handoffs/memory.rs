@@ -1,0 +1,122 @@
+//! Memory of the server, alone and with many clients who wait.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::http::{Connection, Doors, metric};
+use super::server::{DataDir, Server};
+use super::{Plan, fill};
+
+/// Files that a process has open beside the connections of waiting clients.
+const OTHER_FILES: usize = 100;
+
+/// What the kernel says of a process, in kilobytes.
+#[derive(Clone, Copy)]
+struct Memory {
+    resident: u32,
+    anonymous: u32,
+}
+
+pub async fn run(plan: &Plan) {
+    let most = raise_file_limit();
+    println!("Memory of the server");
+    println!(
+        "{:<24} {:>10} {:>10} {:>17} {:>16}",
+        "", "VmRSS", "RssAnon", "VmRSS ÷ client", "RssAnon ÷ client"
+    );
+    let (streams, waiters) = (plan.streams.min(most), plan.waiters.min(most));
+    measure(streams, "event streams", "chorus_event_streams", |_| {
+        "/api/events".to_owned()
+    })
+    .await;
+    measure(waiters, "long polls", "chorus_waiters", |task| {
+        format!("/api/tasks/{task}?wait=idle&timeout=600")
+    })
+    .await;
+    if waiters < plan.waiters {
+        println!(
+            "The limit of open files allows {most} connections; {} were wanted",
+            plan.waiters
+        );
+    }
+    println!();
+}
+
+/// Measures a server before and after clients have come to wait.
+async fn measure(clients: usize, name: &str, gauge: &str, path: impl Fn(&str) -> String) {
+    let data_dir = DataDir::create();
+    let server = Server::start(&data_dir, &[]);
+    let idle = Memory::of(server.pid());
+    idle.print("idle", None);
+    let mut observer = Connection::open(server.address).await;
+    let tasks = fill::add_tasks(&fill::open(&data_dir.database()), 1);
+    observer.start(&Doors::of(&tasks[0])).await;
+    let path = path(&tasks[0]);
+    let waiting: Vec<_> = (0..clients).map(|_| ask(server.address, &path)).collect();
+    let expected = u32::try_from(clients).expect("a port number is smaller");
+    while metric(&observer.text("/metrics").await, gauge) < f64::from(expected) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Memory::of(server.pid()).print(&format!("{clients} {name}"), Some((idle, expected)));
+    drop(waiting);
+}
+
+/// Sends a request and does not wait for the answer.
+fn ask(address: SocketAddr, path: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("the server listens");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .expect("it has just connected");
+    stream
+}
+
+impl Memory {
+    fn of(pid: u32) -> Self {
+        let status =
+            std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the server is alive");
+        let kilobytes = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+                .and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok())
+                .expect("Linux says so")
+        };
+        Self {
+            resident: kilobytes("VmRSS"),
+            anonymous: kilobytes("RssAnon"),
+        }
+    }
+
+    fn print(self, name: &str, idle: Option<(Self, u32)>) {
+        let megabytes = |kilobytes: u32| format!("{:.1} MB", f64::from(kilobytes) / 1024.0);
+        let (resident, anonymous) = (megabytes(self.resident), megabytes(self.anonymous));
+        let Some((idle, clients)) = idle else {
+            println!("{name:<24} {resident:>10} {anonymous:>10}");
+            return;
+        };
+        let each = |with: u32, without: u32| {
+            let more = f64::from(with) - f64::from(without);
+            format!("{:.0} bytes", more * 1024.0 / f64::from(clients))
+        };
+        println!(
+            "{name:<24} {resident:>10} {anonymous:>10} {:>17} {:>16}",
+            each(self.resident, idle.resident),
+            each(self.anonymous, idle.anonymous)
+        );
+    }
+}
+
+/// Raises the limit of open files as far as it goes. Returns how many clients that is enough for.
+fn raise_file_limit() -> usize {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let limit = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    setrlimit(Resource::Nofile, limit).expect("everybody may go up to the maximum");
+    maximum
+        .and_then(|files| usize::try_from(files).ok())
+        .map_or(usize::MAX, |files| files.saturating_sub(OTHER_FILES))
+}

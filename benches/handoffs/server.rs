@@ -1,0 +1,83 @@
+//! The real program, as users start it.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// A data directory with an empty database, on the disk that the build is on: temporary folders are often in memory,
+/// where a flush costs nothing.
+pub struct DataDir(TempDir);
+
+impl DataDir {
+    pub fn create() -> Self {
+        let folder =
+            TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder can be made there");
+        let migrated = chorus(&["migrate"], folder.path())
+            .stdout(Stdio::null())
+            .status()
+            .expect("chorus can be started");
+        assert!(migrated.success(), "chorus migrate failed");
+        Self(folder)
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.0.path().join("chorus.db")
+    }
+}
+
+/// A server in a process of its own, killed when it is dropped.
+pub struct Server {
+    process: Child,
+    pub address: SocketAddr,
+}
+
+impl Server {
+    pub fn start(data_dir: &DataDir, arguments: &[&str]) -> Self {
+        let mut process = chorus(
+            &["serve", "--port", "0", "--max-runs", "0"],
+            data_dir.0.path(),
+        )
+        .args(arguments)
+        .env("CHORUS_LOG", "warn")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("chorus can be started");
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().expect("it is piped"))
+            .read_line(&mut line)
+            .expect("chorus says where it listens");
+        let address = line
+            .trim()
+            .rsplit_once("http://")
+            .and_then(|(_, address)| address.parse().ok())
+            .expect("the first line ends with the address");
+        Self { process, address }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // An error means that it has ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Begins a command. What the environment says to Chorus does not count.
+fn chorus(arguments: &[&str], data_dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chorus"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CHORUS_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).arg("--data-dir").arg(data_dir);
+    command
+}

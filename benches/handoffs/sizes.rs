@@ -1,0 +1,113 @@
+//! Latency against a small and a large ledger.
+
+use std::time::{Duration, Instant};
+
+use super::fill::Ledger;
+use super::http::{Connection, Doors, uri};
+use super::server::{DataDir, Server};
+use super::{Plan, fill, median};
+
+const SMALL: usize = 1000;
+
+/// How many requests in a row go to one server, before the other one has its turn.
+const ROUND: usize = 10;
+
+/// What is timed.
+#[derive(Clone, Copy)]
+enum Request {
+    Task,
+    FirstPage,
+    MiddlePage,
+    Handoff,
+}
+
+const REQUESTS: [(Request, &str); 4] = [
+    (Request::Task, "GET a task with a chain of 10"),
+    (Request::FirstPage, "GET 100 summaries, from the first"),
+    (Request::MiddlePage, "GET 100 summaries, from the middle"),
+    (Request::Handoff, "start + complete"),
+];
+
+/// A ledger, and a client of the server on it.
+struct Subject {
+    ledger: Ledger,
+    connection: Connection,
+    _server: Server,
+    _data_dir: DataDir,
+}
+
+pub async fn run(plan: &Plan) {
+    let large = plan.tasks.max(SMALL);
+    let began = Instant::now();
+    let ledgers = [SMALL, large].map(|tasks| {
+        let data_dir = DataDir::create();
+        let ledger = fill::add_ledger(&data_dir.database(), tasks);
+        (data_dir, ledger)
+    });
+    let filled = began.elapsed();
+    let mut subjects = Vec::new();
+    for (data_dir, ledger) in ledgers {
+        subjects.push(Subject::start(data_dir, ledger).await);
+    }
+    println!("Median latency of one client, by the number of tasks");
+    println!("({large} tasks were filled in within {filled:.0?})");
+    println!(
+        "{:<36} {:>12} {:>12} {:>6}",
+        "",
+        format!("{SMALL} tasks"),
+        format!("{large} tasks"),
+        "ratio"
+    );
+    for (request, name) in REQUESTS {
+        let mut samples = [Vec::new(), Vec::new()];
+        for round in 0..plan.samples / ROUND {
+            for (subject, samples) in subjects.iter_mut().zip(&mut samples) {
+                for _ in 0..ROUND {
+                    samples.push(subject.time(request, round).await);
+                }
+            }
+        }
+        let [small, large] = samples.map(|mut samples| median(&mut samples).as_secs_f64() * 1e6);
+        println!(
+            "{name:<36} {small:>9.0} µs {large:>9.0} µs {:>6.2}",
+            large / small
+        );
+    }
+    println!();
+}
+
+impl Subject {
+    async fn start(data_dir: DataDir, ledger: Ledger) -> Self {
+        let server = Server::start(&data_dir, &[]);
+        Self {
+            ledger,
+            connection: Connection::open(server.address).await,
+            _server: server,
+            _data_dir: data_dir,
+        }
+    }
+
+    /// Times one request; every round takes another task.
+    async fn time(&mut self, request: Request, round: usize) -> Duration {
+        let Ledger {
+            with_chain,
+            with_one,
+            middle,
+        } = &self.ledger;
+        let path = match request {
+            Request::Task => format!("/api/tasks/{}", with_chain[round % with_chain.len()]),
+            Request::FirstPage => "/api/tasks?view=summary&limit=100".to_owned(),
+            Request::MiddlePage => format!("/api/tasks?view=summary&limit=100&after={middle}"),
+            Request::Handoff => {
+                let doors = Doors::of(&with_one[round % with_one.len()]);
+                let began = Instant::now();
+                self.connection.hand_off(&doors).await;
+                return began.elapsed();
+            }
+        };
+        let path = uri(&path);
+        let began = Instant::now();
+        self.connection.get(&path).await;
+        began.elapsed()
+    }
+}
