@@ -53,7 +53,8 @@ impl Runner {
                 Provider::Command if agent.spec_path.is_blank() => String::new(),
                 _ => spec::read_spec(agent, options.data_dir.path())?,
             };
-            let mut told = prompt::compose(&run, &agents);
+            let told = prompt::compose(&run, &agents);
+            let mut told = providers::plain_text(agent.provider, &told).into_owned();
             if !line.takes_system_file {
                 told.insert_str(0, &format!("{system}\n\n"));
             }

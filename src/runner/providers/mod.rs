@@ -11,6 +11,7 @@ mod gemini;
 mod judge;
 mod launch;
 mod opencode;
+mod plain;
 mod tools;
 
 pub use claude_code::ClaudeCodeReader;
@@ -20,6 +21,7 @@ pub use gemini::GeminiReader;
 pub use judge::{ProcessEnd, Verdict, judge};
 pub use launch::{CommandLine, command_line};
 pub use opencode::OpenCodeReader;
+pub use plain::plain_text;
 pub use tools::tool_names;
 
 use serde_json::Value;
