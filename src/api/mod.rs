@@ -20,6 +20,7 @@ mod request;
 mod router;
 mod serve;
 mod tasks;
+mod usage;
 
 pub use answer::{Answer, Meta};
 pub use error::{ErrorAnswer, ErrorBody};

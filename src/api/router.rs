@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use super::{
     agents, attachments, description, docs, events, guard, handoffs, health, logs, observe, queue,
-    tasks,
+    tasks, usage,
 };
 use crate::Error;
 use crate::engine::Engine;
@@ -60,6 +60,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(logs::get_log))
         .routes(routes!(agents::list_agents))
         .routes(routes!(agents::get_agent))
+        .routes(routes!(usage::get_task_usage))
+        .routes(routes!(usage::get_agent_usage))
         .routes(routes!(events::stream_events))
         .routes(routes!(health::check_health))
         .routes(routes!(health::check_ready))

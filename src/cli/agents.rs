@@ -2,8 +2,8 @@
 
 use super::arguments::AgentsCommand;
 use super::server::segment;
-use super::ui::{Failure, Table, Ui, printable};
-use crate::domain::Agent;
+use super::ui::{Failure, Table, Ui, printable, usage};
+use crate::domain::{Agent, UsageSum};
 
 pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
     match command {
@@ -31,15 +31,24 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             if server.print_json(ui, &reply)? {
                 return Ok(());
             }
+            let path = format!("/api/agents/{}/usage", segment(&agent));
+            let used: UsageSum = server.client()?.get(&path, &[]).await?.data()?;
             let agent: Agent = reply.data()?;
-            ui.line(printable(&format!(
-                "agent        {}\nprovider     {}\nspec         {}\npermissions  {}\ntools        {}",
-                agent.name,
-                agent.provider.as_str(),
-                agent.spec_path,
-                agent.permission_mode,
-                agent.allowed_tools,
-            )))
+            let mut lines = vec![
+                format!("agent        {}", agent.name),
+                format!("provider     {}", agent.provider.as_str()),
+                format!("spec         {}", agent.spec_path),
+                format!("permissions  {}", agent.permission_mode),
+                format!("tools        {}", agent.allowed_tools),
+            ];
+            lines.extend(agent.model.map(|model| format!("model        {model}")));
+            lines.extend(
+                agent
+                    .program
+                    .map(|program| format!("program      {program}")),
+            );
+            lines.extend(usage(&used).map(|used| format!("used         {used}")));
+            ui.line(printable(&lines.join("\n")))
         }
     }
 }

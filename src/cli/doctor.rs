@@ -1,7 +1,8 @@
 //! `chorus doctor`
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
@@ -14,6 +15,8 @@ use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
 use crate::domain::{Agent, Provider};
 use crate::engine::Engine;
+use crate::runner::providers::{command_line, find_program, version};
+use crate::runner::read_spec;
 use crate::store::{MigrationState, migration_status};
 
 /// How far two clocks may differ, in milliseconds.
@@ -90,7 +93,7 @@ async fn check_data(data_dir: &DataDir, findings: &mut Vec<Finding>) {
             "restore a backup if the file is damaged".to_owned(),
         )),
         Ok(engine) => {
-            check_ledger(&engine, findings).await;
+            check_ledger(data_dir, &engine, findings).await;
             engine.close().await;
         }
     }
@@ -157,7 +160,7 @@ async fn check_migrations(data_dir: &DataDir) -> (bool, Finding) {
     }
 }
 
-async fn check_ledger(engine: &Engine, findings: &mut Vec<Finding>) {
+async fn check_ledger(data_dir: &DataDir, engine: &Engine, findings: &mut Vec<Finding>) {
     match engine.problems().await {
         Ok(problems) if problems.is_empty() => {
             findings.push(Good("the database is sound".to_owned()));
@@ -180,43 +183,53 @@ async fn check_ledger(engine: &Engine, findings: &mut Vec<Finding>) {
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
     match engine.agents().await {
-        Ok(agents) => check_programs(&agents, findings),
+        Ok(agents) => check_agents(data_dir.path(), &agents, findings),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
 }
 
-/// Looks for the programs that the agents need.
-fn check_programs(agents: &[Agent], findings: &mut Vec<Finding>) {
+/// Looks for the programs and the specs that the agents need.
+fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) {
     if agents.is_empty() {
         findings.push(Note("no agent is configured".to_owned()));
     }
-    for provider in Provider::ALL {
-        let users: Vec<_> = agents
-            .iter()
-            .filter(|agent| agent.provider == provider)
-            .map(|agent| agent.name.as_str())
-            .collect();
-        let Some(binary) = provider.binary().filter(|_| !users.is_empty()) else {
-            continue;
-        };
-        findings.push(match find_program(binary) {
-            Some(path) => Good(format!("{} is {}", provider.as_str(), path.display())),
+    let mut programs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for agent in agents {
+        let program = command_line(agent, Path::new(""), None).program;
+        programs
+            .entry(program)
+            .or_default()
+            .push(agent.name.as_str());
+        let needs_spec = agent.provider != Provider::Command || !agent.spec_path.is_blank();
+        if let Some(problem) = read_spec(agent, data_dir).err().filter(|_| needs_spec) {
+            findings.push(Bad(
+                problem,
+                "write the spec, or change the agent's specPath".to_owned(),
+            ));
+        }
+    }
+    for (program, users) in programs {
+        findings.push(match find_program(&program) {
+            Some(path) => {
+                let version = version(&path)
+                    .map(|version| format!(" ({version})"))
+                    .unwrap_or_default();
+                Good(format!(
+                    "{} runs {}{version}",
+                    users.join(", "),
+                    path.display()
+                ))
+            }
+            None if program.is_empty() => Bad(
+                format!("{} has no program", users.join(", ")),
+                "set the agent's program".to_owned(),
+            ),
             None => Note(format!(
-                "the program {binary} is not on PATH; {} cannot run until it is installed",
+                "the program {program} is not on PATH; {} cannot run until it is installed",
                 users.join(", ")
             )),
         });
     }
-}
-
-fn find_program(name: &str) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        path.metadata()
-            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-    };
-    std::env::split_paths(&std::env::var_os("PATH")?)
-        .map(|folder| folder.join(name))
-        .find(is_program)
 }
 
 async fn check_server(arguments: &DoctorArguments) -> Finding {

@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::arguments::{CancelArguments, HandoffArguments};
+use super::progress::Progress;
 use super::server::{segment, text_or_stdin};
 use super::ui::{Failure, Ui};
 use crate::client::{Client, ClientError, Reply};
@@ -38,6 +39,7 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     if let Some(reason) = reason {
         body["reason"] = reason.into();
     }
+    let progress = Progress::begin(ui, &client).await;
     let reply = start(&client, &task, &body).await?;
     let (task, entry) = started(&reply)?;
     if no_wait {
@@ -51,7 +53,10 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
         "{} works on {} (hand-off {})",
         entry.agent_name, task.id, entry.id
     ));
-    let reply = wait(&client, entry.id.as_str(), timeout.map(Duration::from_secs)).await?;
+    let reply = tokio::select! {
+        reply = wait(&client, entry.id.as_str(), timeout.map(Duration::from_secs)) => reply?,
+        never = progress.show(&entry.id) => never,
+    };
     let handoff: Handoff = reply.data()?;
     if server.print_json(ui, &reply)? && handoff.outcome == Some(Outcome::Completed) {
         return Ok(());

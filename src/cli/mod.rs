@@ -10,6 +10,7 @@ mod handoff;
 mod ledger;
 mod log;
 mod migrate;
+mod progress;
 mod serve;
 mod server;
 mod task;

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::arguments::{ServerArguments, StatusArgument, TaskCommand};
 use super::server::{segment, text_or_stdin};
-use super::ui::{Failure, Table, Ui, one_line, printable, time};
+use super::ui::{Failure, Table, Ui, one_line, printable, time, usage};
 use crate::api::Answer;
 use crate::client::Reply;
-use crate::domain::{ChainEntry, Outcome, StatusName, Task, TaskSummary, Timestamp};
+use crate::domain::{ChainEntry, Outcome, StatusName, Task, TaskSummary, Timestamp, UsageSum};
 
 pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
     match command {
@@ -26,7 +26,9 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
         TaskCommand::Show { task, server } => {
             let reply = get(&server, &task).await?;
             if !server.print_json(ui, &reply)? {
-                show(ui, &reply.data()?)?;
+                let path = format!("/api/tasks/{}/usage", segment(&task));
+                let used = server.client()?.get(&path, &[]).await?.data()?;
+                show(ui, &reply.data()?, &used)?;
             }
             Ok(())
         }
@@ -160,7 +162,7 @@ fn done(ui: Ui, server: &ServerArguments, reply: &Reply) -> Result<(), Failure> 
     ui.line(format_args!("{} {}", task.id, task.status.name().as_str()))
 }
 
-fn show(ui: Ui, task: &Task) -> Result<(), Failure> {
+fn show(ui: Ui, task: &Task, used: &UsageSum) -> Result<(), Failure> {
     let mut lines = vec![
         format!("task       {}", task.id),
         format!("status     {}", status(task)),
@@ -176,6 +178,7 @@ fn show(ui: Ui, task: &Task) -> Result<(), Failure> {
         ),
         format!("workspace  {}", task.agent_workspace),
     ];
+    lines.extend(usage(used).map(|used| format!("used       {used}")));
     for attachment in &task.attachments {
         lines.push(format!(
             "file       {} ({} bytes)",

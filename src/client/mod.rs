@@ -139,7 +139,7 @@ impl Client {
     pub async fn stream(
         &self,
         request: reqwest::RequestBuilder,
-    ) -> Result<impl Stream<Item = Result<Bytes, ClientError>> + Unpin, ClientError> {
+    ) -> Result<impl Stream<Item = Result<Bytes, ClientError>> + Unpin + use<>, ClientError> {
         let response = self.answer_to(request).await?;
         if !response.status().is_success() {
             return Err(self

@@ -21,6 +21,7 @@ mod summary;
 mod task;
 mod text;
 mod timestamp;
+mod usage;
 
 pub use agent::{Agent, OutputForm, Provider, match_agent_name};
 pub use archive::TaskArchive;
@@ -41,3 +42,4 @@ pub(crate) use task::TaskWire;
 pub use task::{NewTask, Source, Task, TaskId};
 pub use text::Text;
 pub use timestamp::Timestamp;
+pub use usage::UsageSum;

@@ -10,6 +10,7 @@ mod housekeeping;
 mod queue;
 mod runs;
 mod tasks;
+mod usage;
 mod wait;
 mod workspace;
 

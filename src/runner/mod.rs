@@ -20,6 +20,7 @@ mod supervised;
 mod watch;
 
 pub use log::LogStream;
+pub use spec::read_spec;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

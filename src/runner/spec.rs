@@ -11,7 +11,7 @@ static SPECS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/agents");
 
 /// Reads an agent's spec: from the data directory, from the directory in which the server was started, or the one that
 /// came with the program. The error is for a person.
-pub(super) fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
+pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
     let path = Path::new(agent.spec_path.as_str());
     let is_inside = path
         .components()

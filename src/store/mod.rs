@@ -25,7 +25,7 @@ pub use sqlite::{
 use crate::domain::{
     Agent, AgentName, Attachment, AttachmentId, ChainLimits, Event, Filename, Handoff, HandoffId,
     History, Idempotency, NewMessage, NewTask, Outcome, PlanningChange, Queue, QueueMessage, RunId,
-    RunIdentity, Status, StatusName, Task, TaskArchive, TaskId, TaskSummary, Text,
+    RunIdentity, Status, StatusName, Task, TaskArchive, TaskId, TaskSummary, Text, UsageSum,
 };
 
 /// A result of the store.
@@ -189,6 +189,11 @@ pub trait Store: Send + Sync + 'static {
     async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>>;
     /// Finds the last run of a hand-off.
     async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>>;
+
+    /// Adds up what the runs of a task used.
+    async fn task_usage(&self, id: &TaskId) -> Result<Option<UsageSum>>;
+    /// Adds up what the runs of an agent used.
+    async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum>;
 
     /// Finds a hand-off.
     async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>>;

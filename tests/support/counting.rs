@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use chorus::domain::{
     Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffId, History, Idempotency,
     NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId, RunIdentity, Status, Task,
-    TaskId, TaskSummary, Text,
+    TaskId, TaskSummary, Text, UsageSum,
 };
 use chorus::store::{
     Attach, Attached, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource, Imported, Page,
@@ -118,6 +118,14 @@ impl Store for CountingStore {
 
     async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
         self.read(self.store.run_of_handoff(id)).await
+    }
+
+    async fn task_usage(&self, id: &TaskId) -> Result<Option<UsageSum>> {
+        self.read(self.store.task_usage(id)).await
+    }
+
+    async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum> {
+        self.read(self.store.agent_usage(name)).await
     }
 
     async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {

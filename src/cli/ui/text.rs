@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Local};
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, UsageSum};
 
 /// Replaces control characters, which could move the cursor or change what was printed before.
 pub(in crate::cli) fn printable(text: &str) -> String {
@@ -30,6 +30,26 @@ pub(in crate::cli) fn count(number: u64, thing: &str) -> String {
     } else {
         format!("{number} {thing}s")
     }
+}
+
+/// Writes what runs used, if there were any.
+pub(in crate::cli) fn usage(sum: &UsageSum) -> Option<String> {
+    let UsageSum {
+        runs,
+        input_tokens,
+        output_tokens,
+        turns,
+        duration_ms,
+        cost_usd,
+    } = sum;
+    (*runs > 0).then(|| {
+        format!(
+            "{}, {} s, {}, {input_tokens} tokens in, {output_tokens} out, ${cost_usd:.4}",
+            count(*runs, "run"),
+            duration_ms / 1000,
+            count(*turns, "turn"),
+        )
+    })
 }
 
 /// Writes a time as the clock on the wall shows it.

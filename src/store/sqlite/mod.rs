@@ -21,6 +21,7 @@ mod snapshot;
 mod sql;
 mod store;
 mod tasks;
+mod usage;
 mod writer;
 
 pub use migrations::{MigrationState, MigrationStatus, migrate, migration_status};

@@ -19,13 +19,13 @@ use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
     agents, attachments, backup, events, handoffs, idempotency_keys, import, migrations,
-    queue_messages, runs, tasks,
+    queue_messages, runs, tasks, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
     Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffId, History, Idempotency,
     NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId, RunIdentity, Status, Task,
-    TaskId, TaskSummary, Text,
+    TaskId, TaskSummary, Text, UsageSum,
 };
 use crate::store::{
     Attach, Attached, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource, Imported, OpenError,
@@ -229,6 +229,17 @@ impl Store for SqliteStore {
 
     async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
         runs::of_handoff(&self.readers, id).await
+    }
+
+    async fn task_usage(&self, id: &TaskId) -> Result<Option<UsageSum>> {
+        match tasks::find_number(&self.readers, id).await? {
+            None => Ok(None),
+            Some(number) => usage::of_task(&self.readers, number).await.map(Some),
+        }
+    }
+
+    async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum> {
+        usage::of_agent(&self.readers, name).await
     }
 
     async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {

@@ -1,0 +1,42 @@
+//! `/api/tasks/{id}/usage` and `/api/agents/{name}/usage`
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+
+use super::request::TaskPath;
+use super::{Answer, App, ErrorAnswer};
+use crate::Error;
+use crate::domain::{AgentName, UsageSum};
+
+/// Adds up what the runs of a task used: tokens, turns, time and cost.
+#[utoipa::path(
+    get, path = "/api/tasks/{id}/usage", operation_id = "get_task_usage", tag = "tasks",
+    params(("id" = String, Path, description = "The task")),
+    responses(
+        (status = 200, description = "The sums", body = Answer<UsageSum>),
+        (status = 404, description = "There is no such task", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn get_task_usage(
+    State(app): State<App>,
+    TaskPath(id): TaskPath,
+) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.task_usage(&id).await?))
+}
+
+/// Adds up what the runs of an agent used: tokens, turns, time and cost.
+#[utoipa::path(
+    get, path = "/api/agents/{name}/usage", operation_id = "get_agent_usage", tag = "agents",
+    params(("name" = String, Path, description = "The agent")),
+    responses(
+        (status = 200, description = "The sums", body = Answer<UsageSum>),
+        (status = 404, description = "There is no such agent", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn get_agent_usage(
+    State(app): State<App>,
+    Path(name): Path<String>,
+) -> Result<Response, Error> {
+    let name = AgentName::parse(name.as_str()).map_err(|_| Error::not_found("Agent", name))?;
+    Ok(app.ok(app.engine.agent_usage(&name).await?))
+}

@@ -1,0 +1,21 @@
+//! What runs used, added up.
+
+use super::{Engine, Result};
+use crate::domain::{AgentName, TaskId, UsageSum};
+use crate::error::Error;
+
+impl Engine {
+    /// Adds up what the runs of a task used.
+    pub async fn task_usage(&self, id: &TaskId) -> Result<UsageSum> {
+        self.store
+            .task_usage(id)
+            .await?
+            .ok_or_else(|| Error::not_found("Task", id))
+    }
+
+    /// Adds up what the runs of an agent used.
+    pub async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum> {
+        self.agent(name).await?;
+        Ok(self.store.agent_usage(name).await?)
+    }
+}

@@ -1,0 +1,49 @@
+//! Finds the programs that agents need.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a program may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Finds a program: by its path, or on `PATH`.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(is_program);
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(is_program)
+}
+
+/// Asks a program for its version: the first line that it prints, if it answers soon.
+pub fn version(program: &PathBuf) -> Option<String> {
+    let mut child = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let began = Instant::now();
+    while child.try_wait().ok()?.is_none() {
+        if began.elapsed() > PATIENCE {
+            // It is not waited for: whoever asked wants an answer now.
+            let _ = child.kill();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
+}
