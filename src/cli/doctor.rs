@@ -215,9 +215,9 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
                     .map(|version| format!(" ({version})"))
                     .unwrap_or_default();
                 Good(format!(
-                    "{} runs {}{version}",
-                    users.join(", "),
-                    path.display()
+                    "{}{version} runs {}",
+                    path.display(),
+                    users.join(", ")
                 ))
             }
             None if program.is_empty() => Bad(

@@ -47,7 +47,7 @@ fn a_good_installation_has_no_problems() {
     ok    the database is up to date (2 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
-    ok    developer, developer-review, orchestrator, planner, qa runs <tmp>/claude
+    ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
     ok    a server answers at http://<server> and can write
     --- stderr
     ");
@@ -92,7 +92,7 @@ fn a_token_that_others_can_read_is_a_problem() {
     ok    the database is up to date (2 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
-    ok    developer, developer-review, orchestrator, planner, qa runs <tmp>/claude
+    ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     error: 1 problem found
@@ -172,7 +172,7 @@ fn a_database_that_breaks_its_rules_is_a_problem() {
     bad   a row of queue_messages refers to a missing row of tasks
           to do: stop the server and restore a backup
     ok    the clock is not behind the newest event
-    ok    developer, developer-review, orchestrator, planner, qa runs <tmp>/claude
+    ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     error: 1 problem found
@@ -193,7 +193,7 @@ fn a_clock_that_went_back_is_a_problem() {
     ok    the database is sound
     bad   the newest event is in the future: the clock of this machine went back
           to do: set the clock, for example with a time service
-    ok    developer, developer-review, orchestrator, planner, qa runs <tmp>/claude
+    ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     error: 1 problem found
