@@ -62,6 +62,30 @@ fn dependencies_point_down() {
         ],
     );
     never_uses(
+        "supervisor",
+        &[
+            "tokio",
+            "crate::store",
+            "crate::runner",
+            "crate::engine",
+            "crate::api",
+            "crate::cli",
+        ],
+    );
+    never_uses(
+        "runner",
+        &[
+            "crate::engine",
+            "crate::api",
+            "crate::cli",
+            "crate::client",
+            "axum",
+            "sqlx",
+            "rusqlite",
+            "Sqlite",
+        ],
+    );
+    never_uses(
         "engine",
         &[
             "crate::api",
@@ -99,7 +123,15 @@ fn dependencies_point_down() {
 
 #[test]
 fn only_the_store_has_sql() {
-    for part in ["domain", "engine", "api", "client", "cli"] {
+    for part in [
+        "domain",
+        "supervisor",
+        "runner",
+        "engine",
+        "api",
+        "client",
+        "cli",
+    ] {
         never_uses(
             part,
             &[
