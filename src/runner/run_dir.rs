@@ -14,7 +14,8 @@ use crate::supervisor::{Order, RunFiles, RunSpec};
 /// Makes the directory of a run and starts the supervisor in it.
 ///
 /// The lock is taken before the supervisor exists and passed to it as its standard input, so there is no moment at which
-/// a run that was started looks as if nobody held it.
+/// a run that was started looks as if nobody held it. The control pipe is passed on as well, as its standard output: an
+/// order that is given before the supervisor listens is kept there.
 pub(super) fn launch(
     program: &Path,
     files: &RunFiles,
@@ -36,6 +37,11 @@ pub(super) fn launch(
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
+    let control = open(
+        files.control(),
+        OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
     let lock = File::options()
         .create(true)
         .truncate(false)
@@ -46,7 +52,7 @@ pub(super) fn launch(
         .arg("supervise")
         .arg(files.dir())
         .stdin(Stdio::from(lock))
-        .stdout(Stdio::null())
+        .stdout(Stdio::from(control))
         .stderr(Stdio::from(File::create(
             files.dir().join("supervisor.log"),
         )?))
