@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
 use rustix::io::Errno;
 
+use crate::domain::RunId;
 use crate::supervisor::{Order, RunFiles, RunSpec};
 
 /// Makes the directory of a run and starts the supervisor in it.
@@ -93,6 +94,29 @@ pub(super) fn is_held(files: &RunFiles) -> bool {
         Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
         Err(_) => false,
     }
+}
+
+/// Tells whether an agent has printed something.
+pub(super) fn has_output(files: &RunFiles) -> bool {
+    [files.stdout(), files.stderr()]
+        .iter()
+        .any(|log| log.metadata().is_ok_and(|log| log.len() > 0))
+}
+
+/// Lists the runs that supervisors hold.
+pub(super) fn held(runs: &Path) -> Vec<RunId> {
+    let is_held = |id: &RunId| {
+        let files = RunFiles::new(&runs.join(id.as_str()));
+        // Most have ended long ago, which is seen faster than that nobody holds them.
+        !files.exit().exists() && is_held(&files)
+    };
+    std::fs::read_dir(runs)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| RunId::parse(entry.file_name().to_str()?).ok())
+        .filter(is_held)
+        .collect()
 }
 
 /// Waits until no supervisor holds the run.
