@@ -160,7 +160,12 @@ impl DataDir {
 
     /// Returns the directory of one run.
     pub fn run(&self, id: &RunId) -> PathBuf {
-        self.0.join("runs").join(id.as_str())
+        self.runs().join(id.as_str())
+    }
+
+    /// Returns the directory that holds the directories of runs.
+    pub fn runs(&self) -> PathBuf {
+        self.0.join("runs")
     }
 
     /// Returns the folder of one attachment.

@@ -129,7 +129,7 @@ pub(super) struct ServeArguments {
     /// How many seconds a run may print nothing, where its agent does not say
     #[arg(long, env = "CHORUS_IDLE_SECONDS", default_value_t = 60 * 60, value_name = "SECONDS")]
     pub idle_seconds: u64,
-    /// How many seconds an agent may take to end when it is asked to
+    /// How many seconds an agent may take to end after its result, or when it is asked to
     #[arg(
         long,
         env = "CHORUS_GRACE_SECONDS",

@@ -116,11 +116,12 @@ impl Serving {
         tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
         tokio::spawn(engine.clone().keep_house());
         tokio::spawn(keep_metrics(engine.clone()));
-        let connections = tokio::spawn(api::serve(listener, router, engine.stopping().clone()));
+        // Before anybody is answered: whoever cancels a hand-off must reach its process.
         engine
             .run_agents(runner)
             .await
             .map_err(|error| Failure::caused(&error))?;
+        let connections = tokio::spawn(api::serve(listener, router, engine.stopping().clone()));
         Ok(Self {
             engine,
             url,

@@ -93,7 +93,7 @@ impl Follower {
             return Vec::new();
         }
         let line = String::from_utf8_lossy(&bytes);
-        let said = self.reader.line(line.trim_end_matches(['\n', '\r']));
+        let said = self.reader.line(line.strip_suffix('\n').unwrap_or(&line));
         if is_told {
             said.into_iter().map(message).collect()
         } else {

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::sync::watch as signal;
+use tokio_util::sync::CancellationToken;
 
+use super::Runner;
 use super::watch::Watch;
-use super::{Runner, run_dir};
 use crate::domain::RunId;
 use crate::supervisor::RunFiles;
 
@@ -38,8 +40,8 @@ impl LogStream {
 struct Following {
     file: tokio::fs::File,
     watch: Watch,
-    released: std::pin::Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>,
-    is_over: bool,
+    gone: Option<signal::Receiver<bool>>,
+    stopping: CancellationToken,
 }
 
 impl Runner {
@@ -55,14 +57,13 @@ impl Runner {
         let watch = self.0.watcher.watch(&path)?;
         let mut file = tokio::fs::File::open(path).await?;
         file.seek(std::io::SeekFrom::Start(from)).await?;
-        let is_over = !run_dir::is_held(&files);
-        let released = Box::pin(run_dir::until_released(files));
+        let gone = self.gone(run_id).await;
         Ok(stream::unfold(
             Following {
                 file,
                 watch,
-                released,
-                is_over,
+                gone,
+                stopping: self.0.stopping.clone(),
             },
             next_piece,
         ))
@@ -73,11 +74,22 @@ async fn next_piece(mut following: Following) -> Option<(std::io::Result<Bytes>,
     loop {
         let mut piece = vec![0; PIECE];
         match following.file.read(&mut piece).await {
-            Ok(0) if following.is_over => return None,
-            Ok(0) => tokio::select! {
-                () = following.watch.grown() => {}
-                _ = &mut following.released => following.is_over = true,
-            },
+            Ok(0) => {
+                let gone = following.gone.as_mut()?;
+                let (is_gone, is_cut) = tokio::select! {
+                    () = following.watch.grown() => (false, false),
+                    _ = gone.wait_for(|is_gone| *is_gone) => (true, false),
+                    () = following.stopping.cancelled() => (false, true),
+                };
+                if is_gone {
+                    following.gone = None;
+                }
+                if is_cut {
+                    // Not an end like any other: whoever follows has not seen everything.
+                    let cut = std::io::Error::other("the server stops");
+                    return Some((Err(cut), following));
+                }
+            }
             Ok(count) => {
                 piece.truncate(count);
                 return Some((Ok(piece.into()), following));

@@ -8,9 +8,11 @@
 //! end, the run is interrupted.
 //!
 //! The server never is the parent that matters, and no pid is ever acted on: a supervisor is known by the lock that it
-//! holds, and asked to stop through a pipe in its directory.
+//! holds, and asked to stop through a pipe in its directory. Only a process that carries the id of a hand-off whose
+//! supervisor was killed is ended directly.
 
 mod follow;
+mod leftovers;
 mod log;
 mod prompt;
 pub mod providers;
@@ -31,7 +33,7 @@ use tokio::sync::{Notify, watch as signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::DataDir;
-use crate::domain::{RunId, TaskId};
+use crate::domain::{HandoffId, RunId};
 use crate::secret::Token;
 use crate::store::{ClaimedRun, Store, StoreError};
 use crate::supervisor::{Order, RunFiles};
@@ -67,12 +69,9 @@ struct Inner {
     watcher: Watcher,
     stopping: CancellationToken,
     /// The runs whose process may live, and who waits for them to be gone.
-    live: Mutex<HashMap<RunId, Live>>,
-}
-
-struct Live {
-    task_id: TaskId,
-    gone: signal::Receiver<bool>,
+    live: Mutex<HashMap<RunId, signal::Receiver<bool>>>,
+    /// Held while a run is taken and started. Whoever has it finds every run that was taken among the live ones.
+    starting: tokio::sync::Mutex<()>,
 }
 
 /// Why a runner cannot begin.
@@ -101,11 +100,14 @@ impl Runner {
             watcher,
             stopping,
             live: Mutex::default(),
+            starting: tokio::sync::Mutex::default(),
         };
         let runner = Self(Arc::new(inner));
+        runner.end_leftovers().await?;
         for run in runner.0.store.running().await? {
             runner.adopt(run).await?;
         }
+        runner.stop_unwanted().await?;
         tokio::spawn(runner.clone().schedule());
         runner.wake();
         Ok(runner)
@@ -119,8 +121,10 @@ impl Runner {
     /// Goes on with a run that an earlier server started, or puts back one that it did not.
     async fn adopt(&self, run: ClaimedRun) -> Result<(), StoreError> {
         let files = self.files(&run.identity.run_id);
-        let was_started =
-            run_dir::is_held(&files) || files.started().exists() || files.exit().exists();
+        let was_started = run_dir::is_held(&files)
+            || files.started().exists()
+            || files.exit().exists()
+            || run_dir::has_output(&files);
         if was_started {
             tracing::info!(run_id = %run.identity.run_id, agent = %run.identity.agent_name, "took up a run");
             self.follow(run, false);
@@ -128,6 +132,34 @@ impl Runner {
         } else {
             self.0.store.return_run(run.identity.run_id).await
         }
+    }
+
+    /// Ends what is left of runs whose supervisors were killed while no server was there.
+    async fn end_leftovers(&self) -> Result<(), StoreError> {
+        for handoff_id in leftovers::carried_ids() {
+            if let Some(run_id) = self.0.store.run_of_handoff(&handoff_id).await?
+                && !run_dir::is_held(&self.files(&run_id))
+            {
+                tracing::warn!(%run_id, "ends what a killed supervisor left behind");
+                end_processes(handoff_id).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops the runs whose hand-offs were ended from outside by a server that died before it could stop them.
+    async fn stop_unwanted(&self) -> Result<(), StoreError> {
+        for run_id in run_dir::held(&self.0.options.data_dir.runs()) {
+            if self.live().contains_key(&run_id) {
+                continue;
+            }
+            if let Some(run) = self.0.store.run(run_id.clone()).await? {
+                tracing::info!(%run_id, "stops a run that is no longer wanted");
+                self.follow(run, false);
+                self.order(&run_id, Order::Stop);
+            }
+        }
+        Ok(())
     }
 
     /// Starts queued runs while there are free slots, until the server stops.
@@ -146,39 +178,36 @@ impl Runner {
     }
 
     async fn start_queued(&self) -> Result<(), StoreError> {
-        loop {
-            let token = Token::random().map_err(|error| StoreError::Source(error.into()))?;
-            let busy = self
-                .live()
-                .values()
-                .map(|live| live.task_id.clone())
-                .collect();
-            let hash = token_hash(token.reveal());
-            let Some(run) = self
-                .0
+        while self.start_next().await? {}
+        Ok(())
+    }
+
+    /// Starts the next queued run, if there is one and a slot for it.
+    async fn start_next(&self) -> Result<bool, StoreError> {
+        let token = Token::random().map_err(|error| StoreError::Source(error.into()))?;
+        let starting = self.0.starting.lock().await;
+        let live = self.live().keys().cloned().collect();
+        let claimed =
+            self.0
                 .store
-                .claim_run(self.0.options.max_runs, busy, hash)
-                .await?
-            else {
-                return Ok(());
-            };
-            let runner = self.clone();
-            if let Err(problem) = self.launch(&run, &token).await {
-                runner.fail(&run, problem).await;
-                continue;
+                .claim_run(self.0.options.max_runs, live, token_hash(token.reveal()));
+        let Some(run) = claimed.await? else {
+            return Ok(false);
+        };
+        match self.launch(&run, &token).await {
+            Ok(()) => self.follow(run, true),
+            Err(problem) => {
+                drop(starting);
+                self.fail(&run, problem).await;
             }
-            self.follow(run, true);
         }
+        Ok(true)
     }
 
     /// Follows a run to its end, in the background.
     fn follow(&self, run: ClaimedRun, is_new: bool) {
         let (gone, is_gone) = signal::channel(false);
-        let live = Live {
-            task_id: run.identity.task_id.clone(),
-            gone: is_gone,
-        };
-        self.live().insert(run.identity.run_id.clone(), live);
+        self.live().insert(run.identity.run_id.clone(), is_gone);
         let runner = self.clone();
         tokio::spawn(async move {
             let run_id = run.identity.run_id.clone();
@@ -192,23 +221,39 @@ impl Runner {
 
     /// Ends the process of a run whose hand-off has ended, and waits until all of its tree is gone.
     pub async fn stop(&self, run_id: &RunId) {
-        let gone = self.live().get(run_id).map(|live| live.gone.clone());
-        if let Err(error) = run_dir::order(&self.files(run_id), Order::Stop) {
-            tracing::error!(%error, %run_id, "cannot ask a supervisor to stop");
-        }
-        if let Some(mut gone) = gone {
+        if let Some(mut gone) = self.gone(run_id).await {
+            self.order(run_id, Order::Stop);
             // An error means that nobody follows it any more: it is gone.
             let _ = gone.wait_for(|is_gone| *is_gone).await;
         }
         self.wake();
     }
 
-    fn live(&self) -> MutexGuard<'_, HashMap<RunId, Live>> {
+    /// Returns what tells when a run is gone; nothing if it is, or was never started.
+    async fn gone(&self, run_id: &RunId) -> Option<signal::Receiver<bool>> {
+        let _starting = self.0.starting.lock().await;
+        self.live().get(run_id).cloned()
+    }
+
+    fn order(&self, run_id: &RunId, order: Order) {
+        if let Err(error) = run_dir::order(&self.files(run_id), order) {
+            tracing::error!(%error, %run_id, ?order, "cannot give a supervisor an order");
+        }
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<RunId, signal::Receiver<bool>>> {
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn files(&self, run_id: &RunId) -> RunFiles {
         RunFiles::new(&self.0.options.data_dir.run(run_id))
+    }
+}
+
+/// Ends all processes of a hand-off that nobody holds.
+async fn end_processes(handoff_id: HandoffId) {
+    if let Err(error) = tokio::task::spawn_blocking(move || leftovers::end(&handoff_id)).await {
+        tracing::error!(%error, "cannot end what a supervisor left behind");
     }
 }
 

@@ -9,12 +9,14 @@ use std::process::{Command, Stdio};
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
 use rustix::io::Errno;
 
+use crate::domain::RunId;
 use crate::supervisor::{Order, RunFiles, RunSpec};
 
 /// Makes the directory of a run and starts the supervisor in it.
 ///
 /// The lock is taken before the supervisor exists and passed to it as its standard input, so there is no moment at which
-/// a run that was started looks as if nobody held it.
+/// a run that was started looks as if nobody held it. The control pipe is passed on as well, as its standard output: an
+/// order that is given before the supervisor listens is kept there.
 pub(super) fn launch(
     program: &Path,
     files: &RunFiles,
@@ -36,6 +38,11 @@ pub(super) fn launch(
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
+    let control = open(
+        files.control(),
+        OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
     let lock = File::options()
         .create(true)
         .truncate(false)
@@ -46,7 +53,7 @@ pub(super) fn launch(
         .arg("supervise")
         .arg(files.dir())
         .stdin(Stdio::from(lock))
-        .stdout(Stdio::null())
+        .stdout(Stdio::from(control))
         .stderr(Stdio::from(File::create(
             files.dir().join("supervisor.log"),
         )?))
@@ -87,6 +94,29 @@ pub(super) fn is_held(files: &RunFiles) -> bool {
         Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
         Err(_) => false,
     }
+}
+
+/// Tells whether an agent has printed something.
+pub(super) fn has_output(files: &RunFiles) -> bool {
+    [files.stdout(), files.stderr()]
+        .iter()
+        .any(|log| log.metadata().is_ok_and(|log| log.len() > 0))
+}
+
+/// Lists the runs that supervisors hold.
+pub(super) fn held(runs: &Path) -> Vec<RunId> {
+    let is_held = |id: &RunId| {
+        let files = RunFiles::new(&runs.join(id.as_str()));
+        // Most have ended long ago, which is seen faster than that nobody holds them.
+        !files.exit().exists() && is_held(&files)
+    };
+    std::fs::read_dir(runs)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| RunId::parse(entry.file_name().to_str()?).ok())
+        .filter(is_held)
+        .collect()
 }
 
 /// Waits until no supervisor holds the run.

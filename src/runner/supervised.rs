@@ -8,14 +8,11 @@ use tokio::time::Instant;
 
 use super::follow::Follower;
 use super::providers::{self, ProcessEnd, Report, judge};
-use super::{Runner, prompt, run_dir, spec};
+use super::{Runner, end_processes, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, Text};
 use crate::secret::Token;
 use crate::store::{ClaimedRun, FinishRun};
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
-
-/// How long a program may stay after it has given its result.
-const AFTER_RESULT: Duration = Duration::from_secs(10);
 
 /// How much of what a program complained about is read.
 const STDERR_READ: u64 = 64 * 1024;
@@ -94,28 +91,29 @@ impl Runner {
 
     /// Follows a run until its supervisor is gone, and records how it ended.
     pub(super) async fn supervised(&self, run: ClaimedRun, is_new: bool) {
-        let run_id = run.identity.run_id.clone();
-        let files = self.files(&run_id);
+        let files = self.files(&run.identity.run_id);
         if !is_new && !run_dir::is_held(&files) && !files.stdout().exists() {
             return self
                 .fail(&run, "The directory of the run is missing".to_owned())
                 .await;
         }
         let Some(agent) = run.agent.clone() else {
-            return self
-                .fail(&run, "The agent was deleted while it worked".to_owned())
-                .await;
+            let problem = "The agent was deleted while it worked".to_owned();
+            return self.give_up(&run, files, problem).await;
         };
         let mut follower =
             match Follower::open(&files, providers::reader(&agent), run.followed_bytes) {
                 Ok(follower) => follower,
                 Err(error) => {
-                    return self
-                        .fail(&run, format!("The output cannot be read: {error}"))
-                        .await;
+                    let problem = format!("The output cannot be read: {error}");
+                    return self.give_up(&run, files, problem).await;
                 }
             };
         self.read_along(&run, &files, &mut follower).await;
+        if files.read_exit().is_none() {
+            // The supervisor was killed, and could not end what it held.
+            end_processes(run.identity.handoff_id.clone()).await;
+        }
         self.read_all(&run, &mut follower).await;
         let said = follower.finish();
         self.record(&run, said, follower.read_to()).await;
@@ -129,17 +127,27 @@ impl Runner {
         self.finish(finish).await;
     }
 
+    /// Stops a run that cannot be followed, and records that it failed.
+    async fn give_up(&self, run: &ClaimedRun, files: RunFiles, problem: String) {
+        self.order(&run.identity.run_id, Order::Stop);
+        if let Err(error) = run_dir::until_released(files).await {
+            tracing::error!(%error, run_id = %run.identity.run_id, "cannot wait for a supervisor");
+        }
+        self.fail(run, problem).await;
+    }
+
     /// Reads along until the supervisor is gone.
     async fn read_along(&self, run: &ClaimedRun, files: &RunFiles, follower: &mut Follower) {
         let mut watch = self.0.watcher.watch(&files.stdout());
         let released = run_dir::until_released(files.clone());
         tokio::pin!(released);
+        let after_result = Duration::from_secs(self.0.options.grace_seconds);
         let mut leave_by: Option<Instant> = None;
         loop {
             self.read_all(run, follower).await;
             let has_result = follower.report().end.is_some();
             if has_result && leave_by.is_none() {
-                leave_by = Some(Instant::now() + AFTER_RESULT);
+                leave_by = Some(Instant::now() + after_result);
             }
             let grown = async {
                 match &mut watch {
@@ -158,11 +166,9 @@ impl Runner {
                 _ = &mut released => return,
                 () = grown => {}
                 () = overstayed => {
-                    if let Err(error) = run_dir::order(files, Order::Finish) {
-                        tracing::error!(%error, run_id = %run.identity.run_id, "cannot ask a supervisor to finish");
-                    }
+                    self.order(&run.identity.run_id, Order::Finish);
                     // It is asked again if it does not hear.
-                    leave_by = Some(Instant::now() + AFTER_RESULT);
+                    leave_by = Some(Instant::now() + after_result);
                 }
             }
         }

@@ -165,18 +165,21 @@ pub trait Store: Send + Sync + 'static {
     /// Ends the open hand-off of a task, and the run that has not ended.
     async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task>;
     /// Takes the next run for which there is a free slot: lower priority number first, then oldest. A run whose agent
-    /// waits for a child does not occupy a slot. Tasks that are still busy with an earlier process are passed over.
+    /// waits for a child does not occupy a slot. A live run is one whose process may not be gone: it occupies its slot
+    /// even if it was ended from outside, and its task is passed over.
     async fn claim_run(
         &self,
         max_runs: u32,
-        busy: Vec<TaskId>,
+        live: Vec<RunId>,
         token_hash: [u8; 32],
     ) -> Result<Option<ClaimedRun>>;
     /// Puts a run back that was taken and never started.
     async fn return_run(&self, run_id: RunId) -> Result<()>;
     /// Lists the runs that were started and have not ended.
     async fn running(&self) -> Result<Vec<ClaimedRun>>;
-    /// Records what an agent said, and up to where its output was read.
+    /// Finds a run, whatever became of it.
+    async fn run(&self, run_id: RunId) -> Result<Option<ClaimedRun>>;
+    /// Records what an agent said, and up to where its output was read, unless the run was ended from outside.
     async fn record_messages(
         &self,
         run_id: RunId,

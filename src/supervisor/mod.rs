@@ -8,7 +8,8 @@
 //! `exit.json`, first under another name and flushed, so that the file is there whole or not at all.
 //!
 //! Its standard input is the file `lock`, locked by the server before it was started. The lock lives exactly as long as
-//! this process, so whoever can take it knows that the supervisor is gone. No pid is ever trusted.
+//! this process, so whoever can take it knows that the supervisor is gone. No pid is ever trusted. Its standard output
+//! is the pipe, opened by the server as well: an order that comes before the supervisor listens waits for it there.
 //!
 //! It has no async runtime and no thread but one: there may be hundreds of it.
 
@@ -73,7 +74,12 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
     )
     .map_err(system("open the control pipe"))?;
     let exit = match start(&files, &spec) {
-        Ok(agent) => hold(&files, &spec, agent, &control)?,
+        Ok(agent) => {
+            let held = hold(&files, &spec, agent, &control);
+            // Whatever went wrong, nothing is left behind.
+            tree::kill_descendants();
+            held?
+        }
         Err(error) => RunExit {
             end: End::NotStarted {
                 error: not_started(&spec, &error),
@@ -129,7 +135,8 @@ fn hold(
 ) -> Result<RunExit, SuperviseError> {
     let pid = Pid::from_child(&agent);
     let ending = pidfd_open(pid, PidfdFlags::empty()).map_err(system("watch the agent"))?;
-    files.write_started(agent.id())?;
+    // It is for people: a full disk must not end an agent.
+    let _ = files.write_started(agent.id());
     let began = Instant::now();
     let cause = loop {
         let left = limits_left(files, spec, began);
@@ -166,7 +173,6 @@ fn hold(
         path: files.stdout(),
         cause,
     })?;
-    tree::kill_descendants();
     Ok(RunExit {
         end: end(status),
         cause,

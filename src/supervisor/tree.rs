@@ -4,6 +4,8 @@
 //! inherits every process below it whose parent ends: whoever ends its children again and again, until there are none,
 //! has ended the tree. Children that were not waited for keep their pids, so none of these can mean somebody else.
 
+use std::time::Duration;
+
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait, waitpid};
 
 /// Takes note of processes that were left to the supervisor and have ended, all but the agent.
@@ -16,7 +18,12 @@ pub(super) fn reap_orphans(agent: Pid) {
     }
 }
 
+/// How long to wait before the children are looked at again.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// Ends everything below the supervisor.
+///
+/// It never waits for a certain child: the list of a process's children may leave one out while others come and go.
 pub(super) fn kill_descendants() {
     loop {
         let children = children();
@@ -24,9 +31,10 @@ pub(super) fn kill_descendants() {
             // An error means that it has ended already.
             let _ = kill_process(*child, Signal::KILL);
         }
-        // Waits for one of them; its own children are ours from then on.
-        match wait(WaitOptions::empty()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        // The children of one that is gone are ours from then on.
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) => std::thread::sleep(PAUSE),
             Err(_) => return,
         }
     }

@@ -83,10 +83,10 @@ impl Store for CountingStore {
     async fn claim_run(
         &self,
         max_runs: u32,
-        busy: Vec<TaskId>,
+        live: Vec<RunId>,
         token_hash: [u8; 32],
     ) -> Result<Option<ClaimedRun>> {
-        self.store.claim_run(max_runs, busy, token_hash).await
+        self.store.claim_run(max_runs, live, token_hash).await
     }
 
     async fn return_run(&self, run_id: RunId) -> Result<()> {
@@ -95,6 +95,10 @@ impl Store for CountingStore {
 
     async fn running(&self) -> Result<Vec<ClaimedRun>> {
         self.store.running().await
+    }
+
+    async fn run(&self, run_id: RunId) -> Result<Option<ClaimedRun>> {
+        self.store.run(run_id).await
     }
 
     async fn record_messages(

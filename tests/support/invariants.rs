@@ -37,7 +37,8 @@ const RULES: &[(&str, &str)] = &[
         "a hand-off has not exactly one event of its end, or has one while it is open",
         "SELECT h.id FROM handoffs h
           WHERE (h.outcome IS NOT NULL)
-             <> (SELECT count(*) FROM events e WHERE e.handoff_number = h.number AND e.type <> 'agent_handoff_started')
+             <> (SELECT count(*) FROM events e
+                  WHERE e.handoff_number = h.number AND e.type LIKE 'agent_handoff_%' AND e.type <> 'agent_handoff_started')
              OR (h.outcome IS NOT NULL)
              <> (SELECT count(*) FROM events e WHERE e.handoff_number = h.number AND e.type = 'agent_handoff_' || h.outcome)",
     ),

@@ -17,6 +17,7 @@ pub struct CommandReader {
     form: OutputForm,
     report: Report,
     answer: String,
+    has_begun: bool,
     left_out: usize,
     messages: usize,
 }
@@ -35,7 +36,7 @@ impl CommandReader {
             self.left_out += line.len() + 1;
             return;
         }
-        if !self.answer.is_empty() {
+        if std::mem::replace(&mut self.has_begun, true) {
             self.answer.push('\n');
         }
         self.answer.push_str(line);
@@ -46,7 +47,9 @@ impl Reader for CommandReader {
     fn line(&mut self, line: &str) -> Vec<Said> {
         match &self.form {
             OutputForm::All => self.append(line),
-            OutputForm::LastLine if !line.trim().is_empty() => line.clone_into(&mut self.answer),
+            OutputForm::LastLine if !line.trim().is_empty() => {
+                line.trim_end().clone_into(&mut self.answer);
+            }
             OutputForm::LastLine => {}
             OutputForm::JsonField(field) => {
                 if let Some(value) = object(line).map(|mut object| object[field.as_str()].take())
@@ -101,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_form_says_what_the_answer_is() {
-        assert_eq!(answer("all", "one\n\ntwo\n"), "one\n\ntwo");
+        assert_eq!(answer("all", "\n\none\n\ntwo\n"), "\n\none\n\ntwo");
         assert_eq!(answer("last_line", "one\ntwo\n\n"), "two");
         assert_eq!(
             answer(

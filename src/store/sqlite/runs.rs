@@ -8,7 +8,7 @@ use super::sql::{Statement, query, sql};
 use super::writer::Tx;
 use super::{agents, events, handoffs, messages, tasks};
 use crate::domain::{
-    EventKind, HandoffId, NewMessage, Outcome, Run, RunId, RunIdentity, RunState, TaskId, Timestamp,
+    EventKind, HandoffId, NewMessage, Outcome, Run, RunId, RunIdentity, RunState, Timestamp,
 };
 use crate::store::{ClaimedRun, FinishRun, Result, StoreError};
 
@@ -50,34 +50,39 @@ pub(super) fn end(tx: &Tx<'_>, handoff_number: i64, outcome: Outcome) -> Result<
 pub(super) fn claim(
     tx: &mut Tx<'_>,
     max_runs: u32,
-    busy: &[TaskId],
+    live: &[RunId],
     token_hash: &[u8; 32],
 ) -> Result<Option<ClaimedRun>> {
+    let live = serde_json::to_string(live).expect("ids are JSON");
     let occupied = tx.row(
         sql!(
-            "SELECT count(*) FROM runs r
-               JOIN handoffs h ON h.number = r.handoff_number
-              WHERE r.state = 'running'
-                AND NOT EXISTS (SELECT 1 FROM tasks c
-                                  JOIN handoffs o ON o.task_number = c.number AND o.completed_at IS NULL
-                                 WHERE c.parent_number = h.task_number)"
+            "SELECT (SELECT count(*) FROM runs r
+                       JOIN handoffs h ON h.number = r.handoff_number
+                      WHERE r.state = 'running'
+                        AND NOT EXISTS (SELECT 1 FROM tasks c
+                                          JOIN handoffs o ON o.task_number = c.number AND o.completed_at IS NULL
+                                         WHERE c.parent_number = h.task_number))
+                  + (SELECT count(*) FROM json_each($1) live
+                       JOIN runs r ON r.id = live.value
+                      WHERE r.state = 'ended')"
         ),
-        [],
+        params![live],
         |row| row.integer(0),
     )?;
     if occupied.unwrap_or_default() >= i64::from(max_runs) {
         return Ok(None);
     }
-    let busy = serde_json::to_string(busy).expect("ids are JSON");
     let next = tx.row(
         sql!(
             "SELECT r.number FROM runs r
                JOIN handoffs h ON h.number = r.handoff_number
-               JOIN tasks t ON t.number = h.task_number
-              WHERE r.state = 'queued' AND t.id NOT IN (SELECT value FROM json_each($1))
+              WHERE r.state = 'queued'
+                AND h.task_number NOT IN (SELECT o.task_number FROM json_each($1) live
+                                            JOIN runs l ON l.id = live.value
+                                            JOIN handoffs o ON o.number = l.handoff_number)
               ORDER BY r.priority, r.number LIMIT 1"
         ),
-        params![busy],
+        params![live],
         |row| row.integer(0),
     )?;
     let Some(number) = next else { return Ok(None) };
@@ -189,6 +194,16 @@ pub(super) fn running(tx: &Tx<'_>) -> Result<Vec<ClaimedRun>> {
     numbers.into_iter().map(|number| load(tx, number)).collect()
 }
 
+/// Finds a run, whatever became of it.
+pub(super) fn find(tx: &Tx<'_>, run_id: &RunId) -> Result<Option<ClaimedRun>> {
+    let number = tx.row(
+        sql!("SELECT number FROM runs WHERE id = $1"),
+        params![run_id.as_str()],
+        |row| row.integer(0),
+    )?;
+    number.map(|number| load(tx, number)).transpose()
+}
+
 /// Finds the number of a run.
 fn number(tx: &Tx<'_>, run_id: &RunId) -> Result<i64> {
     tx.row(
@@ -207,6 +222,17 @@ pub(super) fn record_messages(
     followed_bytes: u64,
 ) -> Result<()> {
     let run_number = number(tx, run_id)?;
+    let advanced = tx.execute(
+        sql!("UPDATE runs SET followed_bytes = $1 WHERE number = $2 AND state <> 'ended'"),
+        params![
+            i64::try_from(followed_bytes).map_err(StoreError::inconsistent)?,
+            run_number
+        ],
+    )?;
+    // Somebody ended it from outside; what the process says since then is in its log.
+    if advanced == 0 {
+        return Ok(());
+    }
     let (task_number, handoff_number) = places(tx, run_number)?;
     let RunIdentity {
         task_id,
@@ -227,13 +253,6 @@ pub(super) fn record_messages(
             added,
         )?;
     }
-    tx.execute(
-        sql!("UPDATE runs SET followed_bytes = $1 WHERE number = $2"),
-        params![
-            i64::try_from(followed_bytes).map_err(StoreError::inconsistent)?,
-            run_number
-        ],
-    )?;
     Ok(())
 }
 

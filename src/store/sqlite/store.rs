@@ -190,11 +190,11 @@ impl Store for SqliteStore {
     async fn claim_run(
         &self,
         max_runs: u32,
-        busy: Vec<TaskId>,
+        live: Vec<RunId>,
         token_hash: [u8; 32],
     ) -> Result<Option<ClaimedRun>> {
         self.writer
-            .write(move |tx| runs::claim(tx, max_runs, &busy, &token_hash))
+            .write(move |tx| runs::claim(tx, max_runs, &live, &token_hash))
             .await
     }
 
@@ -206,6 +206,10 @@ impl Store for SqliteStore {
 
     async fn running(&self) -> Result<Vec<ClaimedRun>> {
         self.writer.write(|tx| runs::running(tx)).await
+    }
+
+    async fn run(&self, run_id: RunId) -> Result<Option<ClaimedRun>> {
+        self.writer.write(move |tx| runs::find(tx, &run_id)).await
     }
 
     async fn record_messages(
