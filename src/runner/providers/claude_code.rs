@@ -136,16 +136,10 @@ fn block(block: &Value) -> Option<Said> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{read, verdict};
+    use super::super::tests::{fixture, read, verdict};
     use super::super::{ProcessEnd, judge};
     use super::*;
     use crate::domain::Outcome;
-
-    macro_rules! fixture {
-        ($name:literal) => {
-            include_str!(concat!("../../../tests/fixtures/agent-output/", $name))
-        };
-    }
 
     #[test]
     fn the_final_message_is_the_result() {

@@ -96,15 +96,9 @@ impl CodexReader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{read, verdict};
+    use super::super::tests::{fixture, read, verdict};
     use super::*;
     use crate::domain::Outcome;
-
-    macro_rules! fixture {
-        ($name:literal) => {
-            include_str!(concat!("../../../tests/fixtures/agent-output/", $name))
-        };
-    }
 
     #[test]
     fn the_final_message_is_the_last_one_before_the_turn_ends() {

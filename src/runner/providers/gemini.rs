@@ -77,12 +77,11 @@ impl GeminiReader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{read, verdict};
+    use super::super::tests::{fixture, read, verdict};
     use super::*;
     use crate::domain::Outcome;
 
-    const TEXT_THEN_TOOL: &str =
-        include_str!("../../../tests/fixtures/agent-output/gemini-stream-text-then-tool.jsonl");
+    const TEXT_THEN_TOOL: &str = fixture!("gemini-stream-text-then-tool.jsonl");
 
     #[test]
     fn the_final_message_is_what_came_after_the_last_tool() {

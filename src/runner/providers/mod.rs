@@ -121,6 +121,19 @@ fn sum(value: &Value, keys: &[&str]) -> u64 {
 mod tests {
     use super::*;
 
+    /// Takes in a real output of an agent's program.
+    macro_rules! fixture {
+        ($name:literal) => {
+            include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/tests/fixtures/agent-output/",
+                $name
+            ))
+        };
+    }
+
+    pub(super) use fixture;
+
     /// Reads a whole output as its provider would.
     pub fn read(mut reader: impl Reader, output: &str) -> (Vec<Said>, Report) {
         let said = output.lines().flat_map(|line| reader.line(line)).collect();

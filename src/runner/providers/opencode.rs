@@ -81,15 +81,9 @@ impl OpenCodeReader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{read, verdict};
+    use super::super::tests::{fixture, read, verdict};
     use super::*;
     use crate::domain::Outcome;
-
-    macro_rules! fixture {
-        ($name:literal) => {
-            include_str!(concat!("../../../tests/fixtures/agent-output/", $name))
-        };
-    }
 
     #[test]
     fn the_final_message_is_that_of_the_step_that_stopped() {
