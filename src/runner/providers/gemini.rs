@@ -2,10 +2,15 @@
 
 use super::{Reader, Report, Said, object, sum, text};
 
-/// Reads the lines of a run of Gemini CLI. Its plain `json` output is cut when it is long, so it is not used.
+/// How much of an output that is one JSON document is kept. Gemini CLI cuts longer ones itself.
+const LONGEST_DOCUMENT: usize = 1024 * 1024;
+
+/// Reads the output of a run of Gemini CLI: lines of JSON, or one document if an agent's arguments ask for that.
 #[derive(Debug, Default)]
 pub struct GeminiReader {
     report: Report,
+    /// Lines that are no events: parts of a document.
+    document: String,
     /// What the assistant has said since the last tool.
     message: String,
 }
@@ -13,6 +18,10 @@ pub struct GeminiReader {
 impl Reader for GeminiReader {
     fn line(&mut self, line: &str) -> Vec<Said> {
         let Some(line) = object(line) else {
+            if self.document.len() + line.len() < LONGEST_DOCUMENT {
+                self.document.push_str(line);
+                self.document.push('\n');
+            }
             return Vec::new();
         };
         match line["type"].as_str() {
@@ -44,12 +53,37 @@ impl Reader for GeminiReader {
         }
     }
 
+    fn end_of_output(&mut self) {
+        if let Some(document) =
+            object(&std::mem::take(&mut self.document)).filter(|_| self.report.end.is_none())
+        {
+            self.whole(&document);
+        }
+    }
+
     fn report(&self) -> &Report {
         &self.report
     }
 }
 
 impl GeminiReader {
+    /// Reads a result that is one document.
+    fn whole(&mut self, document: &serde_json::Value) {
+        let models = document["stats"]["models"].as_object();
+        for model in models.into_iter().flat_map(serde_json::Map::values) {
+            self.report.usage.input_tokens += sum(&model["tokens"], &["prompt"]);
+            self.report.usage.output_tokens += sum(&model["tokens"], &["candidates", "thoughts"]);
+        }
+        self.report.usage.turns = sum(&document["stats"]["tools"], &["totalCalls"]) + 1;
+        self.report.session_id = text(document, "session_id");
+        let error = text(&document["error"], "message");
+        self.report.end = match (text(document, "response"), error) {
+            (_, Some(error)) => Some(Err(error)),
+            (Some(response), None) => Some(Ok(response)),
+            (None, None) => None,
+        };
+    }
+
     /// Ends the text that came in pieces.
     fn take_text(&mut self) -> Vec<Said> {
         let text = std::mem::take(&mut self.message);
@@ -78,6 +112,7 @@ impl GeminiReader {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{fixture, read, verdict};
+    use super::super::{ProcessEnd, judge};
     use super::*;
     use crate::domain::Outcome;
 
@@ -109,6 +144,27 @@ mod tests {
             (verdict.outcome, verdict.output.as_str()),
             (Outcome::Completed, message)
         );
+    }
+
+    #[test]
+    fn a_whole_document_is_understood_too() {
+        for (output, beginning) in [
+            (fixture!("gemini-json.json"), "final message: hello world"),
+            (
+                fixture!("gemini-json-text-then-tool.json"),
+                "tool said: <untrusted_context>",
+            ),
+        ] {
+            let mut reader = GeminiReader::default();
+            for line in output.lines() {
+                assert_eq!(reader.line(line), []);
+            }
+            reader.end_of_output();
+            assert!(reader.report().usage.input_tokens > 0 && reader.report().session_id.is_some());
+            let verdict = judge(reader.report(), ProcessEnd::Exited(0), "");
+            assert_eq!(verdict.outcome, Outcome::Completed);
+            assert!(verdict.output.starts_with(beginning), "{}", verdict.output);
+        }
     }
 
     #[test]
