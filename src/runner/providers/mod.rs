@@ -1,7 +1,7 @@
 //! Kinds of agents: one file each, behind one narrow interface.
 //!
 //! A provider reads what its program prints, line by line, into what was said and a [`Report`]. What the report and the
-//! end of the process mean together is decided in one place for all of them, [`judge`]: a run is completed only if the
+//! end of the process mean together is decided in one place for all of them, [`judge()`]: a run is completed only if the
 //! process ended well, the program said that it was finished, and it did not call that an error.
 
 mod claude_code;

@@ -2,7 +2,7 @@
 //!
 //! sqlx has the readers and the migrations. One thread writes, on a handle of its own, because a statement costs
 //! seven times as much through sqlx's channel as in SQLite itself and all writes stand in one line (see [`writer`]).
-//! Statements and rows are shared between the two: [`sql!`] checks a statement's placeholders at compile time, and
+//! Statements and rows are shared between the two: `sql!` checks a statement's placeholders at compile time, and
 //! [`row::Columns`] reads a row of either.
 
 mod agents;
