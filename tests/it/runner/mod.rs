@@ -1,0 +1,3 @@
+//! Agents that really run: real processes, scripted.
+
+mod outcomes;
