@@ -1,3 +1,5 @@
 //! Agents that really run: real processes, scripted.
 
 mod outcomes;
+mod scheduling;
+mod stopping;
