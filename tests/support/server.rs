@@ -32,6 +32,12 @@ impl Chorus {
         self
     }
 
+    /// Adds an argument.
+    pub fn argument(mut self, argument: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.0.arg(argument);
+        self
+    }
+
     /// Sets the working directory.
     pub fn current_dir(mut self, folder: &Path) -> Self {
         self.0.current_dir(folder);
@@ -44,6 +50,12 @@ impl Chorus {
         file.write_all(text.as_bytes()).unwrap();
         file.rewind().unwrap();
         self.0.stdin(file);
+        self
+    }
+
+    /// Sets where its standard output goes.
+    pub fn stdout(mut self, stdout: Stdio) -> Self {
+        self.0.stdout(stdout);
         self
     }
 
