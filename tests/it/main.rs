@@ -16,6 +16,7 @@ mod crash;
 mod invariants;
 mod layers;
 mod model;
+mod runner;
 mod schema;
 mod schema_doc;
 mod store;

@@ -10,6 +10,7 @@ pub mod model;
 mod random;
 mod server;
 mod shown;
+mod workshop;
 
 pub use app::{BEGINNING, Reply, TestApp};
 pub use counting::{CountingStore, Reads};
@@ -17,3 +18,5 @@ pub use follower::Follower;
 pub use random::{Random, setting};
 pub use server::{Chorus, Server};
 pub use shown::{indented, settled};
+pub use workshop::{Events, Gate, Workshop};
+pub use workshop::{begin, ended, hand_off, kill, last_id, run, task};

@@ -32,6 +32,12 @@ impl Chorus {
         self
     }
 
+    /// Adds an argument.
+    pub fn argument(mut self, argument: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.0.arg(argument);
+        self
+    }
+
     /// Sets the working directory.
     pub fn current_dir(mut self, folder: &Path) -> Self {
         self.0.current_dir(folder);
@@ -44,6 +50,12 @@ impl Chorus {
         file.write_all(text.as_bytes()).unwrap();
         file.rewind().unwrap();
         self.0.stdin(file);
+        self
+    }
+
+    /// Sets where its standard output goes.
+    pub fn stdout(mut self, stdout: Stdio) -> Self {
+        self.0.stdout(stdout);
         self
     }
 
@@ -88,20 +100,16 @@ impl Server {
 
     /// Starts a server with more arguments.
     pub fn start_with(data_dir: &Path, arguments: &[&str]) -> Self {
-        let folder = data_dir.to_str().unwrap();
-        let mut command = Chorus::new(
-            [
-                "serve",
-                "--port",
-                "0",
-                "--data-dir",
-                folder,
-                "--max-runs",
-                "0",
-            ]
-            .into_iter()
-            .chain(arguments.iter().copied()),
-        );
+        let arguments = ["--port", "0", "--max-runs", "0"].iter().chain(arguments);
+        Self::spawn(
+            data_dir,
+            Chorus::new(["serve"].into_iter().chain(arguments.copied())),
+        )
+    }
+
+    /// Starts `chorus serve` as it is given on a data directory, and waits until it listens.
+    pub fn spawn(data_dir: &Path, command: Chorus) -> Self {
+        let mut command = command.env("CHORUS_DATA_DIR", data_dir);
         let mut process = command
             .0
             .stdout(Stdio::piped())
@@ -124,6 +132,16 @@ impl Server {
             url,
             data_dir: data_dir.to_owned(),
         }
+    }
+
+    /// Returns the port on which it listens.
+    pub fn port(&self) -> &str {
+        self.url.rsplit_once(':').unwrap().1
+    }
+
+    /// Returns its process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
     }
 
     /// Makes a client of it.

@@ -32,17 +32,22 @@ const STDERR_SHOWN: usize = 2000;
 pub fn judge(report: &Report, end: ProcessEnd, stderr: &str) -> Verdict {
     let (outcome, output) = match (&report.end, end) {
         (Some(Err(error)), _) => (Outcome::Failed, with_advice(error)),
-        (Some(Ok(message)), _) if message.trim().is_empty() => {
-            (Outcome::Failed, without_message(report))
-        }
         (Some(Ok(message)), ProcessEnd::Exited(0) | ProcessEnd::StoppedAfterEnd) => {
-            (Outcome::Completed, message.clone())
+            if message.trim().is_empty() {
+                (Outcome::Failed, without_message(report))
+            } else {
+                (Outcome::Completed, message.clone())
+            }
+        }
+        (Some(Ok(message)), end) if message.trim().is_empty() => {
+            (Outcome::Failed, without_end(end, stderr))
         }
         (Some(Ok(message)), end) => (
             Outcome::Failed,
             format!(
-                "The agent gave a final message, but its program then {}. The message was:\n{message}",
-                ended(end)
+                "The agent gave a final message, but its program then {}. {}\nThe message was:\n{message}",
+                ended(end),
+                complaint(stderr)
             ),
         ),
         (None, end) => (Outcome::Failed, without_end(end, stderr)),
@@ -65,22 +70,26 @@ fn without_message(report: &Report) -> String {
 }
 
 fn without_end(end: ProcessEnd, stderr: &str) -> String {
-    let complaint = last_part(stderr.trim(), STDERR_SHOWN);
-    let said = if complaint.is_empty() {
-        "It printed no error.".to_owned()
-    } else {
-        format!("It said:\n{complaint}")
-    };
-    let advice = advice(complaint).map_or_else(String::new, |advice| format!("\n{advice}"));
+    let said = complaint(stderr);
     match end {
-        ProcessEnd::Exited(0) => format!(
-            "The agent's program ended without a result, or its output was cut. {said}{advice}"
-        ),
+        ProcessEnd::Exited(0) => {
+            format!("The agent's program ended without a result, or its output was cut. {said}")
+        }
         end => format!(
-            "The agent's program {} before it gave a result. {said}{advice}",
+            "The agent's program {} before it gave a result. {said}",
             ended(end)
         ),
     }
+}
+
+/// Repeats what a program complained about, and adds what a person can do.
+fn complaint(stderr: &str) -> String {
+    let complaint = last_part(stderr.trim(), STDERR_SHOWN);
+    if complaint.is_empty() {
+        return "It printed no error.".to_owned();
+    }
+    let advice = advice(complaint).map_or_else(String::new, |advice| format!("\n{advice}"));
+    format!("It said:\n{complaint}{advice}")
 }
 
 fn ended(end: ProcessEnd) -> String {

@@ -1,0 +1,54 @@
+//! `chorus demo`: what a newcomer sees.
+
+use crate::support::{Chorus, invariants};
+
+#[test]
+fn the_demo_shows_a_whole_chain_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("demo");
+    let output = Chorus::new(["demo", "--once", "--pace", "0", "--data-dir"])
+        .argument(&data_dir)
+        .current_dir(folder.path())
+        .output();
+    let (stdout, stderr) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert!(output.status.success(), "{stdout}{stderr}");
+    // Who is asked, in this order.
+    let asked: Vec<_> = stdout
+        .lines()
+        .filter_map(|line| line.strip_suffix(" is asked"))
+        .map(|line| line.split_whitespace().last().unwrap())
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            "orchestrator",
+            "planner",
+            "developer",
+            "developer-review",
+            "developer",
+            "developer-review",
+            "qa"
+        ],
+        "{stdout}"
+    );
+    for shown in [
+        "CHANGES REQUESTED",
+        "APPROVED",
+        "PASSED",
+        "Where to look:",
+        "sqlite3",
+    ] {
+        assert!(stdout.contains(shown), "{shown}: {stdout}");
+    }
+    let database = data_dir.join("chorus.db");
+    assert_eq!(invariants::violations(&database), [""; 0]);
+    let connection = invariants::open(&database);
+    let count = |what: &str| -> i64 {
+        let query = format!("SELECT count(*) FROM handoffs WHERE {what}");
+        connection.query_row(&query, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count("true"), count("outcome = 'completed'")), (7, 7));
+}

@@ -1,0 +1,11 @@
+//! Agents that really run: real processes, scripted.
+
+mod adoption;
+mod demo;
+mod nested;
+mod outcomes;
+mod providers;
+mod reading;
+mod scheduling;
+mod script;
+mod stopping;

@@ -1,0 +1,340 @@
+//! Every way in which a run can end, each without a process left behind.
+
+use chorus::domain::Outcome;
+use serde_json::json;
+
+use crate::support::{Events, Workshop, begin, ended, kill, last_id, run, setting};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_prints_is_what_comes_back() {
+    let workshop = Workshop::new()
+        .agent("echo", "cat >/dev/null; echo; echo ' a  b'; echo ünï; echo")
+        .agent("silent", "exit 0")
+        .agent("blank", "echo; echo '  '")
+        .agent("broken", "echo half; echo 'no idea' >&2; exit 3")
+        .agent("dead", "kill -9 $$");
+    let server = workshop.serve(4);
+    let client = server.client();
+
+    let handoff = run(&client, "echo").await;
+    assert_eq!(handoff.outcome, Some(Outcome::Completed));
+    assert_eq!(handoff.output.as_str(), "\n a  b\nünï\n");
+    for (agent, told) in [
+        ("silent", "without a final message"),
+        ("blank", "without a final message"),
+        (
+            "broken",
+            "exit code 3. It said:\nno idea\nThe message was:\nhalf",
+        ),
+        ("dead", "was ended by signal 9 before it gave a result"),
+    ] {
+        let handoff = run(&client, agent).await;
+        assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
+        assert!(
+            handoff.output.as_str().contains(told),
+            "{agent}: {}",
+            handoff.output
+        );
+        assert_eq!(handoff.error, Some(handoff.output), "{agent}");
+    }
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_cannot_be_started_has_failed_and_says_what_to_do() {
+    let workshop = Workshop::new()
+        .configured("gone", &json!({ "provider": "command", "program": "/nowhere/agent" }))
+        .configured("nothing", &json!({ "provider": "command" }))
+        .configured(
+            "unspecified",
+            &json!({ "provider": "command", "program": "/bin/cat", "specPath": "agents/nobody.md" }),
+        )
+        .configured(
+            "outside",
+            &json!({ "provider": "claude-code", "program": "/bin/cat", "specPath": "../secret.md" }),
+        );
+    let server = workshop.serve(2);
+    for (agent, told) in [
+        ("gone", "The program /nowhere/agent is not installed"),
+        ("nothing", "has no program"),
+        (
+            "unspecified",
+            "The spec agents/nobody.md of the agent unspecified is not there",
+        ),
+        ("outside", "without `..`"),
+    ] {
+        let handoff = run(&server.client(), agent).await;
+        assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
+        assert!(
+            handoff.output.as_str().contains(told),
+            "{agent}: {}",
+            handoff.output
+        );
+    }
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_that_is_gone_is_named() {
+    let workshop = Workshop::new().agent("echo", "echo hello");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let folder = workshop.path("elsewhere");
+    std::fs::create_dir(&folder).unwrap();
+    let body = json!({ "description": "d", "agentWorkspace": folder });
+    let task = client
+        .send_json(reqwest::Method::POST, "/api/tasks", &body)
+        .await;
+    let task: chorus::domain::Task = task.unwrap().data().unwrap();
+    std::fs::remove_dir(&folder).unwrap();
+    let body = json!({ "agentName": "echo", "prompt": "p" });
+    let task = crate::support::hand_off(&client, &task, &body)
+        .await
+        .unwrap();
+    let handoff = ended(&client, last_id(&task)).await;
+    assert_eq!(handoff.outcome, Some(Outcome::Failed));
+    assert!(
+        handoff.output.as_str().contains("working directory"),
+        "{}",
+        handoff.output
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_deleted_is_not_run_and_one_that_works_is_stopped() {
+    let workshop = Workshop::new()
+        .agent("first", "echo begun; exec sleep 600")
+        .agent("second", "echo hello");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let first = begin(&client, "first").await;
+    let second = begin(&client, "second").await;
+    events.until("message_added", "begun").await;
+    server.kill();
+    let connection = rusqlite::Connection::open(workshop.data_dir.join("chorus.db")).unwrap();
+    connection.execute_batch("DELETE FROM agents").unwrap();
+    drop(connection);
+
+    let server = workshop.serve(1);
+    for (task, told) in [(first, "while it worked"), (second, "after it was asked")] {
+        let handoff = ended(&server.client(), last_id(&task)).await;
+        assert_eq!(handoff.outcome, Some(Outcome::Failed));
+        assert!(handoff.output.as_str().contains(told), "{}", handoff.output);
+    }
+    workshop.until_quiet();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_ends_a_run_and_what_was_said_is_kept() {
+    let agent = |script: &str, limit: &str| json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], limit: 1 });
+    let chatty = "while :; do echo still here; sleep 0.1; done";
+    let workshop = Workshop::new()
+        .configured("slow", &agent(chatty, "maxSeconds"))
+        .configured("idle", &agent("echo so far; sleep 600", "idleSeconds"));
+    let server = workshop.serve(2);
+    let client = server.client();
+    for (agent, told, said) in [
+        ("slow", "time limit of 1 s", "still here"),
+        (
+            "idle",
+            "printed nothing for its idle limit of 1 s",
+            "It had said:\nso far",
+        ),
+    ] {
+        let handoff = run(&client, agent).await;
+        assert_eq!(handoff.outcome, Some(Outcome::TimedOut), "{agent}");
+        let output = handoff.output.as_str();
+        assert!(
+            output.contains(told) && output.contains(said),
+            "{agent}: {output}"
+        );
+    }
+    // One that says something all the time is never idle: only the wall clock ends it.
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_left() {
+    let workshop = Workshop::new()
+        .agent("worker", "setsid sleep 600 & echo begun; exec sleep 600")
+        .program("claude", "cat >/dev/null; cat \"$FIXTURE\"; exec sleep 600")
+        .configured(
+            "claude",
+            &json!({
+                "provider": "claude-code",
+                "specPath": "agents/developer.md",
+                "environment": { "FIXTURE": fixture("claude-stream-bash.jsonl") },
+            }),
+        );
+    let server = workshop.serve_with(2, &["--port", "0", "--grace-seconds", "600"]);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+
+    let task = begin(&client, "worker").await;
+    events.until("message_added", "begun").await;
+    workshop.supervisors().into_iter().for_each(kill);
+    let handoff = ended(&client, last_id(&task)).await;
+    assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
+    assert!(
+        handoff.output.as_str().contains("It had said:\nbegun"),
+        "{}",
+        handoff.output
+    );
+    workshop.until_quiet();
+
+    // A result that was given counts, whoever dies afterwards.
+    let task = begin(&client, "claude").await;
+    events.until("message_added", "tool_result").await;
+    workshop.supervisors().into_iter().for_each(kill);
+    let handoff = ended(&client, last_id(&task)).await;
+    assert_eq!(
+        handoff.outcome,
+        Some(Outcome::Completed),
+        "{}",
+        handoff.output
+    );
+    workshop.until_quiet();
+
+    // The agent alone.
+    let task = begin(&client, "worker").await;
+    events.until("message_added", "begun").await;
+    let supervisors = workshop.supervisors();
+    for (pid, _) in workshop.processes() {
+        if !supervisors.contains(&pid) {
+            kill(pid);
+        }
+    }
+    let handoff = ended(&client, last_id(&task)).await;
+    assert_eq!(handoff.outcome, Some(Outcome::Failed));
+    assert!(
+        handoff.output.as_str().contains("signal 9"),
+        "{}",
+        handoff.output
+    );
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+fn fixture(name: &str) -> String {
+    format!(
+        "{}/tests/fixtures/agent-output/{name}",
+        env!("CARGO_MANIFEST_DIR")
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_that_is_cut_is_no_result() {
+    let workshop = Workshop::new()
+        .program("claude", "cat >/dev/null; head -n 3 \"$FIXTURE\"")
+        .configured(
+            "claude",
+            &json!({
+                "provider": "claude-code",
+                "specPath": "agents/developer.md",
+                "environment": { "FIXTURE": fixture("claude-stream-bash.jsonl") },
+            }),
+        );
+    let server = workshop.serve(1);
+    let handoff = run(&server.client(), "claude").await;
+    assert_eq!(handoff.outcome, Some(Outcome::Failed));
+    assert!(
+        handoff.output.as_str().contains("output was cut"),
+        "{}",
+        handoff.output
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_an_agent_that_scatters_processes() {
+    let workshop = Workshop::new()
+        .agent(
+            "forker",
+            "for i in 1 2 3; do (sleep 600 & setsid sleep 600 & setsid sh -c 'trap \"\" TERM HUP; sleep 600 & sleep 600' & ) ; done
+             echo done",
+        )
+        .agent("quick", "echo done");
+    let server = workshop.serve(4);
+    for agent in ["forker", "quick"] {
+        let handoff = run(&server.client(), agent).await;
+        assert_eq!(handoff.outcome, Some(Outcome::Completed), "{agent}");
+        assert_eq!(handoff.output.as_str(), "done");
+        // The end is recorded when the tree is gone, not before.
+        let agents: Vec<_> = workshop.processes();
+        assert!(agents.is_empty(), "{agent}: {agents:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_stays_after_its_result_is_ended_and_the_result_counts() {
+    let workshop = Workshop::new()
+        .program(
+            "claude",
+            "trap '' TERM; cat >/dev/null; cat \"$FIXTURE\"; while :; do sleep 600; done",
+        )
+        .configured(
+            "claude",
+            &json!({
+                "provider": "claude-code",
+                "specPath": "agents/developer.md",
+                "environment": { "FIXTURE": fixture("claude-stream-text-then-tool.jsonl") },
+            }),
+        );
+    let server = workshop.serve(1);
+    let handoff = run(&server.client(), "claude").await;
+    assert_eq!(
+        handoff.outcome,
+        Some(Outcome::Completed),
+        "{}",
+        handoff.output
+    );
+    let exit = std::fs::read_to_string(workshop.run_dir(&handoff).join("exit.json")).unwrap();
+    assert!(exit.contains("finished"), "{exit}");
+    workshop.until_quiet();
+}
+
+/// Reads how much memory a process has used at most, in megabytes.
+fn peak_megabytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes: u64 = line
+        .unwrap()
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap();
+    kilobytes / 1024
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_costs_no_memory_and_is_all_in_the_log() {
+    let megabytes = u64::from(setting("CHORUS_TEST_FLOOD_MB", 20));
+    let line = "x".repeat(1023);
+    let lines = megabytes * 1024;
+    let workshop = Workshop::new()
+        .agent(
+            "flood",
+            &format!("yes {line} | head -n {lines}; echo the end"),
+        )
+        .agent(
+            "endless",
+            &format!("yes {line} | tr -d '\\n' | head -c {}", megabytes << 20),
+        );
+    let server = workshop.serve(1);
+    let client = server.client();
+    run(&client, "endless").await;
+    let handoff = run(&client, "flood").await;
+    assert_eq!(handoff.outcome, Some(Outcome::Completed));
+    let output = handoff.output.as_str();
+    assert!(output.len() < 1100 * 1024, "{}", output.len());
+    assert!(output.ends_with("more bytes are in the log]"));
+    let log = workshop.run_dir(&handoff).join("stdout.log");
+    assert_eq!(log.metadata().unwrap().len(), (megabytes << 20) + 8);
+    let peak = peak_megabytes(server.pid());
+    assert!(peak < 256, "the server used {peak} MB");
+    let messages = workshop.read("SELECT count(*) FROM messages");
+    assert!(messages.parse::<u64>().unwrap() <= 1001, "{messages}");
+}

@@ -1,0 +1,342 @@
+//! What each provider's program gets and what of its output comes back, with programs that only play them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use chorus::client::ClientError;
+use chorus::domain::{Handoff, Outcome};
+use serde_json::{Value, json};
+
+use crate::support::{Workshop, ended, hand_off, last_id, run, task};
+
+/// Writes down all that it gets, prints a recorded output and ends with a code.
+const PLAYER: &str = r#"for argument in "$@"; do printf '%s\0' "$argument"; done >"$RECORD/arguments"
+env -0 >"$RECORD/environment"
+pwd >"$RECORD/folder"
+cat >"$RECORD/input"
+while [ $# -gt 0 ]; do
+    [ "$1" = --append-system-prompt-file ] && cp "$2" "$RECORD/system"
+    shift
+done
+cat "$FIXTURE"
+exit "${CODE:-0}""#;
+
+fn fixture(name: &str) -> String {
+    format!(
+        "{}/tests/fixtures/agent-output/{name}",
+        env!("CARGO_MANIFEST_DIR")
+    )
+}
+
+/// What a program got.
+struct Record {
+    arguments: Vec<String>,
+    environment: BTreeMap<String, String>,
+    folder: String,
+    input: String,
+}
+
+fn pieces(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.split_terminator('\0').map(str::to_owned).collect()
+}
+
+impl Record {
+    fn read(folder: &Path) -> Self {
+        let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        let variables = pieces(&folder.join("environment"));
+        let variables = variables.iter().map(|line| line.split_once('=').unwrap());
+        Self {
+            arguments: pieces(&folder.join("arguments")),
+            environment: variables
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+            folder: text("folder").trim_end().to_owned(),
+            input: text("input"),
+        }
+    }
+}
+
+/// Makes a workshop in which an agent is played with an output.
+fn played(program: &str, output: &str, more: &Value) -> Workshop {
+    let workshop = Workshop::new().program(program, PLAYER);
+    let record = workshop.path("record");
+    std::fs::create_dir(&record).unwrap();
+    let provider = if program == "claude" {
+        "claude-code"
+    } else {
+        program
+    };
+    let mut agent = json!({
+        "provider": provider,
+        "specPath": "agents/developer.md",
+        "environment": { "FIXTURE": fixture(output), "RECORD": record },
+    });
+    for (key, value) in more.as_object().into_iter().flatten() {
+        if key == "code" {
+            agent["environment"]["CODE"] = value.clone();
+        } else {
+            agent[key] = value.clone();
+        }
+    }
+    workshop.configured("player", &agent)
+}
+
+async fn play(workshop: &Workshop) -> (Handoff, Record) {
+    let server = workshop.serve(1);
+    let handoff = run(&server.client(), "player").await;
+    workshop.until_quiet();
+    (handoff, Record::read(&workshop.path("record")))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
+    let workshop = played(
+        "claude",
+        "claude-stream-text-then-tool.jsonl",
+        &json!({
+            "allowedTools": "Bash(git (log) *) Edit Read(*) Bash(ls)",
+            "permissionMode": "acceptEdits",
+            "model": "opus",
+            "arguments": ["--max-turns", "7"],
+        }),
+    );
+    let (handoff, record) = play(&workshop).await;
+    assert_eq!(
+        handoff.outcome,
+        Some(Outcome::Completed),
+        "{}",
+        handoff.output
+    );
+    assert!(
+        handoff.output.as_str().starts_with("tool said:"),
+        "{}",
+        handoff.output
+    );
+    assert!(handoff.usage.as_ref().unwrap()["turns"].as_u64() > Some(0));
+    assert!(handoff.cost_usd.is_some());
+    let system = workshop.run_dir(&handoff).join("system.md");
+    assert_eq!(
+        record.arguments,
+        [
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--tools",
+            "Bash,Edit,Read",
+            "--allowedTools",
+            "Bash(git (log) *) Edit Read(*) Bash(ls)",
+            "--permission-mode",
+            "acceptEdits",
+            "--append-system-prompt-file",
+            system.to_str().unwrap(),
+            "--model",
+            "opus",
+            "--max-turns",
+            "7",
+        ]
+    );
+    let told = std::fs::read_to_string(workshop.path("record").join("system")).unwrap();
+    let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/developer.md");
+    assert_eq!(told, std::fs::read_to_string(spec).unwrap());
+    assert!(record.input.ends_with("\ndo it\n"), "{}", record.input);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_gets_what_is_its_own_and_nothing_else_of_chorus() {
+    let workshop = played("claude", "claude-stream-bash.jsonl", &json!({}));
+    let server = workshop.serve(1);
+    let client = server.client();
+    let task = task(&client).await;
+    let prompt = "/help me with @README.md and 'quotes', $HOME, `ticks`, ünï";
+    let body = json!({ "agentName": "player", "prompt": prompt, "reason": "because" });
+    let task = hand_off(&client, &task, &body).await.unwrap();
+    let handoff = ended(&client, last_id(&task)).await;
+    let record = Record::read(&workshop.path("record"));
+
+    let tools = record
+        .arguments
+        .iter()
+        .position(|argument| argument == "--tools")
+        .unwrap();
+    assert_eq!(record.arguments[tools + 1], "Bash");
+    assert_eq!(record.arguments[tools + 3], "Bash(file-tools *)");
+    assert_eq!(record.arguments[tools + 5], "bypassPermissions");
+
+    assert!(record.input.contains(prompt) && record.input.contains("because"));
+    assert!(
+        !record.input.starts_with('/'),
+        "no command of the program itself"
+    );
+    let everything = record.arguments.join(" ");
+    assert!(
+        !everything.contains("README"),
+        "the prompt is in no argument: {everything}"
+    );
+
+    let mut own: Vec<_> = record
+        .environment
+        .iter()
+        .filter(|(name, _)| name.starts_with("CHORUS_"))
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let token = own.remove(3);
+    assert_eq!(token.0, "CHORUS_TOKEN");
+    assert!(token.1.len() >= 32 && !everything.contains(token.1));
+    assert_eq!(
+        own,
+        [
+            ("CHORUS_AGENT", "player"),
+            ("CHORUS_HANDOFF_ID", handoff.id.as_str()),
+            ("CHORUS_TASK_ID", task.id.as_str()),
+            ("CHORUS_URL", server.url.as_str()),
+        ]
+    );
+    let trace = handoff.id.as_str().replace('-', "");
+    assert!(record.environment["TRACEPARENT"].starts_with(&format!("00-{trace}-")));
+    let binary = Path::new(env!("CARGO_BIN_EXE_chorus")).parent().unwrap();
+    let path = &record.environment["PATH"];
+    assert!(path.starts_with(binary.to_str().unwrap()), "{path}");
+    let workspace = workshop.data_dir.join("workspaces").join(task.id.as_str());
+    assert_eq!(record.folder, workspace.to_str().unwrap());
+    // The token is nowhere but in the run's own directory, which is the owner's.
+    assert_eq!(
+        workshop.read(&format!(
+            "SELECT count(*) FROM events WHERE data LIKE '%{}%'",
+            token.1
+        )),
+        "0"
+    );
+    use std::os::unix::fs::PermissionsExt;
+    let mode = workshop
+        .run_dir(&handoff)
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o077, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_other_programs_are_started_as_they_want_it() {
+    for (program, output, more, expected) in [
+        (
+            "codex",
+            "codex-json-text-then-tool.jsonl",
+            json!({ "model": "o9", "permissionMode": "plan", "arguments": ["--oss"] }),
+            vec![
+                "exec",
+                "--json",
+                "--skip-git-repo-check",
+                "-s",
+                "read-only",
+                "-m",
+                "o9",
+                "--oss",
+                "-",
+            ],
+        ),
+        (
+            "opencode",
+            "opencode-json-text-then-tool.jsonl",
+            json!({ "model": "a/b", "arguments": ["--share"] }),
+            vec!["run", "--format", "json", "--auto", "-m", "a/b", "--share"],
+        ),
+        (
+            "gemini",
+            "gemini-stream-text-then-tool.jsonl",
+            json!({ "model": "pro", "arguments": ["-d"] }),
+            vec!["-o", "stream-json", "--yolo", "-m", "pro", "-d"],
+        ),
+    ] {
+        let workshop = played(program, output, &more);
+        let (handoff, record) = play(&workshop).await;
+        assert_eq!(
+            handoff.outcome,
+            Some(Outcome::Completed),
+            "{program}: {}",
+            handoff.output
+        );
+        assert!(
+            !handoff.output.as_str().contains("interim"),
+            "{program}: {}",
+            handoff.output
+        );
+        assert_eq!(record.arguments, expected, "{program}");
+        // These take no file with the spec, so it comes first of what they read.
+        let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/developer.md");
+        let spec = std::fs::read_to_string(spec).unwrap();
+        assert!(
+            record.input.starts_with(&spec) && record.input.ends_with("\ndo it\n"),
+            "{program}"
+        );
+        assert_eq!(record.environment["CHORUS_AGENT"], "player");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_of_a_program_is_a_failure_that_is_told() {
+    for (program, output, told) in [
+        (
+            "claude",
+            "claude-nokey.json",
+            "Log in with the program itself",
+        ),
+        ("claude", "claude-max-turns.json", "turns"),
+        ("codex", "codex-error-400.jsonl", ""),
+        ("opencode", "opencode-error-400.jsonl", ""),
+    ] {
+        let workshop = played(program, output, &json!({ "code": "1" }));
+        let (handoff, _) = play(&workshop).await;
+        assert_eq!(handoff.outcome, Some(Outcome::Failed), "{output}");
+        assert!(
+            handoff.output.as_str().contains(told),
+            "{output}: {}",
+            handoff.output
+        );
+        assert!(!handoff.output.is_blank(), "{output}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resuming_goes_on_with_the_last_session_of_this_agent_on_this_task() {
+    let workshop = played("claude", "claude-stream-bash.jsonl", &json!({}))
+        .agent("other", "echo nothing to resume");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let task = task(&client).await;
+    let resume = json!({ "agentName": "player", "prompt": "go on", "resume": true });
+    let refused = hand_off(&client, &task, &resume).await;
+    assert!(
+        matches!(&refused, Err(ClientError::Refused { status, .. }) if status.as_u16() == 409),
+        "{refused:?}"
+    );
+    let first = json!({ "agentName": "player", "prompt": "begin" });
+    let begun = hand_off(&client, &task, &first).await.unwrap();
+    ended(&client, last_id(&begun)).await;
+    let session = workshop.read("SELECT session_id FROM runs");
+    assert!(
+        !Record::read(&workshop.path("record"))
+            .arguments
+            .contains(&"--resume".to_owned())
+    );
+    // The session is the agent's own, not that of whoever was last.
+    let other = json!({ "agentName": "other", "prompt": "p" });
+    let other = hand_off(&client, &task, &other).await.unwrap();
+    ended(&client, last_id(&other)).await;
+    let resumed = hand_off(&client, &task, &resume).await.unwrap();
+    let handoff = ended(&client, last_id(&resumed)).await;
+    assert_eq!(
+        handoff.outcome,
+        Some(Outcome::Completed),
+        "{}",
+        handoff.output
+    );
+    let arguments = Record::read(&workshop.path("record")).arguments;
+    let place = arguments
+        .iter()
+        .position(|argument| argument == "--resume")
+        .unwrap();
+    assert_eq!(arguments[place + 1], session);
+}

@@ -1,0 +1,169 @@
+//! Reading along: messages, events, and the log.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use chorus::client::Client;
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::support::{Events, Workshop, begin, ended, last_id, run};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_agent_says_becomes_messages_and_events_in_order() {
+    let workshop = Workshop::new().agent("counter", "seq 1 400");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let handoff = run(&client, "counter").await;
+    let mut said = Vec::new();
+    let mut types = Vec::new();
+    loop {
+        let event = events.next().await.unwrap();
+        let event_type = event["eventType"].as_str().unwrap().to_owned();
+        if event_type == "message_added" {
+            assert_eq!(event["handoffId"], handoff.id.as_str());
+            said.push(event["data"]["content"].as_str().unwrap().to_owned());
+        } else {
+            types.push(event_type);
+        }
+        if types
+            .last()
+            .is_some_and(|last| last == "agent_handoff_completed")
+        {
+            break;
+        }
+    }
+    let expected: Vec<_> = (1..=400).map(|number| number.to_string()).collect();
+    assert_eq!(said, expected);
+    assert_eq!(
+        types,
+        [
+            "task_created",
+            "agent_handoff_started",
+            "run_started",
+            "agent_handoff_completed"
+        ]
+    );
+    let stored = workshop.read(
+        "SELECT group_concat(content, '|') FROM (SELECT content FROM messages ORDER BY number)",
+    );
+    assert_eq!(stored, expected.join("|"));
+}
+
+async fn log(client: &Client, handoff: &str, query: &str, range: &str) -> (u16, String, String) {
+    let request = client.request(Method::GET, &format!("/api/handoffs/{handoff}/log?{query}"));
+    let request = if range.is_empty() {
+        request
+    } else {
+        request.header("range", range)
+    };
+    let response = request.send().await.unwrap();
+    let part = response.headers().get("content-range");
+    let part = part.map_or("", |part| part.to_str().unwrap()).to_owned();
+    (
+        response.status().as_u16(),
+        part,
+        response.text().await.unwrap(),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_is_what_was_printed_whole_or_in_part() {
+    let workshop = Workshop::new().agent("worker", "printf 0123456789; echo oops >&2");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let handoff = run(&client, "worker").await.id.to_string();
+    let whole = |text: &str| (200, String::new(), text.to_owned());
+    assert_eq!(log(&client, &handoff, "", "").await, whole("0123456789"));
+    assert_eq!(
+        log(&client, &handoff, "stream=stderr", "").await,
+        whole("oops\n")
+    );
+    // Following what has ended is reading it.
+    assert_eq!(
+        log(&client, &handoff, "follow=true", "").await,
+        whole("0123456789")
+    );
+    assert_eq!(
+        log(&client, &handoff, "", "bytes=3-5").await,
+        (206, "bytes 3-5/10".to_owned(), "345".to_owned())
+    );
+    assert_eq!(
+        log(&client, &handoff, "stream=stderr", "bytes=-3").await,
+        (206, "bytes 2-4/5".to_owned(), "ps\n".to_owned())
+    );
+    let (status, part, _) = log(&client, &handoff, "", "bytes=10-").await;
+    assert_eq!((status, part.as_str()), (416, "bytes */10"));
+    let (status, _, body) = log(&client, "nobody", "", "").await;
+    assert_eq!(status, 404, "{body}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_of_a_run_that_waits_is_not_there_yet() {
+    let workshop = Workshop::new().agent("worker", "echo done");
+    let server = workshop.serve(0);
+    let task = begin(&server.client(), "worker").await;
+    let (status, _, body) = log(&server.client(), &last_id(&task), "follow=true", "").await;
+    assert_eq!(status, 404);
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert!(
+        body["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("has not run yet"),
+        "{body}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chorus_log_follows_until_the_agent_has_ended() {
+    let workshop = Workshop::new();
+    let gate = workshop.gate("gate");
+    let script = format!(
+        "echo one; read _ <{}; echo two; printf three",
+        gate.path().display()
+    );
+    let workshop = workshop.agent("worker", &script);
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let task = begin(&client, "worker").await;
+    events.until("run_started", "").await;
+    events.until("message_added", "one").await;
+    let mut follow = server
+        .chorus(["log", "-f", &last_id(&task)])
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut printed = BufReader::new(follow.stdout.take().unwrap());
+    let mut line = String::new();
+    printed.read_line(&mut line).unwrap();
+    assert_eq!(line, "one\n");
+    gate.let_one_through();
+    let mut rest = String::new();
+    printed.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "two\nthree");
+    assert!(follow.wait().unwrap().success());
+    ended(&client, last_id(&task)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stops_does_not_wait_for_who_follows_a_log() {
+    let workshop = Workshop::new().agent("worker", "echo one; exec sleep 600");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let task = begin(&client, "worker").await;
+    events.until("message_added", "one").await;
+    let mut follow = server
+        .chorus(["log", "-f", &last_id(&task)])
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut printed = BufReader::new(follow.stdout.take().unwrap());
+    printed.read_line(&mut String::new()).unwrap();
+    let asked = std::time::Instant::now();
+    assert!(server.stop().success());
+    assert!(asked.elapsed().as_secs() < 5, "{:?}", asked.elapsed());
+    // It has not seen everything, and says so.
+    assert_eq!(follow.wait().unwrap().code(), Some(5));
+}

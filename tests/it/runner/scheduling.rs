@@ -1,0 +1,84 @@
+//! Which run is started when.
+
+use chorus::domain::{Handoff, Outcome, RunState};
+
+use crate::support::{Events, Workshop, begin, ended, last_id};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_than_so_many_work_at_once_and_the_oldest_is_next() {
+    let workshop = Workshop::new();
+    let gate = workshop.gate("gate");
+    let script = format!("echo $CHORUS_TASK_ID; read _ <{}", gate.path().display());
+    let workshop = workshop.agent("worker", &script);
+    let server = workshop.serve(2);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let mut tasks = Vec::new();
+    for _ in 0..6 {
+        tasks.push(begin(&client, "worker").await);
+    }
+    let state = async |number: usize| -> RunState {
+        let path = format!("/api/handoffs/{}", last_id(&tasks[number]));
+        let handoff: Handoff = client.get(&path, &[]).await.unwrap().data().unwrap();
+        handoff.run.unwrap().state
+    };
+    for task in &tasks[..2] {
+        events.until("message_added", task.id.as_str()).await;
+    }
+    for number in 0..6 {
+        let expected = if number < 2 {
+            RunState::Running
+        } else {
+            RunState::Queued
+        };
+        assert_eq!(state(number).await, expected, "{number}");
+    }
+    for next in &tasks[2..] {
+        gate.let_one_through();
+        // Whoever of the two goes, the oldest that waits comes.
+        let event = events.until("message_added", "").await;
+        assert_eq!(event["data"]["content"], next.id.as_str());
+        let running = workshop.read("SELECT count(*) FROM runs WHERE state = 'running'");
+        assert_eq!(running, "2");
+        assert_eq!(workshop.supervisors().len(), 2);
+    }
+    for _ in 0..2 {
+        gate.let_one_through();
+    }
+    for task in &tasks {
+        let handoff = ended(&client, last_id(task)).await;
+        assert_eq!(handoff.outcome, Some(Outcome::Completed));
+        assert_eq!(handoff.output.as_str(), task.id.as_str());
+    }
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_cancelled_while_it_waits_is_never_started() {
+    let workshop = Workshop::new();
+    let gate = workshop.gate("gate");
+    let script = format!("echo begun; read _ <{}", gate.path().display());
+    let workshop = workshop.agent("worker", &script);
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let first = begin(&client, "worker").await;
+    events.until("message_added", "begun").await;
+    let second = begin(&client, "worker").await;
+    let path = format!("/api/tasks/{}/handoff/cancel", second.id);
+    let cancelled = client
+        .send_json(reqwest::Method::POST, &path, &serde_json::json!({}))
+        .await;
+    cancelled.unwrap();
+    let handoff = ended(&client, last_id(&second)).await;
+    assert_eq!(handoff.outcome, Some(Outcome::Cancelled));
+    gate.let_one_through();
+    ended(&client, last_id(&first)).await;
+    assert_eq!(
+        workshop.read("SELECT count(*) FROM events WHERE type = 'run_started'"),
+        "1"
+    );
+    assert!(!workshop.run_dir(&handoff).exists());
+    assert_eq!(workshop.violations(), [""; 0]);
+}

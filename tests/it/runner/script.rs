@@ -1,0 +1,207 @@
+//! `scripts/agent/handoff.sh`: what goes in comes out, and nothing else.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use chorus::client::Client;
+use chorus::domain::Handoff;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::support::{Events, Server, Workshop, task};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/agent/handoff.sh");
+
+/// Runs the script. What stands in `input` comes on standard input.
+fn script(server: &Server, arguments: &[&str], input: &str) -> Output {
+    let mut process = Command::new(SCRIPT)
+        .args(arguments)
+        .env_remove("CHORUS_TOKEN")
+        .env("CHORUS_URL", &server.url)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = process.stdin.take().unwrap();
+    // An error means that it does not read.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    process.wait_with_output().unwrap()
+}
+
+async fn last_prompt(client: &Client, task_id: &str) -> String {
+    let handoffs = client
+        .get(&format!("/api/tasks/{task_id}/handoffs"), &[])
+        .await;
+    let handoffs: Vec<Handoff> = handoffs.unwrap().data().unwrap();
+    handoffs.last().unwrap().prompt.as_str().to_owned()
+}
+
+/// Texts that a shell, JSON or HTTP could spoil.
+fn odd_texts() -> Vec<String> {
+    let mut texts: Vec<String> = [
+        "plain",
+        "it's \"quoted\" `and` $HOME $(id) \\ \\n %s {} [] * ? ! & | ; < > ~ #",
+        "two\nlines\n\nand a blank one\tand a tab",
+        "ünïcödé 漢字 🎉 \u{200d} \u{fe0f}",
+        "{\"error\": {\"code\": 1}}",
+        "-n",
+        "/help @file",
+        "carriage\r\nreturn \u{7f} \u{1b}[31mred\u{1b}[0m",
+        "at the end\n\n\n",
+        "\n\nat the beginning",
+    ]
+    .map(str::to_owned)
+    .into();
+    texts.push("ä'\"$`\\\n".repeat(12_500));
+    texts
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prompts_arrive_and_final_messages_come_back_unchanged() {
+    let workshop = Workshop::new().agent("echo", "cat >/dev/null; cat answer");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let task = task(&client).await;
+    let folder = workshop.data_dir.join("workspaces").join(task.id.as_str());
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut texts = odd_texts();
+    let long = "0123456789 ünï\n".repeat(20_000);
+    assert!(long.len() > 300_000);
+    texts.push(long);
+    for text in texts {
+        // The answer of a program has a last line's end, which is not part of it.
+        std::fs::write(folder.join("answer"), format!("{text}\n")).unwrap();
+        let by_argument = text.len() <= 110_000;
+        let (prompt, input) = if by_argument {
+            (text.as_str(), "")
+        } else {
+            ("-", text.as_str())
+        };
+        let arguments = [task.id.as_str(), "echo", prompt];
+        let output = tokio::task::block_in_place(|| script(&server, &arguments, input));
+        let shown: String = text.chars().take(60).collect();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{shown:?}: {stderr}");
+        assert!(
+            last_prompt(&client, task.id.as_str()).await == text,
+            "{shown:?}"
+        );
+        assert!(
+            String::from_utf8(output.stdout).unwrap() == format!("{text}\n"),
+            "{shown:?}"
+        );
+        assert!(stderr.starts_with("handoff: echo works on "), "{stderr}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hand_off_that_fails_or_is_refused_ends_with_1_and_tells_why() {
+    let workshop = Workshop::new()
+        .agent("broken", "echo half; echo 'no idea' >&2; exit 3")
+        .agent("sleeper", "echo begun; exec sleep 600");
+    let server = workshop.serve(2);
+    let client = server.client();
+    let busy = crate::support::begin(&client, "sleeper").await;
+    let free = task(&client).await;
+    for (arguments, told) in [
+        ([free.id.as_str(), "broken", "p"], "failed: "),
+        ([free.id.as_str(), "nobody", "p"], "Unknown agent: nobody"),
+        (
+            [free.id.as_str(), "broken", " "],
+            "prompt: must not be empty",
+        ),
+        (["not-there", "broken", "p"], "Task not found: not-there"),
+        (
+            [busy.id.as_str(), "broken", "p"],
+            "Agent already active on task: sleeper",
+        ),
+    ] {
+        let output = tokio::task::block_in_place(|| script(&server, &arguments, ""));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert_eq!(output.stdout, b"");
+        assert!(stderr.contains(told), "{stderr}");
+    }
+    let usage = tokio::task::block_in_place(|| script(&server, &["only-one"], ""));
+    assert_eq!(usage.status.code(), Some(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_is_answered_by_the_server_that_comes_after() {
+    let goes: [fn(Server); 2] = [Server::kill, |server| assert!(server.stop().success())];
+    for go in goes {
+        let workshop = Workshop::new();
+        let gate = workshop.gate("gate");
+        let answer = format!("echo begun; read _ <{}; echo done", gate.path().display());
+        let workshop = workshop.agent("worker", &answer);
+        let server = workshop.serve(2);
+        let client = server.client();
+        let mut events = Events::listen(&client).await;
+        let (first, second) = (task(&client).await, task(&client).await);
+        let url = server.url.clone();
+        let by_script = Command::new(SCRIPT)
+            .args([first.id.as_str(), "worker", "p"])
+            .env("CHORUS_URL", &url)
+            .env_remove("CHORUS_TOKEN")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let by_program = server
+            .chorus(["handoff", second.id.as_str(), "worker", "p"])
+            .stdout(Stdio::piped())
+            .spawn();
+        for _ in 0..2 {
+            events.until("message_added", "begun").await;
+        }
+        let port = server.port().to_owned();
+        go(server);
+        gate.let_one_through();
+        gate.let_one_through();
+        workshop.until_quiet();
+        let server = workshop.serve_with(2, &["--port", &port]);
+        assert_eq!(server.url, url);
+        for waiter in [by_script, by_program] {
+            let output = tokio::task::block_in_place(|| waiter.wait_with_output()).unwrap();
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), "begun\ndone\n");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_from_outside_is_printed_as_it_is() {
+    let workshop = Workshop::new().agent("sleeper", "echo begun; exec sleep 600");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let task = task(&client).await;
+    for text in odd_texts() {
+        let waiter = Command::new(SCRIPT)
+            .args([task.id.as_str(), "sleeper", "p"])
+            .env("CHORUS_URL", &server.url)
+            .env_remove("CHORUS_TOKEN")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        events.until("agent_handoff_started", "").await;
+        let path = format!("/api/tasks/{}/handoff/complete", task.id);
+        let body = json!({ "output": text });
+        client.send_json(Method::PUT, &path, &body).await.unwrap();
+        let output = tokio::task::block_in_place(|| waiter.wait_with_output()).unwrap();
+        assert!(output.status.success());
+        assert!(
+            output.stdout == format!("{text}\n").into_bytes(),
+            "{text:.60}"
+        );
+    }
+}

@@ -1,0 +1,324 @@
+//! Scripted agents that really run, and a look at their processes.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use chorus::client::{Client, ClientError};
+use chorus::domain::{Handoff, Task};
+use reqwest::Method;
+use rusqlite::params;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{Chorus, Server, invariants};
+
+/// How long a test waits for something that must happen, before it fails instead of hanging.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A data directory with scripted agents.
+pub struct Workshop {
+    folder: tempfile::TempDir,
+    pub data_dir: PathBuf,
+}
+
+impl Workshop {
+    /// Makes a data directory with an empty database.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let data_dir = folder.path().join("data");
+        let migrated = Chorus::new(["migrate"])
+            .env("CHORUS_DATA_DIR", &data_dir)
+            .output();
+        assert!(migrated.status.success());
+        std::fs::create_dir(folder.path().join("bin")).unwrap();
+        Self { folder, data_dir }
+    }
+
+    /// Returns a path beside the data directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Adds an agent that is a shell script.
+    pub fn agent(self, name: &str, script: &str) -> Self {
+        self.configured(
+            name,
+            &json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script] }),
+        )
+    }
+
+    /// Adds an agent. What is not said is as in a new installation, but without a spec.
+    pub fn configured(self, name: &str, configuration: &Value) -> Self {
+        let text = |key: &str| configuration[key].as_str().map(str::to_owned);
+        let mut environment = configuration["environment"].clone();
+        // Every process below an agent can be told by this.
+        environment["WORKSHOP"] = json!(self.data_dir);
+        let arguments = match &configuration["arguments"] {
+            Value::Null => json!([]),
+            given => given.clone(),
+        };
+        let spec = text("specPath").unwrap_or_default();
+        let added = invariants::open(&self.data_dir.join("chorus.db")).execute(
+            "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
+                                 environment, output_form, max_seconds, idle_seconds, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0)",
+            params![
+                name,
+                spec,
+                text("allowedTools").unwrap_or_default(),
+                text("permissionMode").unwrap_or_default(),
+                text("provider").unwrap(),
+                text("model"),
+                text("program"),
+                arguments.to_string(),
+                environment.to_string(),
+                text("outputForm").unwrap_or_else(|| "all".to_owned()),
+                configuration["maxSeconds"].as_i64(),
+                configuration["idleSeconds"].as_i64(),
+            ],
+        );
+        assert_eq!(added.unwrap(), 1);
+        self
+    }
+
+    /// Puts a shell script on the path of the server, as a program with this name.
+    pub fn program(self, name: &str, script: &str) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.path("bin").join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
+    /// Starts a server that runs so many agents at once.
+    pub fn serve(&self, max_runs: u32) -> Server {
+        self.serve_with(max_runs, &["--port", "0"])
+    }
+
+    /// Starts a server with more arguments. Agents that are stopped have a second to go.
+    pub fn serve_with(&self, max_runs: u32, arguments: &[&str]) -> Server {
+        let max_runs = max_runs.to_string();
+        let own = ["serve", "--max-runs", &max_runs, "--log", "warn"];
+        let path = std::env::join_paths(
+            [self.path("bin")]
+                .into_iter()
+                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        );
+        let command = Chorus::new(own.into_iter().chain(arguments.iter().copied()))
+            .env("PATH", path.unwrap())
+            .env("CHORUS_GRACE_SECONDS", "1")
+            .current_dir(self.folder.path());
+        Server::spawn(&self.data_dir, command)
+    }
+
+    /// Makes a pipe at which agents wait: `read _ <NAME` in a script.
+    pub fn gate(&self, name: &str) -> Gate {
+        let path = self.path(name);
+        let made = Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        Gate::open(path)
+    }
+
+    /// Lists the processes of agents and supervisors that live: pid and command line.
+    pub fn processes(&self) -> Vec<(i32, String)> {
+        let mark = format!("WORKSHOP={}", self.data_dir.display());
+        let runs = self.data_dir.join("runs").display().to_string();
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok())
+            else {
+                continue;
+            };
+            let read = |file: &str| std::fs::read(entry.path().join(file)).unwrap_or_default();
+            let is_agent = read("environ")
+                .split(|byte| *byte == 0)
+                .any(|variable| variable == mark.as_bytes());
+            let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+            if is_agent || (line.contains(" supervise ") && line.contains(&runs)) {
+                found.push((pid, line));
+            }
+        }
+        found
+    }
+
+    /// Lists the supervisors that live.
+    pub fn supervisors(&self) -> Vec<i32> {
+        let is_supervisor = |line: &str| line.contains(" supervise ");
+        self.processes()
+            .into_iter()
+            .filter(|(_, line)| is_supervisor(line))
+            .map(|(pid, _)| pid)
+            .collect()
+    }
+
+    /// Waits until no process of agents and supervisors is left.
+    pub fn until_quiet(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = self.processes();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "still there: {left:?}");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Lists what is wrong in the database.
+    pub fn violations(&self) -> Vec<String> {
+        invariants::violations(&self.data_dir.join("chorus.db"))
+    }
+
+    /// Reads one text from the database.
+    pub fn read(&self, query: &str) -> String {
+        let connection = invariants::open(&self.data_dir.join("chorus.db"));
+        let value = connection.query_row(query, [], |row| row.get::<_, rusqlite::types::Value>(0));
+        match value.unwrap() {
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            rusqlite::types::Value::Text(text) => text,
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// Returns the directory of a hand-off's run.
+    pub fn run_dir(&self, handoff: &Handoff) -> PathBuf {
+        self.data_dir
+            .join("runs")
+            .join(handoff.run.as_ref().unwrap().id.as_str())
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        // A test that failed must not leave its agents behind.
+        for (pid, _) in self.processes() {
+            kill(pid);
+        }
+    }
+}
+
+/// Kills a process with SIGKILL.
+pub fn kill(pid: i32) {
+    // An error means that it has ended.
+    let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+}
+
+/// A pipe at which agents wait until the test lets them go on.
+pub struct Gate {
+    path: PathBuf,
+    pipe: File,
+}
+
+impl Gate {
+    fn open(path: PathBuf) -> Self {
+        // Open for both, so that neither side waits for the other to come.
+        let pipe = File::options().read(true).write(true).open(&path).unwrap();
+        Self { path, pipe }
+    }
+
+    /// Returns where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lets one agent go on.
+    pub fn let_one_through(&self) {
+        (&self.pipe).write_all(b"go\n").unwrap();
+    }
+}
+
+/// Makes a task.
+pub async fn task(client: &Client) -> Task {
+    let body = json!({ "description": "a task" });
+    let task = client.send_json(Method::POST, "/api/tasks", &body).await;
+    task.unwrap().data().unwrap()
+}
+
+/// Hands a task to an agent. The answer is the task, or its child.
+pub async fn hand_off(client: &Client, task: &Task, body: &Value) -> Result<Task, ClientError> {
+    let path = format!("/api/tasks/{}/handoff", task.id);
+    let task = client.send_json(Method::POST, &path, body).await?;
+    task.data()
+}
+
+/// Waits until a hand-off has ended.
+pub async fn ended(client: &Client, handoff_id: impl std::fmt::Display) -> Handoff {
+    let path = format!("/api/handoffs/{handoff_id}");
+    let seconds = PATIENCE.as_secs().to_string();
+    let handoff = client.get(&path, &[("wait", seconds)]).await.unwrap();
+    let handoff: Handoff = handoff.data().unwrap();
+    assert!(
+        handoff.outcome.is_some(),
+        "{handoff_id} has not ended in time"
+    );
+    handoff
+}
+
+/// Hands a new task to an agent and returns the open hand-off's task.
+pub async fn begin(client: &Client, agent: &str) -> Task {
+    let body = json!({ "agentName": agent, "prompt": "do it" });
+    hand_off(client, &task(client).await, &body).await.unwrap()
+}
+
+/// Hands a new task to an agent and waits for the end.
+pub async fn run(client: &Client, agent: &str) -> Handoff {
+    let task = begin(client, agent).await;
+    ended(client, last_id(&task)).await
+}
+
+/// Returns the id of the last hand-off of a task.
+pub fn last_id(task: &Task) -> String {
+    task.agent_chain().last().unwrap().id.to_string()
+}
+
+/// The stream of events, read as they come.
+pub struct Events {
+    response: reqwest::Response,
+    buffer: Vec<u8>,
+}
+
+impl Events {
+    /// Listens from the first event on.
+    pub async fn listen(client: &Client) -> Self {
+        let request = client.request(Method::GET, "/api/events");
+        let response = request.query(&[("after", 0)]).send().await.unwrap();
+        Self {
+            response,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Waits for the next event; none if the server is gone.
+    pub async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.buffer.windows(2).position(|two| two == b"\n\n") {
+                let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
+                let block = String::from_utf8(block).unwrap();
+                let data = block.lines().find_map(|line| line.strip_prefix("data: "));
+                if let Some(data) = data {
+                    return Some(serde_json::from_str(data).unwrap());
+                }
+                continue;
+            }
+            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
+            let chunk = chunk.expect("an event comes in time").ok()??;
+            self.buffer.extend_from_slice(&chunk);
+        }
+    }
+
+    /// Waits for an event of a type whose data contain a text.
+    pub async fn until(&mut self, event_type: &str, text: &str) -> Value {
+        loop {
+            let event = self.next().await.expect("the server is there");
+            if event["eventType"] == event_type && event["data"].to_string().contains(text) {
+                return event;
+            }
+        }
+    }
+}
