@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use super::agent::{self, Stamps};
+use super::Plan;
+use super::agent::{self, Stamps, spawn_and_wait};
 use super::subject::{self, Subject};
 use super::supervised::supervise_and_wait;
 use super::support::{median, percentile};
-use super::{Plan, agent::spawn_and_wait};
 
 /// How long the agent works: long enough that its start is over when it ends, and somebody waits.
 const WORK: u64 = 30;
@@ -26,14 +26,17 @@ pub async fn run(plan: &Plan) {
     let tasks = subject.add_tasks(plan.samples);
     let mut flushed =
         File::create(subject.data_dir.path().join("flushed")).expect("the disk has room");
-    let [mut bare, mut supervised, mut server] = [const { Samples::new() }; 3];
+    let (mut bare, mut supervised, mut server) =
+        (Samples::default(), Samples::default(), Samples::default());
     let mut flushes = Vec::new();
     for (nth, doors) in tasks.iter().enumerate() {
         let began = agent::now();
         bare.add(began, spawn_and_wait(WORK));
         let dir = subject.data_dir.path().join(format!("supervised-{nth}"));
         let began = agent::now();
-        supervised.add(began, supervise_and_wait(&dir, WORK));
+        let (stamps, mut supervisor) = supervise_and_wait(&dir, WORK);
+        supervised.add(began, stamps);
+        supervisor.wait().expect("it is a child of this process");
         let began = agent::now();
         let stamps = subject::hand_off_and_wait(&mut connection, doors).await;
         server.add(began, stamps);
@@ -64,13 +67,6 @@ pub async fn run(plan: &Plan) {
 }
 
 impl Samples {
-    const fn new() -> Self {
-        Self {
-            starts: Vec::new(),
-            ends: Vec::new(),
-        }
-    }
-
     fn add(&mut self, began: Duration, stamps: Stamps) {
         self.starts.push(milliseconds(stamps.first - began));
         self.ends.push(milliseconds(agent::now() - stamps.last));

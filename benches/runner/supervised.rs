@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use chorus::supervisor::{RunFiles, RunSpec, StopSignal};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
 use super::agent::{self, Stamps};
 
-/// Starts a supervisor in a new run directory, and waits until it is gone.
-pub fn supervise_and_wait(dir: &Path, milliseconds: u64) -> Stamps {
+/// Starts a supervisor in a new run directory, and waits until it releases the run.
+pub fn supervise_and_wait(dir: &Path, milliseconds: u64) -> (Stamps, Child) {
     let files = RunFiles::new(dir);
     let spec = RunSpec {
         program: agent::program().display().to_string(),
@@ -30,12 +30,17 @@ pub fn supervise_and_wait(dir: &Path, milliseconds: u64) -> Stamps {
         File::create(file).expect("the disk has room");
     }
     mkfifoat(CWD, files.control(), Mode::RUSR | Mode::WUSR).expect("the directory is new");
-    let status = Command::new(env!("CARGO_BIN_EXE_chorus"))
+    let lock = File::create(files.lock()).expect("the disk has room");
+    lock.lock().expect("nobody else has it");
+    let supervisor = Command::new(env!("CARGO_BIN_EXE_chorus"))
         .arg("supervise")
         .arg(dir)
-        .stdin(Stdio::null())
-        .status()
+        .stdin(Stdio::from(lock))
+        .spawn()
         .expect("chorus can be started");
-    assert!(status.success(), "chorus supervise failed");
-    Stamps::read(&std::fs::read_to_string(files.stdout()).expect("the agent has ended"))
+    File::open(files.lock())
+        .and_then(|lock| lock.lock_shared())
+        .expect("the supervisor holds it until the run is over");
+    let said = std::fs::read_to_string(files.stdout()).expect("the agent has ended");
+    (Stamps::read(&said), supervisor)
 }
