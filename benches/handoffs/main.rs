@@ -11,15 +11,18 @@
     reason = "the tables are what this program is for"
 )]
 
-mod fill;
-mod http;
 mod memory;
 mod raw;
-mod server;
 mod sizes;
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "the other benchmark uses the rest")]
+mod support;
 mod throughput;
 
 use std::time::Duration;
+
+/// Hand-offs are only recorded here; no agent starts.
+const NO_RUNS: &[&str] = &["--max-runs", "0"];
 
 /// How much is measured.
 struct Plan {
@@ -88,15 +91,4 @@ fn main() {
     if is_asked("memory") {
         runtime.block_on(memory::run(&plan));
     }
-}
-
-/// Returns the value in the middle.
-fn median<T: Copy + PartialOrd>(values: &mut [T]) -> T {
-    percentile(values, 50)
-}
-
-/// Returns the value that so many percent of all do not exceed.
-fn percentile<T: Copy + PartialOrd>(values: &mut [T], percent: usize) -> T {
-    values.sort_unstable_by(|a, b| a.partial_cmp(b).expect("durations and rates have an order"));
-    values[(values.len() - 1) * percent / 100]
 }

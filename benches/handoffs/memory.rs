@@ -6,19 +6,14 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::http::{Connection, Doors, metric};
-use super::server::{DataDir, Server};
-use super::{Plan, fill};
+use super::support::fill;
+use super::support::http::{Connection, Doors, metric};
+use super::support::memory::{Memory, megabytes};
+use super::support::server::{DataDir, Server};
+use super::{NO_RUNS, Plan};
 
 /// Files that a process has open beside the connections of waiting clients.
 const OTHER_FILES: usize = 100;
-
-/// What the kernel says of a process, in kilobytes.
-#[derive(Clone, Copy)]
-struct Memory {
-    resident: u32,
-    anonymous: u32,
-}
 
 pub async fn run(plan: &Plan) {
     let most = raise_file_limit();
@@ -48,9 +43,9 @@ pub async fn run(plan: &Plan) {
 /// Measures a server before and after clients have come to wait.
 async fn measure(clients: usize, name: &str, gauge: &str, path: impl Fn(&str) -> String) {
     let data_dir = DataDir::create();
-    let server = Server::start(&data_dir, &[]);
+    let server = Server::start(&data_dir, NO_RUNS);
     let idle = Memory::of(server.pid());
-    idle.print("idle", None);
+    print(idle, "idle", None);
     let mut observer = Connection::open(server.address).await;
     let tasks = fill::add_tasks(&fill::open(&data_dir.database()), 1);
     observer.start(&Doors::of(&tasks[0])).await;
@@ -60,7 +55,11 @@ async fn measure(clients: usize, name: &str, gauge: &str, path: impl Fn(&str) ->
     while metric(&observer.text("/metrics").await, gauge) < f64::from(expected) {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    Memory::of(server.pid()).print(&format!("{clients} {name}"), Some((idle, expected)));
+    print(
+        Memory::of(server.pid()),
+        &format!("{clients} {name}"),
+        Some((idle, expected)),
+    );
     drop(waiting);
 }
 
@@ -72,40 +71,21 @@ fn ask(address: SocketAddr, path: &str) -> TcpStream {
     stream
 }
 
-impl Memory {
-    fn of(pid: u32) -> Self {
-        let status =
-            std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the server is alive");
-        let kilobytes = |name: &str| {
-            status
-                .lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-                .and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok())
-                .expect("Linux says so")
-        };
-        Self {
-            resident: kilobytes("VmRSS"),
-            anonymous: kilobytes("RssAnon"),
-        }
-    }
-
-    fn print(self, name: &str, idle: Option<(Self, u32)>) {
-        let megabytes = |kilobytes: u32| format!("{:.1} MB", f64::from(kilobytes) / 1024.0);
-        let (resident, anonymous) = (megabytes(self.resident), megabytes(self.anonymous));
-        let Some((idle, clients)) = idle else {
-            println!("{name:<24} {resident:>10} {anonymous:>10}");
-            return;
-        };
-        let each = |with: u32, without: u32| {
-            let more = f64::from(with) - f64::from(without);
-            format!("{:.0} bytes", more * 1024.0 / f64::from(clients))
-        };
-        println!(
-            "{name:<24} {resident:>10} {anonymous:>10} {:>17} {:>16}",
-            each(self.resident, idle.resident),
-            each(self.anonymous, idle.anonymous)
-        );
-    }
+fn print(memory: Memory, name: &str, idle: Option<(Memory, u32)>) {
+    let (resident, anonymous) = (megabytes(memory.resident), megabytes(memory.anonymous));
+    let Some((idle, clients)) = idle else {
+        println!("{name:<24} {resident:>10} {anonymous:>10}");
+        return;
+    };
+    let each = |with: u32, without: u32| {
+        let more = f64::from(with) - f64::from(without);
+        format!("{:.0} bytes", more * 1024.0 / f64::from(clients))
+    };
+    println!(
+        "{name:<24} {resident:>10} {anonymous:>10} {:>17} {:>16}",
+        each(memory.resident, idle.resident),
+        each(memory.anonymous, idle.anonymous)
+    );
 }
 
 /// Raises the limit of open files as far as it goes. Returns how many clients that is enough for.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Params, params};
 
-use super::fill;
+use super::support::fill;
 
 const LOAD: &str = "SELECT t.number, t.id, t.status, t.failure_message, t.created_at, t.updated_at, t.session_id, t.source_type,
                     t.source_user_id, t.source_conversation_id, t.agent_workspace, t.description,

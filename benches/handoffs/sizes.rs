@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::fill::Ledger;
-use super::http::{Connection, Doors, uri};
-use super::server::{DataDir, Server};
-use super::{Plan, fill, median};
+use super::support::fill::{self, Ledger};
+use super::support::http::{Connection, Doors, uri};
+use super::support::median;
+use super::support::server::{DataDir, Server};
+use super::{NO_RUNS, Plan};
 
 const SMALL: usize = 1000;
 
@@ -78,7 +79,7 @@ pub async fn run(plan: &Plan) {
 
 impl Subject {
     async fn start(data_dir: DataDir, ledger: Ledger) -> Self {
-        let server = Server::start(&data_dir, &[]);
+        let server = Server::start(&data_dir, NO_RUNS);
         Self {
             ledger,
             connection: Connection::open(server.address).await,

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use rusqlite::Connection as Database;
 
-use super::http::{Connection, Doors, metric};
 use super::raw::Raw;
-use super::server::{DataDir, Server};
-use super::{Plan, fill, median, percentile};
+use super::support::http::{Connection, Doors, metric};
+use super::support::server::{DataDir, Server};
+use super::support::{fill, median, percentile};
+use super::{NO_RUNS, Plan};
 
 const CLIENTS: [usize; 4] = [1, 8, 64, 256];
 
@@ -47,8 +48,8 @@ pub async fn run(plan: &Plan) {
         "server÷unbatched",
         "server÷raw"
     );
-    let batched = Subject::start(&[]);
-    let unbatched = Subject::start(&["--max-batch", "1"]);
+    let batched = Subject::start(NO_RUNS);
+    let unbatched = Subject::start(&["--max-runs", "0", "--max-batch", "1"]);
     let raw_dir = DataDir::create();
     let mut raw = Raw::open(&raw_dir.database());
     for clients in CLIENTS {

@@ -16,6 +16,7 @@ mod server;
 mod task;
 mod ui;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -26,13 +27,13 @@ use ui::{Failure, Ui};
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
     let ui = Ui;
+    if let Some(dir) = run_to_supervise() {
+        return hold_run(ui, &dir);
+    }
+    let arguments = Arguments::parse();
     if let Command::Supervise { dir } = &arguments.command {
-        return match supervise(dir) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => ui.fail(&Failure::caused(&error)),
-        };
+        return hold_run(ui, dir);
     }
     let runtime = match runtime(&arguments.command) {
         Ok(runtime) => runtime,
@@ -41,6 +42,22 @@ pub fn main() -> ExitCode {
     match runtime.block_on(run(ui, arguments.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ui.fail(&failure),
+    }
+}
+
+/// Recognises `supervise RUN-DIR` as the server writes it, because building the whole command line first would take
+/// time before every run, and memory during it.
+fn run_to_supervise() -> Option<PathBuf> {
+    let mut arguments = std::env::args_os().skip(1);
+    let (command, dir) = (arguments.next()?, arguments.next()?);
+    let dir = PathBuf::from(dir);
+    (command == "supervise" && dir.is_absolute() && arguments.next().is_none()).then_some(dir)
+}
+
+fn hold_run(ui: Ui, dir: &Path) -> ExitCode {
+    match supervise(dir) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => ui.fail(&Failure::caused(&error)),
     }
 }
 

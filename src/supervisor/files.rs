@@ -191,7 +191,8 @@ impl RunFiles {
         serde_json::from_slice(&std::fs::read(self.exit()).ok()?).ok()
     }
 
-    /// Writes that the agent was started. For people: nothing relies on the pids.
+    /// Writes that the agent was started. That the file is there counts, also after a power failure: the agent must not
+    /// be started again. What is in it is for people; nothing relies on the pids.
     pub(super) fn write_started(&self, agent: u32) -> Result<(), SuperviseError> {
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let started = serde_json::json!({
@@ -202,27 +203,35 @@ impl RunFiles {
                 .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
             "bootId": boot.trim(),
         });
-        self.write_whole(&self.started(), &started)
+        let path = self.started();
+        let write = || -> std::io::Result<()> {
+            let mut file = File::create(&path)?;
+            file.write_all(&serde_json::to_vec(&started)?)?;
+            file.sync_all()
+        };
+        write().map_err(|cause| SuperviseError::File { path, cause })
     }
 
+    /// Writes how the run ended: for every other process the file is there whole or not at all.
     pub(super) fn write_exit(&self, exit: &RunExit) -> Result<(), SuperviseError> {
-        self.write_whole(&self.exit(), exit)
-    }
-
-    /// Writes a file that is there whole or not at all.
-    fn write_whole(&self, path: &Path, value: &impl Serialize) -> Result<(), SuperviseError> {
+        let path = self.exit();
         let unfinished = path.with_extension("unfinished");
         let write = || -> std::io::Result<()> {
-            let mut file = File::create(&unfinished)?;
-            file.write_all(&serde_json::to_vec(value)?)?;
-            file.sync_all()?;
-            std::fs::rename(&unfinished, path)?;
-            File::open(&self.0)?.sync_all()
+            std::fs::write(&unfinished, serde_json::to_vec(exit)?)?;
+            std::fs::rename(&unfinished, &path)
         };
-        write().map_err(|cause| SuperviseError::File {
-            path: path.to_owned(),
-            cause,
-        })
+        write().map_err(|cause| SuperviseError::File { path, cause })
+    }
+
+    /// Makes what the agent said and how it ended outlast a power failure, in this order: an end without its output
+    /// would look like an agent that said nothing.
+    pub(super) fn flush(&self) -> Result<(), SuperviseError> {
+        for path in [self.stdout(), self.stderr(), self.exit(), self.0.clone()] {
+            File::open(&path)
+                .and_then(|file| file.sync_all())
+                .map_err(|cause| SuperviseError::File { path, cause })?;
+        }
+        Ok(())
     }
 
     /// Returns when the agent last printed something.

@@ -5,11 +5,16 @@
 //! leaves the server's session, becomes the parent of every process below it that loses its own, starts the agent with
 //! files as its standard streams, and waits for one of four things: the agent ends, a limit is reached, or the server
 //! asks to stop, through a named pipe in the run directory. Then it ends what is left of the tree and writes
-//! `exit.json`, first under another name and flushed, so that the file is there whole or not at all.
+//! `exit.json`, first under another name, so that the file is there whole or not at all.
 //!
-//! Its standard input is the file `lock`, locked by the server before it was started. The lock lives exactly as long as
-//! this process, so whoever can take it knows that the supervisor is gone. No pid is ever trusted. Its standard output
-//! is the pipe, opened by the server as well: an order that comes before the supervisor listens waits for it there.
+//! Its standard input is the file `lock`, locked by the server before it was started. The lock lives as long as this
+//! process has something to do with the agent, so whoever can take it knows that the run is over and its files are
+//! complete. No pid is ever trusted. Its standard output is the pipe, opened by the server as well: an order that comes
+//! before the supervisor listens waits for it there.
+//!
+//! The files are flushed after the lock is released. A server that waits has the output in its own ledger, flushed, by
+//! about the same time, and need not wait for both; without a server the flush keeps the end of the run over a power
+//! failure.
 //!
 //! It has no async runtime and no thread but one: there may be hundreds of it.
 
@@ -25,7 +30,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper, setsid,
 };
@@ -87,7 +92,10 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
             cause: Cause::ByItself,
         },
     };
-    files.write_exit(&exit)
+    files.write_exit(&exit)?;
+    // An error means that it was started by hand, without a lock.
+    let _ = flock(std::io::stdin(), FlockOperation::Unlock);
+    files.flush()
 }
 
 fn not_started(spec: &RunSpec, error: &std::io::Error) -> String {

@@ -23,6 +23,10 @@ impl DataDir {
         Self(folder)
     }
 
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
     pub fn database(&self) -> PathBuf {
         self.0.path().join("chorus.db")
     }
@@ -36,15 +40,12 @@ pub struct Server {
 
 impl Server {
     pub fn start(data_dir: &DataDir, arguments: &[&str]) -> Self {
-        let mut process = chorus(
-            &["serve", "--port", "0", "--max-runs", "0"],
-            data_dir.0.path(),
-        )
-        .args(arguments)
-        .env("CHORUS_LOG", "warn")
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("chorus can be started");
+        let mut process = chorus(&["serve", "--port", "0"], data_dir.path())
+            .args(arguments)
+            .env("CHORUS_LOG", "warn")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("chorus can be started");
         let mut line = String::new();
         BufReader::new(process.stdout.take().expect("it is piped"))
             .read_line(&mut line)

@@ -17,6 +17,7 @@ const COMPLETE: &[u8] =
 pub struct Doors {
     start: Uri,
     complete: Uri,
+    cancel: Uri,
 }
 
 impl Doors {
@@ -24,6 +25,7 @@ impl Doors {
         Self {
             start: uri(&format!("/api/tasks/{task_id}/handoff")),
             complete: uri(&format!("/api/tasks/{task_id}/handoff/complete")),
+            cancel: uri(&format!("/api/tasks/{task_id}/handoff/cancel")),
         }
     }
 }
@@ -52,13 +54,19 @@ impl Connection {
 
     /// Starts and completes a hand-off.
     pub async fn hand_off(&mut self, doors: &Doors) {
-        self.start(doors).await;
+        self.send(Method::POST, &doors.start, START).await;
         self.send(Method::PUT, &doors.complete, COMPLETE).await;
     }
 
-    /// Starts a hand-off.
-    pub async fn start(&mut self, doors: &Doors) {
-        self.send(Method::POST, &doors.start, START).await;
+    /// Starts a hand-off. Returns the answer.
+    pub async fn start(&mut self, doors: &Doors) -> String {
+        let response = self.answer(Method::POST, &doors.start, START).await;
+        text(response).await
+    }
+
+    /// Cancels a hand-off.
+    pub async fn cancel(&mut self, doors: &Doors) {
+        self.send(Method::POST, &doors.cancel, b"{}").await;
     }
 
     pub async fn get(&mut self, path: &Uri) {
@@ -67,10 +75,7 @@ impl Connection {
 
     /// Reads a page as text.
     pub async fn text(&mut self, path: &str) -> String {
-        let response = self.answer(Method::GET, &uri(path), b"").await;
-        let body = response.into_body().collect().await;
-        let bytes = body.expect("the answer is whole").to_bytes();
-        String::from_utf8(bytes.into()).expect("it is text")
+        text(self.answer(Method::GET, &uri(path), b"").await).await
     }
 
     /// Sends a request, and reads the answer without looking at it.
@@ -104,6 +109,12 @@ impl Connection {
         );
         response
     }
+}
+
+async fn text(response: Response<Incoming>) -> String {
+    let body = response.into_body().collect().await;
+    let bytes = body.expect("the answer is whole").to_bytes();
+    String::from_utf8(bytes.into()).expect("it is text")
 }
 
 /// Sums up what the metrics say under a name, whatever their labels.

@@ -1,0 +1,87 @@
+//! Measures what it costs that a server runs an agent, beside starting the same program oneself.
+//!
+//! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
+//! in the same run. Nothing is asserted.
+//!
+//! `cargo bench --bench runner [-- latency|throughput|memory]`; `CHORUS_BENCH_QUICK=1` makes everything small.
+//!
+//! The agent is this program itself, started with `agent MILLISECONDS`.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "the tables are what this program is for"
+)]
+
+mod agent;
+mod latency;
+mod memory;
+mod subject;
+mod supervised;
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "the other benchmark uses the rest")]
+mod support;
+mod throughput;
+
+use std::time::Duration;
+
+/// How much is measured.
+struct Plan {
+    /// How many agents are timed one after the other.
+    samples: usize,
+    /// How long one point of the throughput is measured, in each round.
+    window: Duration,
+    /// How many times each point is measured.
+    rounds: usize,
+    /// How many agents work while memory is measured.
+    runs: usize,
+}
+
+impl Plan {
+    fn from_environment() -> Self {
+        if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+            Self {
+                samples: 30,
+                window: Duration::from_millis(500),
+                rounds: 1,
+                runs: 50,
+            }
+        } else {
+            Self {
+                samples: 500,
+                window: Duration::from_secs(2),
+                rounds: 5,
+                runs: 200,
+            }
+        }
+    }
+}
+
+fn main() {
+    let first = agent::now();
+    // Cargo itself passes --bench.
+    let asked: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    if let [mode, milliseconds] = asked.as_slice()
+        && mode == agent::MODE
+    {
+        return agent::work(first, milliseconds);
+    }
+    let plan = Plan::from_environment();
+    let is_asked = |section: &str| asked.is_empty() || asked.iter().any(|name| name == section);
+    // One thread for all clients: they share the cores with the server and should not crowd it out.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be built");
+    if is_asked("latency") {
+        runtime.block_on(latency::run(&plan));
+    }
+    if is_asked("throughput") {
+        runtime.block_on(throughput::run(&plan));
+    }
+    if is_asked("memory") {
+        runtime.block_on(memory::run(&plan));
+    }
+}

@@ -1,0 +1,31 @@
+//! Memory of a process.
+
+/// What the kernel says of a process, in kilobytes.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    pub resident: u32,
+    pub anonymous: u32,
+}
+
+impl Memory {
+    pub fn of(pid: u32) -> Self {
+        let status =
+            std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process is alive");
+        Self {
+            resident: kilobytes(&status, "VmRSS"),
+            anonymous: kilobytes(&status, "RssAnon"),
+        }
+    }
+}
+
+/// Reads a line of the form `Name:  123 kB`.
+pub fn kilobytes(page: &str, name: &str) -> u32 {
+    page.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok())
+        .expect("Linux says so")
+}
+
+pub fn megabytes(kilobytes: u32) -> String {
+    format!("{:.1} MB", f64::from(kilobytes) / 1024.0)
+}

@@ -1,0 +1,17 @@
+//! What the benchmarks share.
+
+pub mod fill;
+pub mod http;
+pub mod memory;
+pub mod server;
+
+/// Returns the value in the middle.
+pub fn median<T: Copy + PartialOrd>(values: &mut [T]) -> T {
+    percentile(values, 50)
+}
+
+/// Returns the value that so many percent of all do not exceed.
+pub fn percentile<T: Copy + PartialOrd>(values: &mut [T], percent: usize) -> T {
+    values.sort_unstable_by(|a, b| a.partial_cmp(b).expect("durations and rates have an order"));
+    values[(values.len() - 1) * percent / 100]
+}
