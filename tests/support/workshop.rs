@@ -122,8 +122,20 @@ impl Workshop {
         Gate::open(path)
     }
 
-    /// Lists the processes of agents and supervisors that live: pid and command line.
+    /// Lists the processes of agents. A supervisor alone, which flushes its files when all is over, is waited for.
     pub fn processes(&self) -> Vec<(i32, String)> {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let found = self.all_processes();
+            let only_supervisors = found.iter().all(|(_, line)| line.contains(" supervise "));
+            if found.is_empty() || !only_supervisors || Instant::now() > deadline {
+                return found;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn all_processes(&self) -> Vec<(i32, String)> {
         let mark = format!("WORKSHOP={}", self.data_dir.display());
         let runs = self.data_dir.join("runs").display().to_string();
         let mut found = Vec::new();
@@ -150,7 +162,7 @@ impl Workshop {
     /// Lists the supervisors that live.
     pub fn supervisors(&self) -> Vec<i32> {
         let is_supervisor = |line: &str| line.contains(" supervise ");
-        self.processes()
+        self.all_processes()
             .into_iter()
             .filter(|(_, line)| is_supervisor(line))
             .map(|(pid, _)| pid)
