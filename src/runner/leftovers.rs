@@ -24,18 +24,19 @@ pub(super) fn carried_ids() -> BTreeSet<HandoffId> {
     processes().filter_map(carried_id).collect()
 }
 
-/// Ends all processes of a hand-off.
-pub(super) fn end(handoff_id: &HandoffId) {
+/// Ends all processes of a hand-off. Returns how many signals that took.
+pub(super) fn end(handoff_id: &HandoffId) -> usize {
+    let mut signals = 0;
     let deadline = Instant::now() + PATIENCE;
     let is_its = |pid: &Pid| carried_id(*pid).as_ref() == Some(handoff_id);
     loop {
         let found: Vec<_> = processes().filter(is_its).collect();
         if found.is_empty() {
-            return;
+            return signals;
         }
         if Instant::now() > deadline {
             tracing::error!(%handoff_id, count = found.len(), "cannot end processes");
-            return;
+            return signals;
         }
         for pid in found {
             // An error means that it has ended.
@@ -43,6 +44,7 @@ pub(super) fn end(handoff_id: &HandoffId) {
                 && is_its(&pid)
             {
                 let _ = pidfd_send_signal(&process, Signal::KILL);
+                signals += 1;
             }
         }
         std::thread::sleep(PAUSE);

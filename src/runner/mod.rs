@@ -140,7 +140,6 @@ impl Runner {
             if let Some(run_id) = self.0.store.run_of_handoff(&handoff_id).await?
                 && !run_dir::is_held(&self.files(&run_id))
             {
-                tracing::warn!(%run_id, "ends what a killed supervisor left behind");
                 end_processes(handoff_id).await;
             }
         }
@@ -252,8 +251,14 @@ impl Runner {
 
 /// Ends all processes of a hand-off that nobody holds.
 async fn end_processes(handoff_id: HandoffId) {
-    if let Err(error) = tokio::task::spawn_blocking(move || leftovers::end(&handoff_id)).await {
-        tracing::error!(%error, "cannot end what a supervisor left behind");
+    let id = handoff_id.clone();
+    match tokio::task::spawn_blocking(move || leftovers::end(&id)).await {
+        // They have ended with their supervisor, as it should be.
+        Ok(0) => {}
+        Ok(signals) => {
+            tracing::warn!(%handoff_id, signals, "ended what a killed supervisor had left behind");
+        }
+        Err(error) => tracing::error!(%error, "cannot end what a supervisor left behind"),
     }
 }
 

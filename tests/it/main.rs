@@ -21,5 +21,6 @@ mod schema;
 mod schema_doc;
 mod store;
 mod surface;
+mod torture;
 mod waiters;
 mod wire;

@@ -70,6 +70,23 @@ const RULES: &[(&str, &str)] = &[
         "SELECT h.id FROM handoffs h WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.handoff_number = h.number)",
     ),
     (
+        "a hand-off has not as many messages as events say",
+        "SELECT h.id FROM handoffs h
+          WHERE (SELECT count(*) FROM messages WHERE handoff_number = h.number)
+             <> (SELECT count(*) FROM events WHERE handoff_number = h.number AND type = 'message_added')",
+    ),
+    (
+        "a message was recorded after the end of its hand-off",
+        "SELECT e.number FROM events e
+          WHERE e.type = 'message_added'
+            AND EXISTS (SELECT 1 FROM events o WHERE o.handoff_number = e.handoff_number AND o.number < e.number
+                           AND o.type LIKE 'agent_handoff_%' AND o.type <> 'agent_handoff_started')",
+    ),
+    (
+        "a run has ended without an outcome, or has one and goes on",
+        "SELECT id FROM runs WHERE (state = 'ended') <> (outcome IS NOT NULL) OR (state = 'ended') <> (ended_at IS NOT NULL)",
+    ),
+    (
         "a task does not begin with the one event of its creation",
         "SELECT t.id FROM tasks t
           WHERE 1 <> (SELECT count(*) FROM events WHERE task_number = t.number AND type = 'task_created')

@@ -19,4 +19,4 @@ pub use random::{Random, setting};
 pub use server::{Chorus, Server};
 pub use shown::{indented, settled};
 pub use workshop::{Events, Gate, Workshop};
-pub use workshop::{begin, ended, hand_off, kill, last_id, run, task};
+pub use workshop::{begin, ended, hand_off, last_id, own_port, run, task};

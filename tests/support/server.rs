@@ -134,11 +134,6 @@ impl Server {
         }
     }
 
-    /// Returns the port on which it listens.
-    pub fn port(&self) -> &str {
-        self.url.rsplit_once(':').unwrap().1
-    }
-
     /// Returns its process.
     pub fn pid(&self) -> u32 {
         self.process.id()

@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use chorus::client::{Client, ClientError};
 use chorus::domain::{Handoff, Task};
 use reqwest::Method;
 use rusqlite::params;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::{Value, json};
 
 use super::{Chorus, Server, invariants};
@@ -122,6 +123,18 @@ impl Workshop {
         Gate::open(path)
     }
 
+    /// Returns the command line of a process, if it belongs to an agent or is a supervisor.
+    fn command_line(&self, pid: i32) -> Option<String> {
+        let read = |file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let mark = format!("WORKSHOP={}", self.data_dir.display());
+        let is_agent = read("environ")
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == mark.as_bytes());
+        let runs = self.data_dir.join("runs").display().to_string();
+        let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+        (is_agent || (line.contains(" supervise ") && line.contains(&runs))).then_some(line)
+    }
+
     /// Lists the processes of agents. A supervisor alone, which flushes its files when all is over, is waited for.
     pub fn processes(&self) -> Vec<(i32, String)> {
         let deadline = Instant::now() + Duration::from_secs(30);
@@ -135,28 +148,22 @@ impl Workshop {
         }
     }
 
-    fn all_processes(&self) -> Vec<(i32, String)> {
-        let mark = format!("WORKSHOP={}", self.data_dir.display());
-        let runs = self.data_dir.join("runs").display().to_string();
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let Some(pid) = entry
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse().ok())
-            else {
-                continue;
-            };
-            let read = |file: &str| std::fs::read(entry.path().join(file)).unwrap_or_default();
-            let is_agent = read("environ")
-                .split(|byte| *byte == 0)
-                .any(|variable| variable == mark.as_bytes());
-            let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
-            if is_agent || (line.contains(" supervise ") && line.contains(&runs)) {
-                found.push((pid, line));
-            }
-        }
-        found
+    /// Lists the processes of agents and supervisors that live: pid and command line.
+    pub fn all_processes(&self) -> Vec<(i32, String)> {
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        entries
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter_map(|pid| Some((pid, self.command_line(pid)?)))
+            .collect()
+    }
+
+    /// Kills a process of an agent, or a supervisor, with SIGKILL. Returns whether it was there.
+    pub fn kill(&self, pid: i32) -> bool {
+        // What is looked at through a descriptor cannot become another process before it is killed.
+        let process = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty());
+        process.is_ok_and(|process| {
+            self.command_line(pid).is_some() && pidfd_send_signal(process, Signal::KILL).is_ok()
+        })
     }
 
     /// Lists the supervisors that live.
@@ -210,15 +217,9 @@ impl Drop for Workshop {
     fn drop(&mut self) {
         // A test that failed must not leave its agents behind.
         for (pid, _) in self.processes() {
-            kill(pid);
+            self.kill(pid);
         }
     }
-}
-
-/// Kills a process with SIGKILL.
-pub fn kill(pid: i32) {
-    // An error means that it has ended.
-    let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
 }
 
 /// A pipe at which agents wait until the test lets them go on.
@@ -242,6 +243,19 @@ impl Gate {
     /// Lets one agent go on.
     pub fn let_one_through(&self) {
         (&self.pipe).write_all(b"go\n").unwrap();
+    }
+}
+
+/// Returns a free port that the system gives to nobody else, for a server that comes back at the same place.
+pub fn own_port() -> String {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    loop {
+        // Ports for everybody begin at 32768.
+        let first = 10_000 + u16::try_from(std::process::id() % 200).unwrap() * 100;
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 100;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port.to_string();
+        }
     }
 }
 

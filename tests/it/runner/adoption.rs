@@ -3,7 +3,7 @@
 use chorus::domain::{Outcome, RunState};
 use serde_json::json;
 
-use crate::support::{Events, Server, Workshop, begin, ended, kill, last_id};
+use crate::support::{Events, Server, Workshop, begin, ended, last_id};
 
 /// Agents that say something, wait at a gate, and say something more.
 fn workers() -> (Workshop, crate::support::Gate) {
@@ -148,8 +148,12 @@ async fn what_is_killed_while_no_server_is_there_is_interrupted_and_nothing_of_i
     events.until("message_added", second.id.as_str()).await;
     server.kill();
     // All of the first; of the second only the supervisor.
-    of_first.into_iter().for_each(|(pid, _)| kill(pid));
-    workshop.supervisors().into_iter().for_each(kill);
+    for (pid, _) in of_first {
+        assert!(workshop.kill(pid));
+    }
+    for pid in workshop.supervisors() {
+        assert!(workshop.kill(pid));
+    }
     assert_ne!(workshop.processes(), []);
     let server = workshop.serve(3);
     for task in [first, second] {

@@ -3,7 +3,7 @@
 use chorus::domain::Outcome;
 use serde_json::json;
 
-use crate::support::{Events, Workshop, begin, ended, kill, last_id, run, setting};
+use crate::support::{Events, Workshop, begin, ended, last_id, run, setting};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_prints_is_what_comes_back() {
@@ -176,7 +176,9 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
 
     let task = begin(&client, "worker").await;
     events.until("message_added", "begun").await;
-    workshop.supervisors().into_iter().for_each(kill);
+    for pid in workshop.supervisors() {
+        assert!(workshop.kill(pid));
+    }
     let handoff = ended(&client, last_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
     assert!(
@@ -189,7 +191,9 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
     // A result that was given counts, whoever dies afterwards.
     let task = begin(&client, "claude").await;
     events.until("message_added", "tool_result").await;
-    workshop.supervisors().into_iter().for_each(kill);
+    for pid in workshop.supervisors() {
+        assert!(workshop.kill(pid));
+    }
     let handoff = ended(&client, last_id(&task)).await;
     assert_eq!(
         handoff.outcome,
@@ -205,7 +209,7 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
     let supervisors = workshop.supervisors();
     for (pid, _) in workshop.processes() {
         if !supervisors.contains(&pid) {
-            kill(pid);
+            workshop.kill(pid);
         }
     }
     let handoff = ended(&client, last_id(&task)).await;

@@ -8,7 +8,7 @@ use chorus::domain::Handoff;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Events, Server, Workshop, task};
+use crate::support::{Events, Server, Workshop, own_port, task};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/agent/handoff.sh");
 
@@ -136,7 +136,8 @@ async fn who_waits_is_answered_by_the_server_that_comes_after() {
         let gate = workshop.gate("gate");
         let answer = format!("echo begun; read _ <{}; echo done", gate.path().display());
         let workshop = workshop.agent("worker", &answer);
-        let server = workshop.serve(2);
+        let port = own_port();
+        let server = workshop.serve_with(2, &["--port", &port]);
         let client = server.client();
         let mut events = Events::listen(&client).await;
         let (first, second) = (task(&client).await, task(&client).await);
@@ -157,7 +158,6 @@ async fn who_waits_is_answered_by_the_server_that_comes_after() {
         for _ in 0..2 {
             events.until("message_added", "begun").await;
         }
-        let port = server.port().to_owned();
         go(server);
         gate.let_one_through();
         gate.let_one_through();
