@@ -24,8 +24,8 @@ pub async fn run(plan: &Plan) {
     let subject = Subject::start(WORK, 1);
     let mut connection = subject.connect().await;
     let tasks = subject.add_tasks(plan.samples);
-    let mut flushed =
-        File::create(subject.data_dir.path().join("flushed")).expect("the disk has room");
+    let mut scratch =
+        File::create(subject.data_dir.path().join("scratch")).expect("the disk has room");
     let (mut bare, mut supervised, mut server) =
         (Samples::default(), Samples::default(), Samples::default());
     let mut flushes = Vec::new();
@@ -40,7 +40,7 @@ pub async fn run(plan: &Plan) {
         let began = agent::now();
         let stamps = subject::hand_off_and_wait(&mut connection, doors).await;
         server.add(began, stamps);
-        flushes.push(flush(&mut flushed));
+        flushes.push(flush(&mut scratch));
     }
     println!("From the request to the agent's first instruction, and from its last to the answer");
     println!(
@@ -68,8 +68,10 @@ pub async fn run(plan: &Plan) {
 
 impl Samples {
     fn add(&mut self, began: Duration, stamps: Stamps) {
-        self.starts.push(milliseconds(stamps.first - began));
-        self.ends.push(milliseconds(agent::now() - stamps.last));
+        self.starts
+            .push(milliseconds(stamps.first.saturating_sub(began)));
+        self.ends
+            .push(milliseconds(agent::now().saturating_sub(stamps.last)));
     }
 }
 
