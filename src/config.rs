@@ -1,7 +1,8 @@
 //! Where data is kept, and how much of anything is allowed.
 
-use std::fs::{File, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::{AttachmentId, RunId, TaskId};
@@ -87,7 +88,12 @@ impl DataDir {
             path: path.to_owned(),
             cause,
         };
-        std::fs::create_dir_all(path).map_err(not_writable)?;
+        // Prompts and outputs are the owner's alone.
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(not_writable)?;
         let absolute = path.canonicalize().map_err(not_writable)?;
         tempfile::tempfile_in(&absolute).map_err(not_writable)?;
         Ok(Self(absolute))

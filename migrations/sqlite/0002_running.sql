@@ -23,6 +23,8 @@ ALTER TABLE runs ADD COLUMN session_id TEXT;
 ALTER TABLE runs ADD COLUMN resumes TEXT;
 -- SHA-256 of the token that the run's own process shows. The token itself is nowhere.
 ALTER TABLE runs ADD COLUMN token_hash BLOB CHECK (length(token_hash) = 32);
+-- The data directory whose server took it. A copy of the database elsewhere knows by this that the run is not its own.
+ALTER TABLE runs ADD COLUMN claimed_in TEXT;
 -- How much of the standard output has become messages.
 ALTER TABLE runs ADD COLUMN followed_bytes INTEGER NOT NULL DEFAULT 0 CHECK (followed_bytes >= 0);
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio_util::io::ReaderStream;
 use utoipa::{IntoParams, ToSchema};
 
-use super::request::{AttachmentPath, Once, Query, RawBody, TaskPath};
+use super::request::{AttachmentPath, ChangedTask, Once, Query, RawBody};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Filename, TaskWire, Text};
@@ -50,7 +50,7 @@ struct FileBytes(Vec<u8>);
 )]
 pub(super) async fn attach(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    ChangedTask(id): ChangedTask,
     Query(parameters): Query<AttachParameters>,
     request: Request,
 ) -> Result<Response, Error> {

@@ -52,7 +52,12 @@ impl Guard {
                 "Host {host:?} is not one of this server's names; start it with --allow-host to add one"
             )));
         }
-        if let Some(origin) = headers.get(ORIGIN) {
+        if headers.get_all(HOST).iter().count() > 1 {
+            return Err(Error::Forbidden(
+                "The request has more than one Host header".to_owned(),
+            ));
+        }
+        for origin in headers.get_all(ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
             if !self.allows_origin(origin, host) {
                 return Err(Error::Forbidden(format!(
@@ -64,7 +69,9 @@ impl Guard {
     }
 
     fn allows_host(&self, host: &str) -> bool {
-        let name = host_name(host);
+        let Some(name) = host_name(host) else {
+            return false;
+        };
         // Letting a name point here needs a name: an address is what the browser really went to.
         let is_address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
         ["localhost", "127.0.0.1", "[::1]"]
@@ -98,7 +105,9 @@ impl Guard {
                 let word = given
                     .to_str()
                     .ok()
-                    .and_then(|given| given.strip_prefix("Bearer "))
+                    .and_then(|given| given.split_once(' '))
+                    .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+                    .map(|(_, word)| word)
                     .unwrap_or_default()
                     .trim();
                 let is_operator = self
@@ -136,13 +145,20 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// Leaves out the port.
-fn host_name(host: &str) -> &str {
-    let name = match host.rfind(']') {
-        Some(end) => &host[..=end],
-        None => host.split_once(':').map_or(host, |(name, _)| name),
+/// Leaves out the port. What is neither a name nor a name with a port is no host.
+fn host_name(host: &str) -> Option<&str> {
+    let end = match host.rfind(']') {
+        Some(end) => end + 1,
+        None => host.find(':').unwrap_or(host.len()),
     };
-    name.trim_end_matches('.')
+    let (name, port) = host.split_at(end);
+    let is_port = |port: &str| {
+        port.is_empty()
+            || port
+                .strip_prefix(':')
+                .is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    is_port(port).then(|| name.trim_end_matches('.'))
 }
 
 /// Lets a request through, or not, and says in whose name it is made.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::guard::Caller;
-use super::request::{Body, HandoffPath, OptionalBody, Query, TaskPath};
+use super::request::{Body, ChangedTask, HandoffPath, OptionalBody, Query, TaskPath};
 use super::tasks::wait_time;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
@@ -28,7 +28,7 @@ use crate::engine::HandoffInput;
 )]
 pub(super) async fn start_handoff(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    ChangedTask(id): ChangedTask,
     Caller(caller): Caller,
     body: Body<HandoffInput>,
 ) -> Result<Response, Error> {
@@ -60,7 +60,7 @@ pub struct CompleteInput {
 )]
 pub(super) async fn complete_handoff(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    ChangedTask(id): ChangedTask,
     body: Body<CompleteInput>,
 ) -> Result<Response, Error> {
     Ok(app.ok(app
@@ -92,7 +92,7 @@ pub struct CancelInput {
 )]
 pub(super) async fn cancel_handoff(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    ChangedTask(id): ChangedTask,
     body: OptionalBody<CancelInput>,
 ) -> Result<Response, Error> {
     Ok(app.ok(app

@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use super::request::{HandoffPath, Query};
 use super::{App, ErrorAnswer};
 use crate::Error;
-use crate::runner::LogStream;
+use crate::runner::{LogStream, open_log};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +50,7 @@ pub(super) async fn get_log(
 ) -> Result<Response, Error> {
     let (run_id, files) = app.engine.run_files(&id).await?;
     let path = parameters.stream.file(&files);
-    let mut file = match tokio::fs::File::open(&path).await {
+    let mut file = match open_log(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::NotFound(format!(

@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::request::{Body, TaskPath};
+use super::request::{Body, ChangedTask, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Queue, QueueMessage, Text};
@@ -47,7 +47,7 @@ pub struct MessageInput {
 )]
 pub(super) async fn queue_message(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    ChangedTask(id): ChangedTask,
     body: Body<MessageInput>,
 ) -> Result<Response, Error> {
     Ok(app.created(

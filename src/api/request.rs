@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use super::App;
+use super::guard::Caller;
 use crate::Error;
 use crate::domain::{HandoffId, Idempotency, IdempotencyKey, TaskId};
 
@@ -193,6 +194,27 @@ impl FromRequestParts<App> for TaskPath {
     }
 }
 
+/// The id of a task in a path that is to be changed. A run may change its own and those below it.
+pub(super) struct ChangedTask(pub TaskId);
+
+impl FromRequestParts<App> for ChangedTask {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let TaskPath(id) = TaskPath::from_request_parts(parts, app).await?;
+        check_reach(parts, app, &id).await?;
+        Ok(Self(id))
+    }
+}
+
+/// Checks that whoever asks may change a task.
+async fn check_reach(parts: &Parts, app: &App, id: &TaskId) -> Result<(), Error> {
+    match parts.extensions.get() {
+        Some(Caller(Some(caller))) => app.engine.check_reach(caller, id).await,
+        _ => Ok(()),
+    }
+}
+
 /// The id of a hand-off in a path.
 pub(super) struct HandoffPath(pub HandoffId);
 
@@ -221,6 +243,9 @@ impl FromRequestParts<App> for AttachmentPath {
             .await
             .map_err(|rejection| Error::NotFound(rejection.body_text()))?;
         let task_id = TaskId::parse(id.as_str()).map_err(|_| Error::not_found("Task", id))?;
+        if parts.method != Method::GET && parts.method != Method::HEAD {
+            check_reach(parts, app, &task_id).await?;
+        }
         Ok(Self { task_id, filename })
     }
 }

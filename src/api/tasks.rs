@@ -9,7 +9,7 @@ use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::request::{Body, Query, TaskPath};
+use super::request::{Body, ChangedTask, Query, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
@@ -227,7 +227,7 @@ enum StatusForm {
 )]
 pub(super) async fn set_status(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    ChangedTask(id): ChangedTask,
     body: Body<StatusInput>,
 ) -> Result<Response, Error> {
     Ok(app.ok(app
@@ -247,7 +247,7 @@ pub(super) async fn set_status(
 )]
 pub(super) async fn plan_task(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    ChangedTask(id): ChangedTask,
     body: Body<PlanningChange>,
 ) -> Result<Response, Error> {
     Ok(app.ok(app.engine.plan_task(id, body.value, body.once).await?))

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 
 use super::{Engine, Result};
-use crate::domain::{HandoffId, RunId, RunIdentity, Task};
+use crate::domain::{HandoffId, RunId, RunIdentity, Task, TaskId};
 use crate::error::Error;
 use crate::runner::{LogStream, Runner, RunnerError, RunnerOptions, token_hash};
 use crate::supervisor::RunFiles;
@@ -38,6 +38,18 @@ impl Engine {
     /// Finds the run that has a token.
     pub async fn run_with_token(&self, token: &str) -> Result<Option<RunIdentity>> {
         Ok(self.store.run_with_token(token_hash(token)).await?)
+    }
+
+    /// Checks that a run may change a task: its own, or one that was handed on from it.
+    pub async fn check_reach(&self, caller: &RunIdentity, task_id: &TaskId) -> Result<()> {
+        if self.store.is_below(task_id, &caller.task_id).await? {
+            return Ok(());
+        }
+        self.task(task_id).await?;
+        Err(Error::Forbidden(format!(
+            "This run of {} may only change its own task {} and those below it",
+            caller.agent_name, caller.task_id
+        )))
     }
 
     /// Finds the last run of a hand-off, and where its files are.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use super::providers::{Reader, Report, Said};
+use super::run_dir::open_plain;
 use crate::domain::{MessageType, NewMessage, Text};
 use crate::supervisor::RunFiles;
 
@@ -35,7 +36,7 @@ impl Follower {
         reader: Box<dyn Reader>,
         recorded_to: u64,
     ) -> std::io::Result<Self> {
-        let mut file = File::open(files.stdout())?;
+        let mut file = open_plain(&files.stdout())?;
         file.seek(SeekFrom::Start(0))?;
         Ok(Self {
             file,
@@ -89,10 +90,11 @@ impl Follower {
         let bytes = std::mem::take(&mut self.partial);
         let is_told = self.line_start >= self.recorded_to;
         self.line_start += bytes.len() as u64;
-        if std::mem::take(&mut self.is_too_long) {
-            return Vec::new();
-        }
-        let line = String::from_utf8_lossy(&bytes);
+        let line = if std::mem::take(&mut self.is_too_long) {
+            "[a line that is too long to be read is in the log]".into()
+        } else {
+            String::from_utf8_lossy(&bytes)
+        };
         let said = self.reader.line(line.strip_suffix('\n').unwrap_or(&line));
         if is_told {
             said.into_iter().map(message).collect()

@@ -55,7 +55,7 @@ impl Runner {
         let files = self.files(run_id);
         let path = log.file(&files);
         let watch = self.0.watcher.watch(&path)?;
-        let mut file = tokio::fs::File::open(path).await?;
+        let mut file = super::open_log(&path)?;
         file.seek(std::io::SeekFrom::Start(from)).await?;
         let gone = self.gone(run_id).await;
         Ok(stream::unfold(

@@ -22,11 +22,13 @@ mod supervised;
 mod watch;
 
 pub use log::LogStream;
+pub use run_dir::open_log;
 pub use spec::read_spec;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tokio::sync::{Notify, watch as signal};
@@ -57,6 +59,9 @@ pub struct RunnerOptions {
     /// How many seconds a program may take to end when it is asked to.
     pub grace_seconds: u64,
 }
+
+/// How long to wait before something that failed is tried again.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// Starts agents and records what becomes of them. Clones are the same runner.
 #[derive(Clone)]
@@ -125,13 +130,13 @@ impl Runner {
             || files.started().exists()
             || files.exit().exists()
             || run_dir::has_output(&files);
-        if was_started {
-            tracing::info!(run_id = %run.identity.run_id, agent = %run.identity.agent_name, "took up a run");
-            self.follow(run, false);
-            Ok(())
-        } else {
-            self.0.store.return_run(run.identity.run_id).await
+        // A copy of the database in another data directory must not do again what the first one did.
+        if !was_started && run.claimed_in.as_deref() == Some(&*self.own_name()) {
+            return self.0.store.return_run(run.identity.run_id).await;
         }
+        tracing::info!(run_id = %run.identity.run_id, agent = %run.identity.agent_name, "took up a run");
+        self.follow(run, false);
+        Ok(())
     }
 
     /// Ends what is left of runs whose supervisors were killed while no server was there.
@@ -171,7 +176,11 @@ impl Runner {
             match self.start_queued().await {
                 Ok(()) => {}
                 Err(StoreError::Closed) => return,
-                Err(error) => tracing::error!(%error, "cannot take queued runs"),
+                Err(error) => {
+                    tracing::error!(%error, "cannot take queued runs; trying again");
+                    tokio::time::sleep(RETRY).await;
+                    self.wake();
+                }
             }
         }
     }
@@ -189,7 +198,7 @@ impl Runner {
         let claimed =
             self.0
                 .store
-                .claim_run(self.0.options.max_runs, live, token_hash(token.reveal()));
+                .claim_run(self.0.options.max_runs, self.own_name(), live, token_hash(token.reveal()));
         let Some(run) = claimed.await? else {
             return Ok(false);
         };
@@ -221,7 +230,12 @@ impl Runner {
     /// Ends the process of a run whose hand-off has ended, and waits until all of its tree is gone.
     pub async fn stop(&self, run_id: &RunId) {
         if let Some(mut gone) = self.gone(run_id).await {
-            self.order(run_id, Order::Stop);
+            if !self.order(run_id, Order::Stop)
+                && let Ok(Some(run)) = self.0.store.run(run_id.clone()).await
+            {
+                // The agent took away what its supervisor listens to; the supervisor ends with it.
+                end_processes(run.identity.handoff_id).await;
+            }
             // An error means that nobody follows it any more: it is gone.
             let _ = gone.wait_for(|is_gone| *is_gone).await;
         }
@@ -234,14 +248,21 @@ impl Runner {
         self.live().get(run_id).cloned()
     }
 
-    fn order(&self, run_id: &RunId, order: Order) {
-        if let Err(error) = run_dir::order(&self.files(run_id), order) {
+    /// Gives a supervisor an order. Returns whether it could be given.
+    fn order(&self, run_id: &RunId, order: Order) -> bool {
+        run_dir::order(&self.files(run_id), order).unwrap_or_else(|error| {
             tracing::error!(%error, %run_id, ?order, "cannot give a supervisor an order");
-        }
+            false
+        })
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<RunId, signal::Receiver<bool>>> {
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what this installation is known by.
+    fn own_name(&self) -> String {
+        self.0.options.data_dir.path().to_string_lossy().into_owned()
     }
 
     fn files(&self, run_id: &RunId) -> RunFiles {

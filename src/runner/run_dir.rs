@@ -88,9 +88,30 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
+/// Opens a file that an agent could have replaced, without waiting for whatever it is now.
+pub(super) fn open_plain(path: &Path) -> std::io::Result<File> {
+    let file = File::options()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(std::io::Error::other(format!(
+            "{} is not a plain file",
+            path.display()
+        )))
+    }
+}
+
+/// Opens a log of a run.
+pub fn open_log(path: &Path) -> std::io::Result<tokio::fs::File> {
+    open_plain(path).map(tokio::fs::File::from_std)
+}
+
 /// Tells whether a supervisor holds the run.
 pub(super) fn is_held(files: &RunFiles) -> bool {
-    match File::open(files.lock()) {
+    match open_plain(&files.lock()) {
         Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
         Err(_) => false,
     }
@@ -123,7 +144,7 @@ pub(super) fn held(runs: &Path) -> Vec<RunId> {
 pub(super) async fn until_released(files: RunFiles) -> std::io::Result<()> {
     let (sender, released) = tokio::sync::oneshot::channel();
     let wait = move || {
-        let result = File::open(files.lock()).and_then(|lock| lock.lock_shared());
+        let result = open_plain(&files.lock()).and_then(|lock| lock.lock_shared());
         // Whoever waited may have gone.
         let _ = sender.send(result);
     };

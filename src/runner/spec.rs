@@ -23,7 +23,7 @@ pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
         ));
     }
     for root in [data_dir, Path::new(".")] {
-        match std::fs::read_to_string(root.join(path)) {
+        match read_inside(root, path) {
             Ok(spec) => return Ok(spec),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
@@ -49,4 +49,14 @@ pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
                 data_dir.join(path).display()
             )
         })
+}
+
+/// Reads a file that must be below a root, also after links were followed.
+fn read_inside(root: &Path, path: &Path) -> std::io::Result<String> {
+    let resolved = root.join(path).canonicalize()?;
+    if resolved.starts_with(root.canonicalize()?) {
+        std::fs::read_to_string(resolved)
+    } else {
+        Err(std::io::Error::other("it leads out of its directory"))
+    }
 }

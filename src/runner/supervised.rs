@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::follow::Follower;
 use super::providers::{self, ProcessEnd, Report, judge};
-use super::{Runner, end_processes, prompt, run_dir, spec};
+use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, Text};
 use crate::secret::Token;
 use crate::store::{ClaimedRun, FinishRun};
@@ -16,9 +16,6 @@ use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 
 /// How much of what a program complained about is read.
 const STDERR_READ: u64 = 64 * 1024;
-
-/// How long to wait before an end that could not be recorded is tried again.
-const RETRY: Duration = Duration::from_secs(1);
 
 impl Runner {
     /// Makes the run directory and starts the supervisor. The error is for a person.
@@ -93,9 +90,8 @@ impl Runner {
     pub(super) async fn supervised(&self, run: ClaimedRun, is_new: bool) {
         let files = self.files(&run.identity.run_id);
         if !is_new && !run_dir::is_held(&files) && !files.stdout().exists() {
-            return self
-                .fail(&run, "The directory of the run is missing".to_owned())
-                .await;
+            let problem = "The directory of the run is missing: it was at work elsewhere. Hand off again.";
+            return self.give_up_as(&run, Outcome::Interrupted, problem.to_owned()).await;
         }
         let Some(agent) = run.agent.clone() else {
             let problem = "The agent was deleted while it worked".to_owned();
@@ -204,9 +200,13 @@ impl Runner {
 
     /// Records that a run failed before or beside its process.
     pub(super) async fn fail(&self, run: &ClaimedRun, problem: String) {
+        self.give_up_as(run, Outcome::Failed, problem).await;
+    }
+
+    async fn give_up_as(&self, run: &ClaimedRun, outcome: Outcome, problem: String) {
         self.finish(FinishRun {
             run_id: run.identity.run_id.clone(),
-            outcome: Outcome::Failed,
+            outcome,
             output: Text::lossy(problem),
             session_id: None,
             usage: None,
@@ -302,10 +302,7 @@ fn conclude(
         Some(RunExit {
             end: End::NotStarted { error },
             ..
-        }) => (
-            Outcome::Failed,
-            format!("{error}. Install it, or set the agent's program; `chorus doctor` checks it."),
-        ),
+        }) => (Outcome::Failed, error),
         Some(RunExit {
             cause: Cause::Stopped,
             ..
@@ -373,7 +370,7 @@ fn conclude(
 fn tail(path: &Path) -> String {
     use std::io::{Read, Seek, SeekFrom};
     let read = || -> std::io::Result<String> {
-        let mut file = std::fs::File::open(path)?;
+        let mut file = run_dir::open_plain(path)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(STDERR_READ)))?;
         let mut bytes = Vec::new();

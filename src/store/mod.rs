@@ -87,6 +87,8 @@ pub struct ClaimedRun {
     pub from_agent: Option<AgentName>,
     /// The session that goes on.
     pub resumes: Option<String>,
+    /// The data directory whose server took it.
+    pub claimed_in: Option<String>,
     /// How much of its output has become messages.
     pub followed_bytes: u64,
 }
@@ -170,6 +172,7 @@ pub trait Store: Send + Sync + 'static {
     async fn claim_run(
         &self,
         max_runs: u32,
+        data_dir: String,
         live: Vec<RunId>,
         token_hash: [u8; 32],
     ) -> Result<Option<ClaimedRun>>;
@@ -190,6 +193,8 @@ pub trait Store: Send + Sync + 'static {
     async fn finish_run(&self, finish: FinishRun) -> Result<bool>;
     /// Finds the run that has a token, while it has not ended.
     async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>>;
+    /// Tells whether a task is another one, or was handed on from it.
+    async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool>;
     /// Finds the last run of a hand-off.
     async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>>;
 

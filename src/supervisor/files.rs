@@ -188,7 +188,13 @@ impl RunFiles {
 
     /// Reads how the run ended, if it has.
     pub fn read_exit(&self) -> Option<RunExit> {
-        serde_json::from_slice(&std::fs::read(self.exit()).ok()?).ok()
+        {
+            let path = self.exit();
+            path.symlink_metadata()
+                .ok()
+                .filter(std::fs::Metadata::is_file)?;
+            serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+        }
     }
 
     /// Writes that the agent was started. That the file is there counts, also after a power failure: the agent must not

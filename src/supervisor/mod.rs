@@ -99,15 +99,15 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
 }
 
 fn not_started(spec: &RunSpec, error: &std::io::Error) -> String {
+    if !spec.working_directory.is_dir() {
+        return format!(
+            "The working directory {} is not there, or no directory. Make it, or give the task another agentWorkspace.",
+            spec.working_directory.display()
+        );
+    }
     match error.kind() {
-        std::io::ErrorKind::NotFound if !spec.working_directory.is_dir() => {
-            format!(
-                "The working directory {} is not there",
-                spec.working_directory.display()
-            )
-        }
         std::io::ErrorKind::NotFound => format!(
-            "The program {} is not installed, or not on PATH",
+            "The program {} is not installed, or not on PATH. Install it, or set the agent's program; `chorus doctor` checks it.",
             spec.program
         ),
         _ => format!("The program {} cannot be started: {error}", spec.program),

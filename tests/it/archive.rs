@@ -154,7 +154,7 @@ async fn export_import_export_is_identical() {
             .get(&format!("/api/tasks/{open}/handoffs"))
             .await
             .data()[0]["run"]["state"],
-        "queued"
+        "running"
     );
     other
         .put(

@@ -83,10 +83,11 @@ impl Store for CountingStore {
     async fn claim_run(
         &self,
         max_runs: u32,
+        data_dir: String,
         live: Vec<RunId>,
         token_hash: [u8; 32],
     ) -> Result<Option<ClaimedRun>> {
-        self.store.claim_run(max_runs, live, token_hash).await
+        self.store.claim_run(max_runs, data_dir, live, token_hash).await
     }
 
     async fn return_run(&self, run_id: RunId) -> Result<()> {
@@ -118,6 +119,10 @@ impl Store for CountingStore {
 
     async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>> {
         self.read(self.store.run_with_token(token_hash)).await
+    }
+
+    async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool> {
+        self.read(self.store.is_below(task_id, above)).await
     }
 
     async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {

@@ -151,12 +151,6 @@ impl Files {
             write_json(&folder.join(format!("{}.json", agent.name)), agent)?;
         }
         let finished = unfinished.keep();
-        // Directories for temporary files are closed to others; an export is not.
-        std::fs::set_permissions(
-            &finished,
-            std::os::unix::fs::PermissionsExt::from_mode(0o755),
-        )
-        .map_err(at(&finished))?;
         if let Err(cause) = std::fs::rename(&finished, &self.to) {
             // What was written is of no use under its temporary name.
             let _ = std::fs::remove_dir_all(&finished);

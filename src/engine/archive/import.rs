@@ -198,8 +198,18 @@ impl Plan {
             Ok(names) => names,
             Err(bad) => return self.bad.push(bad),
         };
+        let mut seen = HashSet::new();
         for name in names {
             let file = Path::new("agents").join(&name);
+            if !seen.insert(name.to_ascii_lowercase()) {
+                let message = "differs from another agent only in upper and lower case".to_owned();
+                self.bad.push(BadFile {
+                    file,
+                    line: None,
+                    message,
+                });
+                continue;
+            }
             match archive.read::<Agent>(&file) {
                 Ok(agent) if name == format!("{}.json", agent.name) => self.agents.push(agent),
                 Ok(agent) => self.bad.push(BadFile {
@@ -359,7 +369,7 @@ impl Uploads {
                     .join("attachments")
                     .join(filename.as_str());
                 let path = archive.path(&file);
-                if path.is_file() {
+                if path.symlink_metadata().is_ok_and(|file| file.is_file()) {
                     let bytes = std::fs::read(&path).map_err(at(&path))?;
                     uploads.folders.push(folder.clone());
                     write_upload(&folder, filename, &bytes).map_err(at(&folder))?;

@@ -32,33 +32,48 @@ impl CommandReader {
     }
 
     fn append(&mut self, line: &str) {
-        if self.left_out > 0 || self.answer.len() + line.len() > LONGEST_ANSWER {
-            self.left_out += line.len() + 1;
-            return;
-        }
         if std::mem::replace(&mut self.has_begun, true) {
-            self.answer.push('\n');
+            self.add("\n");
         }
-        self.answer.push_str(line);
+        self.add(line);
+    }
+
+    /// Adds what fits, and counts the rest.
+    fn add(&mut self, text: &str) {
+        let room = if self.left_out > 0 {
+            0
+        } else {
+            LONGEST_ANSWER.saturating_sub(self.answer.len())
+        };
+        let end = text.floor_char_boundary(room);
+        self.answer.push_str(&text[..end]);
+        self.left_out += text.len() - end;
+    }
+
+    /// Takes a text as the whole answer so far.
+    fn replace(&mut self, text: &str) {
+        self.answer.clear();
+        self.left_out = 0;
+        self.add(text);
     }
 }
 
 impl Reader for CommandReader {
     fn line(&mut self, line: &str) -> Vec<Said> {
-        match &self.form {
+        match self.form.clone() {
             OutputForm::All => self.append(line),
             OutputForm::LastLine if !line.trim().is_empty() => {
-                line.trim_end().clone_into(&mut self.answer);
+                self.replace(line.trim_end());
             }
             OutputForm::LastLine => {}
             OutputForm::JsonField(field) => {
                 if let Some(value) = object(line).map(|mut object| object[field.as_str()].take())
                     && !value.is_null()
                 {
-                    self.answer = match value {
-                        Value::String(text) => text,
-                        other => other.to_string(),
-                    };
+                    match value {
+                        Value::String(text) => self.replace(&text),
+                        other => self.replace(&other.to_string()),
+                    }
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Consistent copies of the database while it is in use.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use sqlx::{Connection, SqliteConnection};
@@ -27,6 +28,7 @@ pub(super) async fn backup(mut connection: SqliteConnection, to: &Path) -> Resul
         .await?;
     connection.close().await?;
     let finish = move || -> std::io::Result<()> {
+        std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o600))?;
         std::fs::File::open(&copy)?.sync_all()?;
         // A link fails if the name is taken; a rename would replace what is there.
         std::fs::hard_link(&copy, &to)?;

@@ -40,7 +40,8 @@ fn import_task(tx: &Tx<'_>, archive: &TaskArchive) -> Result<()> {
         };
         let handoff_number = handoffs::insert(tx, number, position, entry, prompt, reason)?;
         if entry.is_open() {
-            runs::queue(tx, handoff_number, entry.started_at, None)?;
+            // It was at work elsewhere. The next server finds no trace of it here, and ends it.
+            runs::insert_running(tx, handoff_number, entry.started_at)?;
         }
         handoff_numbers.insert(&entry.id, handoff_number);
     }

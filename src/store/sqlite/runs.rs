@@ -34,6 +34,18 @@ pub(super) fn queue(
     Ok(())
 }
 
+/// Inserts a run that was at work when its task was exported.
+pub(super) fn insert_running(tx: &Tx<'_>, handoff_number: i64, at: Timestamp) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO runs (id, handoff_number, attempt, state, queued_at, started_at)
+             VALUES ($1, $2, 1, 'running', $3, $3)"
+        ),
+        params![RunId::new().as_str(), handoff_number, at.as_millis()],
+    )?;
+    Ok(())
+}
+
 /// Ends the run of a hand-off that has not ended, if there is one.
 pub(super) fn end(tx: &Tx<'_>, handoff_number: i64, outcome: Outcome) -> Result<()> {
     tx.execute(
@@ -50,6 +62,7 @@ pub(super) fn end(tx: &Tx<'_>, handoff_number: i64, outcome: Outcome) -> Result<
 pub(super) fn claim(
     tx: &mut Tx<'_>,
     max_runs: u32,
+    data_dir: &str,
     live: &[RunId],
     token_hash: &[u8; 32],
 ) -> Result<Option<ClaimedRun>> {
@@ -88,9 +101,9 @@ pub(super) fn claim(
     let Some(number) = next else { return Ok(None) };
     tx.execute(
         sql!(
-            "UPDATE runs SET state = 'running', started_at = $1, token_hash = $2 WHERE number = $3"
+            "UPDATE runs SET state = 'running', started_at = $1, token_hash = $2, claimed_in = $3 WHERE number = $4"
         ),
-        params![tx.now.as_millis(), token_hash, number],
+        params![tx.now.as_millis(), token_hash, data_dir, number],
     )?;
     let claimed = load(tx, number)?;
     let RunIdentity {
@@ -131,7 +144,8 @@ fn places(tx: &Tx<'_>, run_number: i64) -> Result<(i64, i64)> {
 fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
     let found = tx.row(
         sql!(
-            "SELECT r.id, h.id, t.id, h.agent_name, h.prompt, h.reason, h.from_agent, r.resumes, r.followed_bytes
+            "SELECT r.id, h.id, t.id, h.agent_name, h.prompt, h.reason, h.from_agent, r.resumes, r.followed_bytes,
+                    r.claimed_in
                FROM runs r
                JOIN handoffs h ON h.number = r.handoff_number
                JOIN tasks t ON t.number = h.task_number
@@ -153,10 +167,11 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
                 row.optional_parsed(6)?,
                 row.optional_string(7)?,
                 followed_bytes,
+                row.optional_string(9)?,
             ))
         },
     )?;
-    let (identity, prompt, reason, from_agent, resumes, followed_bytes) =
+    let (identity, prompt, reason, from_agent, resumes, followed_bytes, claimed_in) =
         found.ok_or_else(|| StoreError::inconsistent(format!("run {number} is not there")))?;
     let task = tasks::load(tx, &identity.task_id)?.task;
     let agent = agents::load(tx, &identity.agent_name)?;
@@ -168,6 +183,7 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
         reason,
         from_agent,
         resumes,
+        claimed_in,
         followed_bytes,
     })
 }

@@ -190,11 +190,12 @@ impl Store for SqliteStore {
     async fn claim_run(
         &self,
         max_runs: u32,
+        data_dir: String,
         live: Vec<RunId>,
         token_hash: [u8; 32],
     ) -> Result<Option<ClaimedRun>> {
         self.writer
-            .write(move |tx| runs::claim(tx, max_runs, &live, &token_hash))
+            .write(move |tx| runs::claim(tx, max_runs, &data_dir, &live, &token_hash))
             .await
     }
 
@@ -229,6 +230,10 @@ impl Store for SqliteStore {
 
     async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>> {
         runs::with_token(&self.readers, token_hash).await
+    }
+
+    async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool> {
+        tasks::is_below(&self.readers, task_id, above).await
     }
 
     async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {

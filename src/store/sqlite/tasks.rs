@@ -346,6 +346,29 @@ pub(super) async fn find_number(readers: &SqlitePool, id: &TaskId) -> Result<Opt
         .transpose()
 }
 
+/// Tells whether a task is another one, or was handed on from it.
+pub(super) async fn is_below(
+    readers: &SqlitePool,
+    task_id: &TaskId,
+    above: &TaskId,
+) -> Result<bool> {
+    let found = query!(
+        sql!(
+            "WITH RECURSIVE chain (id, parent_number) AS (
+                 SELECT id, parent_number FROM tasks WHERE id = $1
+                 UNION ALL
+                 SELECT t.id, t.parent_number FROM tasks t JOIN chain ON t.number = chain.parent_number
+             )
+             SELECT 1 FROM chain WHERE id = $2"
+        ),
+        task_id.as_str(),
+        above.as_str()
+    )
+    .fetch_optional(readers)
+    .await?;
+    Ok(found.is_some())
+}
+
 pub(super) async fn list(readers: &SqlitePool, asked: &TaskQuery) -> Result<Page<Task>> {
     let after = cursor(readers, asked).await?;
     let rows = match asked.status {
