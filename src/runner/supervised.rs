@@ -222,7 +222,15 @@ impl Runner {
     async fn finish(&self, finish: FinishRun) {
         loop {
             match self.0.store.finish_run(finish.clone()).await {
-                Ok(_) | Err(StoreError::Closed) => return,
+                Ok(has_ended) => {
+                    if has_ended {
+                        let outcome = finish.outcome.as_str();
+                        metrics::counter!("chorus_handoffs_ended_total", "outcome" => outcome)
+                            .increment(1);
+                    }
+                    return;
+                }
+                Err(StoreError::Closed) => return,
                 Err(error) => {
                     tracing::error!(%error, run_id = %finish.run_id, "cannot record the end of a run; trying again");
                 }
