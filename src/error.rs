@@ -100,6 +100,7 @@ impl From<Refusal> for Error {
                 chain,
                 limit,
             },
+            Refusal::RunEnded => Self::Unauthorized(message),
             Refusal::AgentActive(_)
             | Refusal::NoOpenHandoff { .. }
             | Refusal::NothingToResume(_)

@@ -40,6 +40,9 @@ pub enum Refusal {
         /// Who handed on to whom.
         chain: Vec<String>,
     },
+    /// Only a run that works hands on.
+    #[error("The run that asks has ended")]
+    RunEnded,
     /// Only a session that is known can be resumed.
     #[error("There is no session of {0} on this task to resume; start without `resume`")]
     NothingToResume(AgentName),

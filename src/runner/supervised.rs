@@ -11,7 +11,7 @@ use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, Text};
 use crate::secret::Token;
-use crate::store::{ClaimedRun, FinishRun};
+use crate::store::{ClaimedRun, FinishRun, StoreError};
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 
 /// How much of what a program complained about is read.
@@ -193,8 +193,12 @@ impl Runner {
             .store
             .record_messages(run.identity.run_id.clone(), said, read_to)
             .await;
-        if let Err(error) = recorded {
-            tracing::error!(%error, run_id = %run.identity.run_id, "cannot record what an agent said");
+        match recorded {
+            // What is not recorded when the server stops is read again by the next one.
+            Ok(()) | Err(StoreError::Closed) => {}
+            Err(error) => {
+                tracing::error!(%error, run_id = %run.identity.run_id, "cannot record what an agent said");
+            }
         }
     }
 
@@ -219,7 +223,15 @@ impl Runner {
     async fn finish(&self, finish: FinishRun) {
         loop {
             match self.0.store.finish_run(finish.clone()).await {
-                Ok(_) | Err(crate::store::StoreError::Closed) => return,
+                Ok(has_ended) => {
+                    if has_ended {
+                        let outcome = finish.outcome.as_str();
+                        metrics::counter!("chorus_handoffs_ended_total", "outcome" => outcome)
+                            .increment(1);
+                    }
+                    return;
+                }
+                Err(StoreError::Closed) => return,
                 Err(error) => {
                     tracing::error!(%error, run_id = %finish.run_id, "cannot record the end of a run; trying again");
                 }

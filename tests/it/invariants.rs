@@ -104,6 +104,15 @@ const SABOTAGE: &[(&str, &str)] = &[
         "or an ended one has any",
     ),
     ("DELETE FROM runs WHERE handoff_number = 1", "has no run"),
+    (
+        "INSERT INTO messages (task_number, handoff_number, occurred_at, type, content) VALUES (3, 3, 0, 'assistant_message', 'hello')",
+        "said more or less than events say",
+    ),
+    (
+        "INSERT INTO events (task_number, handoff_number, occurred_at, type, data) VALUES (1, 1, 0, 'message_added', '{}')",
+        "recorded after the end of its hand-off",
+    ),
+    ("UPDATE runs SET outcome = NULL WHERE handoff_number = 1", "ended without an outcome"),
     ("DELETE FROM events WHERE type = 'task_created' AND task_number = 2", "the one event of its creation"),
     ("DELETE FROM queue_messages WHERE number = 1", "as many messages"),
     ("DELETE FROM attachments WHERE number = 2", "as many attachments"),

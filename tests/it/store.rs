@@ -2,10 +2,13 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, Idempotency, IdempotencyKey, NewTask, Source, Task, TaskArchive, TaskId,
+    Agent, ChainLimits, Idempotency, IdempotencyKey, NewTask, Outcome, Refusal, Source, Task,
+    TaskArchive, TaskId,
 };
 use chorus::engine::default_agents;
-use chorus::store::{SqliteOptions, SqliteStore, Store, StoreError, TaskQuery};
+use chorus::store::{
+    EndHandoff, SqliteOptions, SqliteStore, StartHandoff, Store, StoreError, TaskQuery,
+};
 
 use crate::support::{BEGINNING, TestApp, invariants};
 
@@ -217,4 +220,40 @@ async fn keys_are_forgotten_when_they_are_old_and_not_before() {
     assert!(!tasks.contains(&anew));
     app.clock.advance(1);
     assert_eq!(app.store.forget_keys_older_than(0).await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn a_run_that_was_ended_cannot_hand_on_its_task() {
+    let app = TestApp::new().await;
+    app.engine.close().await;
+    let store = open(&app).await;
+    let task = store.create_task(new_task("d"), None).await.unwrap();
+    let start = |caller| StartHandoff {
+        task_id: task.id.clone(),
+        agent_name: "developer".to_owned(),
+        prompt: "p".parse().unwrap(),
+        reason: None,
+        resume: false,
+        caller,
+        limits: ChainLimits::default(),
+    };
+    store.start_handoff(start(None), None).await.unwrap();
+    let run = store.claim_run(1, Vec::new(), [0; 32]).await.unwrap();
+    let identity = run.unwrap().identity;
+    let child = store
+        .start_handoff(start(Some(identity.clone())), None)
+        .await;
+    assert_eq!(child.unwrap().parent_id.as_ref(), Some(&task.id));
+    let cancel = EndHandoff {
+        task_id: task.id.clone(),
+        outcome: Outcome::Cancelled,
+        output: "enough".parse().unwrap(),
+    };
+    store.end_handoff(cancel, None).await.unwrap();
+    // Its token was looked at before the end; the task is free now, but not for it.
+    let refused = store.start_handoff(start(Some(identity)), None).await;
+    assert!(
+        matches!(refused, Err(StoreError::Refused(Refusal::RunEnded))),
+        "{refused:?}"
+    );
 }

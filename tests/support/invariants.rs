@@ -70,7 +70,7 @@ const RULES: &[(&str, &str)] = &[
         "SELECT h.id FROM handoffs h WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.handoff_number = h.number)",
     ),
     (
-        "a hand-off has not as many messages as events say",
+        "an agent said more or less than events say",
         "SELECT h.id FROM handoffs h
           WHERE (SELECT count(*) FROM messages WHERE handoff_number = h.number)
              <> (SELECT count(*) FROM events WHERE handoff_number = h.number AND type = 'message_added')",

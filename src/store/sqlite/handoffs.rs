@@ -15,6 +15,12 @@ use crate::domain::{
 use crate::store::{EndHandoff, Result, StartHandoff, StoreError};
 
 pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
+    if let Some(caller) = &start.caller
+        && !runs::is_running(tx, &caller.run_id)?
+    {
+        // It was ended after its token was looked at; without this it would hand on its own task as if it were free.
+        return Err(Refusal::RunEnded.into());
+    }
     let mut on = tasks::load(tx, &start.task_id)?;
     let agent_name = agents::resolve(tx, &start.agent_name)?;
     let from_agent = start

@@ -220,6 +220,16 @@ pub(super) fn find(tx: &Tx<'_>, run_id: &RunId) -> Result<Option<ClaimedRun>> {
     number.map(|number| load(tx, number)).transpose()
 }
 
+/// Tells whether a run works.
+pub(super) fn is_running(tx: &Tx<'_>, run_id: &RunId) -> Result<bool> {
+    let found = tx.row(
+        sql!("SELECT 1 FROM runs WHERE id = $1 AND state = 'running'"),
+        params![run_id.as_str()],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
 /// Finds the number of a run.
 fn number(tx: &Tx<'_>, run_id: &RunId) -> Result<i64> {
     tx.row(

@@ -147,12 +147,12 @@ async fn what_is_killed_while_no_server_is_there_is_interrupted_and_nothing_of_i
     let second = begin(&client, "worker").await;
     events.until("message_added", second.id.as_str()).await;
     server.kill();
-    // All of the first; of the second only the supervisor.
-    for (pid, _) in of_first {
-        assert!(workshop.kill(pid));
-    }
+    // Both supervisors, before they can say how their agents ended; of the second nothing else.
     for pid in workshop.supervisors() {
         assert!(workshop.kill(pid));
+    }
+    for (pid, _) in of_first {
+        workshop.kill(pid);
     }
     assert_ne!(workshop.processes(), []);
     let server = workshop.serve(3);

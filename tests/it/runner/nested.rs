@@ -86,11 +86,9 @@ async fn ask(client: &Client, task: &Task, agent: &str) -> Result<Task, ClientEr
 
 fn refusal(refused: Result<Task, ClientError>) -> (u16, String, String) {
     match refused {
-        Err(ClientError::Refused { status, error }) => (
-            status.as_u16(),
-            error.code.to_string(),
-            error.message.clone(),
-        ),
+        Err(ClientError::Refused { status, error }) => {
+            (status.as_u16(), error.code.clone(), error.message.clone())
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -39,6 +39,13 @@ async fn what_an_agent_prints_is_what_comes_back() {
     }
     workshop.until_quiet();
     assert_eq!(workshop.violations(), [""; 0]);
+    let metrics = client
+        .request(reqwest::Method::GET, "/metrics")
+        .send()
+        .await;
+    let metrics = metrics.unwrap().text().await.unwrap();
+    let counted = "chorus_handoffs_ended_total{outcome=\"failed\"} 4";
+    assert!(metrics.lines().any(|line| line == counted), "{metrics}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

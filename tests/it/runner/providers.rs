@@ -1,6 +1,7 @@
 //! What each provider's program gets and what of its output comes back, with programs that only play them.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use chorus::client::ClientError;
@@ -210,7 +211,6 @@ async fn an_agent_gets_what_is_its_own_and_nothing_else_of_chorus() {
         )),
         "0"
     );
-    use std::os::unix::fs::PermissionsExt;
     let mode = workshop
         .run_dir(&handoff)
         .metadata()
