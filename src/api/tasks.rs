@@ -9,6 +9,7 @@ use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+use super::guard::Caller;
 use super::request::{Body, ChangedTask, Query, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
@@ -122,9 +123,14 @@ pub(super) async fn list_tasks(
 )]
 pub(super) async fn create_task(
     State(app): State<App>,
+    Caller(caller): Caller,
     body: Body<TaskInput>,
 ) -> Result<Response, Error> {
-    Ok(app.created(app.engine.create_task(body.value, body.once).await?))
+    Ok(app.created(
+        app.engine
+            .create_task(body.value, caller, body.once)
+            .await?,
+    ))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -5,7 +5,8 @@ use utoipa::ToSchema;
 
 use super::{Engine, Result};
 use crate::domain::{
-    History, Idempotency, NewTask, PlanningChange, Source, Status, Task, TaskId, TaskSummary, Text,
+    History, Idempotency, NewTask, PlanningChange, RunIdentity, Source, Status, Task, TaskId,
+    TaskSummary, Text,
 };
 use crate::error::Error;
 use crate::store::{Page, TaskQuery};
@@ -27,8 +28,13 @@ pub struct TaskInput {
 }
 
 impl Engine {
-    /// Makes a task.
-    pub async fn create_task(&self, input: TaskInput, once: Option<Idempotency>) -> Result<Task> {
+    /// Makes a task; one that a run makes is below the run's own.
+    pub async fn create_task(
+        &self,
+        input: TaskInput,
+        caller: Option<RunIdentity>,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
         if input.description.is_blank() {
             return Err(Error::InvalidBody(
                 "description: must not be empty".to_owned(),
@@ -39,7 +45,7 @@ impl Engine {
         let source = input.source.unwrap_or_default();
         let new = NewTask {
             id,
-            parent_id: None,
+            parent_id: caller.map(|caller| caller.task_id),
             description: input.description,
             source,
             agent_workspace,

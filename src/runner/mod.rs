@@ -195,10 +195,12 @@ impl Runner {
         let token = Token::random().map_err(|error| StoreError::Source(error.into()))?;
         let starting = self.0.starting.lock().await;
         let live = self.live().keys().cloned().collect();
-        let claimed =
-            self.0
-                .store
-                .claim_run(self.0.options.max_runs, self.own_name(), live, token_hash(token.reveal()));
+        let claimed = self.0.store.claim_run(
+            self.0.options.max_runs,
+            self.own_name(),
+            live,
+            token_hash(token.reveal()),
+        );
         let Some(run) = claimed.await? else {
             return Ok(false);
         };
@@ -262,7 +264,12 @@ impl Runner {
 
     /// Returns what this installation is known by.
     fn own_name(&self) -> String {
-        self.0.options.data_dir.path().to_string_lossy().into_owned()
+        self.0
+            .options
+            .data_dir
+            .path()
+            .to_string_lossy()
+            .into_owned()
     }
 
     fn files(&self, run_id: &RunId) -> RunFiles {

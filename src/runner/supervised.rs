@@ -90,8 +90,11 @@ impl Runner {
     pub(super) async fn supervised(&self, run: ClaimedRun, is_new: bool) {
         let files = self.files(&run.identity.run_id);
         if !is_new && !run_dir::is_held(&files) && !files.stdout().exists() {
-            let problem = "The directory of the run is missing: it was at work elsewhere. Hand off again.";
-            return self.give_up_as(&run, Outcome::Interrupted, problem.to_owned()).await;
+            let problem =
+                "The directory of the run is missing: it was at work elsewhere. Hand off again.";
+            return self
+                .give_up_as(&run, Outcome::Interrupted, problem.to_owned())
+                .await;
         }
         let Some(agent) = run.agent.clone() else {
             let problem = "The agent was deleted while it worked".to_owned();

@@ -238,7 +238,10 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         limits: ChainLimits::default(),
     };
     store.start_handoff(start(None), None).await.unwrap();
-    let run = store.claim_run(1, Vec::new(), [0; 32]).await.unwrap();
+    let run = store
+        .claim_run(1, String::new(), Vec::new(), [0; 32])
+        .await
+        .unwrap();
     let identity = run.unwrap().identity;
     let child = store
         .start_handoff(start(Some(identity.clone())), None)

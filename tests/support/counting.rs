@@ -87,7 +87,9 @@ impl Store for CountingStore {
         live: Vec<RunId>,
         token_hash: [u8; 32],
     ) -> Result<Option<ClaimedRun>> {
-        self.store.claim_run(max_runs, data_dir, live, token_hash).await
+        self.store
+            .claim_run(max_runs, data_dir, live, token_hash)
+            .await
     }
 
     async fn return_run(&self, run_id: RunId) -> Result<()> {

@@ -91,7 +91,7 @@ async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
         description: text(TASK),
         ..TaskInput::default()
     };
-    let task = engine.create_task(input, None).await?;
+    let task = engine.create_task(input, None, None).await?;
     let input = HandoffInput {
         agent_name: text("orchestrator"),
         prompt: text("Bring this task to its end."),

@@ -1,6 +1,6 @@
 //! The server dies or stops while agents work; they go on, and the next server takes them up.
 
-use chorus::domain::{Outcome, RunState};
+use chorus::domain::{Handoff, Outcome, RunState};
 use serde_json::json;
 
 use crate::support::{Events, Server, Workshop, begin, ended, last_id};
@@ -174,21 +174,35 @@ async fn what_is_killed_while_no_server_is_there_is_interrupted_and_nothing_of_i
     assert_eq!(workshop.violations(), [""; 0]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_was_taken_and_never_started_is_started_by_the_next_server() {
-    let workshop = Workshop::new().agent("worker", "echo done");
+/// Leaves a run as if its server had died between taking and starting it, and returns how the next server ends it.
+async fn taken_in(workshop: &Workshop, data_dir: &str) -> Handoff {
     let server = workshop.serve(0);
     let task = begin(&server.client(), "worker").await;
     server.kill();
-    // As if the server had died between taking the run and starting it.
     let connection = crate::support::invariants::open(&workshop.data_dir.join("chorus.db"));
-    connection
-        .execute_batch(
-            "UPDATE runs SET state = 'running', started_at = 1, token_hash = zeroblob(32)",
-        )
-        .unwrap();
+    let taken = "UPDATE runs SET state = 'running', started_at = 1, token_hash = zeroblob(32), claimed_in = $1";
+    connection.execute(taken, [data_dir]).unwrap();
     drop(connection);
     let server = workshop.serve(1);
-    let handoff = ended(&server.client(), last_id(&task)).await;
+    ended(&server.client(), last_id(&task)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_taken_and_never_started_is_started_by_the_next_server() {
+    let workshop = Workshop::new().agent("worker", "echo done");
+    let own = workshop.data_dir.canonicalize().unwrap();
+    let handoff = taken_in(&workshop, own.to_str().unwrap()).await;
     assert_eq!(handoff.output.as_str(), "done");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_another_data_directory_is_not_done_again_by_a_copy_of_its_database() {
+    let workshop = Workshop::new().agent("worker", "echo done");
+    let handoff = taken_in(&workshop, "/srv/the/original").await;
+    assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
+    assert!(
+        handoff.output.as_str().contains("at work elsewhere"),
+        "{}",
+        handoff.output
+    );
 }

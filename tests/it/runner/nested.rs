@@ -5,7 +5,7 @@ use chorus::domain::{Outcome, Task};
 use chorus::secret::Token;
 use serde_json::json;
 
-use crate::support::{Events, Server, Workshop, begin, ended, hand_off, last_id, run, task};
+use crate::support::{Events, Server, Workshop, begin, ended, hand_off, last_id, run};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/agent/handoff.sh");
 
@@ -155,14 +155,62 @@ async fn only_the_run_itself_may_hand_on_and_only_while_it_works() {
     let its = in_its_name(&server, &mut events, &first).await;
     let (status, code, _) = refusal(ask(&client, &first, "b").await);
     assert_eq!((status, code.as_str()), (409, "CONFLICT"));
-    // Another run's token is not good for this task, and this one's is good for a task that is free.
+    // What is not its own, or below it, it may not change; what it makes is below it.
     let second = begin(&client, "b").await;
-    let (status, ..) = refusal(ask(&its, &second, "c").await);
-    assert_eq!(status, 409);
-    let free = task(&client).await;
-    let third = ask(&its, &free, "c").await.unwrap();
-    assert_eq!(third.id, free.id);
-    assert_eq!(third.parent_id, None);
+    let (status, code, _) = refusal(ask(&its, &second, "c").await);
+    assert_eq!((status, code.as_str()), (403, "FORBIDDEN"));
+    for (method, path, body) in [
+        (
+            reqwest::Method::PUT,
+            "handoff/complete",
+            json!({ "output": "forged" }),
+        ),
+        (reqwest::Method::POST, "handoff/cancel", json!({})),
+        (
+            reqwest::Method::PUT,
+            "status",
+            json!({ "status": "completed" }),
+        ),
+        (
+            reqwest::Method::PUT,
+            "planning",
+            json!({ "summary": "forged" }),
+        ),
+        (
+            reqwest::Method::POST,
+            "queue",
+            json!({ "content": "forged" }),
+        ),
+        (
+            reqwest::Method::POST,
+            "attachments?filename=a",
+            json!("forged"),
+        ),
+        (reqwest::Method::DELETE, "attachments/a", json!({})),
+    ] {
+        let path = format!("/api/tasks/{}/{path}", second.id);
+        let (status, ..) = refusal(
+            its.send_json(method, &path, &body)
+                .await
+                .and_then(|reply| reply.data()),
+        );
+        assert_eq!(status, 403, "{path}");
+    }
+    let made = its
+        .send_json(
+            reqwest::Method::POST,
+            "/api/tasks",
+            &json!({ "description": "mine" }),
+        )
+        .await
+        .unwrap();
+    let made: Task = made.data().unwrap();
+    assert_eq!(made.parent_id.as_ref(), Some(&first.id));
+    let third = ask(&its, &made, "c").await.unwrap();
+    assert_eq!(
+        (&third.id, third.current_agent().map(ToString::to_string)),
+        (&made.id, Some("c".to_owned()))
+    );
     let path = format!("/api/tasks/{}/handoff/cancel", first.id);
     client
         .send_json(reqwest::Method::POST, &path, &json!({}))
