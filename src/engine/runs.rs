@@ -28,6 +28,7 @@ impl Engine {
     /// Ends the process of the hand-off that a task has just ended, and waits until it is gone.
     pub(super) async fn stop_last_run(&self, task: &Task) -> Result<()> {
         if let (Some(runner), Some(entry)) = (self.runner.get(), task.agent_chain().last())
+            && !runner.has_nothing_to_stop()
             && let Some(run_id) = self.store.run_of_handoff(&entry.id).await?
         {
             runner.stop(&run_id).await;

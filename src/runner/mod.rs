@@ -166,8 +166,11 @@ impl Runner {
         Ok(())
     }
 
-    /// Starts queued runs while there are free slots, until the server stops.
+    /// Starts queued runs while there are free slots, until the server stops. A server without slots only takes up runs.
     async fn schedule(self) {
+        if self.0.options.max_runs == 0 {
+            return;
+        }
         loop {
             tokio::select! {
                 () = self.0.stopping.cancelled() => return,
@@ -227,6 +230,11 @@ impl Runner {
             let _ = gone.send(true);
             runner.wake();
         });
+    }
+
+    /// Tells whether no process of an agent can be alive.
+    pub fn has_nothing_to_stop(&self) -> bool {
+        self.0.options.max_runs == 0 && self.live().is_empty()
     }
 
     /// Ends the process of a run whose hand-off has ended, and waits until all of its tree is gone.

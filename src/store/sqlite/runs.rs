@@ -71,7 +71,7 @@ pub(super) fn claim(
         sql!(
             "SELECT (SELECT count(*) FROM runs r
                        JOIN handoffs h ON h.number = r.handoff_number
-                      WHERE r.state = 'running'
+                      WHERE r.state <> 'ended' AND r.state = 'running'
                         AND NOT EXISTS (SELECT 1 FROM tasks c
                                           JOIN handoffs o ON o.task_number = c.number AND o.completed_at IS NULL
                                          WHERE c.parent_number = h.task_number))
@@ -203,7 +203,9 @@ pub(super) fn put_back(tx: &Tx<'_>, run_id: &RunId) -> Result<()> {
 /// Lists the runs that were started and have not ended.
 pub(super) fn running(tx: &Tx<'_>) -> Result<Vec<ClaimedRun>> {
     let numbers = tx.rows(
-        sql!("SELECT number FROM runs WHERE state = 'running' ORDER BY number"),
+        sql!(
+            "SELECT number FROM runs WHERE state <> 'ended' AND state = 'running' ORDER BY number"
+        ),
         [],
         |row| row.integer(0),
     )?;
