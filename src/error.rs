@@ -118,3 +118,15 @@ impl From<StoreError> for Error {
         }
     }
 }
+
+/// Writes an error with all that caused it.
+pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

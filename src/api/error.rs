@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::Error;
+use crate::error::with_sources;
 
 /// A failure.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -75,16 +76,4 @@ impl IntoResponse for Error {
         }
         response
     }
-}
-
-/// Writes an error with all that caused it.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

@@ -6,6 +6,7 @@ use reqwest::StatusCode;
 
 use crate::client::ClientError;
 use crate::config::DataDirError;
+use crate::error::with_sources;
 use crate::store::OpenError;
 
 /// The exit codes, which scripts rely on. Usage errors (2) are the argument parser's.
@@ -49,14 +50,7 @@ impl Failure {
 
     /// Makes a failure of an error with all that caused it.
     pub fn caused(error: &dyn std::error::Error) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            message.push_str(": ");
-            message.push_str(&cause.to_string());
-            source = cause.source();
-        }
-        Self::new(message)
+        Self::new(with_sources(error))
     }
 }
 

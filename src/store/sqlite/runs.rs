@@ -8,7 +8,7 @@ use super::sql::{Statement, query, sql};
 use super::writer::Tx;
 use super::{agents, events, handoffs, messages, tasks};
 use crate::domain::{
-    EventKind, HandoffId, NewMessage, Outcome, Run, RunId, RunIdentity, RunState, Timestamp,
+    EventKind, HandoffId, NewMessage, Outcome, Run, RunId, RunIdentity, RunState, TaskId, Timestamp,
 };
 use crate::store::{ClaimedRun, FinishRun, Result, StoreError};
 
@@ -112,7 +112,11 @@ pub(super) fn claim(
         agent_name,
         ..
     } = &claimed.identity;
-    let (task_number, handoff_number) = places(tx, number)?;
+    let Place {
+        task_number,
+        handoff_number,
+        ..
+    } = place(tx, number)?;
     let started = EventKind::RunStarted {
         agent_name: agent_name.clone(),
     };
@@ -126,16 +130,32 @@ pub(super) fn claim(
     Ok(Some(claimed))
 }
 
-/// Finds the task and the hand-off of a run.
-fn places(tx: &Tx<'_>, run_number: i64) -> Result<(i64, i64)> {
+/// The task and the hand-off of a run.
+struct Place {
+    task_number: i64,
+    task_id: TaskId,
+    handoff_number: i64,
+    handoff_id: HandoffId,
+}
+
+/// Finds the task and the hand-off of a run, without reading what they hold.
+fn place(tx: &Tx<'_>, run_number: i64) -> Result<Place> {
     tx.row(
         sql!(
-            "SELECT h.task_number, h.number FROM runs r
+            "SELECT t.number, t.id, h.number, h.id FROM runs r
                JOIN handoffs h ON h.number = r.handoff_number
+               JOIN tasks t ON t.number = h.task_number
               WHERE r.number = $1"
         ),
         params![run_number],
-        |row| Ok((row.integer(0)?, row.integer(1)?)),
+        |row| {
+            Ok(Place {
+                task_number: row.integer(0)?,
+                task_id: row.parsed(1)?,
+                handoff_number: row.integer(2)?,
+                handoff_id: row.parsed(3)?,
+            })
+        },
     )?
     .ok_or_else(|| StoreError::inconsistent(format!("run {run_number} has no hand-off")))
 }
@@ -261,12 +281,12 @@ pub(super) fn record_messages(
     if advanced == 0 {
         return Ok(());
     }
-    let (task_number, handoff_number) = places(tx, run_number)?;
-    let RunIdentity {
+    let Place {
+        task_number,
         task_id,
+        handoff_number,
         handoff_id,
-        ..
-    } = load(tx, run_number)?.identity;
+    } = place(tx, run_number)?;
     for message in said {
         messages::insert(tx, task_number, handoff_number, message)?;
         let added = EventKind::MessageAdded {
@@ -307,8 +327,7 @@ pub(super) fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
     if ended == 0 {
         return Ok(false);
     }
-    let task_id = load(tx, run_number)?.identity.task_id;
-    let on = tasks::load(tx, &task_id)?;
+    let on = tasks::load(tx, &place(tx, run_number)?.task_id)?;
     handoffs::close(tx, on, finish.outcome, &finish.output)?;
     Ok(true)
 }
