@@ -14,6 +14,8 @@ pub struct Limits {
     pub body: usize,
     /// Bytes of a prompt.
     pub prompt: usize,
+    /// Bytes of a task's context.
+    pub context: usize,
     /// Bytes of an attachment.
     pub attachment: usize,
     /// Items of a list that asks for no number.
@@ -31,6 +33,7 @@ impl Default for Limits {
         Self {
             body: 32 * 1024 * 1024,
             prompt: 4 * 1024 * 1024,
+            context: 256 * 1024,
             attachment: 10 * 1024 * 1024,
             page: 100,
             largest_page: 1000,

@@ -2,7 +2,7 @@
 //!
 //! Each edge (HTTP, command line) maps it once. The text of an internal cause never leaves the process.
 
-use crate::domain::{AgentName, Refusal};
+use crate::domain::{AgentName, Problems, Refusal};
 use crate::store::StoreError;
 
 /// Why an operation was not carried out.
@@ -25,6 +25,17 @@ pub enum Error {
     /// A body, or a field of it, is not what it must be.
     #[error("{0}")]
     InvalidBody(String),
+    /// Fields of a body are not what they must be.
+    #[error("{0}")]
+    InvalidFields(Problems),
+    /// A conversation cannot move.
+    #[error("{problems}")]
+    Handoff {
+        /// Who was to hand to whom.
+        context: String,
+        /// Everything that is wrong.
+        problems: Problems,
+    },
     /// A query parameter or a header is not what it must be.
     #[error("{0}")]
     InvalidQuery(String),
@@ -67,7 +78,8 @@ impl Error {
             Self::NotFound(_) => "NOT_FOUND",
             Self::UnknownAgent { .. } => "UNKNOWN_AGENT",
             Self::Conflict(_) => "CONFLICT",
-            Self::InvalidBody(_) => "INVALID_BODY",
+            Self::InvalidBody(_) | Self::InvalidFields(_) => "INVALID_BODY",
+            Self::Handoff { .. } => "HANDOFF_ERROR",
             Self::InvalidQuery(_) => "INVALID_QUERY",
             Self::TooLarge { .. } => "TOO_LARGE",
             Self::LimitExceeded { .. } => "LIMIT_EXCEEDED",
@@ -93,15 +105,28 @@ impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         let message = refusal.to_string();
         match refusal {
-            Refusal::TaskNotFound(_) | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
+            Refusal::TaskNotFound(_)
+            | Refusal::SessionNotFound(_)
+            | Refusal::ToolNotFound(_)
+            | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
             Refusal::UnknownAgent { asked, known } => Self::UnknownAgent { asked, known },
             Refusal::LimitExceeded { chain, limit, .. } => Self::LimitExceeded {
                 message,
                 chain,
                 limit,
             },
+            Refusal::Invalid(problems) => Self::InvalidFields(problems),
+            Refusal::ContextTooLarge { limit } => Self::TooLarge {
+                what: "context",
+                limit,
+            },
             Refusal::RunEnded => Self::Unauthorized(message),
+            Refusal::NotItsOwnTask(_) | Refusal::ToolNotAllowed { .. } => Self::Forbidden(message),
             Refusal::AgentActive(_)
+            | Refusal::AgentUnavailable(_)
+            | Refusal::AlreadyMoved { .. }
+            | Refusal::TaskEnded { .. }
+            | Refusal::ToolExists(_)
             | Refusal::NoOpenHandoff { .. }
             | Refusal::NothingToResume(_)
             | Refusal::AttachmentExists(_)

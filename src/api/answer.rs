@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::App;
-use crate::domain::{TaskId, Timestamp};
+use crate::Error;
+use crate::domain::Timestamp;
 
 /// A success.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -26,7 +27,7 @@ pub struct Meta {
     /// What to pass as `after` to get the rest of a list; absent where there is no more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub next: Option<TaskId>,
+    pub next: Option<String>,
 }
 
 impl App {
@@ -40,8 +41,20 @@ impl App {
         (StatusCode::CREATED, self.ok(data)).into_response()
     }
 
+    /// Checks how many items of a list a caller wants.
+    pub(super) fn page_size(&self, asked: Option<u32>) -> Result<u32, Error> {
+        let limits = self.engine.limits();
+        match asked.unwrap_or(limits.page) {
+            limit if (1..=limits.largest_page).contains(&limit) => Ok(limit),
+            _ => Err(Error::InvalidQuery(format!(
+                "query: limit: must be 1 to {}",
+                limits.largest_page
+            ))),
+        }
+    }
+
     /// Answers 200 with a part of a list.
-    pub(super) fn page<T: Serialize>(&self, data: T, next: Option<TaskId>) -> Response {
+    pub(super) fn page<T: Serialize>(&self, data: T, next: Option<String>) -> Response {
         let timestamp = self.engine.clock().now();
         Json(Answer {
             data,

@@ -19,13 +19,13 @@ pub struct ErrorAnswer {
 /// What went wrong.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
-    /// A stable word for programs: `NOT_FOUND`, `UNKNOWN_AGENT`, `CONFLICT`, `INVALID_BODY`, `INVALID_QUERY`,
-    /// `TOO_LARGE`, `FORBIDDEN`, `UNAUTHORIZED`, `METHOD_NOT_ALLOWED`, `NOT_READY` or `INTERNAL`.
+    /// A stable word for programs: `NOT_FOUND`, `UNKNOWN_AGENT`, `CONFLICT`, `INVALID_BODY`, `HANDOFF_ERROR`,
+    /// `INVALID_QUERY`, `TOO_LARGE`, `LIMIT_EXCEEDED`, `FORBIDDEN`, `UNAUTHORIZED`, `METHOD_NOT_ALLOWED`, `NOT_READY` or `INTERNAL`.
     #[schema(example = "NOT_FOUND")]
     pub code: String,
     /// A sentence for people.
     pub message: String,
-    /// More, where there is more: `agents` that are known, the `limit`. Absent where there is none.
+    /// More, where there is more: `agents` that are known, the `limit`, the `chain`, every field that is wrong as `problems`. Absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Object>)]
     pub details: Option<serde_json::Value>,
@@ -39,9 +39,11 @@ impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let status = match &self {
             Self::NotFound(_) => StatusCode::NOT_FOUND,
-            Self::UnknownAgent { .. } | Self::InvalidBody(_) | Self::InvalidQuery(_) => {
-                StatusCode::BAD_REQUEST
-            }
+            Self::UnknownAgent { .. }
+            | Self::InvalidBody(_)
+            | Self::InvalidFields(_)
+            | Self::Handoff { .. }
+            | Self::InvalidQuery(_) => StatusCode::BAD_REQUEST,
             Self::Conflict(_) => StatusCode::CONFLICT,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::LimitExceeded { .. } => StatusCode::UNPROCESSABLE_ENTITY,
@@ -54,6 +56,10 @@ impl IntoResponse for Error {
             Self::UnknownAgent { known, .. } => Some(serde_json::json!({ "agents": known })),
             Self::LimitExceeded { chain, limit, .. } => {
                 Some(serde_json::json!({ "chain": chain, "limit": limit }))
+            }
+            Self::InvalidFields(problems) => Some(serde_json::json!({ "problems": problems })),
+            Self::Handoff { context, problems } => {
+                Some(serde_json::json!({ "context": context, "problems": problems }))
             }
             Self::TooLarge { limit, .. } => Some(serde_json::json!({ "limit": limit })),
             _ => None,

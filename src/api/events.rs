@@ -21,7 +21,7 @@ use utoipa::IntoParams;
 use super::request::Query;
 use super::{App, ErrorAnswer};
 use crate::Error;
-use crate::domain::Event;
+use crate::domain::{Event, TaskId};
 use crate::engine::Engine;
 use crate::store::Published;
 use crate::telemetry::Ongoing;
@@ -38,6 +38,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(super) struct EventParameters {
     /// Begin behind this event; 0 is the beginning. Without it the stream begins with what happens next.
     after: Option<i64>,
+    /// Only events of the chain that this task belongs to, also of tasks that are made later.
+    #[param(value_type = Option<String>)]
+    task: Option<TaskId>,
 }
 
 /// Streams events. `id:` is the event's number; `Last-Event-ID` (or `after`) resumes behind it without loss.
@@ -48,7 +51,8 @@ pub(super) struct EventParameters {
         ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen; wins over `after`"),
     ),
     responses(
-        (status = 200, description = "Server-sent events whose data are events with `number` and `taskId`", content_type = "text/event-stream", body = Event),
+        (status = 200, description = "Server-sent events whose data are events with `number`, `taskId` and `masterTaskId`", content_type = "text/event-stream", body = Event),
+        (status = 404, description = "The task in `task` is not there", body = ErrorAnswer),
         (status = 400, description = "The number is wrong, or of an event that has not happened", body = ErrorAnswer),
     )
 )]
@@ -57,6 +61,10 @@ pub(super) async fn stream_events(
     Query(parameters): Query<EventParameters>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
+    let chain = match &parameters.task {
+        None => None,
+        Some(id) => Some(app.engine.task(id).await?.chain_id().clone()),
+    };
     let feed = app.engine.feed().follow();
     let newest = app.engine.last_event_number().await?;
     let after = match headers.get("last-event-id") {
@@ -78,6 +86,7 @@ pub(super) async fn stream_events(
         engine: app.engine,
         feed,
         sent: after,
+        chain,
         rows: Vec::new().into_iter(),
         has_more_rows: after < newest,
         _open: Ongoing::begin("chorus_event_streams"),
@@ -106,6 +115,8 @@ struct Follower {
     engine: Engine,
     feed: Receiver<Published>,
     sent: i64,
+    /// The chain whose events are sent, if not all are.
+    chain: Option<TaskId>,
     rows: std::vec::IntoIter<Event>,
     has_more_rows: bool,
     _open: Ongoing,
@@ -113,8 +124,13 @@ struct Follower {
 
 impl Follower {
     async fn next(mut self) -> Option<(Result<sse::Event, Infallible>, Self)> {
-        let event = self.next_event().await?;
-        self.sent = event.number?;
+        let event = loop {
+            let event = self.next_event().await?;
+            self.sent = event.number?;
+            if self.chain.is_none() || self.chain == event.master_task_id {
+                break event;
+            }
+        };
         let json = serde_json::to_string(&event).ok()?;
         Some((
             Ok(sse::Event::default().id(self.sent.to_string()).data(json)),

@@ -145,6 +145,23 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
+/// Somebody who is not a run: what this door does is for people.
+pub(super) struct ByPerson;
+
+impl FromRequestParts<App> for ByPerson {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
+        match parts.extensions.get() {
+            Some(Caller(Some(run))) => Err(Error::Forbidden(format!(
+                "This run of {} may not change how Chorus is set up",
+                run.agent_name
+            ))),
+            _ => Ok(Self),
+        }
+    }
+}
+
 /// Leaves out the port. What is neither a name nor a name with a port is no host.
 fn host_name(host: &str) -> Option<&str> {
     let end = match host.rfind(']') {

@@ -5,8 +5,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::guard::Caller;
-use super::request::{Body, ChangedTask, HandoffPath, OptionalBody, Query, TaskPath};
+use super::request::{AskedBy, Body, ChangedTask, HandoffPath, OptionalBody, Query, TaskPath};
 use super::tasks::wait_time;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
@@ -29,12 +28,12 @@ use crate::engine::HandoffInput;
 pub(super) async fn start_handoff(
     State(app): State<App>,
     ChangedTask(id): ChangedTask,
-    Caller(caller): Caller,
+    AskedBy(asker): AskedBy,
     body: Body<HandoffInput>,
 ) -> Result<Response, Error> {
     let task = app
         .engine
-        .start_handoff(id, body.value, caller, body.once)
+        .start_handoff(id, body.value, asker, body.once)
         .await?;
     Ok(app.ok(task))
 }

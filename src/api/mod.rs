@@ -4,6 +4,7 @@
 //! what they get, [`guard`] decides who may ask at all, [`description`] completes what the handlers say of themselves.
 
 mod agents;
+mod analytics;
 mod answer;
 mod attachments;
 mod description;
@@ -14,12 +15,16 @@ mod guard;
 mod handoffs;
 mod health;
 mod logs;
+mod messages;
 mod observe;
 mod queue;
 mod request;
 mod router;
 mod serve;
+mod sessions;
+mod surrogates;
 mod tasks;
+mod tools;
 mod usage;
 
 pub use answer::{Answer, Meta};
@@ -29,4 +34,5 @@ pub use handoffs::{CancelInput, CompleteInput};
 pub use queue::MessageInput;
 pub use router::{App, openapi, router};
 pub use serve::serve;
+pub use sessions::{Count, SessionHandoffStarted};
 pub use tasks::{StatusInput, View};

@@ -1,5 +1,7 @@
 //! Reads what callers send: paths, query parameters, bodies and idempotency keys.
 
+use std::convert::Infallible;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
@@ -8,10 +10,11 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::App;
 use super::guard::Caller;
+use super::{App, surrogates};
 use crate::Error;
-use crate::domain::{HandoffId, Idempotency, IdempotencyKey, TaskId};
+use crate::domain::{HandoffId, Idempotency, IdempotencyKey, TaskId, TraceParent};
+use crate::engine::Asker;
 
 /// A JSON body, and the key under which it must not be carried out twice.
 pub(super) struct Body<T> {
@@ -32,6 +35,25 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
         }
         Ok(Self {
             value: parse(&bytes)?,
+            once,
+        })
+    }
+}
+
+/// A JSON body with text from elsewhere, in which half characters are mended.
+pub(super) struct MendedBody<T> {
+    pub value: T,
+    pub once: Option<Idempotency>,
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for MendedBody<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
+        let RawBody { bytes, once, .. } =
+            RawBody::read(request, "body", app.engine.limits().body).await?;
+        Ok(Self {
+            value: parse(&surrogates::mend(&bytes))?,
             once,
         })
     }
@@ -102,18 +124,25 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
         ));
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = error.path().to_string();
-        let message = message(error.inner());
-        // A whole body that is wrong has no field to name; a field that has not been read yet is called `?`.
-        Error::InvalidBody(match path.trim_end_matches(['?', '.']) {
-            "" => message,
-            field => format!("{field}: {message}"),
-        })
-    })?;
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| field_error(&error))?;
     json.end()
         .map_err(|error| Error::InvalidBody(error.to_string()))?;
     Ok(value)
+}
+
+fn field_error(error: &serde_path_to_error::Error<serde_json::Error>) -> Error {
+    let path = error.path().to_string();
+    let message = message(error.inner());
+    // A whole body that is wrong has no field to name; a field that has not been read yet is called `?`.
+    Error::InvalidBody(match path.trim_end_matches(['?', '.']) {
+        "" => message,
+        field => format!("{field}: {message}"),
+    })
+}
+
+/// Reads a value that was parsed; the error names the field.
+pub(super) fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Error> {
+    serde_path_to_error::deserialize(value).map_err(|error| field_error(&error))
 }
 
 /// Writes what is wrong; where, only if no field can say it.
@@ -215,6 +244,36 @@ async fn check_reach(parts: &Parts, app: &App, id: &TaskId) -> Result<(), Error>
     }
 }
 
+/// Who asks, and in which trace.
+pub(super) struct AskedBy(pub Asker);
+
+impl FromRequestParts<App> for AskedBy {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        let Caller(run) = Caller::from_request_parts(parts, app).await?;
+        // A trace that cannot be read is as good as none: the standard says so.
+        let trace = parts.headers.get("traceparent");
+        let trace = trace.and_then(|trace| TraceParent::parse(trace.to_str().ok()?).ok());
+        Ok(Self(Asker { run, trace }))
+    }
+}
+
+/// The task and the tool in a path. Whose task a run may hand over is decided when it is.
+pub(super) struct TaskToolPath {
+    pub task_id: TaskId,
+    pub tool: String,
+}
+
+impl FromRequestParts<App> for TaskToolPath {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let (task_id, tool) = task_and_name(parts, app).await?;
+        Ok(Self { task_id, tool })
+    }
+}
+
 /// The id of a hand-off in a path.
 pub(super) struct HandoffPath(pub HandoffId);
 
@@ -239,15 +298,21 @@ impl FromRequestParts<App> for AttachmentPath {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
-        let Path((id, filename)) = Path::<(String, String)>::from_request_parts(parts, app)
-            .await
-            .map_err(|rejection| Error::NotFound(rejection.body_text()))?;
-        let task_id = TaskId::parse(id.as_str()).map_err(|_| Error::not_found("Task", id))?;
+        let (task_id, filename) = task_and_name(parts, app).await?;
         if parts.method != Method::GET && parts.method != Method::HEAD {
             check_reach(parts, app, &task_id).await?;
         }
         Ok(Self { task_id, filename })
     }
+}
+
+/// Reads a task's id and a name behind it.
+async fn task_and_name(parts: &mut Parts, app: &App) -> Result<(TaskId, String), Error> {
+    let Path((id, name)) = Path::<(String, String)>::from_request_parts(parts, app)
+        .await
+        .map_err(|rejection| Error::NotFound(rejection.body_text()))?;
+    let task_id = TaskId::parse(id.as_str()).map_err(|_| Error::not_found("Task", id))?;
+    Ok((task_id, name))
 }
 
 /// Reads the one variable part of a path.

@@ -11,8 +11,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    agents, attachments, description, docs, events, guard, handoffs, health, logs, observe, queue,
-    tasks, usage,
+    agents, analytics, attachments, description, docs, events, guard, handoffs, health, logs,
+    messages, observe, queue, sessions, tasks, tools, usage,
 };
 use crate::Error;
 use crate::engine::Engine;
@@ -34,6 +34,9 @@ pub struct App {
     tags(
         (name = "tasks", description = "Units of work"),
         (name = "hand-offs", description = "Who works on a task"),
+        (name = "tools", description = "How an agent passes control to another one"),
+        (name = "conversations", description = "What was said, and where control moved"),
+        (name = "sessions", description = "Conversations that move from agent to agent"),
         (name = "attachments", description = "Files of tasks"),
         (name = "agents", description = "The configured workers"),
         (name = "events", description = "What happens"),
@@ -57,7 +60,28 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(handoffs::cancel_handoff))
         .routes(routes!(handoffs::list_handoffs))
         .routes(routes!(handoffs::get_handoff))
+        .routes(routes!(analytics::list_trace_handoffs))
         .routes(routes!(logs::get_log))
+        .routes(routes!(analytics::get_handoff_analytics))
+        .routes(routes!(tools::list_tools, tools::create_tool))
+        .routes(routes!(
+            tools::get_tool,
+            tools::change_tool,
+            tools::delete_tool
+        ))
+        .routes(routes!(tools::list_agent_tools))
+        .routes(routes!(tools::call_tool))
+        .routes(routes!(messages::list_messages, messages::add_message))
+        .routes(routes!(messages::get_conversation))
+        .routes(routes!(messages::get_task_tree))
+        .routes(routes!(sessions::list_sessions))
+        .routes(routes!(sessions::get_session))
+        .routes(routes!(
+            sessions::list_session_handoffs,
+            sessions::move_session
+        ))
+        .routes(routes!(sessions::get_last_session_handoff))
+        .routes(routes!(sessions::count_session_handoffs))
         .routes(routes!(agents::list_agents))
         .routes(routes!(agents::get_agent))
         .routes(routes!(usage::get_task_usage))

@@ -89,18 +89,10 @@ pub(super) async fn list_tasks(
     State(app): State<App>,
     Query(parameters): Query<ListParameters>,
 ) -> Result<Response, Error> {
-    let limits = app.engine.limits();
-    let limit = parameters.limit.unwrap_or(limits.page);
-    if limit == 0 || limit > limits.largest_page {
-        return Err(Error::InvalidQuery(format!(
-            "query: limit: must be 1 to {}",
-            limits.largest_page
-        )));
-    }
     let query = TaskQuery {
         status: parameters.status,
         after: parameters.after,
-        limit,
+        limit: app.page_size(parameters.limit)?,
     };
     Ok(match parameters.view {
         View::Full => {
@@ -137,7 +129,7 @@ pub(super) async fn create_task(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct WaitParameters {
-    /// `idle`: answer when no agent is current, or at the time-out.
+    /// `idle`: answer when no agent is current, or at the time-out. `settled`: when none is on any task below it either.
     #[param(inline)]
     wait: Option<WaitFor>,
     /// How many seconds to wait; needs `wait`.
@@ -150,9 +142,11 @@ pub(super) struct WaitParameters {
 #[serde(rename_all = "camelCase")]
 enum WaitFor {
     Idle,
+    Settled,
 }
 
-/// Shows a task; with `wait=idle`, as soon as no agent works on it.
+/// Shows a task; with `wait=idle`, as soon as no agent works on it; with `wait=settled`, on none below it either, wherever
+/// control moved.
 #[utoipa::path(
     get, path = "/api/tasks/{id}", operation_id = "get_task", tag = "tasks",
     params(("id" = String, Path, description = "The task"), WaitParameters),
@@ -170,11 +164,12 @@ pub(super) async fn get_task(
     let task = match parameters.wait {
         None if parameters.timeout.is_some() => {
             return Err(Error::InvalidQuery(
-                "query: timeout: needs wait=idle".to_owned(),
+                "query: timeout: needs wait=idle or wait=settled".to_owned(),
             ));
         }
         None => app.engine.task(&id).await?,
         Some(WaitFor::Idle) => app.engine.task_when_idle(&id, timeout).await?,
+        Some(WaitFor::Settled) => app.engine.task_when_settled(&id, timeout).await?,
     };
     Ok(app.ok(task))
 }

@@ -51,6 +51,14 @@ pub struct Agent {
     #[serde(default)]
     #[schema(required)]
     pub idle_seconds: Option<u64>,
+    /// Whether it takes hand-offs now.
+    #[serde(default = "is_available")]
+    #[schema(required)]
+    pub available: bool,
+}
+
+const fn is_available() -> bool {
+    true
 }
 
 /// What of a program's output is its final message.

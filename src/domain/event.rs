@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    AgentName, Filename, HandoffId, MessageId, MessageType, Outcome, StatusName, TaskId, Text,
-    Timestamp,
+    AgentName, Filename, HandoffId, Merge, MessageId, MessageType, Outcome, StatusName, TaskId,
+    Text, Timestamp, ToolName,
 };
 
 /// A task's events, oldest first.
@@ -52,6 +52,10 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub task_id: Option<TaskId>,
+    /// The first task of the chain that the task belongs to, or the task itself; absent where `taskId` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub master_task_id: Option<TaskId>,
 }
 
 /// The name of what happened, such as `task_created`.
@@ -121,6 +125,15 @@ pub enum EventKind {
         /// Who was asked.
         agent_name: AgentName,
     },
+    /// Context came with a hand-off.
+    ContextMerged(Merge),
+    /// A hand-off tool was made, changed or deleted.
+    Tool {
+        /// Which.
+        name: ToolName,
+        /// What was done.
+        change: ToolChange,
+    },
     /// A run's process was started.
     RunStarted {
         /// Who works.
@@ -150,6 +163,17 @@ pub enum EventKind {
         /// Its name.
         filename: Filename,
     },
+}
+
+/// What was done to a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolChange {
+    /// It was made.
+    Created,
+    /// It was changed.
+    Changed,
+    /// It was deleted.
+    Deleted,
 }
 
 impl EventKind {
@@ -205,6 +229,21 @@ impl EventKind {
                     ("taskId", task_id.to_string()),
                     ("agentName", agent_name.to_string()),
                 ],
+            ),
+            Self::ContextMerged(Merge { added, replaced }) => (
+                "context_merged",
+                vec![
+                    ("added", added.join(", ")),
+                    ("replaced", replaced.join(", ")),
+                ],
+            ),
+            Self::Tool { name, change } => (
+                match change {
+                    ToolChange::Created => "tool_created",
+                    ToolChange::Changed => "tool_changed",
+                    ToolChange::Deleted => "tool_deleted",
+                },
+                vec![("name", name.to_string())],
             ),
             Self::RunStarted { agent_name } => {
                 ("run_started", vec![("agentName", agent_name.to_string())])

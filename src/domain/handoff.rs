@@ -4,7 +4,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
-use super::{AgentName, Run, TaskId, Text, Timestamp, id};
+use super::{AgentName, ConversationHistory, Run, SpanId, TaskId, Text, Timestamp, TraceId, id};
 
 id::id! {
     /// The id of a hand-off.
@@ -117,6 +117,23 @@ pub struct HandoffRequest {
     pub prompt: Text,
     /// Why the caller hands off.
     pub reason: Option<Text>,
+    /// The hand-off that it came from.
+    pub from_handoff_id: Option<HandoffId>,
+    /// The trace that it belongs to, unless it began that itself.
+    pub trace_id: Option<TraceId>,
+    /// The conversation that moved, if one did.
+    pub moved: Option<MovedConversation>,
+}
+
+/// What a hand-off of a session brings beside a prompt and a reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedConversation {
+    /// All that was said.
+    pub history: ConversationHistory,
+    /// The trace of the harness that leads the conversation.
+    pub harness_trace_id: Option<Text>,
+    /// Whether Chorus runs the agent.
+    pub is_invoked: bool,
 }
 
 /// One entry of a task's agent chain.
@@ -165,7 +182,7 @@ impl ChainEntry {
 impl Serialize for ChainEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (completed_at, output, outcome, error) = Self::wire_end(self.end.as_ref());
-        let mut entry = serializer.serialize_struct("ChainEntry", 11)?;
+        let mut entry = serializer.serialize_struct("ChainEntry", 16)?;
         entry.serialize_field("agentName", &self.agent_name)?;
         entry.serialize_field("startedAt", &self.started_at)?;
         entry.serialize_field("completedAt", &completed_at)?;
@@ -175,9 +192,28 @@ impl Serialize for ChainEntry {
         entry.serialize_field("mode", &self.mode)?;
         entry.serialize_field("outcome", &outcome)?;
         entry.serialize_field("error", &error)?;
-        if let Some(HandoffRequest { prompt, reason }) = &self.request {
+        if let Some(HandoffRequest {
+            prompt,
+            reason,
+            from_handoff_id,
+            trace_id,
+            moved,
+        }) = &self.request
+        {
             entry.serialize_field("reason", reason)?;
             entry.serialize_field("prompt", prompt)?;
+            entry.serialize_field("fromHandoffId", from_handoff_id)?;
+            entry.serialize_field("traceId", trace_id)?;
+            if let Some(MovedConversation {
+                history,
+                harness_trace_id,
+                is_invoked,
+            }) = moved
+            {
+                entry.serialize_field("conversationHistory", history)?;
+                entry.serialize_field("harnessTraceId", harness_trace_id)?;
+                entry.serialize_field("invoked", is_invoked)?;
+            }
         }
         entry.end()
     }
@@ -218,11 +254,21 @@ pub(crate) struct ChainEntryWire {
         reason = "repeats `output` of what did not complete; read so that it counts as known"
     )]
     error: Option<Text>,
-    // An archive carries these two; the API shows them in the hand-off itself.
+    // An archive carries these; the API shows them in the hand-off itself.
     #[schema(ignore)]
     reason: Option<Text>,
     #[schema(ignore)]
     prompt: Option<Text>,
+    #[schema(ignore)]
+    from_handoff_id: Option<HandoffId>,
+    #[schema(ignore)]
+    trace_id: Option<TraceId>,
+    #[schema(ignore)]
+    conversation_history: Option<ConversationHistory>,
+    #[schema(ignore)]
+    harness_trace_id: Option<Text>,
+    #[schema(ignore)]
+    invoked: Option<bool>,
 }
 
 /// Says why an entry of a chain contradicts itself.
@@ -249,8 +295,20 @@ impl TryFrom<ChainEntryWire> for ChainEntry {
             (None, None) if wire.output.as_str().is_empty() => None,
             (None, _) => return Err(ContradictoryEntry::EndWithoutTime),
         };
+        let (harness_trace_id, invoked) = (wire.harness_trace_id, wire.invoked);
+        let moved = wire.conversation_history.map(|history| MovedConversation {
+            history,
+            harness_trace_id,
+            is_invoked: invoked.unwrap_or(true),
+        });
         let request = match (wire.prompt, wire.reason) {
-            (Some(prompt), reason) => Some(HandoffRequest { prompt, reason }),
+            (Some(prompt), reason) => Some(HandoffRequest {
+                prompt,
+                reason,
+                from_handoff_id: wire.from_handoff_id,
+                trace_id: wire.trace_id,
+                moved,
+            }),
             (None, None) => None,
             (None, Some(_)) => return Err(ContradictoryEntry::ReasonWithoutPrompt),
         };
@@ -308,6 +366,23 @@ pub struct Handoff {
     /// Its last run.
     #[schema(required)]
     pub run: Option<Run>,
+    /// The hand-off that it came from: the one whose agent asked, or that moved here.
+    #[schema(required)]
+    pub from_handoff_id: Option<HandoffId>,
+    /// The hand-off that goes on, if the agent passed control by a tool. Its end is the one to wait for.
+    #[schema(required)]
+    pub transferred_to: Option<HandoffId>,
+    /// The W3C trace that it belongs to.
+    pub trace_id: TraceId,
+    /// The span from which it was asked, if whoever asked said so.
+    #[schema(required)]
+    pub parent_span_id: Option<SpanId>,
+    /// The session that its task belongs to.
+    #[schema(required)]
+    pub session_id: Option<Text>,
+    /// The trace of the harness that leads the conversation, if it is one of a session.
+    #[schema(required)]
+    pub harness_trace_id: Option<Text>,
 }
 
 #[cfg(test)]
@@ -329,7 +404,13 @@ pub(super) mod tests {
             text::tests::any_text(),
             proptest::option::of(text::tests::any_text()),
         )
-            .prop_map(|(prompt, reason)| HandoffRequest { prompt, reason });
+            .prop_map(|(prompt, reason)| HandoffRequest {
+                prompt,
+                reason,
+                from_handoff_id: Some(HandoffId::new()),
+                trace_id: None,
+                moved: None,
+            });
         let name =
             || "[A-Za-z0-9_-][A-Za-z0-9._-]{0,20}".prop_map(|name| AgentName::parse(name).unwrap());
         (

@@ -5,9 +5,9 @@ use super::{AgentName, Refusal};
 /// The limits of a chain of hand-offs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainLimits {
-    /// How many agents may wait for each other.
+    /// How many tasks a chain may be deep.
     pub depth: u32,
-    /// How many hand-offs a task and all below it may see from inside.
+    /// How many hand-offs from agent to agent a task and all below it may see.
     pub hops: u32,
     /// How often two agents may hand back and forth.
     pub bounces: u32,
@@ -23,12 +23,14 @@ impl Default for ChainLimits {
     }
 }
 
-/// Who waits for whom, from the first agent to the one that is to be asked.
+/// Who handed on to whom, from the first agent to the one that is to be asked, whichever doors they used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lineage {
     /// The agents, the first one first.
     pub agents: Vec<AgentName>,
-    /// How many hand-offs from inside there have been on the first task and all below it.
+    /// How many tasks deep the hand-off is.
+    pub depth: u32,
+    /// How many hand-offs from agent to agent there have been on the first task and all below it.
     pub hops: u32,
 }
 
@@ -47,8 +49,8 @@ impl Lineage {
             let chain = self.agents.iter().map(ToString::to_string).collect();
             Err(Refusal::LimitExceeded { what, limit, chain })
         };
-        if self.agents.len() > limits.depth as usize {
-            refuse("agents that wait for each other", limits.depth)
+        if self.depth > limits.depth {
+            refuse("tasks deep", limits.depth)
         } else if self.bounces() > limits.bounces as usize {
             refuse("bounces between two agents", limits.bounces)
         } else if self.hops >= limits.hops {
@@ -65,6 +67,7 @@ mod tests {
 
     fn lineage(agents: &[&str], hops: u32) -> Lineage {
         Lineage {
+            depth: u32::try_from(agents.len()).unwrap(),
             agents: agents
                 .iter()
                 .map(|name| AgentName::parse(*name).unwrap())
@@ -86,7 +89,7 @@ mod tests {
             (
                 &["a", "b", "c", "d", "e"][..],
                 0,
-                "a → b → c → d → e has reached its limit of 4 agents",
+                "a → b → c → d → e has reached its limit of 4 tasks deep",
             ),
             (&["a", "b", "a", "b"][..], 0, "limit of 1 bounces"),
             (&["a", "b"][..], 5, "limit of 5 hand-offs"),

@@ -4,8 +4,10 @@
 //! rely on; state changes are plain functions that return what changed or why not.
 
 mod agent;
+mod analytics;
 mod archive;
 mod attachment;
+mod context;
 mod event;
 mod handoff;
 mod id;
@@ -13,33 +15,52 @@ mod idempotency;
 mod lineage;
 mod message;
 mod planning;
+mod problem;
 mod queue;
 mod refusal;
 mod run;
+mod session;
 mod status;
 mod summary;
 mod task;
 mod text;
 mod timestamp;
+mod tool;
+mod trace;
+mod tree;
 mod usage;
 
 pub use agent::{Agent, OutputForm, Provider, match_agent_name};
-pub use archive::TaskArchive;
+pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
+pub use archive::{Conversation, TaskArchive};
 pub use attachment::{Attachment, AttachmentId, Filename};
-pub use event::{Event, EventKind, EventType, History};
-pub use handoff::{ChainEntry, Handoff, HandoffEnd, HandoffId, HandoffRequest, Mode, Outcome};
+pub use context::{Context, HandoffMetadata, Merge};
+pub use event::{Event, EventKind, EventType, History, ToolChange};
+pub use handoff::{
+    ChainEntry, Handoff, HandoffEnd, HandoffId, HandoffRequest, Mode, MovedConversation, Outcome,
+};
 pub use id::{AgentName, IllegalName};
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use lineage::{ChainLimits, Lineage};
-pub use message::{MessageType, NewMessage, RunIdentity};
+pub use message::{Message, MessageType, Move, NewMessage, RunIdentity};
 pub use planning::{Planning, PlanningChange};
+pub use problem::{Problem, Problems};
 pub use queue::{MessageId, Queue, QueueMessage};
 pub use refusal::Refusal;
 pub use run::{Run, RunId, RunState};
+pub use session::{
+    ConversationHistory, HistoryMessage, ROLES, Session, SessionHandoff, SessionId, SessionMove,
+};
 pub use status::{Status, StatusName};
 pub use summary::TaskSummary;
 pub(crate) use task::TaskWire;
 pub use task::{NewTask, Source, Task, TaskId};
 pub use text::Text;
 pub use timestamp::Timestamp;
+pub use tool::{
+    ContextVariable, Function, FunctionDefinition, FunctionKind, IllegalToolName, Parameters, Tool,
+    ToolName, VariableType,
+};
+pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
+pub use tree::{TaskTree, TreeHandoff};
 pub use usage::UsageSum;

@@ -1,6 +1,6 @@
 //! Why an operation that was understood is not carried out.
 
-use super::{AgentName, Filename, TaskId};
+use super::{AgentName, Filename, Problems, SessionId, TaskId, ToolName};
 
 /// A rule that an operation would break. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +16,9 @@ pub enum Refusal {
         /// The names that there are.
         known: Vec<AgentName>,
     },
+    /// The agent takes no hand-offs now.
+    #[error("Agent not available: {0}. Make it available, or choose another")]
+    AgentUnavailable(AgentName),
     /// A task has at most one open hand-off.
     #[error("Agent already active on task: {0}")]
     AgentActive(AgentName),
@@ -43,6 +46,56 @@ pub enum Refusal {
     /// Only a run that works hands on.
     #[error("The run that asks has ended")]
     RunEnded,
+    /// Control moves once: the first call wins.
+    #[error("Control of task {task_id} has already moved to {agent_name}; this call does nothing")]
+    AlreadyMoved {
+        /// The task.
+        task_id: TaskId,
+        /// Who has it.
+        agent_name: AgentName,
+    },
+    /// What is done is not handed on.
+    #[error("Task {task_id} is {status}: it can no longer be handed on")]
+    TaskEnded {
+        /// The task.
+        task_id: TaskId,
+        /// Its status.
+        status: &'static str,
+    },
+    /// A run hands over its own task, not another's.
+    #[error("A run may only hand over its own task, not {0}")]
+    NotItsOwnTask(TaskId),
+    /// There is no such session.
+    #[error("Session not found: {0}")]
+    SessionNotFound(SessionId),
+    /// There is no such tool.
+    #[error("Tool not found: {0}")]
+    ToolNotFound(String),
+    /// A name stands for one tool.
+    #[error("Tool already exists: {0}. Change it with PUT, or choose another name")]
+    ToolExists(ToolName),
+    /// A tool says who may use it.
+    #[error("{agent} may not use {tool}; it is for {}", match allowed {
+        None => "all agents but its target".to_owned(),
+        Some(allowed) => allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    })]
+    ToolNotAllowed {
+        /// Who asked.
+        agent: AgentName,
+        /// The tool.
+        tool: ToolName,
+        /// Who may use it.
+        allowed: Option<Vec<AgentName>>,
+    },
+    /// Fields are not what they must be.
+    #[error("{0}")]
+    Invalid(Problems),
+    /// The merged context is over its limit.
+    #[error("The context would be too large: the limit is {limit} bytes")]
+    ContextTooLarge {
+        /// How many bytes are allowed.
+        limit: usize,
+    },
     /// Only a session that is known can be resumed.
     #[error("There is no session of {0} on this task to resume; start without `resume`")]
     NothingToResume(AgentName),

@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 
 use super::handoff::{ChainEntryWire, HandoffEnd};
 use super::{
-    AgentName, Attachment, ChainEntry, HandoffId, Mode, Outcome, Planning, PlanningChange, Refusal,
-    Status, Text, Timestamp, id,
+    AgentName, Attachment, ChainEntry, Context, HandoffId, Mode, Outcome, Planning, PlanningChange,
+    Refusal, Status, Text, Timestamp, id,
 };
 
 id::id! {
@@ -35,6 +35,10 @@ pub struct Task {
     pub session_id: Option<Text>,
     /// The task from which it was handed on.
     pub parent_id: Option<TaskId>,
+    /// The first task of the chain that it belongs to, if it is not that itself.
+    pub master_id: Option<TaskId>,
+    /// What came with the hand-offs to it.
+    pub context: Context,
     /// Where it came from.
     pub source: Source,
     /// The working directory of its agents.
@@ -46,7 +50,7 @@ pub struct Task {
 }
 
 /// What a task is made from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NewTask {
     /// Its id.
     pub id: TaskId,
@@ -54,6 +58,10 @@ pub struct NewTask {
     pub description: Text,
     /// The task from which it was handed on.
     pub parent_id: Option<TaskId>,
+    /// The session that it belongs to.
+    pub session_id: Option<Text>,
+    /// What came with the hand-off to it.
+    pub context: Context,
     /// Where it came from.
     pub source: Source,
     /// The working directory of its agents.
@@ -106,13 +114,20 @@ impl Task {
             status: Status::Pending,
             created_at: at,
             updated_at: at,
-            session_id: None,
+            session_id: new.session_id,
             parent_id: new.parent_id,
+            master_id: None,
+            context: new.context,
             source: new.source,
             agent_workspace: new.agent_workspace,
             attachments: Vec::new(),
             agent_chain: Vec::new(),
         }
+    }
+
+    /// Returns the first task of the chain that it belongs to.
+    pub fn chain_id(&self) -> &TaskId {
+        self.master_id.as_ref().unwrap_or(&self.id)
     }
 
     /// Returns who works on it now.
@@ -148,6 +163,7 @@ impl Task {
         &mut self,
         agent_name: AgentName,
         from_agent: Option<AgentName>,
+        mode: Mode,
         at: Timestamp,
     ) -> Result<&ChainEntry, Refusal> {
         if let Some(current) = self.current_agent() {
@@ -157,7 +173,7 @@ impl Task {
             id: HandoffId::new(),
             agent_name,
             from_agent,
-            mode: Mode::Delegate,
+            mode,
             started_at: at,
             end: None,
             request: None,
@@ -228,7 +244,7 @@ enum TaskType {
 
 impl Serialize for Task {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut task = serializer.serialize_struct("Task", 17)?;
+        let mut task = serializer.serialize_struct("Task", 19)?;
         let task_type = if self.planning.is_some() {
             TaskType::Planned
         } else {
@@ -259,6 +275,8 @@ impl Serialize for Task {
         task.serialize_field("currentAgent", &self.current_agent())?;
         task.serialize_field("agentChain", &self.agent_chain)?;
         task.serialize_field("parentId", &self.parent_id)?;
+        task.serialize_field("masterTaskId", &self.master_id)?;
+        task.serialize_field("context", &self.context)?;
         task.end()
     }
 }
@@ -310,6 +328,13 @@ pub(crate) struct TaskWire {
     /// The task from which it was handed on.
     #[schema(required)]
     parent_id: Option<TaskId>,
+    /// The first task of the chain that it belongs to; null for the first itself.
+    #[schema(required)]
+    master_task_id: Option<TaskId>,
+    /// What came with the hand-offs to it, by name.
+    #[serde(default)]
+    #[schema(required, value_type = Object)]
+    context: Context,
 }
 
 /// Says why a task contradicts itself.
@@ -365,6 +390,8 @@ impl TryFrom<TaskWire> for Task {
             updated_at: wire.updated_at,
             session_id: wire.session_id,
             parent_id: wire.parent_id,
+            master_id: wire.master_task_id,
+            context: wire.context,
             source: wire.source,
             agent_workspace: wire.agent_workspace,
             attachments: wire.attachments,
@@ -508,7 +535,7 @@ mod tests {
             for (starts, outcome, output) in steps {
                 let before = task.clone();
                 let result = if starts {
-                    task.start_handoff(agent("qa"), None, at(5)).cloned()
+                    task.start_handoff(agent("qa"), None, Mode::Delegate, at(5)).cloned()
                 } else {
                     task.end_handoff(Outcome::ALL[outcome], output, at(6)).cloned()
                 };
@@ -531,7 +558,8 @@ mod tests {
     fn a_handoff_makes_its_agent_current_until_it_ends() {
         let mut task = new_task();
         assert_eq!(task.current_agent(), None);
-        task.start_handoff(agent("developer"), None, at(2)).unwrap();
+        task.start_handoff(agent("developer"), None, Mode::Delegate, at(2))
+            .unwrap();
         assert_eq!(task.current_agent(), Some(&agent("developer")));
         assert_eq!((&task.status, task.updated_at), (&Status::Active, at(2)));
         task.end_handoff(Outcome::Completed, "done".parse().unwrap(), at(3))
@@ -550,7 +578,8 @@ mod tests {
             refusal.to_string().contains("never been handed off"),
             "{refusal}"
         );
-        task.start_handoff(agent("developer"), None, at(2)).unwrap();
+        task.start_handoff(agent("developer"), None, Mode::Delegate, at(2))
+            .unwrap();
         task.end_handoff(Outcome::Completed, Text::default(), at(3))
             .unwrap();
         let refusal = task
@@ -576,7 +605,8 @@ mod tests {
     #[test]
     fn a_task_that_contradicts_itself_is_refused() {
         let mut task = new_task();
-        task.start_handoff(agent("qa"), None, at(2)).unwrap();
+        task.start_handoff(agent("qa"), None, Mode::Delegate, at(2))
+            .unwrap();
         let good = serde_json::to_value(&task).unwrap();
         assert!(serde_json::from_value::<Task>(good.clone()).is_ok());
         let spoiled = |spoil: fn(&mut serde_json::Value)| {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Engine, Result};
-use crate::domain::{Handoff, HandoffId, Idempotency, Outcome, RunIdentity, Task, TaskId, Text};
+use super::{Asker, Engine, Result};
+use crate::domain::{Handoff, HandoffId, Idempotency, Outcome, Task, TaskId, Text};
 use crate::error::Error;
 use crate::store::{EndHandoff, StartHandoff};
 
@@ -33,7 +33,7 @@ impl Engine {
         &self,
         task_id: TaskId,
         input: HandoffInput,
-        caller: Option<RunIdentity>,
+        asker: Asker,
         once: Option<Idempotency>,
     ) -> Result<Task> {
         if input.agent_name.is_blank() {
@@ -57,7 +57,8 @@ impl Engine {
             prompt: input.prompt,
             reason: input.reason,
             resume: input.resume,
-            caller,
+            caller: asker.run,
+            trace: asker.trace,
             limits: self.options.chain_limits,
         };
         let task = self.store.start_handoff(start, once).await?;

@@ -3,13 +3,18 @@
 //! One file per subject: each adds its verbs to [`Engine`].
 
 mod agents;
+mod analytics;
 pub mod archive;
+mod asker;
 mod attachments;
+mod conversations;
 mod handoffs;
 mod housekeeping;
 mod queue;
 mod runs;
+mod sessions;
 mod tasks;
+mod tools;
 mod usage;
 mod wait;
 mod workspace;
@@ -20,7 +25,9 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 pub use agents::default_agents;
+pub use asker::Asker;
 pub use attachments::Upload;
+pub use conversations::ConversationInput;
 pub use handoffs::HandoffInput;
 pub use tasks::TaskInput;
 

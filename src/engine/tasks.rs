@@ -5,8 +5,8 @@ use utoipa::ToSchema;
 
 use super::{Engine, Result};
 use crate::domain::{
-    History, Idempotency, NewTask, PlanningChange, RunIdentity, Source, Status, Task, TaskId,
-    TaskSummary, Text,
+    Context, History, Idempotency, NewTask, PlanningChange, RunIdentity, Source, Status, Task,
+    TaskId, TaskSummary, Text,
 };
 use crate::error::Error;
 use crate::store::{Page, TaskQuery};
@@ -46,6 +46,8 @@ impl Engine {
         let new = NewTask {
             id,
             parent_id: caller.map(|caller| caller.task_id),
+            session_id: None,
+            context: Context::default(),
             description: input.description,
             source,
             agent_workspace,

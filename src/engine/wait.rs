@@ -46,7 +46,7 @@ impl Engine {
     }
 
     /// Waits for a change. Returns false if it is time to go without one.
-    async fn wait(&self, changed: impl Future<Output = ()>, deadline: Instant) -> bool {
+    pub(super) async fn wait(&self, changed: impl Future<Output = ()>, deadline: Instant) -> bool {
         let _waiter = Ongoing::begin("chorus_waiters");
         tokio::select! {
             () = changed => true,

@@ -130,6 +130,7 @@ fn message(said: Said) -> NewMessage {
         Said::Error(text) => (MessageType::Error, text),
     };
     NewMessage {
+        data: None,
         message_type,
         content: Text::lossy(content).beginning(LONGEST_MESSAGE),
     }

@@ -252,6 +252,16 @@ impl Runner {
         self.wake();
     }
 
+    /// Lets a run that has passed control on finish what it says, for as long as any may after its result, then ends it.
+    pub async fn wind_down(&self, run_id: &RunId) {
+        if let Some(mut gone) = self.gone(run_id).await {
+            let grace = Duration::from_secs(self.0.options.grace_seconds);
+            // However this ends, nothing is left of the run afterwards.
+            let _ = tokio::time::timeout(grace, gone.wait_for(|is_gone| *is_gone)).await;
+        }
+        self.stop(run_id).await;
+    }
+
     /// Returns what tells when a run is gone; nothing if it is, or was never started.
     async fn gone(&self, run_id: &RunId) -> Option<signal::Receiver<bool>> {
         let _starting = self.0.starting.lock().await;

@@ -1,12 +1,18 @@
 //! What an agent is told.
 //!
-//! In this order: its spec, how to hand off and to whom, the task, what earlier agents on this task said, then the
-//! prompt itself. Parts have budgets; what is cut is named, with the command that shows it in full.
+//! In this order: its spec, how to hand off and to whom, the task, the context and the instructions that came with the
+//! hand-off, what earlier agents on this task said, the conversation that brought it here, then the prompt itself. Parts
+//! have budgets; what is cut is named, with the command that shows it in full.
 
 use std::fmt::Write as _;
 
-use crate::domain::{Agent, ChainEntry, Outcome, Task, Text};
-use crate::store::ClaimedRun;
+use serde_json::Value;
+
+use crate::domain::{
+    Agent, ChainEntry, Context, HistoryMessage, Message, MessageType, Mode, Outcome, Task, Text,
+    Tool,
+};
+use crate::store::{Briefing, ClaimedRun};
 
 /// How many bytes of the task's description and plan are told.
 const TASK_BUDGET: usize = 64 * 1024;
@@ -17,18 +23,44 @@ const MESSAGE_BUDGET: usize = 8 * 1024;
 /// How many earlier hand-offs are told.
 const EARLIER: usize = 8;
 
+/// How many bytes of one context variable are told.
+const VARIABLE_BUDGET: usize = 16 * 1024;
+
+/// How many bytes of the conversation of earlier tasks are told.
+const CONVERSATION_BUDGET: usize = 64 * 1024;
+
+/// How many bytes of a conversation that moved are told: as much as every provider takes beside the rest.
+const HISTORY_BUDGET: usize = 512 * 1024;
+
 /// Writes what an agent is told beside its spec.
-pub(super) fn compose(run: &ClaimedRun, agents: &[Agent]) -> String {
+pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing) -> String {
     let mut text = String::new();
-    handing_off(&mut text, run, agents);
+    handing_off(&mut text, run, &briefing.agents);
+    tools(&mut text, run, &briefing.tools);
     task(&mut text, &run.task);
+    context(&mut text, &run.task);
     earlier(&mut text, run);
+    conversation(&mut text, run, briefing);
+    if let Some(history) = &briefing.history {
+        moved(&mut text, run, &history.messages());
+    }
     text.push_str("# What you are asked now\n\n");
-    if let Some(from) = &run.from_agent {
-        push(
+    match (&run.from_agent, run.mode) {
+        (Some(from), Mode::Transfer) => push(
+            &mut text,
+            format_args!("The agent {from} has passed control to you. The original message was:\n"),
+        ),
+        (Some(from), Mode::Session) => push(
+            &mut text,
+            format_args!(
+                "The conversation moved to you from the agent {from}. What the user wants:\n"
+            ),
+        ),
+        (Some(from), _) => push(
             &mut text,
             format_args!("The agent {from} asks you, and waits for your final message.\n"),
-        );
+        ),
+        (None, _) => {}
     }
     if let Some(reason) = &run.reason {
         push(&mut text, format_args!("Why: {reason}\n"));
@@ -66,6 +98,142 @@ fn handing_off(text: &mut String, run: &ClaimedRun, agents: &[Agent]) {
         );
     }
     text.push('\n');
+}
+
+fn tools(text: &mut String, run: &ClaimedRun, tools: &[Tool]) {
+    if tools.is_empty() {
+        return;
+    }
+    push(
+        text,
+        format_args!(
+            "# Hand-off tools\n\nTo pass control to another agent for good, call one of these. Your task is then done, the other \
+             agent goes on with the variables that you pass and with all that was said, and you end without doing more: \
+             `chorus tool call {} TOOL '{{\"VARIABLE\": VALUE}}'`.\n\n",
+            run.identity.task_id
+        ),
+    );
+    for tool in tools {
+        push(
+            text,
+            format_args!("- `{}`: {}\n", tool.name, tool.description),
+        );
+        for variable in &tool.context_variables {
+            let need = if variable.required {
+                "required"
+            } else {
+                "optional"
+            };
+            push(
+                text,
+                format_args!(
+                    "  - {} ({}, {need}): {}\n",
+                    variable.name,
+                    variable.variable_type.as_str(),
+                    variable.description
+                ),
+            );
+        }
+    }
+    text.push('\n');
+}
+
+fn context(text: &mut String, task: &Task) {
+    if task.context.0.is_empty() {
+        return;
+    }
+    let show = format!("chorus task show {} --json", task.id);
+    text.push_str("# Context from handoff\n\n");
+    for (key, value) in &task.context.0 {
+        if key == Context::INSTRUCTIONS {
+            continue;
+        }
+        // One line each: a text of several lines is written as JSON.
+        let value = match value {
+            Value::String(line) if !line.contains(['\n', '\r']) => line.clone(),
+            other => other.to_string(),
+        };
+        let value = cut(&Text::lossy(value), VARIABLE_BUDGET, &show);
+        push(text, format_args!("{key}: {value}\n"));
+    }
+    text.push('\n');
+    if let Some(instructions) = task.context.instructions().filter(|told| !told.is_empty()) {
+        push(
+            text,
+            format_args!("# Instructions for this hand-off\n\n{instructions}\n\n"),
+        );
+    }
+}
+
+/// Tells the newest of some texts that fit, oldest first, and says how many are left out.
+fn newest_that_fit(
+    text: &mut String,
+    parts: impl DoubleEndedIterator<Item = String>,
+    budget: usize,
+    left_out: impl FnOnce(usize) -> String,
+) {
+    let (mut told, mut bytes, mut skipped) = (Vec::new(), 0, 0);
+    for part in parts.rev() {
+        bytes += part.len();
+        // The newest is told in any case, and nothing behind a gap.
+        if skipped == 0 && (bytes <= budget || told.is_empty()) {
+            told.push(part);
+        } else {
+            skipped += 1;
+        }
+    }
+    if skipped > 0 {
+        text.push_str(&left_out(skipped));
+    }
+    for part in told.iter().rev() {
+        text.push_str(part);
+    }
+}
+
+fn conversation(text: &mut String, run: &ClaimedRun, briefing: &Briefing) {
+    if briefing.conversation.is_empty() {
+        return;
+    }
+    text.push_str("# The conversation so far\n\n");
+    let show = format!("chorus task conversation {}", run.task.id);
+    if briefing.has_more_conversation {
+        push(
+            text,
+            format_args!("[The beginning is left out; `{show}` shows all]\n\n"),
+        );
+    }
+    let said = |message: &Message| {
+        let content = cut(&message.content, MESSAGE_BUDGET, &show);
+        let by = match (&message.agent_name, message.message_type) {
+            (Some(agent), MessageType::Handoff) => format!("({agent})"),
+            (Some(agent), _) => format!("{agent}:"),
+            (None, _) => "user:".to_owned(),
+        };
+        format!("{by} {content}\n\n")
+    };
+    let parts = briefing.conversation.iter().map(said);
+    newest_that_fit(text, parts, CONVERSATION_BUDGET, |messages| {
+        format!("[{messages} earlier messages are left out; `{show}` shows all]\n\n")
+    });
+}
+
+fn moved(text: &mut String, run: &ClaimedRun, history: &[HistoryMessage]) {
+    if history.is_empty() {
+        return;
+    }
+    text.push_str("# The conversation so far\n\n");
+    let session = run.task.session_id.as_ref().map_or("", |id| id.as_str());
+    let said = |message: &HistoryMessage| {
+        let agent = message.agent_id.as_deref();
+        let agent = agent.map_or_else(String::new, |agent| format!(" ({agent})"));
+        let content = Text::lossy(message.content.clone());
+        format!("{}{agent}: {content}\n\n", message.role)
+    };
+    newest_that_fit(text, history.iter().map(said), HISTORY_BUDGET, |messages| {
+        format!(
+            "[{messages} earlier messages are left out; `chorus session show {session:?} --json` has all]\n\n"
+        )
+    });
 }
 
 fn task(text: &mut String, task: &Task) {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::follow::Follower;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
-use crate::domain::{Agent, Outcome, Provider, Text};
+use crate::domain::{Agent, Outcome, Provider, Text, TraceParent};
 use crate::secret::Token;
 use crate::store::{ClaimedRun, FinishRun, StoreError};
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
@@ -20,10 +20,10 @@ const STDERR_READ: u64 = 64 * 1024;
 impl Runner {
     /// Makes the run directory and starts the supervisor. The error is for a person.
     pub(super) async fn launch(&self, run: &ClaimedRun, token: &Token) -> Result<(), String> {
-        let agents = self
+        let briefing = self
             .0
             .store
-            .agents()
+            .briefing(&run.identity)
             .await
             .map_err(|error| error.to_string())?;
         let options = self.0.options.clone();
@@ -47,7 +47,7 @@ impl Runner {
                 Provider::Command if agent.spec_path.is_blank() => String::new(),
                 _ => spec::read_spec(agent, options.data_dir.path())?,
             };
-            let told = prompt::compose(&run, &agents);
+            let told = prompt::compose(&run, &briefing);
             let mut told = providers::plain_text(agent.provider, &told).into_owned();
             if !line.takes_system_file {
                 told.insert_str(0, &format!("{system}\n\n"));
@@ -263,6 +263,11 @@ fn own_environment(
         path.push_str(&inherited);
     }
     let identity = &run.identity;
+    let traceparent = TraceParent {
+        trace_id: run.trace_id.clone(),
+        parent_id: (&identity.handoff_id).into(),
+        is_sampled: true,
+    };
     BTreeMap::from(
         [
             ("CHORUS_URL", url),
@@ -270,31 +275,10 @@ fn own_environment(
             ("CHORUS_HANDOFF_ID", identity.handoff_id.as_str()),
             ("CHORUS_AGENT", identity.agent_name.as_str()),
             ("CHORUS_TOKEN", token),
-            (
-                "TRACEPARENT",
-                &traceparent(identity.handoff_id.as_str(), identity.run_id.as_str()),
-            ),
+            ("TRACEPARENT", &traceparent.to_string()),
             ("PATH", &path),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned())),
-    )
-}
-
-/// Makes a trace context of the hand-off's id, which is a UUID, and the run's.
-fn traceparent(handoff: &str, run: &str) -> String {
-    let digits = |id: &str| {
-        id.chars()
-            .filter(char::is_ascii_hexdigit)
-            .collect::<String>()
-    };
-    let (trace, span) = (
-        format!("{:0>32}", digits(handoff)),
-        format!("{:0>32}", digits(run)),
-    );
-    format!(
-        "00-{}-{}-01",
-        &trace[trace.len() - 32..],
-        &span[span.len() - 16..]
     )
 }
 

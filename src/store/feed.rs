@@ -32,7 +32,16 @@ pub struct Published {
 #[derive(Debug)]
 pub struct Feed {
     ring: broadcast::Sender<Published>,
-    watched: Mutex<HashMap<TaskId, Watched>>,
+    watched: Mutex<HashMap<Subject, Watched>>,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Subject {
+    /// Events of one task.
+    Task(TaskId),
+    /// Events of all tasks of a chain, by its first task.
+    Chain(TaskId),
 }
 
 /// What the waiters of one task share. They are counted under the lock: a count of references would still include
@@ -56,12 +65,17 @@ impl Feed {
     /// Publishes events that are committed, in their order.
     pub(super) fn publish(&self, events: Vec<Event>) {
         for event in events {
-            if let Some(task_id) = &event.task_id {
-                let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(watched) = watched.get(task_id) {
+            let subjects = [
+                event.task_id.clone().map(Subject::Task),
+                event.master_task_id.clone().map(Subject::Chain),
+            ];
+            let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            for subject in subjects.iter().flatten() {
+                if let Some(watched) = watched.get(subject) {
                     watched.notify.notify_waiters();
                 }
             }
+            drop(watched);
             let Some(number) = event.number else { continue };
             if self.ring.receiver_count() > 0 {
                 let size: usize = event.data.values().map(|value| value.as_str().len()).sum();
@@ -79,17 +93,26 @@ impl Feed {
 
     /// Watches one task.
     pub fn watch(&self, task_id: &TaskId) -> TaskWatch<'_> {
+        self.watch_subject(Subject::Task(task_id.clone()))
+    }
+
+    /// Watches all tasks of a chain, also those that are made later, by the first of them.
+    pub fn watch_chain(&self, master_id: &TaskId) -> TaskWatch<'_> {
+        self.watch_subject(Subject::Chain(master_id.clone()))
+    }
+
+    fn watch_subject(&self, subject: Subject) -> TaskWatch<'_> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let watched = watched.entry(task_id.clone()).or_default();
+        let watched = watched.entry(subject.clone()).or_default();
         watched.waiters += 1;
         TaskWatch {
             feed: self,
-            task_id: task_id.clone(),
+            subject,
             notify: watched.notify.clone(),
         }
     }
 
-    /// Counts the tasks that are watched.
+    /// Counts the tasks and chains that are watched.
     pub fn watched_tasks(&self) -> usize {
         self.watched
             .lock()
@@ -98,11 +121,11 @@ impl Feed {
     }
 }
 
-/// A task that is watched for as long as this lives.
+/// A task, or a chain of them, that is watched for as long as this lives.
 #[derive(Debug)]
 pub struct TaskWatch<'a> {
     feed: &'a Feed,
-    task_id: TaskId,
+    subject: Subject,
     notify: Arc<Notify>,
 }
 
@@ -120,10 +143,10 @@ impl Drop for TaskWatch<'_> {
             .watched
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(mine) = watched.get_mut(&self.task_id) {
+        if let Some(mine) = watched.get_mut(&self.subject) {
             mine.waiters -= 1;
             if mine.waiters == 0 {
-                watched.remove(&self.task_id);
+                watched.remove(&self.subject);
             }
         }
     }
@@ -148,6 +171,7 @@ mod tests {
             handoff_id: None,
             number: Some(number),
             task_id: Some(task_id.clone()),
+            master_task_id: Some(task_id.clone()),
         }
     }
 
@@ -161,6 +185,22 @@ mod tests {
         assert!(futures_util::poll!(&mut changed).is_pending());
         feed.publish(vec![event(&mine, 2, "")]);
         changed.await;
+    }
+
+    #[tokio::test]
+    async fn who_watches_a_chain_is_woken_by_every_task_of_it() {
+        let feed = Feed::default();
+        let (master, child) = (TaskId::new(), TaskId::new());
+        let (chain, task) = (feed.watch_chain(&master), feed.watch(&master));
+        let mut chain_changed = std::pin::pin!(chain.changed());
+        let mut task_changed = std::pin::pin!(task.changed());
+        let of_child = Event {
+            master_task_id: Some(master.clone()),
+            ..event(&child, 1, "")
+        };
+        feed.publish(vec![of_child]);
+        chain_changed.as_mut().await;
+        assert!(futures_util::poll!(&mut task_changed).is_pending());
     }
 
     #[tokio::test]

@@ -15,6 +15,8 @@ mod sqlite;
 use std::path::Path;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 pub use error::{OpenError, StoreError};
 pub use feed::{Feed, Published, TaskWatch};
@@ -23,9 +25,11 @@ pub use sqlite::{
 };
 
 use crate::domain::{
-    Agent, AgentName, Attachment, AttachmentId, ChainLimits, Event, Filename, Handoff, HandoffId,
-    History, Idempotency, NewMessage, NewTask, Outcome, PlanningChange, Queue, QueueMessage, RunId,
-    RunIdentity, Status, StatusName, Task, TaskArchive, TaskId, TaskSummary, Text, UsageSum,
+    Agent, AgentName, Attachment, AttachmentId, ChainLimits, ConversationHistory, Event, Filename,
+    Handoff, HandoffAnalytics, HandoffId, History, Idempotency, Message, MessageType, Mode,
+    NewMessage, NewTask, Outcome, PlanningChange, Queue, QueueMessage, RunId, RunIdentity, Session,
+    SessionHandoff, SessionId, SessionMove, Status, StatusName, Task, TaskArchive, TaskId,
+    TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId, TraceParent, UsageSum,
 };
 
 /// A result of the store.
@@ -47,8 +51,28 @@ pub struct TaskQuery {
 pub struct Page<T> {
     /// The items, oldest first.
     pub items: Vec<T>,
-    /// The last task of this page, if there are more behind it.
-    pub next: Option<TaskId>,
+    /// What names the last item of this page, if there are more behind it.
+    pub next: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// Cuts off the one item more that was asked for to see whether there is more.
+    fn cut(mut items: Vec<T>, limit: u32, name: fn(&T) -> String) -> Self {
+        let limit = limit as usize;
+        let has_more = items.len() > limit;
+        items.truncate(limit);
+        let next = items.last().filter(|_| has_more).map(name);
+        Self { items, next }
+    }
+}
+
+/// Which messages a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageQuery {
+    /// Only those behind this number.
+    pub after: i64,
+    /// At most so many.
+    pub limit: u32,
 }
 
 /// A hand-off to record.
@@ -66,8 +90,104 @@ pub struct StartHandoff {
     pub resume: bool,
     /// The run in whose name it is asked, if an agent asks.
     pub caller: Option<RunIdentity>,
+    /// The trace in which it is asked, if the caller said so.
+    pub trace: Option<TraceParent>,
     /// How far agents may hand on.
     pub limits: ChainLimits,
+}
+
+/// A call of a hand-off tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transfer {
+    /// The task whose control is to move.
+    pub task_id: TaskId,
+    /// The tool, as the caller wrote it.
+    pub tool: String,
+    /// What is passed on.
+    pub arguments: Map<String, Value>,
+    /// The run in whose name it is asked, if an agent asks.
+    pub caller: Option<RunIdentity>,
+    /// The trace in which it is asked, if the caller said so.
+    pub trace: Option<TraceParent>,
+    /// How far agents may hand on.
+    pub limits: ChainLimits,
+    /// How many bytes the context may have.
+    pub largest_context: usize,
+}
+
+/// What became of control that moved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    /// The task on which it goes on; its last hand-off is the new one.
+    pub task: Task,
+    /// The run that had control, and is no longer needed.
+    pub left: Option<LeftRun>,
+}
+
+/// A run that lost control.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftRun {
+    /// Which.
+    pub run_id: RunId,
+    /// Whether it passed control itself, and so may finish what it says.
+    pub by_itself: bool,
+}
+
+/// A move of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveSession {
+    /// What was asked.
+    pub asked: SessionMove,
+    /// The task to make if the session is new, and its working directory.
+    pub new_task: (TaskId, Text),
+    /// The run in whose name it is asked, if an agent asks.
+    pub caller: Option<RunIdentity>,
+    /// The trace in which it is asked, if the caller said so.
+    pub trace: Option<TraceParent>,
+    /// How far agents may hand on.
+    pub limits: ChainLimits,
+}
+
+/// A line of a conversation to be recorded from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddMessage {
+    /// The task.
+    pub task_id: TaskId,
+    /// What kind of line it is.
+    pub message_type: MessageType,
+    /// What it says.
+    pub content: Text,
+    /// The run that says it, if one does.
+    pub caller: Option<RunIdentity>,
+}
+
+/// What an agent is told beside its task and its prompt.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Briefing {
+    /// The agents.
+    pub agents: Vec<Agent>,
+    /// The hand-off tools that it may use, by name.
+    pub tools: Vec<Tool>,
+    /// The conversation that was moved to it.
+    pub history: Option<ConversationHistory>,
+    /// What was said before on the tasks that led to its own, oldest first; at most so much as a prompt has room for.
+    pub conversation: Vec<Message>,
+    /// Whether there was more.
+    pub has_more_conversation: bool,
+}
+
+/// Who has a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenHolder {
+    /// A run that works.
+    Working(RunIdentity),
+    /// A run that has passed control on, and to whom.
+    MovedOn {
+        /// The task that it had.
+        task_id: TaskId,
+        /// Who has control.
+        agent_name: AgentName,
+    },
 }
 
 /// A run that the scheduler has taken, with all that is needed to start it.
@@ -85,6 +205,10 @@ pub struct ClaimedRun {
     pub reason: Option<Text>,
     /// Who asked, if an agent did.
     pub from_agent: Option<AgentName>,
+    /// Which door it came through.
+    pub mode: Mode,
+    /// The trace that it belongs to.
+    pub trace_id: TraceId,
     /// The session that goes on.
     pub resumes: Option<String>,
     /// The data directory whose server took it.
@@ -128,6 +252,8 @@ pub struct Imported {
     pub tasks: u64,
     /// How many agents.
     pub agents: u64,
+    /// How many tools.
+    pub tools: u64,
 }
 
 /// The tasks of an import, read while it goes on; an error ends it, and nothing is imported.
@@ -166,6 +292,10 @@ pub trait Store: Send + Sync + 'static {
     async fn start_handoff(&self, start: StartHandoff, once: Option<Idempotency>) -> Result<Task>;
     /// Ends the open hand-off of a task, and the run that has not ended.
     async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task>;
+    /// Passes control by a tool: the task completes, and a child task goes on.
+    async fn transfer(&self, transfer: Transfer, once: Option<Idempotency>) -> Result<Moved>;
+    /// Moves a conversation to another agent; its task is made if the session is new.
+    async fn move_session(&self, to: MoveSession, once: Option<Idempotency>) -> Result<Moved>;
     /// Takes the next run for which there is a free slot: lower priority number first, then oldest. A run whose agent
     /// waits for a child does not occupy a slot. A live run is one whose process may not be gone: it occupies its slot
     /// even if it was ended from outside, and its task is passed over.
@@ -191,8 +321,8 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<()>;
     /// Ends a run and, if it is still open, its hand-off. Returns whether it was.
     async fn finish_run(&self, finish: FinishRun) -> Result<bool>;
-    /// Finds the run that has a token, while it has not ended.
-    async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>>;
+    /// Finds who has a token. That of a run that has ended is nobody's, unless the run passed control on.
+    async fn token_holder(&self, token_hash: [u8; 32]) -> Result<Option<TokenHolder>>;
     /// Tells whether a task is another one, or was handed on from it.
     async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool>;
     /// Finds the last run of a hand-off.
@@ -207,6 +337,60 @@ pub trait Store: Send + Sync + 'static {
     async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>>;
     /// Lists the hand-offs of a task, in the order of its chain.
     async fn handoffs(&self, task_id: &TaskId) -> Result<Option<Vec<Handoff>>>;
+    /// Lists the hand-offs of a trace, W3C's or a harness's, oldest first.
+    async fn handoffs_of_trace(&self, trace: &str, limit: u32) -> Result<Vec<Handoff>>;
+    /// Adds up how hand-offs went, since a time and with an agent.
+    async fn analytics(
+        &self,
+        since: Option<Timestamp>,
+        agent: Option<&AgentName>,
+    ) -> Result<HandoffAnalytics>;
+    /// Finds what an agent is told beside its task and its prompt.
+    async fn briefing(&self, run: &RunIdentity) -> Result<Briefing>;
+
+    /// Lists the hand-off tools by name.
+    async fn tools(&self) -> Result<Vec<Tool>>;
+    /// Finds a tool.
+    async fn tool(&self, name: &ToolName) -> Result<Option<Tool>>;
+    /// Makes a tool.
+    async fn create_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool>;
+    /// Changes a tool.
+    async fn change_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool>;
+    /// Deletes a tool. What it did stays.
+    async fn delete_tool(&self, name: ToolName, once: Option<Idempotency>) -> Result<Tool>;
+
+    /// Adds a line to a conversation.
+    async fn add_message(&self, add: AddMessage, once: Option<Idempotency>) -> Result<Message>;
+    /// Lists what was said on one task.
+    async fn messages(&self, id: &TaskId, query: MessageQuery) -> Result<Option<Page<Message>>>;
+    /// Lists what was said on all tasks of a task's chain, in one order.
+    async fn conversation(&self, id: &TaskId, query: MessageQuery)
+    -> Result<Option<Page<Message>>>;
+    /// Finds the tree of the chain that a task belongs to.
+    async fn task_tree(&self, id: &TaskId) -> Result<Option<TaskTree>>;
+    /// Tells whether no agent works on a task or on any below it.
+    async fn is_settled(&self, id: &TaskId) -> Result<bool>;
+
+    /// Lists sessions, oldest first.
+    async fn sessions(&self, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>>;
+    /// Finds a session.
+    async fn session(&self, id: &SessionId) -> Result<Option<Session>>;
+    /// Lists the moves of a session, oldest first.
+    async fn session_handoffs(
+        &self,
+        id: &SessionId,
+        after: Option<&HandoffId>,
+        limit: u32,
+    ) -> Result<Page<SessionHandoff>>;
+    /// Finds the last move of a session.
+    async fn last_session_handoff(&self, id: &SessionId) -> Result<Option<SessionHandoff>>;
+    /// Counts the moves of a session, from an agent and to one.
+    async fn count_session_handoffs(
+        &self,
+        id: &SessionId,
+        from: Option<&AgentName>,
+        to: Option<&AgentName>,
+    ) -> Result<u64>;
 
     /// Finds the history of a task.
     async fn history(&self, task_id: &TaskId) -> Result<Option<History>>;
@@ -250,8 +434,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Opens a view of the whole ledger at one moment.
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
-    /// Takes in tasks and agents, all of them or none.
-    async fn import(&self, agents: Vec<Agent>, tasks: ImportSource) -> Result<Imported>;
+    /// Takes in agents, tools and tasks, all of them or none.
+    async fn import(
+        &self,
+        agents: Vec<Agent>,
+        tools: Vec<Tool>,
+        tasks: ImportSource,
+    ) -> Result<Imported>;
     /// Writes a consistent copy of the database to a file that does not exist yet.
     async fn backup(&self, to: &Path) -> Result<()>;
 
@@ -283,7 +472,7 @@ pub struct Attach {
 }
 
 /// A task with an attachment that was added.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attached {
     /// The task.
     pub task: Task,
@@ -300,4 +489,6 @@ pub trait Snapshot: Send {
     async fn next_tasks(&mut self) -> Result<Vec<TaskArchive>>;
     /// Lists the agents by name.
     async fn agents(&mut self) -> Result<Vec<Agent>>;
+    /// Lists the hand-off tools by name.
+    async fn tools(&mut self) -> Result<Vec<Tool>>;
 }

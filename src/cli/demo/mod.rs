@@ -12,7 +12,7 @@ use super::serve::Serving;
 use super::ui::{Failure, Ui};
 use crate::config::DataDir;
 use crate::domain::{Agent, AgentName, OutputForm, Provider, Text};
-use crate::engine::{Engine, HandoffInput, TaskInput};
+use crate::engine::{Asker, Engine, HandoffInput, TaskInput};
 
 /// The task of the demo.
 const TASK: &str =
@@ -68,6 +68,7 @@ fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
         .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
     let text = |text: &str| text.parse::<Text>().expect("has no NUL");
     let agent = |name: &str| Agent {
+        available: true,
         name: AgentName::parse(name).expect("the cast has legal names"),
         spec_path: text(&format!("agents/{name}.md")),
         allowed_tools: text("Read Edit"),
@@ -97,7 +98,9 @@ async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
         prompt: text("Bring this task to its end."),
         ..HandoffInput::default()
     };
-    let task = engine.start_handoff(task.id, input, None, None).await?;
+    let task = engine
+        .start_handoff(task.id, input, Asker::default(), None)
+        .await?;
     let minute = std::time::Duration::from_mins(2);
     Ok(engine.task_when_idle(&task.id, minute).await?)
 }

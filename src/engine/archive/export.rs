@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::{ArchiveError, Progress, VERSION, at};
 use crate::config::DataDir;
-use crate::domain::{Agent, TaskArchive, TaskSummary};
+use crate::domain::{Agent, TaskArchive, TaskSummary, Tool};
 use crate::engine::Engine;
 
 /// How many tasks may be read ahead of the files.
@@ -24,6 +24,8 @@ pub struct Exported {
     pub tasks: u64,
     /// How many agents.
     pub agents: u64,
+    /// How many tools.
+    pub tools: u64,
     /// The attachments whose bytes were missing.
     pub missing_attachments: Vec<PathBuf>,
 }
@@ -41,6 +43,7 @@ impl Engine {
         let mut snapshot = self.store.snapshot().await?;
         let total = snapshot.count_tasks().await?;
         let agents = snapshot.agents().await?;
+        let tools = snapshot.tools().await?;
         let (sender, tasks) = mpsc::channel(AHEAD);
         let files = Files {
             to: to.to_owned(),
@@ -51,7 +54,7 @@ impl Engine {
             failure: RefCell::default(),
             progress: Box::new(move |done| progress(Progress { done, total })),
         };
-        let writing = tokio::task::spawn_blocking(move || files.write(&agents));
+        let writing = tokio::task::spawn_blocking(move || files.write(&agents, &tools));
         let reading = async {
             loop {
                 let page = snapshot.next_tasks().await?;
@@ -117,7 +120,7 @@ impl Serialize for Summaries<'_> {
 }
 
 impl Files {
-    fn write(self, agents: &[Agent]) -> Result<Exported, ArchiveError> {
+    fn write(self, agents: &[Agent], tools: &[Tool]) -> Result<Exported, ArchiveError> {
         let beside = match self.to.parent() {
             Some(parent) if parent != Path::new("") => parent.to_owned(),
             _ => PathBuf::from("."),
@@ -127,8 +130,7 @@ impl Files {
             .prefix(".chorus-export-")
             .tempdir_in(&beside)
             .map_err(at(&beside))?;
-        let registry = unfinished.path().join("registry");
-        std::fs::create_dir(&registry).map_err(at(&registry))?;
+        let registry = new_folder(unfinished.path(), "registry")?;
         let index = registry.join("registry.json");
         let tasks = Summaries {
             files: &self,
@@ -145,10 +147,15 @@ impl Files {
             return Err(error);
         }
         indexed?;
-        let folder = unfinished.path().join("agents");
-        std::fs::create_dir(&folder).map_err(at(&folder))?;
+        let folder = new_folder(unfinished.path(), "agents")?;
         for agent in agents {
             write_json(&folder.join(format!("{}.json", agent.name)), agent)?;
+        }
+        if !tools.is_empty() {
+            let folder = new_folder(unfinished.path(), "tools")?;
+            for tool in tools {
+                write_json(&folder.join(format!("{}.json", tool.name)), tool)?;
+            }
         }
         let finished = unfinished.keep();
         if let Err(cause) = std::fs::rename(&finished, &self.to) {
@@ -159,6 +166,7 @@ impl Files {
         Ok(Exported {
             tasks: self.written.get(),
             agents: agents.len() as u64,
+            tools: tools.len() as u64,
             missing_attachments: self.missing_attachments.take(),
         })
     }
@@ -168,13 +176,16 @@ impl Files {
             task,
             history,
             queue,
+            conversation,
             attachment_ids,
         } = archive;
-        let folder = registry.join(task.id.as_str());
-        std::fs::create_dir(&folder).map_err(at(&folder))?;
+        let folder = new_folder(registry, task.id.as_str())?;
         write_json(&folder.join("task.json"), task)?;
         write_json(&folder.join("history.json"), history)?;
         write_json(&folder.join("queue.json"), queue)?;
+        if !conversation.messages.is_empty() {
+            write_json(&folder.join("messages.json"), conversation)?;
+        }
         for (id, attachment) in attachment_ids.iter().zip(&task.attachments) {
             let from = self
                 .data_dir
@@ -193,6 +204,12 @@ impl Files {
         (self.progress)(self.written.get());
         Ok(())
     }
+}
+
+fn new_folder(beside: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
+    let folder = beside.join(name);
+    std::fs::create_dir(&folder).map_err(at(&folder))?;
+    Ok(folder)
 }
 
 /// Writes a value as JSON, indented by two spaces.

@@ -12,8 +12,8 @@ use super::reader::{ArchiveDir, BadFile};
 use super::{ArchiveError, Progress, VERSION, at};
 use crate::config::DataDir;
 use crate::domain::{
-    Agent, AttachmentId, Filename, HandoffId, History, MessageId, Queue, Task, TaskArchive, TaskId,
-    TaskSummary,
+    Agent, AttachmentId, ChainEntry, Conversation, Filename, HandoffId, History, MessageId, Queue,
+    SessionId, Task, TaskArchive, TaskId, TaskSummary, Tool,
 };
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
@@ -71,7 +71,10 @@ impl Engine {
             task.attachment_ids = ids.remove(&planned.id).unwrap_or_default();
             Ok(task)
         });
-        let imported = self.store.import(plan.agents, Box::new(source)).await?;
+        let imported = self
+            .store
+            .import(plan.agents, plan.tools, Box::new(source))
+            .await?;
         let missing_attachments = uploads.keep();
         Ok(ImportReport {
             imported,
@@ -84,14 +87,21 @@ impl Engine {
     async fn leave_out_what_is_there(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
         let mut tasks = Vec::new();
         for task in std::mem::take(&mut plan.tasks) {
-            match self.store.task(&task.id).await? {
-                None => tasks.push(task),
-                Some(there) => plan.bad.push(BadFile {
-                    file: task_folder(&there.id).join("task.json"),
-                    line: None,
-                    message: format!("task {} is already in the database", there.id),
-                }),
-            }
+            let message = if self.store.task(&task.id).await?.is_some() {
+                format!("task {} is already in the database", task.id)
+            } else if let Some(session) = &task.session
+                && self.store.session(session).await?.is_some()
+            {
+                format!("session {session} is already in the database")
+            } else {
+                tasks.push(task);
+                continue;
+            };
+            plan.bad.push(BadFile {
+                file: task_folder(&task.id).join("task.json"),
+                line: None,
+                message,
+            });
         }
         plan.tasks = tasks;
         let mut agents = Vec::new();
@@ -109,6 +119,34 @@ impl Engine {
             }
         }
         plan.agents = agents;
+        let mut tools = Vec::new();
+        for tool in std::mem::take(&mut plan.tools) {
+            let target = &tool.target_agent;
+            let message = if self
+                .store
+                .tool(&tool.name)
+                .await?
+                .is_some_and(|there| there != tool)
+            {
+                format!(
+                    "tool {} is already in the database, and is another one",
+                    tool.name
+                )
+            } else if !plan.agents.iter().any(|agent| agent.name == *target)
+                && self.store.agent(target).await?.is_none()
+            {
+                format!("its target {target} is no agent of the archive or the database")
+            } else {
+                tools.push(tool);
+                continue;
+            };
+            plan.bad.push(BadFile {
+                file: Path::new("tools").join(format!("{}.json", tool.name)),
+                line: None,
+                message,
+            });
+        }
+        plan.tools = tools;
         Ok(())
     }
 }
@@ -124,6 +162,8 @@ async fn blocking<T: Send + 'static>(
 /// A task that can be imported.
 struct PlannedTask {
     id: TaskId,
+    /// The session that it is the task of.
+    session: Option<SessionId>,
     attachments: Vec<Filename>,
 }
 
@@ -131,6 +171,7 @@ struct PlannedTask {
 struct Plan {
     tasks: Vec<PlannedTask>,
     agents: Vec<Agent>,
+    tools: Vec<Tool>,
     bad: Vec<BadFile>,
 }
 
@@ -154,6 +195,7 @@ impl Plan {
         let mut plan = Self {
             tasks: Vec::new(),
             agents: Vec::new(),
+            tools: Vec::new(),
             bad: Vec::new(),
         };
         plan.check_folders(archive, &registry);
@@ -167,6 +209,7 @@ impl Plan {
             progress(Progress { done, total });
         }
         plan.check_agents(archive);
+        plan.check_tools(archive);
         Ok(plan)
     }
 
@@ -191,6 +234,41 @@ impl Plan {
                 }
             }
         }
+    }
+
+    fn check_tools(&mut self, archive: &ArchiveDir) {
+        let names = match archive.names("tools") {
+            Ok(names) => names,
+            Err(bad) => return self.bad.push(bad),
+        };
+        for name in names {
+            let file = Path::new("tools").join(&name);
+            match archive.read::<Tool>(&file) {
+                Ok(tool) => match self.problem_of(&tool, &name) {
+                    None => self.tools.push(tool),
+                    Some(message) => self.bad.push(BadFile {
+                        file,
+                        line: None,
+                        message,
+                    }),
+                },
+                Err(bad) => self.bad.push(bad),
+            }
+        }
+    }
+
+    /// Finds what is wrong with a tool of the archive.
+    fn problem_of(&self, tool: &Tool, file: &str) -> Option<String> {
+        if file != format!("{}.json", tool.name) {
+            let name = &tool.name;
+            return Some(format!(
+                "holds the tool {name}, so it must be called {name}.json"
+            ));
+        }
+        if let Err(problems) = tool.check() {
+            return Some(problems.to_string());
+        }
+        None
     }
 
     fn check_agents(&mut self, archive: &ArchiveDir) {
@@ -232,6 +310,7 @@ struct Seen {
     tasks: HashSet<TaskId>,
     handoffs: HashSet<HandoffId>,
     messages: HashSet<MessageId>,
+    sessions: HashSet<SessionId>,
 }
 
 impl Seen {
@@ -265,6 +344,15 @@ impl Seen {
                 );
             }
         }
+        let session = match session_of(&archive.task) {
+            Ok(session) => session,
+            Err(message) => return bad("task.json", message),
+        };
+        if let Some(session) = &session
+            && !self.sessions.insert(session.clone())
+        {
+            return bad("task.json", format!("session {session} has two tasks"));
+        }
         let attachments = archive
             .task
             .attachments
@@ -273,6 +361,7 @@ impl Seen {
             .collect();
         Ok(PlannedTask {
             id: archive.task.id,
+            session,
             attachments,
         })
     }
@@ -333,12 +422,66 @@ fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive, BadFile> 
         }
     }
     let queue: Queue = archive.read(&folder.join("queue.json"))?;
+    let file = folder.join("messages.json");
+    let conversation: Conversation = if archive.path(&file).exists() {
+        archive.read(&file)?
+    } else {
+        Conversation::default()
+    };
+    if let Some(handoff) = unknown_handoff(&task, &conversation) {
+        return bad(
+            "messages.json",
+            format!("a message is about a hand-off {handoff} that the task does not have"),
+        );
+    }
     Ok(TaskArchive {
         task,
         history,
         queue,
+        conversation,
         attachment_ids: Vec::new(),
     })
+}
+
+/// Finds the session that a task is the task of: one of its hand-offs moved a conversation.
+fn session_of(task: &Task) -> Result<Option<SessionId>, String> {
+    let moves = |entry: &ChainEntry| {
+        entry
+            .request
+            .as_ref()
+            .is_some_and(|asked| asked.moved.is_some())
+    };
+    let mut moves = task
+        .agent_chain()
+        .iter()
+        .filter(|entry| moves(entry))
+        .peekable();
+    if moves.peek().is_none() {
+        return Ok(None);
+    }
+    if let Some(entry) = moves.find(|entry| entry.from_agent.is_none()) {
+        return Err(format!(
+            "hand-off {} of a session needs `fromAgent`",
+            entry.id
+        ));
+    }
+    let id = task.session_id.as_ref().map_or("", |id| id.as_str());
+    match SessionId::parse(id) {
+        Ok(id) => Ok(Some(id)),
+        Err(error) => Err(format!(
+            "`sessionId` of a task whose conversation moved {error}"
+        )),
+    }
+}
+
+/// Finds a message that is about a hand-off of another task.
+fn unknown_handoff<'a>(task: &Task, conversation: &'a Conversation) -> Option<&'a HandoffId> {
+    let known: HashSet<_> = task.agent_chain().iter().map(|entry| &entry.id).collect();
+    let mut named = conversation
+        .messages
+        .iter()
+        .filter_map(|message| message.handoff_id.as_ref());
+    named.find(|id| !known.contains(id))
 }
 
 impl std::error::Error for BadFile {}

@@ -5,8 +5,10 @@
 //! registry/<task-id>/task.json          the task, with the prompts of its hand-offs
 //! registry/<task-id>/history.json       its events
 //! registry/<task-id>/queue.json         its queue
+//! registry/<task-id>/messages.json      what was said on it, if anything was
 //! registry/<task-id>/attachments/       the bytes of its attachments
 //! agents/<name>.json                    an agent
+//! tools/<name>.json                     a hand-off tool, if there is any
 //! ```
 
 mod export;

@@ -12,7 +12,7 @@ use crate::store::{Result, StoreError};
 macro_rules! select_agents {
     () => {
         "SELECT name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments, environment,
-                output_form, max_seconds, idle_seconds
+                output_form, max_seconds, idle_seconds, available
            FROM agents"
     };
 }
@@ -31,6 +31,7 @@ fn from_row(row: &impl Columns) -> Result<Agent> {
         output_form: row.parsed(9)?,
         max_seconds: seconds(row, 10)?,
         idle_seconds: seconds(row, 11)?,
+        available: row.integer(12)? != 0,
     })
 }
 
@@ -40,27 +41,46 @@ fn seconds(row: &impl Columns, column: usize) -> Result<Option<u64>> {
         .transpose()
 }
 
-/// Finds the agent that a hand-off means.
+/// Finds the agent that a hand-off means, which must be available.
 pub(super) fn resolve(tx: &Tx<'_>, asked: &str) -> Result<AgentName> {
-    let exact = tx.row(
-        sql!("SELECT name FROM agents WHERE name = $1"),
-        params![asked],
-        |row| row.parsed(0),
-    )?;
-    if let Some(name) = exact {
-        return Ok(name);
-    }
-    let known = tx.rows(sql!("SELECT name FROM agents ORDER BY name"), [], |row| {
-        row.parsed(0)
-    })?;
-    match match_agent_name(asked, &known) {
-        Some(name) => Ok(name.clone()),
-        None => Err(Refusal::UnknownAgent {
-            asked: asked.to_owned(),
-            known,
+    let exact = find_available(tx, asked)?;
+    let (name, is_available) = match exact {
+        Some(found) => found,
+        None => {
+            let known = names(tx)?;
+            match match_agent_name(asked, &known) {
+                Some(name) => find_available(tx, name.as_str())?
+                    .ok_or_else(|| StoreError::inconsistent(format!("agent {name} is gone")))?,
+                None => {
+                    return Err(Refusal::UnknownAgent {
+                        asked: asked.to_owned(),
+                        known,
+                    }
+                    .into());
+                }
+            }
         }
-        .into()),
+    };
+    if is_available {
+        Ok(name)
+    } else {
+        Err(Refusal::AgentUnavailable(name).into())
     }
+}
+
+fn find_available(tx: &Tx<'_>, name: &str) -> Result<Option<(AgentName, bool)>> {
+    tx.row(
+        sql!("SELECT name, available FROM agents WHERE name = $1"),
+        params![name],
+        |row| Ok((row.parsed(0)?, row.integer(1)? != 0)),
+    )
+}
+
+/// Lists the names of the agents.
+pub(super) fn names(tx: &Tx<'_>) -> Result<Vec<AgentName>> {
+    tx.rows(sql!("SELECT name FROM agents ORDER BY name"), [], |row| {
+        row.parsed(0)
+    })
 }
 
 /// Plants agents, unless that was done before or there are any.
@@ -92,8 +112,8 @@ pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     tx.insert(
         sql!(
             "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
-                                 environment, output_form, max_seconds, idle_seconds, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)"
+                                 environment, output_form, max_seconds, idle_seconds, available, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)"
         ),
         params![
             agent.name.as_str(),
@@ -108,6 +128,7 @@ pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
             String::from(agent.output_form.clone()),
             agent.max_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
             agent.idle_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
+            agent.available,
             tx.now.as_millis(),
         ],
     )?;

@@ -6,7 +6,7 @@ use sqlx::SqlitePool;
 use super::events;
 use super::row::Columns;
 use super::sql::{query, sql};
-use super::tasks::{self, StoredTask};
+use super::tasks::{self, On, StoredTask};
 use super::writer::Tx;
 use crate::domain::{Attachment, AttachmentId, EventKind, Refusal, Task, TaskId};
 use crate::store::{Attach, Attached, Result, StoreError};
@@ -34,7 +34,7 @@ pub(super) fn add(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
         filename: attach.filename.clone(),
         size: attach.size,
     };
-    events::record(tx, &task.id, number, None, added)?;
+    events::record(tx, On::task(number, &task), None, added)?;
     task.attachments.push(attachment);
     task.updated_at = tx.now;
     Ok(Attached {
@@ -88,13 +88,8 @@ pub(super) fn remove(
     )?;
     tasks::touch(tx, number)?;
     let filename = task.attachments.remove(place).filename;
-    events::record(
-        tx,
-        task_id,
-        number,
-        None,
-        EventKind::AttachmentRemoved { filename },
-    )?;
+    let removed = EventKind::AttachmentRemoved { filename };
+    events::record(tx, On::task(number, &task), None, removed)?;
     task.updated_at = tx.now;
     Ok((task, attachment_ids.remove(place)))
 }

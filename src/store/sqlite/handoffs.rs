@@ -5,69 +5,190 @@ use sqlx::SqlitePool;
 
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
-use super::tasks::{self, StoredTask};
+use super::tasks::{self, On, StoredTask};
 use super::writer::Tx;
-use super::{agents, events, runs};
+use super::{agents, events, lineage, messages, runs};
 use crate::domain::{
-    AgentName, ChainEntry, ChainLimits, EventKind, Handoff, HandoffId, Lineage, Mode, NewTask,
-    Outcome, Refusal, Task, TaskId, Text,
+    AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, MessageType, Mode, Move,
+    NewMessage, NewTask, Outcome, Refusal, RunIdentity, SpanId, Task, TaskId, Text, TraceId,
+    TraceParent,
 };
-use crate::store::{EndHandoff, Result, StartHandoff, StoreError};
+use crate::store::{EndHandoff, LeftRun, Result, StartHandoff, StoreError};
+
+/// A hand-off to be begun, whichever door it came through.
+pub(super) struct Begin<'a> {
+    pub mode: Mode,
+    pub agent_name: AgentName,
+    pub from_agent: Option<AgentName>,
+    /// The hand-off that it comes from.
+    pub from_number: Option<i64>,
+    /// The hand-off whose agent waits for its end.
+    pub waiter_number: Option<i64>,
+    pub trace: Option<TraceParent>,
+    pub prompt: &'a str,
+    pub reason: Option<&'a Text>,
+    /// The provider's session that goes on.
+    pub resumes: Option<&'a str>,
+    /// Whether Chorus runs the agent.
+    pub is_invoked: bool,
+}
+
+/// A hand-off that was begun.
+pub(super) struct Begun {
+    pub task: Task,
+    pub handoff_number: i64,
+}
 
 pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
-    if let Some(caller) = &start.caller
-        && !runs::is_running(tx, &caller.run_id)?
-    {
-        // It was ended after its token was looked at; without this it would hand on its own task as if it were free.
-        return Err(Refusal::RunEnded.into());
-    }
-    let mut on = tasks::load(tx, &start.task_id)?;
-    let agent_name = agents::resolve(tx, &start.agent_name)?;
-    let from_agent = start
+    let caller = start
         .caller
         .as_ref()
-        .map(|caller| caller.agent_name.clone());
-    if let Some(caller) = &start.caller
-        && on
-            .task
+        .map(|caller| Caller::load(tx, caller))
+        .transpose()?;
+    let mut on = tasks::load(tx, &start.task_id)?;
+    let agent_name = agents::resolve(tx, &start.agent_name)?;
+    let own = caller.as_ref().filter(|caller| {
+        on.task
             .open_handoff()
-            .is_some_and(|open| open.id == caller.handoff_id)
-    {
-        on = child(tx, &on, &agent_name, start.limits)?;
+            .is_some_and(|open| open.id == caller.identity.handoff_id)
+    });
+    if let Some(caller) = &caller {
+        let step = lineage::Step {
+            from_number: Some(caller.number),
+            from_agent: Some(&caller.identity.agent_name),
+            to_agent: &agent_name,
+            task_number: on.number,
+            makes_child: own.is_some(),
+        };
+        lineage::check(tx, &step, start.limits)?;
     }
+    if own.is_some() {
+        on = child(tx, &on, &agent_name, start.prompt.as_str())?;
+    }
+    let resumes = if start.resume {
+        Some(last_session(tx, on.number, &agent_name)?)
+    } else {
+        None
+    };
+    let begin = Begin {
+        mode: Mode::Delegate,
+        agent_name,
+        from_agent: caller
+            .as_ref()
+            .map(|caller| caller.identity.agent_name.clone()),
+        from_number: caller.as_ref().map(|caller| caller.number),
+        waiter_number: caller.as_ref().map(|caller| caller.number),
+        trace: trace(start.trace.as_ref(), caller.as_ref()),
+        prompt: start.prompt.as_str(),
+        reason: start.reason.as_ref(),
+        resumes: resumes.as_deref(),
+        is_invoked: true,
+    };
+    Ok(self::begin(tx, on, begin)?.task)
+}
+
+/// Opens a hand-off and queues its run. Every door ends here.
+pub(super) fn begin(tx: &mut Tx<'_>, on: StoredTask, begin: Begin<'_>) -> Result<Begun> {
     let StoredTask {
         number: task_number,
         mut task,
         ..
     } = on;
-    let resumes = if start.resume {
-        Some(last_session(tx, task_number, &agent_name)?)
-    } else {
-        None
-    };
     let entry = task
-        .start_handoff(agent_name.clone(), from_agent, tx.now)?
+        .start_handoff(begin.agent_name, begin.from_agent, begin.mode, tx.now)?
         .clone();
     let position = task.agent_chain().len();
-    let handoff_number = insert(
-        tx,
+    let row = NewRow {
         task_number,
         position,
-        &entry,
-        start.prompt.as_str(),
-        start.reason.as_ref(),
-    )?;
-    runs::queue(tx, handoff_number, entry.started_at, resumes.as_deref())?;
+        entry: &entry,
+        prompt: begin.prompt,
+        reason: begin.reason,
+        from_number: begin.from_number,
+        waiter_number: begin.waiter_number,
+        trace_id: begin.trace.as_ref().map(|trace| &trace.trace_id),
+        parent_span_id: begin.trace.as_ref().map(|trace| &trace.parent_id),
+        is_invoked: begin.is_invoked,
+    };
+    let handoff_number = insert(tx, &row)?;
+    if begin.is_invoked {
+        runs::queue(tx, handoff_number, entry.started_at, begin.resumes)?;
+    }
+    // A transfer brings the message that was there before.
+    if begin.mode != Mode::Transfer {
+        messages::insert_prompt(tx, task_number, handoff_number)?;
+    }
     tasks::update_status(tx, task_number, &task)?;
-    let started = EventKind::HandoffStarted { agent_name };
+    let started = EventKind::HandoffStarted {
+        agent_name: entry.agent_name,
+    };
     events::record(
         tx,
-        &task.id,
-        task_number,
+        On::task(task_number, &task),
         Some((&entry.id, handoff_number)),
         started,
     )?;
-    Ok(task)
+    Ok(Begun {
+        task,
+        handoff_number,
+    })
+}
+
+/// A run that asks, and its hand-off.
+pub(super) struct Caller<'a> {
+    pub identity: &'a RunIdentity,
+    pub number: i64,
+    /// The hand-off whose agent waits for the end of the caller's.
+    pub waiter_number: Option<i64>,
+    trace_id: Option<TraceId>,
+}
+
+impl<'a> Caller<'a> {
+    /// Finds the hand-off of a run that asks, unless the run has ended since its token was looked at: it would hand on
+    /// its own task as if it were free.
+    pub fn load(tx: &Tx<'_>, identity: &'a RunIdentity) -> Result<Self> {
+        if !runs::is_running(tx, &identity.run_id)? {
+            return Err(match runs::moved_on(tx, &identity.handoff_id)? {
+                Some(agent_name) => Refusal::AlreadyMoved {
+                    task_id: identity.task_id.clone(),
+                    agent_name,
+                },
+                None => Refusal::RunEnded,
+            }
+            .into());
+        }
+        tx.row(
+            sql!("SELECT number, waiter_number, trace_id FROM handoffs WHERE id = $1"),
+            params![identity.handoff_id.as_str()],
+            |row| {
+                Ok(Self {
+                    identity,
+                    number: row.integer(0)?,
+                    waiter_number: row.optional_integer(1)?,
+                    trace_id: row.optional_parsed(2)?,
+                })
+            },
+        )?
+        .ok_or_else(|| {
+            StoreError::inconsistent(format!("hand-off {} is not there", identity.handoff_id))
+        })
+    }
+}
+
+/// Returns the trace of a new hand-off: the one that the request names, or that of the run that asks.
+pub(super) fn trace(
+    asked: Option<&TraceParent>,
+    caller: Option<&Caller<'_>>,
+) -> Option<TraceParent> {
+    asked.cloned().or_else(|| {
+        let caller = caller?;
+        let id = &caller.identity.handoff_id;
+        Some(TraceParent {
+            trace_id: caller.trace_id.clone().unwrap_or_else(|| id.into()),
+            parent_id: id.into(),
+            is_sampled: true,
+        })
+    })
 }
 
 /// Makes the task on which the work goes on while the agent that hands on waits.
@@ -75,56 +196,50 @@ fn child(
     tx: &mut Tx<'_>,
     parent: &StoredTask,
     agent_name: &AgentName,
-    limits: ChainLimits,
+    prompt: &str,
 ) -> Result<StoredTask> {
-    let mut agents = tx.rows(
-        sql!(
-            "WITH RECURSIVE above (number, parent_number, distance) AS (
-                 SELECT number, parent_number, 0 FROM tasks WHERE number = $1
-                 UNION ALL
-                 SELECT t.number, t.parent_number, distance + 1 FROM tasks t JOIN above ON t.number = above.parent_number
-             )
-             SELECT h.agent_name FROM above
-               JOIN handoffs h ON h.task_number = above.number AND h.completed_at IS NULL
-              ORDER BY distance DESC"
-        ),
-        params![parent.number],
-        |row| row.parsed(0),
-    )?;
-    agents.push(agent_name.clone());
-    let hops = tx.row(
-        sql!(
-            "WITH RECURSIVE above (number, parent_number) AS (
-                 SELECT number, parent_number FROM tasks WHERE number = $1
-                 UNION ALL
-                 SELECT t.number, t.parent_number FROM tasks t JOIN above ON t.number = above.parent_number
-             ), tree (number) AS (
-                 SELECT number FROM above WHERE parent_number IS NULL
-                 UNION ALL
-                 SELECT t.number FROM tasks t JOIN tree ON t.parent_number = tree.number
-             )
-             SELECT count(*) FROM tree JOIN handoffs h ON h.task_number = tree.number WHERE h.from_agent IS NOT NULL"
-        ),
-        params![parent.number],
-        |row| row.integer(0),
-    )?;
-    let hops = u32::try_from(hops.unwrap_or_default()).unwrap_or(u32::MAX);
-    Lineage { agents, hops }.check(limits)?;
-    let task = &parent.task;
+    let child = make_child(tx, parent, agent_name, parent.task.context.clone())?;
+    let asked = NewMessage {
+        message_type: MessageType::SubtaskCreated,
+        content: Text::lossy(format!("Asked {agent_name}: {prompt}"))
+            .beginning(messages::SHOWN_IN_EVENTS),
+        data: Some(Move {
+            from_agent: parent.task.current_agent().cloned(),
+            to_agent: agent_name.clone(),
+            task_id: child.task.id.clone(),
+            tool: None,
+            variables: None,
+            reason: None,
+        }),
+    };
+    messages::say(tx, parent, &asked)?;
+    Ok(child)
+}
+
+/// Makes a task below another one, with the same work to do in the same place.
+pub(super) fn make_child(
+    tx: &mut Tx<'_>,
+    parent: &StoredTask,
+    agent_name: &AgentName,
+    context: Context,
+) -> Result<StoredTask> {
+    let StoredTask { number, task, .. } = parent;
     let new = NewTask {
         id: TaskId::new(),
         description: task.description.clone(),
         parent_id: Some(task.id.clone()),
+        session_id: task.session_id.clone(),
+        context,
         source: task.source.clone(),
         agent_workspace: task.agent_workspace.clone(),
     };
     let child = tasks::create(tx, &new)?;
     let created = EventKind::ChildTaskCreated {
-        task_id: child.id.clone(),
+        task_id: child.task.id.clone(),
         agent_name: agent_name.clone(),
     };
-    events::record(tx, &task.id, parent.number, None, created)?;
-    tasks::load(tx, &child.id)
+    events::record(tx, On::task(*number, task), None, created)?;
+    Ok(child)
 }
 
 /// Finds the session that an agent had last on a task.
@@ -142,59 +257,90 @@ fn last_session(tx: &Tx<'_>, task_number: i64, agent_name: &AgentName) -> Result
     .ok_or_else(|| Refusal::NothingToResume(agent_name.clone()).into())
 }
 
+/// A hand-off's own row.
+pub(super) struct NewRow<'a> {
+    pub task_number: i64,
+    pub position: usize,
+    pub entry: &'a ChainEntry,
+    pub prompt: &'a str,
+    pub reason: Option<&'a Text>,
+    pub from_number: Option<i64>,
+    pub waiter_number: Option<i64>,
+    pub trace_id: Option<&'a TraceId>,
+    pub parent_span_id: Option<&'a SpanId>,
+    pub is_invoked: bool,
+}
+
 /// Inserts a hand-off's own row and returns its number.
-pub(super) fn insert(
-    tx: &Tx<'_>,
-    task_number: i64,
-    position: usize,
-    entry: &ChainEntry,
-    prompt: &str,
-    reason: Option<&Text>,
-) -> Result<i64> {
+pub(super) fn insert(tx: &Tx<'_>, row: &NewRow<'_>) -> Result<i64> {
+    let NewRow { entry, .. } = row;
     let end = entry.end.as_ref();
     tx.insert(
         sql!(
             "INSERT INTO handoffs (id, task_number, position, agent_name, from_agent, mode, started_at, completed_at,
-                                   outcome, reason, output, prompt)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+                                   outcome, reason, output, prompt, from_number, waiter_number, trace_id, parent_span_id,
+                                   is_invoked)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
         ),
         params![
             entry.id.as_str(),
-            task_number,
-            i64::try_from(position).map_err(StoreError::inconsistent)?,
+            row.task_number,
+            i64::try_from(row.position).map_err(StoreError::inconsistent)?,
             entry.agent_name.as_str(),
             entry.from_agent.as_ref().map(AgentName::as_str),
             entry.mode.as_str(),
             entry.started_at.as_millis(),
             end.map(|end| end.at.as_millis()),
             end.map(|end| end.outcome.as_str()),
-            reason.map(Text::as_str),
+            row.reason.map(Text::as_str),
             end.map_or("", |end| end.output.as_str()),
-            prompt,
+            row.prompt,
+            row.from_number,
+            row.waiter_number,
+            row.trace_id.map(TraceId::as_str),
+            row.parent_span_id.map(SpanId::as_str),
+            row.is_invoked,
         ],
     )
 }
 
-pub(super) fn end(tx: &mut Tx<'_>, end: &EndHandoff) -> Result<Task> {
-    let (task, handoff_number) =
-        close(tx, tasks::load(tx, &end.task_id)?, end.outcome, &end.output)?;
-    // Whoever ends the hand-off from outside stops the run, which then has not completed itself.
-    runs::end(tx, handoff_number, Outcome::Cancelled)?;
-    Ok(task)
+/// Finds the number of a hand-off.
+pub(super) fn number(tx: &Tx<'_>, id: &HandoffId) -> Result<Option<i64>> {
+    tx.row(
+        sql!("SELECT number FROM handoffs WHERE id = $1"),
+        params![id.as_str()],
+        |row| row.integer(0),
+    )
 }
 
-/// Ends the open hand-off of a task and returns its number.
+pub(super) fn end(tx: &mut Tx<'_>, end: &EndHandoff) -> Result<Task> {
+    let Closed {
+        on, handoff_number, ..
+    } = close(tx, tasks::load(tx, &end.task_id)?, end.outcome, &end.output)?;
+    // Whoever ends the hand-off from outside stops the run, which then has not completed itself.
+    runs::end(tx, handoff_number, Outcome::Cancelled)?;
+    Ok(on.task)
+}
+
+/// A task whose open hand-off was ended.
+pub(super) struct Closed {
+    pub on: StoredTask,
+    pub handoff_number: i64,
+}
+
+/// Ends the open hand-off of a task.
 pub(super) fn close(
     tx: &mut Tx<'_>,
-    on: StoredTask,
+    mut on: StoredTask,
     outcome: Outcome,
     output: &Text,
-) -> Result<(Task, i64)> {
+) -> Result<Closed> {
     let StoredTask {
         number: task_number,
-        mut task,
+        task,
         ..
-    } = on;
+    } = &mut on;
+    let task_number = *task_number;
     let entry = task.end_handoff(outcome, output.clone(), tx.now)?.clone();
     // Not RETURNING, for which SQLite builds a temporary tree.
     let handoff_number = tx
@@ -213,7 +359,7 @@ pub(super) fn close(
             handoff_number
         ],
     )?;
-    tasks::update_status(tx, task_number, &task)?;
+    tasks::update_status(tx, task_number, task)?;
     let ended = EventKind::HandoffEnded {
         agent_name: entry.agent_name,
         outcome,
@@ -221,19 +367,57 @@ pub(super) fn close(
     };
     events::record(
         tx,
-        &task.id,
-        task_number,
+        On::task(task_number, task),
         Some((&entry.id, handoff_number)),
         ended,
     )?;
-    Ok((task, handoff_number))
+    Ok(Closed { on, handoff_number })
+}
+
+/// Ends the open hand-off of a task because control moves to another agent. Returns the run that is no longer needed.
+pub(super) fn leave(
+    tx: &mut Tx<'_>,
+    on: StoredTask,
+    to: &AgentName,
+    caller: Option<&Caller<'_>>,
+) -> Result<(Closed, Option<LeftRun>)> {
+    let output = Text::lossy(routed_to(to));
+    let closed = close(tx, on, Outcome::Completed, &output)?;
+    let by_itself = caller.is_some_and(|caller| caller.number == closed.handoff_number);
+    let run_id = runs::not_ended(tx, closed.handoff_number)?;
+    let outcome = if by_itself {
+        Outcome::Completed
+    } else {
+        Outcome::Cancelled
+    };
+    runs::end(tx, closed.handoff_number, outcome)?;
+    let left = run_id.map(|run_id| LeftRun { run_id, by_itself });
+    Ok((closed, left))
+}
+
+/// Finds the agent that a hand-off was transferred to.
+pub(super) fn transferred_to(tx: &Tx<'_>, handoff_number: i64) -> Result<Option<AgentName>> {
+    tx.row(
+        sql!("SELECT agent_name FROM handoffs WHERE from_number = $1 AND mode = 'transfer'"),
+        params![handoff_number],
+        |row| row.parsed(0),
+    )
+}
+
+/// Says where control moved.
+pub(super) fn routed_to(agent_name: &AgentName) -> String {
+    format!("Routed to {agent_name}")
 }
 
 macro_rules! select_handoffs {
     () => {
         "SELECT h.id, t.id, h.agent_name, h.from_agent, h.mode, h.prompt, h.reason, h.started_at, h.completed_at,
                 h.output, h.outcome, r.usage, r.cost_usd,
-                r.id, r.attempt, r.state, r.outcome, r.queued_at, r.started_at, r.ended_at
+                r.id, r.attempt, r.state, r.outcome, r.queued_at, r.started_at, r.ended_at,
+                (SELECT f.id FROM handoffs f WHERE f.number = h.from_number),
+                (SELECT n.id FROM handoffs n WHERE n.from_number = h.number AND n.mode = 'transfer'),
+                h.trace_id, h.parent_span_id, t.session_id,
+                (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number)
            FROM handoffs h
            JOIN tasks t ON t.number = h.task_number
            LEFT JOIN runs r ON r.handoff_number = h.number
@@ -244,8 +428,16 @@ macro_rules! select_handoffs {
 fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Handoff> {
     let output = row.text(9)?;
     let outcome = row.optional_word(10, Outcome::parse)?;
+    let id: HandoffId = row.parsed(0)?;
+    let trace_id = row.optional_parsed(22)?;
     Ok(Handoff {
-        id: row.parsed(0)?,
+        from_handoff_id: row.optional_parsed(20)?,
+        transferred_to: row.optional_parsed(21)?,
+        trace_id: trace_id.unwrap_or_else(|| (&id).into()),
+        parent_span_id: row.optional_parsed(23)?,
+        session_id: row.optional_text(24)?,
+        harness_trace_id: row.optional_text(25)?,
+        id,
         task_id: row.parsed(1)?,
         agent_name: row.parsed(2)?,
         from_agent: row.optional_parsed(3)?,
@@ -285,4 +477,25 @@ pub(super) async fn list(readers: &SqlitePool, task_id: &TaskId) -> Result<Optio
     };
     let rows = query!(OF_TASK, number).fetch_all(readers).await?;
     row::all(&rows, from_row).map(Some)
+}
+
+/// Lists the hand-offs of a trace, oldest first: those that began it, took it over, or came from a harness with it.
+pub(super) async fn of_trace(
+    readers: &SqlitePool,
+    trace: &str,
+    limit: u32,
+) -> Result<Vec<Handoff>> {
+    const OF_TRACE: Statement = sql!(
+        select_handoffs!(),
+        " WHERE h.number IN (SELECT number FROM handoffs WHERE id = $1
+                             UNION SELECT number FROM handoffs WHERE trace_id = $2
+                             UNION SELECT handoff_number FROM session_handoffs WHERE harness_trace_id = $3)
+          ORDER BY h.number LIMIT $4"
+    );
+    // A trace that began with a hand-off has the digits of its id.
+    let id = uuid::Uuid::try_parse(trace).map(|id| id.hyphenated().to_string());
+    let rows = query!(OF_TRACE, id.ok(), trace.to_ascii_lowercase(), trace, limit)
+        .fetch_all(readers)
+        .await?;
+    row::all(&rows, from_row)
 }

@@ -3,12 +3,21 @@
 use std::collections::HashMap;
 
 use super::writer::Tx;
-use super::{agents, attachments, events, handoffs, queue_messages, runs, tasks};
-use crate::domain::{Agent, HandoffId, TaskArchive};
+use super::{
+    agents, attachments, events, handoffs, messages, queue_messages, runs, sessions, tasks, tools,
+};
+use crate::domain::{
+    Agent, ChainEntry, HandoffId, MovedConversation, SessionId, Task, TaskArchive, Tool,
+};
 use crate::store::{ImportSource, Imported, Result, StoreError};
 
-/// Imports everything, in one transaction. An agent that is there already with the same configuration is left alone.
-pub(super) fn import(tx: &Tx<'_>, new_agents: &[Agent], source: ImportSource) -> Result<Imported> {
+/// Imports everything, in one transaction. An agent or a tool that is there already and the same is left alone.
+pub(super) fn import(
+    tx: &Tx<'_>,
+    new_agents: &[Agent],
+    new_tools: &[Tool],
+    source: ImportSource,
+) -> Result<Imported> {
     let mut imported = Imported::default();
     agents::mark_seeded(tx)?;
     for agent in new_agents {
@@ -17,28 +26,54 @@ pub(super) fn import(tx: &Tx<'_>, new_agents: &[Agent], source: ImportSource) ->
             imported.agents += 1;
         }
     }
+    for tool in new_tools {
+        if tools::load(tx, &tool.name)?.as_ref() != Some(tool) {
+            tools::insert(tx, tool)?;
+            imported.tools += 1;
+        }
+    }
+    // Messages of one chain keep their order, whichever task they belong to.
+    let before = messages::last_number(tx)?;
     for archive in source {
-        import_task(tx, &archive.map_err(StoreError::Source)?)?;
+        import_task(tx, &archive.map_err(StoreError::Source)?, before)?;
         imported.tasks += 1;
     }
     Ok(imported)
 }
 
-fn import_task(tx: &Tx<'_>, archive: &TaskArchive) -> Result<()> {
+fn import_task(tx: &Tx<'_>, archive: &TaskArchive, before: i64) -> Result<()> {
     let TaskArchive {
         task,
         history,
         queue,
+        conversation,
         attachment_ids,
     } = archive;
     let number = tasks::insert(tx, task)?;
     let mut handoff_numbers: HashMap<&HandoffId, i64> = HashMap::new();
     for (position, entry) in (1..).zip(task.agent_chain()) {
-        let (prompt, reason) = match &entry.request {
-            Some(request) => (request.prompt.as_str(), request.reason.as_ref()),
-            None => ("", None),
+        let request = entry.request.as_ref();
+        let moved = request.and_then(|request| request.moved.as_ref());
+        let from = request.and_then(|request| request.from_handoff_id.as_ref());
+        let row = handoffs::NewRow {
+            task_number: number,
+            position,
+            entry,
+            prompt: request.map_or("", |request| request.prompt.as_str()),
+            reason: request.and_then(|request| request.reason.as_ref()),
+            from_number: from
+                .map(|id| handoffs::number(tx, id))
+                .transpose()?
+                .flatten(),
+            waiter_number: None,
+            trace_id: request.and_then(|request| request.trace_id.as_ref()),
+            parent_span_id: None,
+            is_invoked: moved.is_none_or(|moved| moved.is_invoked),
         };
-        let handoff_number = handoffs::insert(tx, number, position, entry, prompt, reason)?;
+        let handoff_number = handoffs::insert(tx, &row)?;
+        if let Some(moved) = moved {
+            import_move(tx, (number, task), (handoff_number, entry), moved)?;
+        }
         if entry.is_open() {
             // It was at work elsewhere. The next server finds no trace of it here, and ends it.
             runs::insert_running(tx, handoff_number, entry.started_at)?;
@@ -48,20 +83,56 @@ fn import_task(tx: &Tx<'_>, archive: &TaskArchive) -> Result<()> {
     for (id, attachment) in attachment_ids.iter().zip(&task.attachments) {
         attachments::insert(tx, number, id, attachment)?;
     }
+    let find = |id: Option<&HandoffId>| match id {
+        None => Ok(None),
+        Some(id) => handoff_numbers.get(id).copied().map(Some).ok_or_else(|| {
+            StoreError::inconsistent(format!(
+                "something of task {} is about an unknown hand-off {id}",
+                task.id
+            ))
+        }),
+    };
+    for message in &conversation.messages {
+        let handoff_number = find(message.handoff_id.as_ref())?;
+        messages::insert(tx, before, number, handoff_number, message)?;
+    }
     for event in &history.events {
-        let handoff_number = match &event.handoff_id {
-            None => None,
-            Some(id) => Some(*handoff_numbers.get(id).ok_or_else(|| {
-                StoreError::inconsistent(format!(
-                    "an event of task {} is about an unknown hand-off {id}",
-                    task.id
-                ))
-            })?),
-        };
-        events::insert(tx, number, handoff_number, event)?;
+        let handoff_number = find(event.handoff_id.as_ref())?;
+        events::insert(tx, Some(number), handoff_number, event)?;
     }
     for message in &queue.messages {
         queue_messages::insert(tx, number, message)?;
     }
     Ok(())
+}
+
+/// Takes in what a hand-off of a session has beside its own row. The first one makes the session.
+fn import_move(
+    tx: &Tx<'_>,
+    (task_number, task): (i64, &Task),
+    (handoff_number, entry): (i64, &ChainEntry),
+    moved: &MovedConversation,
+) -> Result<()> {
+    let contradictory = |what: &str| {
+        StoreError::inconsistent(format!("hand-off {} of a session has no {what}", entry.id))
+    };
+    let session_id = task.session_id.as_ref().map(ToString::to_string);
+    let session_id = SessionId::parse(session_id.unwrap_or_default())
+        .map_err(|_| contradictory("session id"))?;
+    let session_number = match sessions::number_of_task(tx, task_number)? {
+        Some(number) => number,
+        None => sessions::insert_session(tx, &session_id, task_number, task.created_at)?,
+    };
+    let row = sessions::NewRow {
+        session_number,
+        handoff_number,
+        from_agent: entry
+            .from_agent
+            .as_ref()
+            .ok_or_else(|| contradictory("agent that it comes from"))?,
+        to_agent: &entry.agent_name,
+        harness_trace_id: moved.harness_trace_id.as_ref(),
+        history: &moved.history,
+    };
+    sessions::insert(tx, &row)
 }

@@ -1,34 +1,272 @@
-//! The table `messages`.
+//! The table `messages`: what was said, in one order over all tasks of a chain.
 
 use rusqlite::params;
+use sqlx::{SqliteExecutor, SqlitePool};
 
-use super::sql::sql;
+use super::row::{self, Columns};
+use super::sql::{Statement, query, sql};
+use super::tasks::{self, On, StoredTask};
 use super::writer::Tx;
-use crate::domain::NewMessage;
-use crate::store::Result;
+use super::{events, handoffs};
+use crate::domain::{
+    EventKind, HandoffId, Message, MessageType, Mode, Move, NewMessage, TaskId, Text,
+};
+use crate::store::{AddMessage, MessageQuery, Page, Result, StoreError};
 
 /// How many bytes of a message its event shows.
 pub(super) const SHOWN_IN_EVENTS: usize = 2000;
 
-/// Inserts a message's row.
-pub(super) fn insert(
-    tx: &Tx<'_>,
-    task_number: i64,
-    handoff_number: i64,
+/// Records something that was said, and its event.
+pub(super) fn record(
+    tx: &mut Tx<'_>,
+    on: On<'_>,
+    handoff: Option<(&HandoffId, i64)>,
     message: &NewMessage,
-) -> Result<()> {
-    tx.insert(
+) -> Result<i64> {
+    let number = tx.insert(
         sql!(
-            "INSERT INTO messages (task_number, handoff_number, occurred_at, type, content)
-             VALUES ($1, $2, $3, $4, $5)"
+            "INSERT INTO messages (task_number, chain_number, handoff_number, occurred_at, type, data, content)
+             SELECT $1, coalesce(master_number, number), $2, $3, $4, $5, $6 FROM tasks WHERE number = $1"
         ),
         params![
-            task_number,
-            handoff_number,
+            on.number,
+            handoff.map(|(_, number)| number),
             tx.now.as_millis(),
             message.message_type.as_str(),
+            message.data.as_ref().map(data_json),
+            message.content.as_str()
+        ],
+    )?;
+    let added = EventKind::MessageAdded {
+        message_type: message.message_type,
+        content: message.content.beginning(SHOWN_IN_EVENTS),
+    };
+    events::record(tx, on, handoff, added)?;
+    Ok(number)
+}
+
+fn data_json(data: &Move) -> String {
+    serde_json::to_string(data).expect("a move is JSON")
+}
+
+/// Records something that was said on a task, by its current agent if there is one.
+pub(super) fn say(tx: &mut Tx<'_>, on: &StoredTask, message: &NewMessage) -> Result<i64> {
+    let open = match on.task.open_handoff() {
+        None => None,
+        Some(open) => handoffs::number(tx, &open.id)?.map(|number| (&open.id, number)),
+    };
+    record(tx, On::task(on.number, &on.task), open, message)
+}
+
+/// Records that a hand-off's prompt was said. The prompt itself and the event are the hand-off's.
+pub(super) fn insert_prompt(tx: &Tx<'_>, task_number: i64, handoff_number: i64) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO messages (task_number, chain_number, handoff_number, occurred_at, type, is_prompt, content)
+             SELECT $1, coalesce(master_number, number), $2, $3, 'user_message', 1, '' FROM tasks WHERE number = $1"
+        ),
+        params![task_number, handoff_number, tx.now.as_millis()],
+    )?;
+    Ok(())
+}
+
+/// Inserts a message that was exported, behind all that were there before the import.
+pub(super) fn insert(
+    tx: &Tx<'_>,
+    before: i64,
+    task_number: i64,
+    handoff_number: Option<i64>,
+    message: &Message,
+) -> Result<()> {
+    let is_prompt = handoff_number.is_some()
+        && message.message_type == MessageType::UserMessage
+        && message.content.as_str().is_empty();
+    tx.insert(
+        sql!(
+            "INSERT INTO messages (number, task_number, chain_number, handoff_number, occurred_at, type, is_prompt, data,
+                                   content)
+             SELECT $1, $2, coalesce(master_number, number), $3, $4, $5, $6, $7, $8 FROM tasks WHERE number = $2"
+        ),
+        params![
+            before.saturating_add(message.number),
+            task_number,
+            handoff_number,
+            message.timestamp.as_millis(),
+            message.message_type.as_str(),
+            is_prompt,
+            message.data.as_ref().map(data_json),
             message.content.as_str()
         ],
     )?;
     Ok(())
+}
+
+/// Finds the number of the newest message, 0 if there is none.
+pub(super) fn last_number(tx: &Tx<'_>) -> Result<i64> {
+    let last = tx.row(sql!("SELECT max(number) FROM messages"), [], |row| {
+        row.optional_integer(0)
+    })?;
+    Ok(last.flatten().unwrap_or_default())
+}
+
+/// Adds a line from outside. What a run says belongs to its hand-off; what others say, but for the user, to the open one.
+pub(super) fn add(tx: &mut Tx<'_>, add: &AddMessage) -> Result<Message> {
+    let message = NewMessage {
+        message_type: add.message_type,
+        content: add.content.clone(),
+        data: None,
+    };
+    let on = tasks::load(tx, &add.task_id)?;
+    let by = match &add.caller {
+        // It may also speak on a task below its own, which is another agent's.
+        Some(caller) if caller.task_id == add.task_id => {
+            let caller = handoffs::Caller::load(tx, caller)?;
+            Some((&caller.identity.handoff_id, caller.number))
+        }
+        None if add.message_type != MessageType::UserMessage => {
+            let open = on.task.open_handoff();
+            open.and_then(|open| {
+                Some((&open.id, handoffs::number(tx, &open.id).transpose()?.ok()?))
+            })
+        }
+        _ => None,
+    };
+    let number = record(tx, On::task(on.number, &on.task), by, &message)?;
+    tasks::touch(tx, on.number)?;
+    tx.row(ONE, params![number], |row| from_row(row))?
+        .ok_or_else(|| StoreError::inconsistent("a message is gone"))
+}
+
+macro_rules! select_messages {
+    ($prompt:literal) => {
+        concat!(
+            "SELECT m.number, m.occurred_at, t.id, h.id, h.agent_name, h.from_agent, h.mode, m.type, m.is_prompt,
+                    CASE m.is_prompt WHEN 0 THEN m.content ELSE ", $prompt, " END, m.data
+               FROM messages m
+               JOIN tasks t ON t.number = m.task_number
+               LEFT JOIN handoffs h ON h.number = m.handoff_number"
+        )
+    };
+}
+
+const ONE: Statement = sql!(select_messages!("h.prompt"), " WHERE m.number = $1");
+
+fn from_row(row: &impl Columns) -> Result<Message> {
+    let data: Option<Move> = row.optional_json(10)?;
+    let agent_name = match (row.integer(8)?, &data) {
+        (0, Some(data)) => data.from_agent.clone(),
+        (0, None) => row.optional_parsed(4)?,
+        // A prompt is said by the agent that asks; a session's is what the user wants.
+        _ if row.word(6, Mode::parse)? == Mode::Delegate => row.optional_parsed(5)?,
+        _ => None,
+    };
+    Ok(Message {
+        number: row.integer(0)?,
+        timestamp: row.timestamp(1)?,
+        task_id: row.parsed(2)?,
+        handoff_id: row.optional_parsed(3)?,
+        agent_name,
+        message_type: row.word(7, MessageType::parse)?,
+        content: row.text(9)?,
+        data,
+    })
+}
+
+fn page(rows: &[sqlx::sqlite::SqliteRow], limit: u32) -> Result<Page<Message>> {
+    Ok(Page::cut(row::all(rows, from_row)?, limit, |message| {
+        message.number.to_string()
+    }))
+}
+
+/// Lists what was said on one task.
+pub(super) async fn of_task(
+    readers: &SqlitePool,
+    id: &TaskId,
+    asked: MessageQuery,
+) -> Result<Option<Page<Message>>> {
+    const OF_TASK: Statement = sql!(
+        select_messages!("h.prompt"),
+        " WHERE m.chain_number = $1 AND m.task_number = $2 AND m.number > $3 ORDER BY m.number LIMIT $4"
+    );
+    let Some(place) = tasks::find_place(readers, id).await? else {
+        return Ok(None);
+    };
+    let rows = query!(
+        OF_TASK,
+        place.chain_number,
+        place.number,
+        asked.after,
+        asked.limit + 1
+    )
+    .fetch_all(readers)
+    .await?;
+    page(&rows, asked.limit).map(Some)
+}
+
+/// Lists what was said on all tasks of a chain.
+pub(super) async fn of_chain(
+    readers: &SqlitePool,
+    id: &TaskId,
+    asked: MessageQuery,
+) -> Result<Option<Page<Message>>> {
+    const OF_CHAIN: Statement = sql!(
+        select_messages!("h.prompt"),
+        " WHERE m.chain_number = $1 AND m.number > $2 ORDER BY m.number LIMIT $3"
+    );
+    let Some(place) = tasks::find_place(readers, id).await? else {
+        return Ok(None);
+    };
+    let rows = query!(OF_CHAIN, place.chain_number, asked.after, asked.limit + 1)
+        .fetch_all(readers)
+        .await?;
+    page(&rows, asked.limit).map(Some)
+}
+
+/// Lists what was said on one task, as it is exported: a prompt is not written twice.
+pub(super) async fn to_export(
+    readers: impl SqliteExecutor<'_>,
+    task_number: i64,
+) -> Result<Vec<Message>> {
+    const OF_TASK: Statement = sql!(
+        select_messages!("''"),
+        " WHERE m.chain_number = (SELECT coalesce(master_number, number) FROM tasks WHERE number = $1)
+            AND m.task_number = $1
+          ORDER BY m.number"
+    );
+    let rows = query!(OF_TASK, task_number).fetch_all(readers).await?;
+    row::all(&rows, from_row)
+}
+
+/// Lists the last of what users and agents said before on the tasks that led to one, the newest first. Tools are not
+/// part of it: the next agent would call those of the other.
+pub(super) async fn before(
+    readers: &SqlitePool,
+    task_number: i64,
+    limit: u32,
+) -> Result<Vec<Message>> {
+    const BEFORE: Statement = sql!(
+        "WITH RECURSIVE above (number) AS (
+             SELECT parent_number FROM tasks WHERE number = $1 AND parent_number IS NOT NULL
+             UNION ALL
+             SELECT t.parent_number FROM above JOIN tasks t ON t.number = above.number WHERE t.parent_number IS NOT NULL
+         ) ",
+        select_messages!("h.prompt"),
+        " WHERE m.chain_number = (SELECT master_number FROM tasks WHERE number = $1)
+            AND m.task_number IN (SELECT number FROM above)
+            AND (m.type = 'user_message' OR m.type = 'assistant_message' OR m.type = 'handoff')
+          ORDER BY m.number DESC LIMIT $2"
+    );
+    let rows = query!(BEFORE, task_number, limit)
+        .fetch_all(readers)
+        .await?;
+    row::all(&rows, from_row)
+}
+
+/// Returns what says that control moved.
+pub(super) fn moved(content: String, data: Move) -> NewMessage {
+    NewMessage {
+        message_type: MessageType::Handoff,
+        content: Text::lossy(content),
+        data: Some(data),
+    }
 }

@@ -6,21 +6,27 @@
 //! [`row::Columns`] reads a row of either.
 
 mod agents;
+mod analytics;
 mod attachments;
 mod backup;
 mod events;
 mod handoffs;
 mod idempotency_keys;
 mod import;
+mod lineage;
 mod messages;
 mod migrations;
 mod queue_messages;
 mod row;
 mod runs;
+mod sessions;
 mod snapshot;
 mod sql;
 mod store;
 mod tasks;
+mod tools;
+mod transfers;
+mod trees;
 mod usage;
 mod writer;
 

@@ -11,18 +11,18 @@ use crate::domain::{EventKind, MessageId, Queue, QueueMessage, TaskId, Text};
 use crate::store::Result;
 
 pub(super) fn add(tx: &mut Tx<'_>, task_id: &TaskId, content: &Text) -> Result<QueueMessage> {
-    let task_number = tasks::number(tx, task_id)?;
+    let place = tasks::place(tx, task_id)?;
     let message = QueueMessage {
         id: MessageId::new(),
         content: content.clone(),
         received_at: tx.now,
     };
-    insert(tx, task_number, &message)?;
-    tasks::touch(tx, task_number)?;
+    insert(tx, place.number, &message)?;
+    tasks::touch(tx, place.number)?;
     let queued = EventKind::MessageQueued {
         message_id: message.id.clone(),
     };
-    events::record(tx, task_id, task_number, None, queued)?;
+    events::record(tx, place.on(task_id), None, queued)?;
     Ok(message)
 }
 

@@ -5,12 +5,14 @@ use sqlx::SqlitePool;
 
 use super::row::Columns;
 use super::sql::{Statement, query, sql};
+use super::tasks::On;
 use super::writer::Tx;
 use super::{agents, events, handoffs, messages, tasks};
 use crate::domain::{
-    EventKind, HandoffId, NewMessage, Outcome, Run, RunId, RunIdentity, RunState, TaskId, Timestamp,
+    AgentName, EventKind, HandoffId, Mode, NewMessage, Outcome, Run, RunId, RunIdentity, RunState,
+    TaskId, Timestamp,
 };
-use crate::store::{ClaimedRun, FinishRun, Result, StoreError};
+use crate::store::{ClaimedRun, FinishRun, Result, StoreError, TokenHolder};
 
 /// Queues the first run of a hand-off.
 pub(super) fn queue(
@@ -72,9 +74,8 @@ pub(super) fn claim(
             "SELECT (SELECT count(*) FROM runs r
                        JOIN handoffs h ON h.number = r.handoff_number
                       WHERE r.state <> 'ended' AND r.state = 'running'
-                        AND NOT EXISTS (SELECT 1 FROM tasks c
-                                          JOIN handoffs o ON o.task_number = c.number AND o.completed_at IS NULL
-                                         WHERE c.parent_number = h.task_number))
+                        AND NOT EXISTS (SELECT 1 FROM handoffs o
+                                         WHERE o.waiter_number = h.number AND o.completed_at IS NULL))
                   + (SELECT count(*) FROM json_each($1) live
                        JOIN runs r ON r.id = live.value
                       WHERE r.state = 'ended')"
@@ -90,9 +91,10 @@ pub(super) fn claim(
             "SELECT r.number FROM runs r
                JOIN handoffs h ON h.number = r.handoff_number
               WHERE r.state = 'queued'
-                AND h.task_number NOT IN (SELECT o.task_number FROM json_each($1) live
-                                            JOIN runs l ON l.id = live.value
-                                            JOIN handoffs o ON o.number = l.handoff_number)
+                AND NOT EXISTS (SELECT 1 FROM json_each($1) live
+                                  JOIN runs l ON l.id = live.value
+                                  JOIN handoffs o ON o.number = l.handoff_number
+                                 WHERE o.task_number = h.task_number OR (h.mode = 'transfer' AND o.number = h.from_number))
               ORDER BY r.priority, r.number LIMIT 1"
         ),
         params![live],
@@ -108,7 +110,6 @@ pub(super) fn claim(
     let claimed = load(tx, number)?;
     let RunIdentity {
         handoff_id,
-        task_id,
         agent_name,
         ..
     } = &claimed.identity;
@@ -117,16 +118,12 @@ pub(super) fn claim(
         handoff_number,
         ..
     } = place(tx, number)?;
+    let task = &claimed.task;
     let started = EventKind::RunStarted {
         agent_name: agent_name.clone(),
     };
-    events::record(
-        tx,
-        task_id,
-        task_number,
-        Some((handoff_id, handoff_number)),
-        started,
-    )?;
+    let on = On::task(task_number, task);
+    events::record(tx, on, Some((handoff_id, handoff_number)), started)?;
     Ok(Some(claimed))
 }
 
@@ -134,6 +131,7 @@ pub(super) fn claim(
 struct Place {
     task_number: i64,
     task_id: TaskId,
+    master_id: Option<TaskId>,
     handoff_number: i64,
     handoff_id: HandoffId,
 }
@@ -142,9 +140,10 @@ struct Place {
 fn place(tx: &Tx<'_>, run_number: i64) -> Result<Place> {
     tx.row(
         sql!(
-            "SELECT t.number, t.id, h.number, h.id FROM runs r
+            "SELECT t.number, t.id, h.number, h.id, m.id FROM runs r
                JOIN handoffs h ON h.number = r.handoff_number
                JOIN tasks t ON t.number = h.task_number
+               LEFT JOIN tasks m ON m.number = t.master_number
               WHERE r.number = $1"
         ),
         params![run_number],
@@ -154,6 +153,7 @@ fn place(tx: &Tx<'_>, run_number: i64) -> Result<Place> {
                 task_id: row.parsed(1)?,
                 handoff_number: row.integer(2)?,
                 handoff_id: row.parsed(3)?,
+                master_id: row.optional_parsed(4)?,
             })
         },
     )?
@@ -165,7 +165,7 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
     let found = tx.row(
         sql!(
             "SELECT r.id, h.id, t.id, h.agent_name, h.prompt, h.reason, h.from_agent, r.resumes, r.followed_bytes,
-                    r.claimed_in
+                    r.claimed_in, h.mode, h.trace_id
                FROM runs r
                JOIN handoffs h ON h.number = r.handoff_number
                JOIN tasks t ON t.number = h.task_number
@@ -180,32 +180,25 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
                 agent_name: row.parsed(3)?,
             };
             let followed_bytes = u64::try_from(row.integer(8)?).map_err(StoreError::inconsistent)?;
-            Ok((
+            let trace_id = row.optional_parsed(11)?;
+            let task = tasks::load(tx, &identity.task_id)?.task;
+            let agent = agents::load(tx, &identity.agent_name)?;
+            Ok(ClaimedRun {
+                trace_id: trace_id.unwrap_or_else(|| (&identity.handoff_id).into()),
                 identity,
-                row.text(4)?,
-                row.optional_text(5)?,
-                row.optional_parsed(6)?,
-                row.optional_string(7)?,
+                task,
+                agent,
+                prompt: row.text(4)?,
+                reason: row.optional_text(5)?,
+                from_agent: row.optional_parsed(6)?,
+                mode: row.word(10, Mode::parse)?,
+                resumes: row.optional_string(7)?,
+                claimed_in: row.optional_string(9)?,
                 followed_bytes,
-                row.optional_string(9)?,
-            ))
+            })
         },
     )?;
-    let (identity, prompt, reason, from_agent, resumes, followed_bytes, claimed_in) =
-        found.ok_or_else(|| StoreError::inconsistent(format!("run {number} is not there")))?;
-    let task = tasks::load(tx, &identity.task_id)?.task;
-    let agent = agents::load(tx, &identity.agent_name)?;
-    Ok(ClaimedRun {
-        identity,
-        task,
-        agent,
-        prompt,
-        reason,
-        from_agent,
-        resumes,
-        claimed_in,
-        followed_bytes,
-    })
+    found.ok_or_else(|| StoreError::inconsistent(format!("run {number} is not there")))
 }
 
 /// Puts a run back that was taken and never started.
@@ -240,6 +233,20 @@ pub(super) fn find(tx: &Tx<'_>, run_id: &RunId) -> Result<Option<ClaimedRun>> {
         |row| row.integer(0),
     )?;
     number.map(|number| load(tx, number)).transpose()
+}
+
+/// Finds the run of a hand-off that has not ended.
+pub(super) fn not_ended(tx: &Tx<'_>, handoff_number: i64) -> Result<Option<RunId>> {
+    tx.row(
+        sql!("SELECT id FROM runs WHERE handoff_number = $1 AND state <> 'ended'"),
+        params![handoff_number],
+        |row| row.parsed(0),
+    )
+}
+
+/// Finds the agent to which control moved from a hand-off.
+pub(super) fn moved_on(tx: &Tx<'_>, id: &HandoffId) -> Result<Option<AgentName>> {
+    tx.row(MOVED_ON, params![id.as_str()], |row| row.parsed(0))
 }
 
 /// Tells whether a run works.
@@ -281,25 +288,15 @@ pub(super) fn record_messages(
     if advanced == 0 {
         return Ok(());
     }
-    let Place {
-        task_number,
-        task_id,
-        handoff_number,
-        handoff_id,
-    } = place(tx, run_number)?;
+    let place = place(tx, run_number)?;
+    let on = On {
+        number: place.task_number,
+        id: &place.task_id,
+        master_id: place.master_id.as_ref(),
+    };
     for message in said {
-        messages::insert(tx, task_number, handoff_number, message)?;
-        let added = EventKind::MessageAdded {
-            message_type: message.message_type,
-            content: message.content.beginning(messages::SHOWN_IN_EVENTS),
-        };
-        events::record(
-            tx,
-            &task_id,
-            task_number,
-            Some((&handoff_id, handoff_number)),
-            added,
-        )?;
+        let handoff = Some((&place.handoff_id, place.handoff_number));
+        messages::record(tx, on, handoff, message)?;
     }
     Ok(())
 }
@@ -348,30 +345,58 @@ pub(super) fn from_row(row: &impl Columns, column: usize) -> Result<Option<Run>>
     }))
 }
 
-/// Finds the run that has a token, while it has not ended.
-pub(super) async fn with_token(
+/// Finds where control went when its agent passed it on; a run that was stopped has not passed it.
+const MOVED_ON: Statement = sql!(
+    "WITH done (number, task_number, position) AS (
+         SELECT h.number, h.task_number, h.position FROM handoffs h
+           JOIN runs r ON r.handoff_number = h.number AND r.state = 'ended' AND r.outcome = 'completed'
+          WHERE h.id = $1
+     )
+     SELECT n.agent_name FROM done JOIN handoffs n ON n.from_number = done.number AND n.mode = 'transfer'
+     UNION ALL
+     SELECT n.agent_name FROM done
+       JOIN handoffs n ON n.task_number = done.task_number AND n.position = done.position + 1 AND n.mode = 'session'
+     LIMIT 1"
+);
+
+/// Finds who has a token.
+pub(super) async fn token_holder(
     readers: &SqlitePool,
     token_hash: [u8; 32],
-) -> Result<Option<RunIdentity>> {
+) -> Result<Option<TokenHolder>> {
     const BY_TOKEN: Statement = sql!(
-        "SELECT r.id, h.id, t.id, h.agent_name
+        "SELECT r.id, h.id, t.id, h.agent_name, r.state
            FROM runs r
            JOIN handoffs h ON h.number = r.handoff_number
            JOIN tasks t ON t.number = h.task_number
-          WHERE r.token_hash = $1 AND r.state = 'running'"
+          WHERE r.token_hash = $1"
     );
     let row = query!(BY_TOKEN, token_hash.to_vec())
         .fetch_optional(readers)
         .await?;
-    row.map(|row| {
-        Ok(RunIdentity {
-            run_id: row.parsed(0)?,
-            handoff_id: row.parsed(1)?,
-            task_id: row.parsed(2)?,
-            agent_name: row.parsed(3)?,
-        })
-    })
-    .transpose()
+    let Some(row) = row else { return Ok(None) };
+    let identity = RunIdentity {
+        run_id: row.parsed(0)?,
+        handoff_id: row.parsed(1)?,
+        task_id: row.parsed(2)?,
+        agent_name: row.parsed(3)?,
+    };
+    match row.word(4, RunState::parse)? {
+        RunState::Queued => Ok(None),
+        RunState::Running => Ok(Some(TokenHolder::Working(identity))),
+        RunState::Ended => {
+            let moved = query!(MOVED_ON, identity.handoff_id.as_str())
+                .fetch_optional(readers)
+                .await?;
+            let holder = moved.map(|row| {
+                Ok(TokenHolder::MovedOn {
+                    task_id: identity.task_id,
+                    agent_name: row.parsed(0)?,
+                })
+            });
+            holder.transpose()
+        }
+    }
 }
 
 /// Finds the last run of a hand-off.

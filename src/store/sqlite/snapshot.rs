@@ -5,8 +5,8 @@ use sqlx::SqliteConnection;
 
 use super::row::Columns;
 use super::sql::{query, sql};
-use super::{agents, events, queue_messages, tasks};
-use crate::domain::{Agent, TaskArchive};
+use super::{agents, events, messages, queue_messages, tasks, tools};
+use crate::domain::{Agent, Conversation, TaskArchive, Tool};
 use crate::store::{Result, Snapshot, StoreError};
 
 /// How many tasks are read at once.
@@ -56,6 +56,9 @@ impl Snapshot for SqliteSnapshot {
                     .await?
                     .without_numbers(),
                 queue: queue_messages::list(&mut self.connection, stored.number).await?,
+                conversation: Conversation {
+                    messages: messages::to_export(&mut self.connection, stored.number).await?,
+                },
                 attachment_ids: stored.attachment_ids,
             });
         }
@@ -64,5 +67,9 @@ impl Snapshot for SqliteSnapshot {
 
     async fn agents(&mut self) -> Result<Vec<Agent>> {
         agents::list(&mut self.connection).await
+    }
+
+    async fn tools(&mut self) -> Result<Vec<Tool>> {
+        tools::list(&mut self.connection).await
     }
 }

@@ -18,18 +18,20 @@ use super::snapshot::SqliteSnapshot;
 use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
-    agents, attachments, backup, events, handoffs, idempotency_keys, import, migrations,
-    queue_messages, runs, tasks, usage,
+    agents, analytics, attachments, backup, events, handoffs, idempotency_keys, import, messages,
+    migrations, queue_messages, runs, sessions, tasks, tools, transfers, trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
-    Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffId, History, Idempotency,
-    NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId, RunIdentity, Status, Task,
-    TaskId, TaskSummary, Text, UsageSum,
+    Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffAnalytics, HandoffId,
+    History, Idempotency, Message, NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId,
+    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
+    Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
-    Attach, Attached, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource, Imported, OpenError,
-    Page, Result, Snapshot, StartHandoff, Store, StoreError, TaskQuery,
+    AddMessage, Attach, Attached, Briefing, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource,
+    Imported, MessageQuery, MoveSession, Moved, OpenError, Page, Result, Snapshot, StartHandoff,
+    Store, StoreError, TaskQuery, TokenHolder, Transfer,
 };
 
 /// How long a connection waits for another one's lock.
@@ -40,6 +42,9 @@ const LINE_FOR_READERS: Duration = Duration::from_mins(5);
 
 /// How many connections read at the same time.
 const READERS: u32 = 4;
+
+/// How many messages of earlier tasks an agent is told at most.
+const TOLD_MESSAGES: u32 = 200;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -131,7 +136,7 @@ impl SqliteStore {
 fn writing_connection(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     let connection = rusqlite::Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_prepared_statement_cache_capacity(128);
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", "on")?;
@@ -143,7 +148,8 @@ fn writing_connection(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
 #[async_trait]
 impl Store for SqliteStore {
     async fn create_task(&self, new: NewTask, once: Option<Idempotency>) -> Result<Task> {
-        self.write(once, move |tx| tasks::create(tx, &new)).await
+        self.write(once, move |tx| Ok(tasks::create(tx, &new)?.task))
+            .await
     }
 
     async fn task(&self, id: &TaskId) -> Result<Option<Task>> {
@@ -187,6 +193,15 @@ impl Store for SqliteStore {
         self.write(once, move |tx| handoffs::end(tx, &end)).await
     }
 
+    async fn transfer(&self, transfer: Transfer, once: Option<Idempotency>) -> Result<Moved> {
+        self.write(once, move |tx| transfers::transfer(tx, &transfer))
+            .await
+    }
+
+    async fn move_session(&self, to: MoveSession, once: Option<Idempotency>) -> Result<Moved> {
+        self.write(once, move |tx| sessions::move_to(tx, &to)).await
+    }
+
     async fn claim_run(
         &self,
         max_runs: u32,
@@ -228,8 +243,8 @@ impl Store for SqliteStore {
         self.writer.write(move |tx| runs::finish(tx, &finish)).await
     }
 
-    async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>> {
-        runs::with_token(&self.readers, token_hash).await
+    async fn token_holder(&self, token_hash: [u8; 32]) -> Result<Option<TokenHolder>> {
+        runs::token_holder(&self.readers, token_hash).await
     }
 
     async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool> {
@@ -257,6 +272,110 @@ impl Store for SqliteStore {
 
     async fn handoffs(&self, task_id: &TaskId) -> Result<Option<Vec<Handoff>>> {
         handoffs::list(&self.readers, task_id).await
+    }
+
+    async fn handoffs_of_trace(&self, trace: &str, limit: u32) -> Result<Vec<Handoff>> {
+        handoffs::of_trace(&self.readers, trace, limit).await
+    }
+
+    async fn analytics(
+        &self,
+        since: Option<Timestamp>,
+        agent: Option<&AgentName>,
+    ) -> Result<HandoffAnalytics> {
+        analytics::handoffs(&self.readers, since, agent).await
+    }
+
+    async fn briefing(&self, run: &RunIdentity) -> Result<Briefing> {
+        let number = tasks::find_number(&self.readers, &run.task_id).await?;
+        let mut conversation =
+            messages::before(&self.readers, number.unwrap_or_default(), TOLD_MESSAGES + 1).await?;
+        let has_more_conversation = conversation.len() > TOLD_MESSAGES as usize;
+        conversation.truncate(TOLD_MESSAGES as usize);
+        conversation.reverse();
+        let mut tools = tools::list(&self.readers).await?;
+        tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
+        Ok(Briefing {
+            agents: agents::list(&self.readers).await?,
+            tools,
+            history: sessions::history(&self.readers, &run.handoff_id).await?,
+            conversation,
+            has_more_conversation,
+        })
+    }
+
+    async fn tools(&self) -> Result<Vec<Tool>> {
+        tools::list(&self.readers).await
+    }
+
+    async fn tool(&self, name: &ToolName) -> Result<Option<Tool>> {
+        tools::find(&self.readers, name).await
+    }
+
+    async fn create_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool> {
+        self.write(once, move |tx| tools::create(tx, &tool)).await
+    }
+
+    async fn change_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool> {
+        self.write(once, move |tx| tools::change(tx, &tool)).await
+    }
+
+    async fn delete_tool(&self, name: ToolName, once: Option<Idempotency>) -> Result<Tool> {
+        self.write(once, move |tx| tools::delete(tx, &name)).await
+    }
+
+    async fn add_message(&self, add: AddMessage, once: Option<Idempotency>) -> Result<Message> {
+        self.write(once, move |tx| messages::add(tx, &add)).await
+    }
+
+    async fn messages(&self, id: &TaskId, query: MessageQuery) -> Result<Option<Page<Message>>> {
+        messages::of_task(&self.readers, id, query).await
+    }
+
+    async fn conversation(
+        &self,
+        id: &TaskId,
+        query: MessageQuery,
+    ) -> Result<Option<Page<Message>>> {
+        messages::of_chain(&self.readers, id, query).await
+    }
+
+    async fn task_tree(&self, id: &TaskId) -> Result<Option<TaskTree>> {
+        trees::find(&self.readers, id).await
+    }
+
+    async fn is_settled(&self, id: &TaskId) -> Result<bool> {
+        trees::is_settled(&self.readers, id).await
+    }
+
+    async fn sessions(&self, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>> {
+        sessions::list(&self.readers, after, limit).await
+    }
+
+    async fn session(&self, id: &SessionId) -> Result<Option<Session>> {
+        sessions::find_one(&self.readers, id).await
+    }
+
+    async fn session_handoffs(
+        &self,
+        id: &SessionId,
+        after: Option<&HandoffId>,
+        limit: u32,
+    ) -> Result<Page<SessionHandoff>> {
+        sessions::moves(&self.readers, id, after, limit).await
+    }
+
+    async fn last_session_handoff(&self, id: &SessionId) -> Result<Option<SessionHandoff>> {
+        sessions::last_move(&self.readers, id).await
+    }
+
+    async fn count_session_handoffs(
+        &self,
+        id: &SessionId,
+        from: Option<&AgentName>,
+        to: Option<&AgentName>,
+    ) -> Result<u64> {
+        sessions::count(&self.readers, id, from, to).await
     }
 
     async fn history(&self, task_id: &TaskId) -> Result<Option<History>> {
@@ -332,9 +451,14 @@ impl Store for SqliteStore {
         ))
     }
 
-    async fn import(&self, agents: Vec<Agent>, tasks: ImportSource) -> Result<Imported> {
+    async fn import(
+        &self,
+        agents: Vec<Agent>,
+        tools: Vec<Tool>,
+        tasks: ImportSource,
+    ) -> Result<Imported> {
         self.writer
-            .write_alone(move |tx| import::import(tx, &agents, tasks))
+            .write_alone(move |tx| import::import(tx, &agents, &tools, tasks))
             .await
     }
 

@@ -8,9 +8,10 @@ use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
 use crate::domain::{
-    AgentName, Attachment, AttachmentId, ChainEntry, EventKind, Filename, HandoffEnd, HandoffId,
-    HandoffRequest, Mode, NewTask, Outcome, Planning, PlanningChange, Refusal, Source, Status,
-    StatusName, Task, TaskId, TaskSummary, Text, Timestamp,
+    AgentName, Attachment, AttachmentId, ChainEntry, ConversationHistory, EventKind, Filename,
+    HandoffEnd, HandoffId, HandoffRequest, Mode, MovedConversation, NewTask, Outcome, Planning,
+    PlanningChange, Refusal, Source, Status, StatusName, Task, TaskId, TaskSummary, Text,
+    Timestamp, TraceId,
 };
 use crate::store::{Page, Result, StoreError, TaskQuery};
 
@@ -19,6 +20,24 @@ pub(super) struct StoredTask {
     pub number: i64,
     pub task: Task,
     pub attachment_ids: Vec<AttachmentId>,
+}
+
+/// Which task something is about.
+#[derive(Clone, Copy)]
+pub(super) struct On<'a> {
+    pub number: i64,
+    pub id: &'a TaskId,
+    pub master_id: Option<&'a TaskId>,
+}
+
+impl<'a> On<'a> {
+    pub const fn task(number: i64, task: &'a Task) -> Self {
+        Self {
+            number,
+            id: &task.id,
+            master_id: task.master_id.as_ref(),
+        }
+    }
 }
 
 /// Selects whole tasks, each in one row and so at one moment. The argument is what is read of a hand-off's request.
@@ -37,7 +56,9 @@ macro_rules! select_tasks {
                        FROM handoffs h WHERE h.task_number = t.number),
                     (SELECT json_group_array(json_array(a.number, a.filename, a.size, a.content_type, a.uploaded_at, a.id))
                        FROM attachments a WHERE a.task_number = t.number),
-                    (SELECT p.id FROM tasks p WHERE p.number = t.parent_number)
+                    (SELECT p.id FROM tasks p WHERE p.number = t.parent_number),
+                    (SELECT m.id FROM tasks m WHERE m.number = t.master_number),
+                    t.context
                FROM tasks t"
         )
     };
@@ -54,7 +75,17 @@ type PackedEntry = (
     Option<Timestamp>,
     Option<Outcome>,
     Text,
+    Option<PackedRequest>,
+);
+
+/// What was asked, as [`SELECT_ARCHIVE`] packs it.
+type PackedRequest = (
+    Text,
     Option<Text>,
+    Option<HandoffId>,
+    Option<TraceId>,
+    u8,
+    Option<String>,
     Option<Text>,
 );
 
@@ -63,19 +94,24 @@ type PackedAttachment = (i64, Filename, u64, Text, Timestamp, AttachmentId);
 
 /// Selects whole tasks behind a number, with the prompts of their hand-offs.
 pub(super) const SELECT_ARCHIVE: Statement = sql!(
-    select_tasks!("h.reason, h.prompt"),
+    select_tasks!(
+        "json_array(h.prompt, h.reason, (SELECT f.id FROM handoffs f WHERE f.number = h.from_number), h.trace_id,
+                    h.is_invoked,
+                    (SELECT s.history FROM session_handoffs s WHERE s.handoff_number = h.number),
+                    (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number))"
+    ),
     " WHERE t.number > $1 ORDER BY t.number LIMIT $2"
 );
 
-const SELECT_ONE: Statement = sql!(select_tasks!("NULL, NULL"), " WHERE t.id = $1");
+const SELECT_ONE: Statement = sql!(select_tasks!("NULL"), " WHERE t.id = $1");
 
 const SELECT_PAGE: Statement = sql!(
-    select_tasks!("NULL, NULL"),
+    select_tasks!("NULL"),
     " WHERE t.number > coalesce((SELECT number FROM tasks WHERE id = $1), 0) ORDER BY t.number LIMIT $2"
 );
 
 const SELECT_PAGE_BY_STATUS: Statement = sql!(
-    select_tasks!("NULL, NULL"),
+    select_tasks!("NULL"),
     " WHERE t.number > coalesce((SELECT number FROM tasks WHERE id = $1), 0) AND t.status = $2
       ORDER BY t.number LIMIT $3"
 );
@@ -93,6 +129,8 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
     let new = NewTask {
         id: row.parsed(1)?,
         parent_id: row.optional_parsed(18)?,
+        session_id: row.optional_text(6)?,
+        context: row.json(20)?,
         description: row.text(11)?,
         source: Source {
             source_type: row.text(7)?,
@@ -113,7 +151,7 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
     task.planning = planning;
     task.status = status(row, 2)?;
     task.updated_at = row.timestamp(5)?;
-    task.session_id = row.optional_text(6)?;
+    task.master_id = row.optional_parsed(19)?;
     task.attachments = attachments;
     Ok(StoredTask {
         number: row.integer(0)?,
@@ -142,8 +180,7 @@ fn unpack_entry(packed: PackedEntry) -> Result<ChainEntry> {
         completed_at,
         outcome,
         output,
-        reason,
-        prompt,
+        request,
     ) = packed;
     let end = match (completed_at, outcome) {
         (Some(at), Some(outcome)) => Some(HandoffEnd {
@@ -158,7 +195,7 @@ fn unpack_entry(packed: PackedEntry) -> Result<ChainEntry> {
             )));
         }
     };
-    let request = prompt.map(|prompt| HandoffRequest { prompt, reason });
+    let request = request.map(unpack_request).transpose()?;
     Ok(ChainEntry {
         id,
         agent_name,
@@ -167,6 +204,26 @@ fn unpack_entry(packed: PackedEntry) -> Result<ChainEntry> {
         started_at,
         end,
         request,
+    })
+}
+
+fn unpack_request(
+    (prompt, reason, from_handoff_id, trace_id, is_invoked, history, harness_trace_id): PackedRequest,
+) -> Result<HandoffRequest> {
+    let history = history.map(ConversationHistory::from_json).transpose();
+    let moved = history
+        .map_err(StoreError::inconsistent)?
+        .map(|history| MovedConversation {
+            history,
+            harness_trace_id,
+            is_invoked: is_invoked != 0,
+        });
+    Ok(HandoffRequest {
+        prompt,
+        reason,
+        from_handoff_id,
+        trace_id,
+        moved,
     })
 }
 
@@ -189,28 +246,75 @@ pub(super) fn load(tx: &Tx<'_>, id: &TaskId) -> Result<StoredTask> {
         .ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
 }
 
-/// Finds the number of the task that an operation is about.
-pub(super) fn number(tx: &Tx<'_>, id: &TaskId) -> Result<i64> {
-    tx.row(
-        sql!("SELECT number FROM tasks WHERE id = $1"),
-        params![id.as_str()],
-        |row| row.integer(0),
-    )?
+/// Where a task stands, without what it holds.
+pub(super) struct Place {
+    pub number: i64,
+    /// The number of the first task of its chain.
+    pub chain_number: i64,
+    pub master_id: Option<TaskId>,
+}
+
+impl Place {
+    pub const fn on<'a>(&'a self, id: &'a TaskId) -> On<'a> {
+        On {
+            number: self.number,
+            id,
+            master_id: self.master_id.as_ref(),
+        }
+    }
+}
+
+const SELECT_PLACE: Statement = sql!(
+    "SELECT t.number, coalesce(t.master_number, t.number), m.id
+       FROM tasks t LEFT JOIN tasks m ON m.number = t.master_number WHERE t.id = $1"
+);
+
+fn place_from_row(row: &impl Columns) -> Result<Place> {
+    Ok(Place {
+        number: row.integer(0)?,
+        chain_number: row.integer(1)?,
+        master_id: row.optional_parsed(2)?,
+    })
+}
+
+/// Finds where the task stands that an operation is about.
+pub(super) fn place(tx: &Tx<'_>, id: &TaskId) -> Result<Place> {
+    tx.row(SELECT_PLACE, params![id.as_str()], |row| {
+        place_from_row(row)
+    })?
     .ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
 }
 
-pub(super) fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<Task> {
-    let task = Task::new(new.clone(), tx.now);
+/// Finds where a task stands that is to be read.
+pub(super) async fn find_place(readers: &SqlitePool, id: &TaskId) -> Result<Option<Place>> {
+    query!(SELECT_PLACE, id.as_str())
+        .fetch_optional(readers)
+        .await?
+        .as_ref()
+        .map(place_from_row)
+        .transpose()
+}
+
+pub(super) fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
+    let mut task = Task::new(new.clone(), tx.now);
+    if let Some(parent_id) = &task.parent_id {
+        task.master_id = tx.row(
+            sql!(
+                "SELECT coalesce(m.id, p.id) FROM tasks p LEFT JOIN tasks m ON m.number = p.master_number WHERE p.id = $1"
+            ),
+            params![parent_id.as_str()],
+            |row| row.parsed(0),
+        )?;
+    }
     let number = insert(tx, &task)?;
     let description = task.description.clone();
-    events::record(
-        tx,
-        &task.id,
+    let created = EventKind::TaskCreated { description };
+    events::record(tx, On::task(number, &task), None, created)?;
+    Ok(StoredTask {
         number,
-        None,
-        EventKind::TaskCreated { description },
-    )?;
-    Ok(task)
+        task,
+        attachment_ids: Vec::new(),
+    })
 }
 
 /// Inserts a task's own row and returns its number.
@@ -220,9 +324,10 @@ pub(super) fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
         sql!(
             "INSERT INTO tasks (id, status, failure_message, created_at, updated_at, session_id, source_type,
                                 source_user_id, source_conversation_id, agent_workspace, description,
-                                summary, requirements, acceptance_criteria, plan, parent_number)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-                     (SELECT number FROM tasks WHERE id = $16))"
+                                summary, requirements, acceptance_criteria, plan, context, parent_number, master_number)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+                     (SELECT number FROM tasks WHERE id = $17),
+                     (SELECT coalesce(master_number, number) FROM tasks WHERE id = $17))"
         ),
         params![
             task.id.as_str(),
@@ -240,6 +345,7 @@ pub(super) fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
             planning.map(|planning| json(&planning.requirements)),
             planning.map(|planning| json(&planning.acceptance_criteria)),
             planning.map(|planning| json(&planning.plan)),
+            serde_json::to_string(&task.context).expect("a context is JSON"),
             task.parent_id.as_ref().map(TaskId::as_str),
         ],
     )
@@ -253,21 +359,24 @@ pub(super) fn set_status(tx: &mut Tx<'_>, id: &TaskId, status: &Status) -> Resul
     let StoredTask {
         number, mut task, ..
     } = load(tx, id)?;
-    let from = task.status.name();
-    if task.set_status(status.clone(), tx.now) {
-        update_status(tx, number, &task)?;
-        events::record(
-            tx,
-            id,
-            number,
-            None,
-            EventKind::StatusChanged {
-                from,
-                to: status.name(),
-            },
-        )?;
-    }
+    change_status(tx, number, &mut task, status.clone())?;
     Ok(task)
+}
+
+/// Sets the status of a task that is loaded.
+pub(super) fn change_status(
+    tx: &mut Tx<'_>,
+    number: i64,
+    task: &mut Task,
+    status: Status,
+) -> Result<()> {
+    let (from, to) = (task.status.name(), status.name());
+    if task.set_status(status, tx.now) {
+        update_status(tx, number, task)?;
+        let changed = EventKind::StatusChanged { from, to };
+        events::record(tx, On::task(number, task), None, changed)?;
+    }
+    Ok(())
 }
 
 /// Writes the status of a task that has changed.
@@ -321,7 +430,12 @@ pub(super) fn plan(tx: &mut Tx<'_>, id: &TaskId, change: &PlanningChange) -> Res
                 number
             ],
         )?;
-        events::record(tx, id, number, None, EventKind::PlanningUpdated)?;
+        events::record(
+            tx,
+            On::task(number, &task),
+            None,
+            EventKind::PlanningUpdated,
+        )?;
     }
     Ok(task)
 }
@@ -392,7 +506,9 @@ pub(super) async fn list(readers: &SqlitePool, asked: &TaskQuery) -> Result<Page
         .iter()
         .map(|row| Ok(from_row(row)?.task))
         .collect::<Result<_>>()?;
-    Ok(page(tasks, asked.limit, |task| &task.id))
+    Ok(Page::cut(tasks, asked.limit, |task: &Task| {
+        task.id.to_string()
+    }))
 }
 
 macro_rules! select_summaries {
@@ -437,11 +553,10 @@ pub(super) async fn list_summaries(
                 .await?
         }
     };
-    Ok(page(
-        row::all(&rows, summary_from_row)?,
-        asked.limit,
-        |summary| &summary.id,
-    ))
+    let summaries = row::all(&rows, summary_from_row)?;
+    Ok(Page::cut(summaries, asked.limit, |summary| {
+        summary.id.to_string()
+    }))
 }
 
 /// Checks that the task behind which a page begins is there.
@@ -452,16 +567,4 @@ async fn cursor<'a>(readers: &SqlitePool, asked: &'a TaskQuery) -> Result<Option
         }
         after => Ok(after.as_ref().map(TaskId::as_str)),
     }
-}
-
-/// Cuts off the one item more that was asked for to see whether there is more.
-fn page<T>(mut items: Vec<T>, limit: u32, id: fn(&T) -> &TaskId) -> Page<T> {
-    let limit = limit as usize;
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    let next = items
-        .last()
-        .filter(|_| has_more)
-        .map(|item| id(item).clone());
-    Page { items, next }
 }

@@ -1,0 +1,60 @@
+//! `/api/analytics/handoffs` and `/api/handoffs?trace=`
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::request::Query;
+use super::{Answer, App};
+use crate::Error;
+use crate::domain::{AgentName, Handoff, HandoffAnalytics, Timestamp};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AnalyticsParameters {
+    /// Only hand-offs that started then or later, in milliseconds since the epoch.
+    since: Option<i64>,
+    /// Only hand-offs from or to this agent.
+    #[param(value_type = Option<String>)]
+    agent: Option<AgentName>,
+}
+
+/// Adds up how hand-offs went: by pair of agents, with success, time and cost, and the most common paths.
+#[utoipa::path(
+    get, path = "/api/analytics/handoffs", operation_id = "get_handoff_analytics", tag = "hand-offs",
+    params(AnalyticsParameters),
+    responses((status = 200, description = "The figures", body = Answer<HandoffAnalytics>))
+)]
+pub(super) async fn get_handoff_analytics(
+    State(app): State<App>,
+    Query(parameters): Query<AnalyticsParameters>,
+) -> Result<Response, Error> {
+    let since = parameters.since.map(Timestamp::from_millis);
+    let figures = app
+        .engine
+        .handoff_analytics(since, parameters.agent.as_ref())
+        .await?;
+    Ok(app.ok(figures))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct TraceParameters {
+    /// A W3C trace id, or the `harnessTraceId` of a session's hand-off.
+    trace: String,
+}
+
+/// Lists the hand-offs of a trace, oldest first, at most 1000.
+#[utoipa::path(
+    get, path = "/api/handoffs", operation_id = "list_trace_handoffs", tag = "hand-offs", params(TraceParameters),
+    responses((status = 200, description = "The hand-offs", body = Answer<Vec<Handoff>>))
+)]
+pub(super) async fn list_trace_handoffs(
+    State(app): State<App>,
+    Query(parameters): Query<TraceParameters>,
+) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.handoffs_of_trace(&parameters.trace).await?))
+}

@@ -1,0 +1,155 @@
+//! `/api/tools`, `/api/agents/{name}/tools` and `/api/tasks/{id}/tools/{tool}`
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use serde_json::{Map, Value};
+
+use super::guard::ByPerson;
+use super::request::{AskedBy, Body, Once, OptionalBody, TaskToolPath};
+use super::{Answer, App, ErrorAnswer};
+use crate::Error;
+use crate::domain::{AgentName, FunctionDefinition, TaskWire, Tool, ToolName};
+
+fn tool_name(name: String) -> Result<ToolName, Error> {
+    ToolName::parse(name.as_str()).map_err(|_| Error::not_found("Tool", name))
+}
+
+/// Lists the hand-off tools by name.
+#[utoipa::path(
+    get, path = "/api/tools", operation_id = "list_tools", tag = "tools",
+    responses((status = 200, description = "The tools", body = Answer<Vec<Tool>>))
+)]
+pub(super) async fn list_tools(State(app): State<App>) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.tools().await?))
+}
+
+/// Makes a hand-off tool. A run cannot.
+#[utoipa::path(
+    post, path = "/api/tools", operation_id = "create_tool", tag = "tools", request_body = Tool,
+    responses(
+        (status = 201, description = "The tool", body = Answer<Tool>),
+        (status = 400, description = "The body is wrong; `details.problems` names every field, an unknown target too", body = ErrorAnswer),
+        (status = 409, description = "There is a tool with this name", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn create_tool(
+    State(app): State<App>,
+    _: ByPerson,
+    body: Body<Tool>,
+) -> Result<Response, Error> {
+    Ok(app.created(app.engine.create_tool(body.value, body.once).await?))
+}
+
+/// Shows a hand-off tool.
+#[utoipa::path(
+    get, path = "/api/tools/{name}", operation_id = "get_tool", tag = "tools",
+    params(("name" = String, Path, description = "The tool", example = "handoff_to_sdr")),
+    responses(
+        (status = 200, description = "The tool", body = Answer<Tool>),
+        (status = 404, description = "There is no such tool", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn get_tool(
+    State(app): State<App>,
+    Path(name): Path<String>,
+) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.tool(&tool_name(name)?).await?))
+}
+
+/// Changes a hand-off tool: what the body says is all that it is. A run cannot.
+#[utoipa::path(
+    put, path = "/api/tools/{name}", operation_id = "change_tool", tag = "tools", request_body = Tool,
+    params(("name" = String, Path, description = "The tool")),
+    responses(
+        (status = 200, description = "The tool", body = Answer<Tool>),
+        (status = 400, description = "The body is wrong; `details.problems` names every field", body = ErrorAnswer),
+        (status = 404, description = "There is no such tool", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn change_tool(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    _: ByPerson,
+    body: Body<Map<String, Value>>,
+) -> Result<Response, Error> {
+    let name = tool_name(name)?;
+    app.engine.tool(&name).await?;
+    let mut value = body.value;
+    // The path says which tool it is; a body may repeat it.
+    let named = value
+        .entry("name")
+        .or_insert_with(|| name.as_str().into())
+        .clone();
+    if named != name.as_str() {
+        return Err(Error::InvalidBody(format!(
+            "name: must be {name}, as in the path; a tool keeps its name"
+        )));
+    }
+    let tool = super::request::read(Value::Object(value))?;
+    Ok(app.ok(app.engine.change_tool(tool, body.once).await?))
+}
+
+/// Deletes a hand-off tool; what it did stays. A run cannot.
+#[utoipa::path(
+    delete, path = "/api/tools/{name}", operation_id = "delete_tool", tag = "tools",
+    params(("name" = String, Path, description = "The tool")),
+    responses(
+        (status = 200, description = "The tool that was deleted", body = Answer<Tool>),
+        (status = 404, description = "There is no such tool", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn delete_tool(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    _: ByPerson,
+    Once(once): Once,
+) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.delete_tool(tool_name(name)?, once).await?))
+}
+
+/// Lists the tools that an agent may use, as a model sees them: function definitions, by name.
+#[utoipa::path(
+    get, path = "/api/agents/{name}/tools", operation_id = "list_agent_tools", tag = "tools",
+    params(("name" = String, Path, description = "The agent", example = "developer")),
+    responses(
+        (status = 200, description = "The definitions", body = Answer<Vec<FunctionDefinition>>),
+        (status = 404, description = "There is no such agent", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn list_agent_tools(
+    State(app): State<App>,
+    Path(name): Path<String>,
+) -> Result<Response, Error> {
+    let name = AgentName::parse(name.as_str()).map_err(|_| Error::not_found("Agent", name))?;
+    Ok(app.ok(app.engine.tool_definitions(&name).await?))
+}
+
+/// Passes control of a task by a hand-off tool: the task completes, and a child task goes on with the merged context.
+///
+/// The body has the variables. A run may do this with its own task; a person with any that is not done.
+#[utoipa::path(
+    post, path = "/api/tasks/{id}/tools/{tool}", operation_id = "call_tool", tag = "tools",
+    request_body(content = Object, example = json!({ "lead_id": "123" })),
+    params(("id" = String, Path, description = "The task"), ("tool" = String, Path, description = "The tool")),
+    responses(
+        (status = 200, description = "The child task, with its current agent", body = Answer<TaskWire>),
+        (status = 400, description = "The variables are wrong; `details.problems` names each", body = ErrorAnswer),
+        (status = 403, description = "The agent may not use this tool, or the task is not the run's own", body = ErrorAnswer),
+        (status = 404, description = "There is no such task or tool", body = ErrorAnswer),
+        (status = 409, description = "Control has already moved, the task is done, or the target is not available", body = ErrorAnswer),
+        (status = 413, description = "The body or the merged context is too large", body = ErrorAnswer),
+        (status = 422, description = "The chain of hand-offs is too long; `details.chain` names it", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn call_tool(
+    State(app): State<App>,
+    TaskToolPath { task_id, tool }: TaskToolPath,
+    AskedBy(asker): AskedBy,
+    body: OptionalBody<Map<String, Value>>,
+) -> Result<Response, Error> {
+    let task = app
+        .engine
+        .transfer(task_id, tool, body.value, asker, body.once)
+        .await?;
+    Ok(app.ok(task))
+}

@@ -1,0 +1,114 @@
+//! A chain of tasks, as a tree.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{AgentName, HandoffId, Mode, Outcome, Status, TaskId, Text, Timestamp};
+
+/// A task with who worked on it, and the tasks that came from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskTree {
+    /// The task.
+    pub id: TaskId,
+    /// What is to be done.
+    pub description: Text,
+    /// Where it stands.
+    pub status: Status,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Who works on it now.
+    #[schema(required)]
+    pub current_agent: Option<AgentName>,
+    /// Who worked on it, in order.
+    pub handoffs: Vec<TreeHandoff>,
+    /// The tasks that came from it, oldest first.
+    #[schema(no_recursion)]
+    pub children: Vec<TaskTree>,
+}
+
+/// An entry of an agent chain, in a tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeHandoff {
+    /// The hand-off.
+    pub id: HandoffId,
+    /// Who was asked.
+    pub agent_name: AgentName,
+    /// Who asked, if an agent did.
+    #[schema(required)]
+    pub from_agent: Option<AgentName>,
+    /// Which door it came through.
+    pub mode: Mode,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    #[schema(required)]
+    pub completed_at: Option<Timestamp>,
+    /// How it ended.
+    #[schema(required)]
+    pub outcome: Option<Outcome>,
+    /// What it cost, in US dollars.
+    #[schema(required)]
+    pub cost_usd: Option<f64>,
+}
+
+impl TaskTree {
+    /// Puts a tree together from its tasks, each with its parent, parents first.
+    pub fn grow(tasks: Vec<(Option<TaskId>, Self)>) -> Option<Self> {
+        let mut tasks = tasks;
+        // From the last to the first: whatever came from a task is complete before the task is hung below its parent.
+        while tasks.len() > 1 {
+            let (parent_id, mut task) = tasks.pop()?;
+            task.children.reverse();
+            let parent = tasks
+                .iter_mut()
+                .rev()
+                .find(|(_, other)| Some(&other.id) == parent_id.as_ref());
+            if let Some((_, parent)) = parent {
+                parent.children.push(task);
+            }
+        }
+        tasks.pop().map(|(_, mut root)| {
+            root.children.reverse();
+            root
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(id: &str) -> TaskTree {
+        TaskTree {
+            id: TaskId::parse(id).unwrap(),
+            description: Text::default(),
+            status: Status::Pending,
+            created_at: Timestamp::default(),
+            current_agent: None,
+            handoffs: Vec::new(),
+            children: Vec::new(),
+        }
+    }
+
+    fn shape(tree: &TaskTree) -> String {
+        let children: Vec<_> = tree.children.iter().map(shape).collect();
+        format!("{}({})", tree.id, children.join(" "))
+    }
+
+    #[test]
+    fn children_stand_below_their_parents_oldest_first() {
+        let child = |parent: &str, id: &str| (Some(TaskId::parse(parent).unwrap()), task(id));
+        let tree = TaskTree::grow(vec![
+            (None, task("a")),
+            child("a", "b"),
+            child("a", "c"),
+            child("b", "d"),
+            child("b", "e"),
+            child("c", "f"),
+        ]);
+        assert_eq!(shape(&tree.unwrap()), "a(b(d() e()) c(f()))");
+        assert!(TaskTree::grow(Vec::new()).is_none());
+    }
+}

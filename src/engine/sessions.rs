@@ -1,0 +1,104 @@
+//! Conversations that move from one agent to another.
+
+use serde_json::{Map, Value};
+
+use super::{Asker, Engine, Result};
+use crate::domain::{
+    AgentName, HandoffId, Idempotency, Problems, Session, SessionHandoff, SessionId, SessionMove,
+    Task, TaskId,
+};
+use crate::error::Error;
+use crate::store::{MoveSession, Page};
+
+impl Engine {
+    /// Moves a conversation to another agent. Returns the session's task; its last hand-off is the new one.
+    pub async fn move_session(
+        &self,
+        session_id: &str,
+        body: Map<String, Value>,
+        asker: Asker,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        let name = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default();
+        let context = format!("{}->{}", name("fromAgent"), name("toAgent"));
+        let refuse = |problems| {
+            tracing::warn!(target: "chorus::handoff", session_id, context, %problems, "HANDOFF_FAILURE");
+            Error::Handoff {
+                context: context.clone(),
+                problems,
+            }
+        };
+        let agents = self.store.agents().await?;
+        let asked = SessionMove::read(session_id, body, &agents).map_err(refuse)?;
+        let limit = self.limits().prompt;
+        if asked.user_intent.as_str().len() > limit {
+            return Err(Error::TooLarge {
+                what: "userIntent",
+                limit,
+            });
+        }
+        if let Some(run) = &asker.run {
+            if run.agent_name != asked.from_agent {
+                let mut problems = Problems::default();
+                let message = format!(
+                    "this run is {}, and hands off only for itself",
+                    run.agent_name
+                );
+                problems.add("fromAgent", message);
+                return Err(refuse(problems));
+            }
+            if let Some(session) = self.store.session(&asked.session_id).await? {
+                self.check_reach(run, &session.task_id).await?;
+            }
+        }
+        let id = TaskId::new();
+        let workspace = self.workspace(&id, None)?;
+        let to = MoveSession {
+            asked,
+            new_task: (id, workspace),
+            caller: asker.run,
+            trace: asker.trace,
+            limits: self.options.chain_limits,
+        };
+        let moved = self.store.move_session(to, once).await?;
+        Ok(self.go_on(moved))
+    }
+
+    /// Lists sessions, oldest first.
+    pub async fn sessions(&self, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>> {
+        Ok(self.store.sessions(after, limit).await?)
+    }
+
+    /// Finds a session.
+    pub async fn session(&self, id: &SessionId) -> Result<Session> {
+        self.store
+            .session(id)
+            .await?
+            .ok_or_else(|| Error::not_found("Session", id))
+    }
+
+    /// Lists the moves of a session, oldest first; none if nothing ever moved.
+    pub async fn session_handoffs(
+        &self,
+        id: &SessionId,
+        after: Option<&HandoffId>,
+        limit: u32,
+    ) -> Result<Page<SessionHandoff>> {
+        Ok(self.store.session_handoffs(id, after, limit).await?)
+    }
+
+    /// Finds the last move of a session.
+    pub async fn last_session_handoff(&self, id: &SessionId) -> Result<Option<SessionHandoff>> {
+        Ok(self.store.last_session_handoff(id).await?)
+    }
+
+    /// Counts the moves of a session, from an agent and to one.
+    pub async fn count_session_handoffs(
+        &self,
+        id: &SessionId,
+        from: Option<&AgentName>,
+        to: Option<&AgentName>,
+    ) -> Result<u64> {
+        Ok(self.store.count_session_handoffs(id, from, to).await?)
+    }
+}

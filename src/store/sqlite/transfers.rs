@@ -1,0 +1,167 @@
+//! Passing control by a tool: the task completes, and a child task goes on.
+
+use rusqlite::params;
+
+use super::handoffs::{self, Begin, Caller, Closed, routed_to};
+use super::row::Columns;
+use super::sql::sql;
+use super::tasks::{self, On, StoredTask};
+use super::writer::Tx;
+use super::{agents, events, lineage, messages, tools};
+use crate::domain::{
+    ChainEntry, EventKind, HandoffMetadata, Mode, Move, Refusal, Status, Text, Tool, ToolName,
+};
+use crate::store::{Moved, Result, StoreError, Transfer};
+
+pub(super) fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
+    let not_found = || Refusal::ToolNotFound(asked.tool.clone());
+    let name = ToolName::parse(asked.tool.as_str()).map_err(|_| not_found())?;
+    let tool = tools::load(tx, &name)?.ok_or_else(not_found)?;
+    let caller = asked
+        .caller
+        .as_ref()
+        .map(|caller| Caller::load(tx, caller))
+        .transpose()?;
+    let on = tasks::load(tx, &asked.task_id)?;
+    if caller
+        .as_ref()
+        .is_some_and(|caller| caller.identity.task_id != asked.task_id)
+    {
+        return Err(Refusal::NotItsOwnTask(asked.task_id.clone()).into());
+    }
+    let from = on
+        .task
+        .agent_chain()
+        .last()
+        .map(|entry| From::load(tx, entry))
+        .transpose()?;
+    check_is_free(tx, &on, from.as_ref())?;
+    let from_agent = from.as_ref().map(|from| from.entry.agent_name.clone());
+    check_is_allowed(&tool, from_agent.as_ref())?;
+    let variables = tool
+        .check_arguments(&asked.arguments)
+        .map_err(Refusal::Invalid)?;
+    let target = agents::resolve(tx, tool.target_agent.as_str())?;
+    let step = lineage::Step {
+        from_number: from.as_ref().map(|from| from.number),
+        from_agent: from_agent.as_ref(),
+        to_agent: &target,
+        task_number: on.number,
+        makes_child: true,
+    };
+    let chain = lineage::check(tx, &step, asked.limits)?;
+    let metadata = HandoffMetadata {
+        from: from_agent.as_ref().map(ToString::to_string),
+        tool: name.to_string(),
+        instructions: tool.handoff_instructions.as_str().to_owned(),
+        chain: chain.iter().map(ToString::to_string).collect(),
+    };
+    let context = on.task.context.merged(&variables, metadata);
+    let limit = asked.largest_context;
+    if serde_json::to_vec(&context).is_ok_and(|json| json.len() > limit) {
+        return Err(Refusal::ContextTooLarge { limit }.into());
+    }
+    let merge = context.since(&on.task.context);
+
+    let child = handoffs::make_child(tx, &on, &target, context)?;
+    let data = Move {
+        from_agent: from_agent.clone(),
+        to_agent: target.clone(),
+        task_id: child.task.id.clone(),
+        tool: Some(Text::lossy(name.to_string())),
+        variables: Some(variables),
+        reason: None,
+    };
+    messages::say(tx, &on, &messages::moved(routed_to(&target), data))?;
+    let description = on.task.description.clone();
+    let (mut on, left) = if on.task.open_handoff().is_some() {
+        let (Closed { on, .. }, left) = handoffs::leave(tx, on, &target, caller.as_ref())?;
+        (on, left)
+    } else {
+        (on, None)
+    };
+    tasks::change_status(tx, on.number, &mut on.task, Status::Completed)?;
+    events::record(
+        tx,
+        On::task(child.number, &child.task),
+        None,
+        EventKind::ContextMerged(merge),
+    )?;
+    let begin = Begin {
+        mode: Mode::Transfer,
+        agent_name: target,
+        from_agent,
+        from_number: from.as_ref().map(|from| from.number),
+        waiter_number: from.as_ref().and_then(|from| from.waiter_number),
+        trace: handoffs::trace(asked.trace.as_ref(), caller.as_ref()),
+        prompt: from
+            .as_ref()
+            .map_or(description.as_str(), |from| &from.prompt),
+        reason: None,
+        resumes: None,
+        is_invoked: true,
+    };
+    let task = handoffs::begin(tx, child, begin)?.task;
+    Ok(Moved { task, left })
+}
+
+/// The last hand-off of a task, which has control or had it last.
+struct From {
+    entry: ChainEntry,
+    number: i64,
+    waiter_number: Option<i64>,
+    prompt: String,
+}
+
+impl From {
+    fn load(tx: &Tx<'_>, entry: &ChainEntry) -> Result<Self> {
+        tx.row(
+            sql!("SELECT number, waiter_number, prompt FROM handoffs WHERE id = $1"),
+            params![entry.id.as_str()],
+            |row| {
+                Ok(Self {
+                    entry: entry.clone(),
+                    number: row.integer(0)?,
+                    waiter_number: row.optional_integer(1)?,
+                    prompt: row.string(2)?,
+                })
+            },
+        )?
+        .ok_or_else(|| StoreError::inconsistent(format!("hand-off {} is not there", entry.id)))
+    }
+}
+
+/// Refuses to move control a second time, or that of a task that is done.
+fn check_is_free(tx: &Tx<'_>, on: &StoredTask, from: Option<&From>) -> Result<()> {
+    let task_id = on.task.id.clone();
+    if let Some(from) = from
+        && let Some(agent_name) = handoffs::transferred_to(tx, from.number)?
+    {
+        return Err(Refusal::AlreadyMoved {
+            task_id,
+            agent_name,
+        }
+        .into());
+    }
+    match on.task.status {
+        Status::Pending | Status::Active | Status::Waiting => Ok(()),
+        Status::Completed | Status::Failed { .. } => Err(Refusal::TaskEnded {
+            task_id,
+            status: on.task.status.name().as_str(),
+        }
+        .into()),
+    }
+}
+
+/// Refuses an agent that may not use a tool. A person may use each.
+fn check_is_allowed(tool: &Tool, agent: Option<&crate::domain::AgentName>) -> Result<()> {
+    match agent {
+        Some(agent) if !tool.may_be_used_by(agent) => Err(Refusal::ToolNotAllowed {
+            agent: agent.clone(),
+            tool: tool.name.clone(),
+            allowed: tool.allowed_agents.clone(),
+        }
+        .into()),
+        _ => Ok(()),
+    }
+}
