@@ -21,6 +21,7 @@ mod summary;
 mod task;
 mod text;
 mod timestamp;
+mod trace;
 mod usage;
 
 pub use agent::{Agent, OutputForm, Provider, match_agent_name};
@@ -42,4 +43,5 @@ pub(crate) use task::TaskWire;
 pub use task::{NewTask, Source, Task, TaskId};
 pub use text::Text;
 pub use timestamp::Timestamp;
+pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
 pub use usage::UsageSum;
