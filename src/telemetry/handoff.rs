@@ -64,9 +64,12 @@ impl HandoffSpan {
         end.saturating_sub(start).max(0)
     }
 
-    /// Tells it: in the log. Never waits and never fails.
+    /// Tells it: in the log, and to the collector if there is one. Never waits and never fails.
     pub fn record(&self) {
-        self.shortened().log();
+        let told = self.shortened();
+        told.log();
+        #[cfg(feature = "otlp")]
+        super::otlp::send(&told);
     }
 
     /// Returns it with every text short enough to be told; a cut is visible.

@@ -5,7 +5,11 @@
 mod handoff;
 mod logs;
 mod metrics;
+#[cfg(feature = "otlp")]
+mod otlp;
 
 pub use self::handoff::HandoffSpan;
 pub use self::logs::{IllegalFilter, LogFormat, start_logging};
 pub use self::metrics::{Ongoing, metrics};
+#[cfg(feature = "otlp")]
+pub use self::otlp::{Exporter, ExporterError};
