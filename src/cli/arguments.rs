@@ -170,6 +170,11 @@ pub(super) struct ServeArguments {
     /// How it is logged, on standard error
     #[arg(long, env = "CHORUS_LOG_FORMAT", default_value = "text", value_enum)]
     pub log_format: LogFormat,
+    /// The OpenTelemetry collector that gets a span of every hand-off that ended, such as `http://localhost:4318`.
+    /// If it is not given, `OTEL_EXPORTER_OTLP_ENDPOINT` says where it is
+    #[cfg(feature = "otlp")]
+    #[arg(long, env = super::collector::VARIABLE, hide_env_values = true, value_name = "URL")]
+    pub otlp_endpoint: Option<String>,
 }
 
 impl ServeArguments {

@@ -4,6 +4,7 @@ mod agents;
 mod archive;
 mod arguments;
 mod backup;
+mod collector;
 mod demo;
 mod doctor;
 mod handoff;

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::arguments::ServeArguments;
+use super::collector::Collector;
 use super::ledger;
 use super::ui::{Failure, Ui};
 use crate::api::{self, Guard};
@@ -32,6 +33,7 @@ pub(super) struct Serving {
     /// Where its data is.
     pub data_dir: DataDir,
     connections: tokio::task::JoinHandle<()>,
+    collector: Collector,
     _lock: DataLock,
 }
 
@@ -51,6 +53,7 @@ impl Serving {
         telemetry::start_logging(&arguments.log, arguments.log_format)
             .map_err(|error| Failure::caused(&error))?;
         telemetry::metrics();
+        let collector = Collector::find(&arguments)?;
         allow_many_connections();
         let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
         let lock = data_dir.lock()?;
@@ -127,6 +130,7 @@ impl Serving {
             url,
             data_dir,
             connections,
+            collector,
             _lock: lock,
         })
     }
@@ -137,6 +141,7 @@ impl Serving {
             tracing::error!(%error, "the server broke off");
         }
         self.engine.close().await;
+        self.collector.finish().await;
         tracing::info!("stopped");
     }
 }

@@ -118,6 +118,17 @@ fn dependencies_point_down() {
             "rusqlite",
         ],
     );
+    never_uses(
+        "telemetry",
+        &[
+            "crate::store",
+            "crate::runner",
+            "crate::engine",
+            "crate::api",
+            "crate::cli",
+            "crate::client",
+        ],
+    );
     never_uses("cli", &["sqlx", "rusqlite", "std::process::Command"]);
 }
 

@@ -21,6 +21,8 @@ mod schema;
 mod schema_doc;
 mod store;
 mod surface;
+#[cfg(feature = "otlp")]
+mod telemetry;
 mod torture;
 mod waiters;
 mod wire;

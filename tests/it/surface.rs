@@ -13,7 +13,25 @@ fn the_openapi_document() {
 fn the_help_of_every_command() {
     let mut help = String::new();
     write_help(&chorus::cli::command(), &mut Vec::new(), &mut help);
-    insta::assert_snapshot!("help", help);
+    insta::assert_snapshot!("help", without_otlp(&help));
+}
+
+/// Returns the help as it is without the feature `otlp`, which adds exactly this.
+fn without_otlp(help: &str) -> String {
+    let added = "      --otlp-endpoint <URL>
+          The OpenTelemetry collector that gets a span of every hand-off that ended, such as
+          `http://localhost:4318`. If it is not given, `OTEL_EXPORTER_OTLP_ENDPOINT` says where it
+          is
+          
+          [env: CHORUS_OTLP_ENDPOINT]
+
+";
+    assert_eq!(
+        help.matches(added).count(),
+        usize::from(cfg!(feature = "otlp")),
+        "{help}"
+    );
+    help.replace(added, "")
 }
 
 /// Writes what the real program says of a command and of those below it.

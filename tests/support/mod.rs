@@ -2,6 +2,8 @@
 
 mod app;
 pub mod ask;
+#[cfg(feature = "otlp")]
+pub mod collector;
 mod counting;
 mod follower;
 pub mod invariants;

@@ -10,11 +10,12 @@ use chorus::client::Client;
 pub struct Chorus(Command);
 
 impl Chorus {
-    /// Begins a command. What the machine's own environment says to Chorus does not count.
+    /// Begins a command. What the machine's own environment says to Chorus, or of a collector, does not count.
     pub fn new<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_chorus"));
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("CHORUS_") {
+            let shown = name.to_string_lossy();
+            if shown.starts_with("CHORUS_") || shown.starts_with("OTEL_") {
                 command.env_remove(name);
             }
         }

@@ -210,3 +210,52 @@ fn arguments_that_cannot_be_used_are_named() {
     For more information, try '--help'.
     ");
 }
+
+/// Starts a server that says something of a collector and then cannot start, and returns all that a user sees.
+fn refused_with(variable: &str, endpoint: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = holder.local_addr().unwrap().port().to_string();
+    Chorus::new(["serve", "--port", &port])
+        .env("CHORUS_DATA_DIR", folder.path())
+        .env(variable, endpoint)
+        .transcript()
+}
+
+#[cfg(not(feature = "otlp"))]
+#[test]
+fn a_collector_is_told_to_be_out_of_reach_without_the_feature() {
+    let warning = "this program was built without the feature `otlp`";
+    let endpoint = "http://localhost:4318";
+    let said = refused_with("CHORUS_OTLP_ENDPOINT", endpoint);
+    assert_eq!(said.matches(warning).count(), 1, "{said}");
+    for (variable, endpoint) in [
+        ("CHORUS_OTLP_ENDPOINT", ""),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint),
+    ] {
+        let said = refused_with(variable, endpoint);
+        assert!(!said.contains(warning), "{said}");
+    }
+}
+
+#[cfg(feature = "otlp")]
+#[test]
+fn a_collector_that_cannot_be_sent_to_is_refused_only_if_it_is_meant_for_chorus() {
+    let why = "the address of the collector must be a URL that begins with http://";
+    let endpoint = "https://user:hush@collector:4318";
+    let own = refused_with("CHORUS_OTLP_ENDPOINT", endpoint);
+    assert!(own.contains(&format!("error: {why}")), "{own}");
+    assert!(!own.contains("is in use"), "{own}");
+    let others = refused_with("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
+    assert_eq!(others.matches(why).count(), 1, "{others}");
+    assert!(others.contains("is in use"), "{others}");
+    assert!(!own.contains("hush") && !others.contains("hush"));
+}
+
+#[cfg(feature = "otlp")]
+#[test]
+fn a_server_whose_collector_is_not_there_starts_and_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_with(folder.path(), &["--otlp-endpoint", "http://127.0.0.1:1"]);
+    assert_eq!(server.stop().code(), Some(0));
+}

@@ -1,49 +1,8 @@
-//! Logs and metrics.
+//! Numbers for Prometheus.
 
-use std::io::IsTerminal;
 use std::sync::OnceLock;
 
-use clap::ValueEnum;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::prelude::*;
-
-/// How log lines are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// For a person.
-    Text,
-    /// One JSON object a line, for a program.
-    Json,
-}
-
-/// Says that a log filter cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "cannot read the log filter {filter:?}; write a level, or target=level pairs, such as `info,chorus=debug`"
-)]
-pub struct IllegalFilter {
-    filter: String,
-}
-
-/// Begins to write log lines to standard error. The first call in a process decides.
-pub fn start_logging(filter: &str, format: LogFormat) -> Result<(), IllegalFilter> {
-    let targets: Targets = filter.parse().map_err(|_| IllegalFilter {
-        filter: filter.to_owned(),
-    })?;
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    let registry = tracing_subscriber::registry();
-    // An error means that a subscriber is there already.
-    let _ = match format {
-        LogFormat::Text => registry.with(lines.with_filter(targets)).try_init(),
-        LogFormat::Json => registry
-            .with(lines.json().flatten_event(true).with_filter(targets))
-            .try_init(),
-    };
-    Ok(())
-}
 
 /// Begins to collect metrics; every call in a process returns the same collection.
 pub fn metrics() -> &'static PrometheusHandle {

@@ -1,0 +1,285 @@
+//! The span of a hand-off.
+
+use tracing::Level;
+
+use crate::domain::{
+    AgentName, HandoffId, Mode, Outcome, SpanId, TaskId, Text, Timestamp, TraceId,
+};
+
+/// How many bytes of a text that somebody wrote are told.
+const LONGEST_TEXT: usize = 500;
+
+const COMPLETED: &str = "AGENT_HANDOFF";
+const FAILED: &str = "HANDOFF_FAILURE";
+
+/// All that is told about a hand-off that ended. Prompts and final messages are not part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandoffSpan {
+    /// The trace that it belongs to.
+    pub trace_id: TraceId,
+    /// Its own id in the trace.
+    pub span_id: SpanId,
+    /// The work that it is a part of.
+    pub parent_span_id: Option<SpanId>,
+    /// The hand-off.
+    pub handoff_id: HandoffId,
+    /// The task that was handed off.
+    pub task_id: TaskId,
+    /// The session that it is a part of.
+    pub session_id: Option<Text>,
+    /// Who asked, if an agent did.
+    pub from_agent: Option<AgentName>,
+    /// Who was asked.
+    pub to_agent: AgentName,
+    /// Which door it came through.
+    pub mode: Mode,
+    /// Why the caller handed off; cut where it is told.
+    pub reason: Option<Text>,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub completed_at: Timestamp,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What went wrong; cut where it is told.
+    pub error: Option<Text>,
+    /// The trace that the asker keeps in its own way.
+    pub harness_trace_id: Option<Text>,
+}
+
+impl HandoffSpan {
+    /// Returns what the span is called.
+    pub const fn name(&self) -> &'static str {
+        if self.has_failed() { FAILED } else { COMPLETED }
+    }
+
+    /// Tells whether it ended in any other way than well.
+    pub const fn has_failed(&self) -> bool {
+        !matches!(self.outcome, Outcome::Completed)
+    }
+
+    /// Returns how long it took; nothing if the clock was set back meanwhile.
+    pub fn duration_ms(&self) -> i64 {
+        let (start, end) = (self.started_at.as_millis(), self.completed_at.as_millis());
+        end.saturating_sub(start).max(0)
+    }
+
+    /// Tells it: in the log, and to the collector if there is one. Never waits and never fails.
+    pub fn record(&self) {
+        let told = self.shortened();
+        told.log();
+        #[cfg(feature = "otlp")]
+        super::otlp::send(&told);
+    }
+
+    /// Returns it with every text short enough to be told; a cut is visible.
+    fn shortened(&self) -> Self {
+        let cut = |text: &Option<Text>| text.as_ref().map(|text| text.beginning(LONGEST_TEXT));
+        Self {
+            session_id: cut(&self.session_id),
+            reason: cut(&self.reason),
+            error: cut(&self.error),
+            harness_trace_id: cut(&self.harness_trace_id),
+            ..self.clone()
+        }
+    }
+
+    fn log(&self) {
+        // A span has its name and its level at compile time, so there are two of them.
+        macro_rules! tell {
+            ($level:expr, $name:expr, $message:literal) => {{
+                let span = tracing::span!(
+                    target: "chorus::handoff",
+                    parent: None,
+                    $level,
+                    $name,
+                    trace_id = self.trace_id.as_str(),
+                    span_id = self.span_id.as_str(),
+                    parent_span_id = self.parent_span_id.as_ref().map(SpanId::as_str),
+                    handoff_id = self.handoff_id.as_str(),
+                    task_id = self.task_id.as_str(),
+                    session_id = self.session_id.as_ref().map(Text::as_str),
+                    from_agent = self.from_agent.as_ref().map(AgentName::as_str),
+                    to_agent = self.to_agent.as_str(),
+                    mode = self.mode.as_str(),
+                    reason = self.reason.as_ref().map(Text::as_str),
+                    started_at = self.started_at.as_millis(),
+                    completed_at = self.completed_at.as_millis(),
+                    duration_ms = self.duration_ms(),
+                    outcome = self.outcome.as_str(),
+                    error = self.error.as_ref().map(Text::as_str),
+                    harness_trace_id = self.harness_trace_id.as_ref().map(Text::as_str),
+                );
+                // Inside of it, not only with it as its parent: the JSON lines show the spans that are entered.
+                span.in_scope(|| tracing::event!(target: "chorus::handoff", $level, $message));
+            }};
+        }
+        if self.has_failed() {
+            tell!(Level::WARN, FAILED, "a hand-off failed");
+        } else {
+            tell!(Level::INFO, COMPLETED, "a hand-off completed");
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::LogFormat;
+    use super::super::logs::tests::logged;
+    use super::*;
+
+    const ID: &str = "0198f3c0-aaaa-7000-8abc-0123456789ab";
+
+    /// Makes a span that has nothing that it need not have.
+    pub fn bare(outcome: Outcome) -> HandoffSpan {
+        let handoff_id = HandoffId::parse(ID).unwrap();
+        HandoffSpan {
+            trace_id: TraceId::from(&handoff_id),
+            span_id: SpanId::from(&handoff_id),
+            parent_span_id: None,
+            handoff_id,
+            task_id: TaskId::parse("t1").unwrap(),
+            session_id: None,
+            from_agent: None,
+            to_agent: AgentName::parse("qa").unwrap(),
+            mode: Mode::Delegate,
+            reason: None,
+            started_at: Timestamp::from_millis(1_000),
+            completed_at: Timestamp::from_millis(3_500),
+            outcome,
+            error: None,
+            harness_trace_id: None,
+        }
+    }
+
+    /// Makes a span that has everything.
+    fn full() -> HandoffSpan {
+        let text = |text: &str| Some(text.parse().unwrap());
+        HandoffSpan {
+            parent_span_id: Some(SpanId::parse("b7ad6b7169203331").unwrap()),
+            session_id: text("s1"),
+            from_agent: Some(AgentName::parse("developer").unwrap()),
+            mode: Mode::Transfer,
+            reason: text("needs \"tests\"\nsoon"),
+            error: text("no tests"),
+            harness_trace_id: text("h1"),
+            ..bare(Outcome::Failed)
+        }
+    }
+
+    fn only_line(span: &HandoffSpan) -> Value {
+        let lines = logged("info", LogFormat::Json, || span.record());
+        serde_json::from_str(&lines).expect("one line of JSON")
+    }
+
+    #[test]
+    fn a_hand_off_that_failed_is_a_warning_with_every_field() {
+        let line = only_line(&full());
+        assert_eq!(
+            (&line["level"], &line["target"], &line["message"]),
+            (
+                &json!("WARN"),
+                &json!("chorus::handoff"),
+                &json!("a hand-off failed")
+            )
+        );
+        assert_eq!(
+            line["span"],
+            json!({
+                "name": "HANDOFF_FAILURE",
+                "trace_id": "0198f3c0aaaa70008abc0123456789ab",
+                "span_id": "8abc0123456789ab",
+                "parent_span_id": "b7ad6b7169203331",
+                "handoff_id": ID,
+                "task_id": "t1",
+                "session_id": "s1",
+                "from_agent": "developer",
+                "to_agent": "qa",
+                "mode": "transfer",
+                "reason": "needs \"tests\"\nsoon",
+                "started_at": 1_000,
+                "completed_at": 3_500,
+                "duration_ms": 2_500,
+                "outcome": "failed",
+                "error": "no tests",
+                "harness_trace_id": "h1",
+            })
+        );
+    }
+
+    #[test]
+    fn what_a_hand_off_has_not_is_not_told() {
+        let line = only_line(&bare(Outcome::Completed));
+        assert_eq!(line["level"], "INFO");
+        assert_eq!(
+            line["span"],
+            json!({
+                "name": "AGENT_HANDOFF",
+                "trace_id": "0198f3c0aaaa70008abc0123456789ab",
+                "span_id": "8abc0123456789ab",
+                "handoff_id": ID,
+                "task_id": "t1",
+                "to_agent": "qa",
+                "mode": "delegate",
+                "started_at": 1_000,
+                "completed_at": 3_500,
+                "duration_ms": 2_500,
+                "outcome": "completed",
+            })
+        );
+    }
+
+    #[test]
+    fn every_outcome_but_one_is_a_failure() {
+        for outcome in Outcome::ALL {
+            let span = bare(outcome);
+            let name = only_line(&span)["span"]["name"].clone();
+            assert_eq!(name, span.name());
+            assert_eq!(name == "AGENT_HANDOFF", outcome == Outcome::Completed);
+        }
+    }
+
+    #[test]
+    fn a_hand_off_is_one_line_and_the_filter_decides() {
+        let both = || {
+            bare(Outcome::Completed).record();
+            full().record();
+        };
+        let shown = |filter| logged(filter, LogFormat::Text, both).lines().count();
+        assert_eq!(shown("info"), 2);
+        assert_eq!(shown("warn"), 1);
+        assert_eq!(shown("warn,chorus::handoff=info"), 2);
+        assert_eq!(shown("off"), 0);
+    }
+
+    #[test]
+    fn whoever_works_at_the_time_is_not_part_of_it() {
+        let lines = logged("info", LogFormat::Json, || {
+            tracing::info_span!("request", secret = "hush").in_scope(|| full().record());
+        });
+        assert!(!lines.contains("hush"), "{lines}");
+    }
+
+    #[test]
+    fn long_texts_are_cut_visibly() {
+        let text = |letter: &str| Some(letter.repeat(501).parse().unwrap());
+        let line = only_line(&HandoffSpan {
+            reason: text("r"),
+            error: text("e"),
+            ..full()
+        });
+        assert_eq!(line["span"]["reason"], format!("{}…", "r".repeat(500)));
+        assert_eq!(line["span"]["error"], format!("{}…", "e".repeat(500)));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_gives_no_negative_time() {
+        let span = HandoffSpan {
+            completed_at: Timestamp::from_millis(500),
+            ..full()
+        };
+        assert_eq!(span.duration_ms(), 0);
+    }
+}

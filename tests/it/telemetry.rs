@@ -1,0 +1,104 @@
+//! What reaches a collector.
+
+use chorus::domain::{
+    AgentName, HandoffId, Mode, Outcome, SpanId, TaskId, Timestamp, TraceId, TraceParent,
+};
+use chorus::telemetry::{Exporter, HandoffSpan};
+
+use crate::support::collector::{Collector, hex};
+
+#[tokio::test]
+async fn a_hand_off_reaches_the_collector_as_it_was() {
+    let collector = Collector::start().await;
+    let exporter = Exporter::start(&collector.url).unwrap();
+    exporter.install();
+    let asker: TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        .parse()
+        .unwrap();
+    let (failed, completed) = (HandoffId::new(), HandoffId::new());
+    let failure = HandoffSpan {
+        trace_id: asker.trace_id.clone(),
+        span_id: SpanId::from(&failed),
+        parent_span_id: Some(asker.parent_id.clone()),
+        handoff_id: failed.clone(),
+        task_id: TaskId::parse("t1").unwrap(),
+        session_id: Some("s1".parse().unwrap()),
+        from_agent: Some(AgentName::parse("developer").unwrap()),
+        to_agent: AgentName::parse("qa").unwrap(),
+        mode: Mode::Transfer,
+        reason: Some("r".repeat(600).parse().unwrap()),
+        started_at: Timestamp::from_millis(1_767_225_600_001),
+        completed_at: Timestamp::from_millis(1_767_225_602_500),
+        outcome: Outcome::TimedOut,
+        error: Some("took too long".parse().unwrap()),
+        harness_trace_id: Some("h1".parse().unwrap()),
+    };
+    let success = HandoffSpan {
+        trace_id: TraceId::from(&completed),
+        span_id: SpanId::from(&completed),
+        parent_span_id: None,
+        handoff_id: completed,
+        session_id: None,
+        from_agent: None,
+        reason: None,
+        outcome: Outcome::Completed,
+        error: None,
+        harness_trace_id: None,
+        ..failure.clone()
+    };
+    failure.record();
+    success.record();
+    exporter.finish().await;
+
+    let [received] = &collector.spans(failure.span_id.as_str())[..] else {
+        panic!("it came once");
+    };
+    let span = &received.span;
+    assert_eq!(
+        (&*span.name, span.kind),
+        ("HANDOFF_FAILURE", 1),
+        "1 is internal"
+    );
+    assert_eq!(hex(&span.trace_id), asker.trace_id.as_str());
+    assert_eq!(hex(&span.parent_span_id), asker.parent_id.as_str());
+    assert_eq!(span.start_time_unix_nano, 1_767_225_600_001_000_000);
+    assert_eq!(span.end_time_unix_nano, 1_767_225_602_500_000_000);
+    let status = span.status.clone().unwrap();
+    assert_eq!(
+        (status.code, &*status.message),
+        (2, "took too long"),
+        "2 is error"
+    );
+    let (cut, id) = (format!("{}…", "r".repeat(500)), failed.as_str());
+    let expected = [
+        ("chorus.error", "took too long"),
+        ("chorus.from_agent", "developer"),
+        ("chorus.handoff_id", id),
+        ("chorus.harness_trace_id", "h1"),
+        ("chorus.mode", "transfer"),
+        ("chorus.outcome", "timed_out"),
+        ("chorus.reason", &cut),
+        ("chorus.session_id", "s1"),
+        ("chorus.task_id", "t1"),
+        ("chorus.to_agent", "qa"),
+    ];
+    let attributes = span.attributes();
+    let attributes: Vec<_> = attributes.iter().map(|(k, v)| (&**k, &**v)).collect();
+    assert_eq!(attributes, expected);
+    assert_eq!(received.sender["service.name"], "chorus");
+    assert_eq!(
+        received.sender["service.version"],
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(received.headers["content-type"], "application/x-protobuf");
+
+    let [received] = &collector.spans(success.span_id.as_str())[..] else {
+        panic!("it came once");
+    };
+    let span = &received.span;
+    assert_eq!(span.name, "AGENT_HANDOFF");
+    assert_eq!(hex(&span.trace_id), success.trace_id.as_str());
+    assert!(span.parent_span_id.is_empty());
+    assert_eq!(span.status.clone().unwrap_or_default().code, 0);
+    assert!(!span.attributes().contains_key("chorus.error"));
+}
