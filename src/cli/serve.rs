@@ -33,6 +33,7 @@ pub(super) struct Serving {
     /// Where its data is.
     pub data_dir: DataDir,
     connections: tokio::task::JoinHandle<()>,
+    telling: tokio::task::JoinHandle<()>,
     collector: Collector,
     _lock: DataLock,
 }
@@ -118,6 +119,8 @@ impl Serving {
         }
         tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
         tokio::spawn(engine.clone().keep_house());
+        let follower = engine.follow(None, None).await?;
+        let telling = tokio::spawn(engine.clone().tell_of_handoffs(follower));
         tokio::spawn(keep_metrics(engine.clone()));
         // Before anybody is answered: whoever cancels a hand-off must reach its process.
         engine
@@ -130,6 +133,7 @@ impl Serving {
             url,
             data_dir,
             connections,
+            telling,
             collector,
             _lock: lock,
         })
@@ -139,6 +143,9 @@ impl Serving {
     pub async fn until_stopped(self) {
         if let Err(error) = self.connections.await {
             tracing::error!(%error, "the server broke off");
+        }
+        if let Err(error) = self.telling.await {
+            tracing::error!(%error, "hand-offs were no longer told");
         }
         self.engine.close().await;
         self.collector.finish().await;

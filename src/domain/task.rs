@@ -461,6 +461,8 @@ mod tests {
                 id: TaskId::parse(id).unwrap(),
                 description,
                 parent_id: None,
+                session_id,
+                context: Context::default(),
                 source: Source { user_id: user, ..Source::default() },
                 agent_workspace: workspace,
             };
@@ -468,7 +470,6 @@ mod tests {
             task.planning = planning;
             task.status = status;
             task.updated_at = Timestamp::from_millis(updated_at);
-            task.session_id = session_id;
             task.attachments = attachments;
             task
         }
@@ -487,6 +488,8 @@ mod tests {
             id: TaskId::new(),
             description: "Write it".parse().unwrap(),
             parent_id: None,
+            session_id: None,
+            context: Context::default(),
             source: Source::default(),
             agent_workspace: Text::default(),
         };

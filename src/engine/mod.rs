@@ -8,11 +8,13 @@ pub mod archive;
 mod asker;
 mod attachments;
 mod conversations;
+mod follow;
 mod handoffs;
 mod housekeeping;
 mod queue;
 mod runs;
 mod sessions;
+mod spans;
 mod tasks;
 mod tools;
 mod usage;
@@ -28,12 +30,13 @@ pub use agents::default_agents;
 pub use asker::Asker;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
+pub use follow::Follower;
 pub use handoffs::HandoffInput;
 pub use tasks::TaskInput;
 
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
-use crate::domain::{ChainLimits, Event};
+use crate::domain::ChainLimits;
 use crate::error::Error;
 use crate::runner::Runner;
 use crate::store::{Feed, Store};
@@ -89,16 +92,6 @@ impl Engine {
     /// Returns where committed events are published.
     pub fn feed(&self) -> &Feed {
         self.store.feed()
-    }
-
-    /// Lists the events behind a number.
-    pub async fn events_after(&self, number: i64, limit: u32) -> Result<Vec<Event>> {
-        Ok(self.store.events_after(number, limit).await?)
-    }
-
-    /// Finds the number of the newest event.
-    pub async fn last_event_number(&self) -> Result<i64> {
-        Ok(self.store.last_event_number().await?)
     }
 
     /// Tells when the server stops, so that whoever waits can go.

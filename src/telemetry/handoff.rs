@@ -64,6 +64,19 @@ impl HandoffSpan {
         end.saturating_sub(start).max(0)
     }
 
+    /// Tells whether anybody would hear of one that completed, or failed.
+    pub fn is_wanted(has_completed: bool) -> bool {
+        #[cfg(feature = "otlp")]
+        if super::otlp::is_installed() {
+            return true;
+        }
+        if has_completed {
+            tracing::enabled!(target: "chorus::handoff", Level::INFO)
+        } else {
+            tracing::enabled!(target: "chorus::handoff", Level::WARN)
+        }
+    }
+
     /// Tells it: in the log, and to the collector if there is one. Never waits and never fails.
     pub fn record(&self) {
         let told = self.shortened();

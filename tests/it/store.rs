@@ -2,8 +2,8 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, ChainLimits, Idempotency, IdempotencyKey, NewTask, Outcome, Refusal, Source, Task,
-    TaskArchive, TaskId,
+    Agent, ChainLimits, Context, Idempotency, IdempotencyKey, NewTask, Outcome, Refusal, Source,
+    Task, TaskArchive, TaskId,
 };
 use chorus::engine::default_agents;
 use chorus::store::{
@@ -57,7 +57,7 @@ async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
         ..default_agents().remove(0)
     };
     store
-        .import(vec![mine], Box::new(std::iter::empty()))
+        .import(vec![mine], vec![], Box::new(std::iter::empty()))
         .await
         .unwrap();
     assert_eq!(store.seed_agents(default_agents()).await.unwrap(), 0);
@@ -67,6 +67,8 @@ async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
 fn new_task(description: &str) -> NewTask {
     NewTask {
         parent_id: None,
+        session_id: None,
+        context: Context::default(),
         id: TaskId::new(),
         description: description.parse().unwrap(),
         source: Source::default(),
@@ -116,7 +118,7 @@ async fn a_writer_in_the_middle_of_a_transaction_does_not_hold_up_readers() {
         Some(Ok(archive(task)))
     });
     let store = app.store.clone();
-    let import = tokio::spawn(async move { store.import(vec![], Box::new(source)).await });
+    let import = tokio::spawn(async move { store.import(vec![], vec![], Box::new(source)).await });
     is_entered.await.unwrap();
     assert_eq!(count(&*app.store).await, 0);
     assert_eq!(app.store.agents().await.unwrap().len(), 5);
@@ -130,6 +132,7 @@ fn archive(task: Task) -> TaskArchive {
         task,
         history: chorus::domain::History::default(),
         queue: chorus::domain::Queue::default(),
+        conversation: chorus::domain::Conversation::default(),
         attachment_ids: vec![],
     }
 }
@@ -152,7 +155,7 @@ async fn an_import_that_fails_in_the_middle_leaves_nothing() {
         let agents = vec![other.clone()];
         let error = app
             .store
-            .import(agents, Box::new(source.into_iter()))
+            .import(agents, vec![], Box::new(source.into_iter()))
             .await
             .unwrap_err();
         assert!(
@@ -235,6 +238,7 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         reason: None,
         resume: false,
         caller,
+        trace: None,
         limits: ChainLimits::default(),
     };
     store.start_handoff(start(None), None).await.unwrap();

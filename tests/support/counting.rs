@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chorus::domain::{
-    Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffId, History, Idempotency,
-    NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId, RunIdentity, Status, Task,
-    TaskId, TaskSummary, Text, UsageSum,
+    Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffAnalytics, HandoffId,
+    History, Idempotency, Message, NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId,
+    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
+    Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
-    Attach, Attached, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource, Imported, Page,
-    Result, Snapshot, SqliteStore, StartHandoff, Store, TaskQuery,
+    AddMessage, Attach, Attached, Briefing, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource,
+    Imported, MessageQuery, MoveSession, Moved, Page, Result, Snapshot, SqliteStore, StartHandoff,
+    Store, TaskQuery, TokenHolder, Transfer,
 };
 use tokio::sync::watch;
 
@@ -119,8 +121,108 @@ impl Store for CountingStore {
         self.store.finish_run(finish).await
     }
 
-    async fn run_with_token(&self, token_hash: [u8; 32]) -> Result<Option<RunIdentity>> {
-        self.read(self.store.run_with_token(token_hash)).await
+    async fn transfer(&self, transfer: Transfer, once: Option<Idempotency>) -> Result<Moved> {
+        self.store.transfer(transfer, once).await
+    }
+
+    async fn move_session(&self, to: MoveSession, once: Option<Idempotency>) -> Result<Moved> {
+        self.store.move_session(to, once).await
+    }
+
+    async fn token_holder(&self, token_hash: [u8; 32]) -> Result<Option<TokenHolder>> {
+        self.read(self.store.token_holder(token_hash)).await
+    }
+
+    async fn handoffs_of_trace(&self, trace: &str, limit: u32) -> Result<Vec<Handoff>> {
+        self.read(self.store.handoffs_of_trace(trace, limit)).await
+    }
+
+    async fn analytics(
+        &self,
+        since: Option<Timestamp>,
+        agent: Option<&AgentName>,
+    ) -> Result<HandoffAnalytics> {
+        self.read(self.store.analytics(since, agent)).await
+    }
+
+    async fn briefing(&self, run: &RunIdentity) -> Result<Briefing> {
+        self.read(self.store.briefing(run)).await
+    }
+
+    async fn tools(&self) -> Result<Vec<Tool>> {
+        self.read(self.store.tools()).await
+    }
+
+    async fn tool(&self, name: &ToolName) -> Result<Option<Tool>> {
+        self.read(self.store.tool(name)).await
+    }
+
+    async fn create_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool> {
+        self.store.create_tool(tool, once).await
+    }
+
+    async fn change_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool> {
+        self.store.change_tool(tool, once).await
+    }
+
+    async fn delete_tool(&self, name: ToolName, once: Option<Idempotency>) -> Result<Tool> {
+        self.store.delete_tool(name, once).await
+    }
+
+    async fn add_message(&self, add: AddMessage, once: Option<Idempotency>) -> Result<Message> {
+        self.store.add_message(add, once).await
+    }
+
+    async fn messages(&self, id: &TaskId, query: MessageQuery) -> Result<Option<Page<Message>>> {
+        self.read(self.store.messages(id, query)).await
+    }
+
+    async fn conversation(
+        &self,
+        id: &TaskId,
+        query: MessageQuery,
+    ) -> Result<Option<Page<Message>>> {
+        self.read(self.store.conversation(id, query)).await
+    }
+
+    async fn task_tree(&self, id: &TaskId) -> Result<Option<TaskTree>> {
+        self.read(self.store.task_tree(id)).await
+    }
+
+    async fn is_settled(&self, id: &TaskId) -> Result<bool> {
+        self.read(self.store.is_settled(id)).await
+    }
+
+    async fn sessions(&self, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>> {
+        self.read(self.store.sessions(after, limit)).await
+    }
+
+    async fn session(&self, id: &SessionId) -> Result<Option<Session>> {
+        self.read(self.store.session(id)).await
+    }
+
+    async fn session_handoffs(
+        &self,
+        id: &SessionId,
+        after: Option<&HandoffId>,
+        limit: u32,
+    ) -> Result<Page<SessionHandoff>> {
+        self.read(self.store.session_handoffs(id, after, limit))
+            .await
+    }
+
+    async fn last_session_handoff(&self, id: &SessionId) -> Result<Option<SessionHandoff>> {
+        self.read(self.store.last_session_handoff(id)).await
+    }
+
+    async fn count_session_handoffs(
+        &self,
+        id: &SessionId,
+        from: Option<&AgentName>,
+        to: Option<&AgentName>,
+    ) -> Result<u64> {
+        self.read(self.store.count_session_handoffs(id, from, to))
+            .await
     }
 
     async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool> {
@@ -209,8 +311,13 @@ impl Store for CountingStore {
         self.read(self.store.snapshot()).await
     }
 
-    async fn import(&self, agents: Vec<Agent>, tasks: ImportSource) -> Result<Imported> {
-        self.store.import(agents, tasks).await
+    async fn import(
+        &self,
+        agents: Vec<Agent>,
+        tools: Vec<Tool>,
+        tasks: ImportSource,
+    ) -> Result<Imported> {
+        self.store.import(agents, tools, tasks).await
     }
 
     async fn backup(&self, to: &Path) -> Result<()> {

@@ -66,13 +66,17 @@ const RULES: &[(&str, &str)] = &[
              <> (SELECT count(*) FROM runs r WHERE r.handoff_number = h.number AND r.state <> 'ended')",
     ),
     (
-        "a hand-off has no run",
-        "SELECT h.id FROM handoffs h WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.handoff_number = h.number)",
+        "a hand-off has no run, or has one that was not wanted",
+        "SELECT h.id FROM handoffs h WHERE is_invoked <> EXISTS (SELECT 1 FROM runs r WHERE r.handoff_number = h.number)",
+    ),
+    (
+        "a hand-off that nobody was to run is open, or is not one of a session",
+        "SELECT id FROM handoffs WHERE is_invoked = 0 AND (completed_at IS NULL OR mode <> 'session')",
     ),
     (
         "an agent said more or less than events say",
         "SELECT h.id FROM handoffs h
-          WHERE (SELECT count(*) FROM messages WHERE handoff_number = h.number)
+          WHERE (SELECT count(*) FROM messages WHERE handoff_number = h.number AND is_prompt = 0)
              <> (SELECT count(*) FROM events WHERE handoff_number = h.number AND type = 'message_added')",
     ),
     (
@@ -81,6 +85,45 @@ const RULES: &[(&str, &str)] = &[
           WHERE e.type = 'message_added'
             AND EXISTS (SELECT 1 FROM events o WHERE o.handoff_number = e.handoff_number AND o.number < e.number
                            AND o.type LIKE 'agent_handoff_%' AND o.type <> 'agent_handoff_started')",
+    ),
+    (
+        "what was asked was not said once, unless it came with a transfer",
+        "SELECT h.id FROM handoffs h
+          WHERE (h.mode <> 'transfer') <> (SELECT count(*) FROM messages m WHERE m.handoff_number = h.number AND m.is_prompt)",
+    ),
+    (
+        "a message is of another chain than its task",
+        "SELECT m.number FROM messages m JOIN tasks t ON t.number = m.task_number
+          WHERE m.chain_number <> coalesce(t.master_number, t.number)",
+    ),
+    (
+        "the first task of a chain is not the one that the parents lead to",
+        "SELECT t.id FROM tasks t LEFT JOIN tasks p ON p.number = t.parent_number
+          WHERE t.master_number IS NOT coalesce(p.master_number, p.number)",
+    ),
+    (
+        "control moved by a tool from a task that is not done, or to one that is no child of it",
+        "SELECT h.id FROM handoffs h JOIN handoffs f ON f.number = h.from_number
+           JOIN tasks c ON c.number = h.task_number JOIN tasks p ON p.number = f.task_number
+          WHERE h.mode = 'transfer' AND (f.completed_at IS NULL OR c.parent_number <> p.number)",
+    ),
+    (
+        "a hand-off comes from a later one, or from another chain",
+        "SELECT h.id FROM handoffs h JOIN handoffs f ON f.number = h.from_number
+           JOIN tasks c ON c.number = h.task_number JOIN tasks p ON p.number = f.task_number
+          WHERE f.number >= h.number OR coalesce(c.master_number, c.number) <> coalesce(p.master_number, p.number)",
+    ),
+    (
+        "a session and its hand-offs do not belong together",
+        "SELECT s.id FROM session_handoffs m JOIN sessions s ON s.number = m.session_number
+           JOIN handoffs h ON h.number = m.handoff_number JOIN tasks t ON t.number = s.task_number
+          WHERE h.task_number <> t.number OR t.session_id <> s.id OR h.mode <> 'session'
+             OR h.agent_name <> m.to_agent OR h.from_agent <> m.from_agent",
+    ),
+    (
+        "a hand-off of a session is in no session",
+        "SELECT id FROM handoffs h WHERE mode = 'session'
+            AND NOT EXISTS (SELECT 1 FROM session_handoffs m WHERE m.handoff_number = h.number)",
     ),
     (
         "a run has ended without an outcome, or has one and goes on",

@@ -342,6 +342,7 @@ mod tests {
             handoff_id: None,
             number: Some(number),
             task_id: None,
+            master_task_id: None,
         });
     }
 

@@ -97,12 +97,12 @@ async fn every_request_that_changes_something_can_be_repeated() {
         let first = with_key(&app, &key, method.clone(), &path, body.clone())
             .await
             .data();
-        let events = app.engine.last_event_number().await.unwrap();
+        let events = app.store.last_event_number().await.unwrap();
         app.clock.advance(1_000);
         let second = with_key(&app, &key, method, &path, body).await.data();
         assert_eq!(first, second, "{path}");
         assert_eq!(
-            app.engine.last_event_number().await.unwrap(),
+            app.store.last_event_number().await.unwrap(),
             events,
             "{path}"
         );

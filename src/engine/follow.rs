@@ -1,0 +1,111 @@
+//! Following what happens.
+//!
+//! # How it works
+//! A follower listens to the feed before it reads the first row, so nothing falls between the two. It takes rows until it
+//! has reached the newest, then what the feed brings, and never a number that is not greater than the last one taken.
+//! One that is too slow for the feed's ring is sent back to the rows.
+
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::{Engine, Result};
+use crate::domain::{Event, TaskId};
+use crate::error::Error;
+use crate::store::Published;
+
+/// How many rows are read at once.
+const ROWS: u32 = 256;
+
+/// One reader's place in the events.
+pub struct Follower {
+    engine: Engine,
+    feed: Receiver<Published>,
+    taken: i64,
+    /// The chain whose events are taken, if not all are.
+    chain: Option<TaskId>,
+    rows: std::vec::IntoIter<Event>,
+    has_more_rows: bool,
+}
+
+impl Engine {
+    /// Follows events behind a number, or from now on; all of them, or those of the chain that a task belongs to.
+    pub async fn follow(&self, after: Option<i64>, task: Option<&TaskId>) -> Result<Follower> {
+        let chain = match task {
+            None => None,
+            Some(id) => Some(self.task(id).await?.chain_id().clone()),
+        };
+        let feed = self.feed().follow();
+        let newest = self.store.last_event_number().await?;
+        let taken = after.unwrap_or(newest);
+        if taken < 0 || taken > newest {
+            return Err(Error::InvalidQuery(format!(
+                "after: there is no event {taken}; the newest is {newest}. Was another database restored?"
+            )));
+        }
+        Ok(Follower {
+            engine: self.clone(),
+            feed,
+            taken,
+            chain,
+            rows: Vec::new().into_iter(),
+            has_more_rows: taken < newest,
+        })
+    }
+}
+
+impl Follower {
+    /// Returns the number of the last event that was taken.
+    pub const fn taken(&self) -> i64 {
+        self.taken
+    }
+
+    /// Returns the next event, or nothing when the server stops or its rows cannot be read: the reader comes back.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            let event = self.next_of_all().await?;
+            self.taken = event.number?;
+            if self.chain.is_none() || self.chain == event.master_task_id {
+                return Some(event);
+            }
+        }
+    }
+
+    async fn next_of_all(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.rows.next() {
+                return Some(event);
+            }
+            if self.has_more_rows {
+                let rows = self
+                    .engine
+                    .store
+                    .events_after(self.taken, ROWS)
+                    .await
+                    .ok()?;
+                self.has_more_rows = rows.len() == ROWS as usize;
+                self.rows = rows.into_iter();
+                continue;
+            }
+            let published = tokio::select! {
+                () = self.engine.stopping.cancelled() => return None,
+                published = self.feed.recv() => published,
+            };
+            match published {
+                Ok(Published { number, .. }) if number <= self.taken => {}
+                Ok(Published {
+                    event: Some(event), ..
+                }) => return Some((*event).clone()),
+                Ok(Published { event: None, .. }) | Err(RecvError::Lagged(_)) => {
+                    self.has_more_rows = true;
+                }
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// Returns what was committed before the server stops and was not taken yet.
+    pub async fn rest(self) -> Vec<Event> {
+        let rows = self.engine.store.events_after(self.taken, ROWS).await;
+        rows.unwrap_or_default()
+    }
+}
