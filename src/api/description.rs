@@ -114,6 +114,10 @@ fn name_data(name: &str, schema: &mut RefOr<Schema>) {
     let RefOr::T(Schema::Object(answer)) = schema else {
         return;
     };
+    // What may be null is more than what it refers to.
+    if of.starts_with("Option_") {
+        return;
+    }
     let data = match of.strip_prefix("Vec_") {
         Some(item) => ArrayBuilder::new()
             .items(Ref::from_schema_name(item))

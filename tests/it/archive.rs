@@ -293,13 +293,13 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             task,
             "\"By hand\"",
             "\"a\\u0000b\"",
-            "registry/bad/task.json:14: has a NUL character (\\u0000) at byte 1, which cannot be stored; remove it",
+            "registry/bad/task.json:4: has a NUL character (\\u0000) at byte 1, which cannot be stored; remove it",
         ),
         (
             task,
             "\"createdAt\": 1",
             "\"createdAt\": \"1\"",
-            "registry/bad/task.json:12: invalid type: string \"1\", expected i64",
+            "registry/bad/task.json:8: invalid type: string \"1\", expected i64",
         ),
         (
             task,
@@ -311,7 +311,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             task,
             "\"sessionId\": null",
             "\"sessionId\": null, \"color\": 1",
-            "registry/bad/task.json:16: unknown key `color`",
+            "registry/bad/task.json:10: unknown key `color`",
         ),
         (
             task,
@@ -323,7 +323,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             task,
             "{",
             "",
-            "registry/bad/task.json:2: invalid type: string \"agentChain\", expected a task",
+            "registry/bad/task.json:2: invalid type: string \"taskType\", expected a task",
         ),
         (
             "registry/bad/history.json",

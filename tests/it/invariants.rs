@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::support::{TestApp, invariants};
 
-/// Makes a database with a completed, a cancelled and an open hand-off, a message and two attachments, one removed.
+/// Makes a database with a completed, a cancelled and an open hand-off, a message and two attachments, one removed, and
+/// with control that moved by a tool and in a session.
 async fn good_database() -> TestApp {
     let app = TestApp::new().await;
     for (number, end) in ["complete", "cancel", "none"].into_iter().enumerate() {
@@ -40,8 +41,28 @@ async fn good_database() -> TestApp {
             .await
             .data();
     }
+    transfer_and_move(&app).await;
     app.engine.close().await;
     app
+}
+
+/// Passes control of a fourth task to a fifth, and records a session, whose task is the sixth.
+async fn transfer_and_move(app: &TestApp) {
+    let task = app.task("task 3").await;
+    let handoff = json!({ "agentName": "developer", "prompt": "do it" });
+    app.post(&format!("/api/tasks/{task}/handoff"), handoff)
+        .await
+        .data();
+    let tool = json!({ "name": "to_qa", "description": "When it is done.", "targetAgent": "qa" });
+    app.post("/api/tools", tool).await.data();
+    app.post(&format!("/api/tasks/{task}/tools/to_qa"), json!({}))
+        .await
+        .data();
+    let moved = json!({
+        "fromAgent": "developer", "toAgent": "qa", "reason": "r", "userIntent": "u", "conversationHistory": [],
+        "invoke": false,
+    });
+    app.post("/api/sessions/s/handoffs", moved).await.data();
 }
 
 /// Breaks a copy of a database and lists what is found wrong with it.
@@ -105,13 +126,26 @@ const SABOTAGE: &[(&str, &str)] = &[
     ),
     ("DELETE FROM runs WHERE handoff_number = 1", "has no run"),
     (
-        "INSERT INTO messages (task_number, handoff_number, occurred_at, type, content) VALUES (3, 3, 0, 'assistant_message', 'hello')",
+        "INSERT INTO messages (chain_number, task_number, handoff_number, occurred_at, type, content)
+         VALUES (3, 3, 3, 0, 'assistant_message', 'hello')",
         "said more or less than events say",
     ),
     (
         "INSERT INTO events (task_number, handoff_number, occurred_at, type, data) VALUES (1, 1, 0, 'message_added', '{}')",
         "recorded after the end of its hand-off",
     ),
+    ("UPDATE handoffs SET is_invoked = 0 WHERE number = 1", "one that was not wanted"),
+    ("UPDATE handoffs SET is_invoked = 0 WHERE number = 3", "nobody was to run is open"),
+    ("DELETE FROM messages WHERE is_prompt AND handoff_number = 1", "was not said once"),
+    ("UPDATE messages SET chain_number = 2 WHERE task_number = 4", "another chain than its task"),
+    ("UPDATE tasks SET master_number = 2 WHERE number = 5", "not the one that the parents lead to"),
+    ("UPDATE tasks SET master_number = NULL WHERE number = 5", "not the one that the parents lead to"),
+    ("UPDATE tasks SET parent_number = 3, master_number = 3 WHERE number = 5", "to one that is no child of it"),
+    ("UPDATE handoffs SET from_number = 6 WHERE mode = 'transfer'", "comes from a later one"),
+    ("UPDATE handoffs SET from_number = 1 WHERE mode = 'session'", "or from another chain"),
+    ("UPDATE session_handoffs SET to_agent = 'planner'", "do not belong together"),
+    ("UPDATE tasks SET session_id = 'other' WHERE session_id = 's'", "do not belong together"),
+    ("DELETE FROM session_handoffs", "is in no session"),
     ("UPDATE runs SET outcome = NULL WHERE handoff_number = 1", "ended without an outcome"),
     ("DELETE FROM events WHERE type = 'task_created' AND task_number = 2", "the one event of its creation"),
     ("DELETE FROM queue_messages WHERE number = 1", "as many messages"),

@@ -120,7 +120,7 @@ impl Model {
         );
         let task = json!({
             "taskType": "descriptionOnly", "id": id, "description": description, "status": { "type": "pending" },
-            "createdAt": now, "updatedAt": now, "sessionId": null, "parentId": null,
+            "createdAt": now, "updatedAt": now, "sessionId": null, "parentId": null, "masterTaskId": null, "context": {},
             "source": { "sourceType": "api", "userId": "anonymous", "conversationId": null },
             "agentWorkspace": self.workspaces.join(id), "attachments": [], "currentAgent": null, "agentChain": [],
         });

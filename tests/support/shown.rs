@@ -74,6 +74,7 @@ pub fn settled(text: &str) -> String {
             temporary_folder(rest).map(|length| (length, "<tmp>")),
             address(rest).map(|length| (length, "http://<server>")),
             process(rest).map(|length| (length, "(pid <n>)")),
+            shaped(rest, &"x".repeat(32)).map(|length| (length, "<trace>")),
         ]
         .into_iter()
         .flatten()

@@ -45,7 +45,8 @@ async fn an_agent_has_its_documented_keys() {
         "environment": {},
         "outputForm": "all",
         "maxSeconds": null,
-        "idleSeconds": null
+        "idleSeconds": null,
+        "available": true
       },
       "meta": {
         "timestamp": 1767225600000

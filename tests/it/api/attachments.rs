@@ -66,7 +66,9 @@ async fn an_attached_file_is_part_of_the_task() {
         ],
         "currentAgent": null,
         "agentChain": [],
-        "parentId": null
+        "parentId": null,
+        "masterTaskId": null,
+        "context": {}
       },
       "meta": {
         "timestamp": 1767225600003

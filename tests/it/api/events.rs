@@ -109,11 +109,11 @@ async fn a_stream_begins_with_its_place_and_goes_on_with_what_happens() {
     .data();
     assert_snapshot!(settled(&events.block().await.unwrap()), @r#"
     id: 2
-    data: {"timestamp":1767225600000,"eventType":"task_created","data":{"description":"after"},"number":2,"taskId":"<id 1>"}
+    data: {"timestamp":1767225600000,"eventType":"task_created","data":{"description":"after"},"number":2,"taskId":"<id 1>","masterTaskId":"<id 1>"}
     "#);
     assert_snapshot!(settled(&events.block().await.unwrap()), @r#"
     id: 3
-    data: {"timestamp":1767225600000,"eventType":"agent_handoff_started","data":{"agentName":"qa"},"handoffId":"<id 1>","number":3,"taskId":"<id 2>"}
+    data: {"timestamp":1767225600000,"eventType":"agent_handoff_started","data":{"agentName":"qa"},"handoffId":"<id 1>","number":3,"taskId":"<id 2>","masterTaskId":"<id 2>"}
     "#);
 }
 
@@ -202,7 +202,7 @@ async fn an_event_that_has_not_happened_cannot_be_resumed_behind() {
     assert_snapshot!(refused("after=2").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: there is no event 2; the newest is 1. Was another database restored?"}}"#);
     assert_snapshot!(refused("after=-1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: there is no event -1; the newest is 1. Was another database restored?"}}"#);
     assert_snapshot!(refused("after=x").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: after: invalid digit found in string"}}"#);
-    assert_snapshot!(refused("since=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: since: unknown field `since`, expected `after`"}}"#);
+    assert_snapshot!(refused("since=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: since: unknown field `since`, expected `after` or `task`"}}"#);
     let request = Request::get("/api/events")
         .header("host", "localhost")
         .header("last-event-id", "abc");

@@ -66,7 +66,9 @@ async fn a_handoff_makes_the_agent_current_and_the_task_active() {
             "error": null
           }
         ],
-        "parentId": null
+        "parentId": null,
+        "masterTaskId": null,
+        "context": {}
       },
       "meta": {
         "timestamp": 1767225601000
@@ -302,7 +304,13 @@ async fn the_full_record_has_prompt_run_usage_and_cost() {
           "queuedAt": 1767225600000,
           "startedAt": null,
           "endedAt": null
-        }
+        },
+        "fromHandoffId": null,
+        "transferredTo": null,
+        "traceId": "<trace>",
+        "parentSpanId": null,
+        "sessionId": null,
+        "harnessTraceId": null
       },
       "meta": {
         "timestamp": 1767225600000
@@ -337,7 +345,13 @@ async fn the_full_record_has_prompt_run_usage_and_cost() {
           "queuedAt": 1767225600000,
           "startedAt": null,
           "endedAt": 1767225601000
-        }
+        },
+        "fromHandoffId": null,
+        "transferredTo": null,
+        "traceId": "<trace>",
+        "parentSpanId": null,
+        "sessionId": null,
+        "harnessTraceId": null
       },
       "meta": {
         "timestamp": 1767225601000

@@ -34,7 +34,9 @@ async fn a_new_task_is_pending_and_has_its_documented_keys() {
         "attachments": [],
         "currentAgent": null,
         "agentChain": [],
-        "parentId": null
+        "parentId": null,
+        "masterTaskId": null,
+        "context": {}
       },
       "meta": {
         "timestamp": 1767225600000
@@ -267,7 +269,9 @@ async fn a_planned_task_keeps_its_current_agent_and_its_chain() {
             "error": null
           }
         ],
-        "parentId": null
+        "parentId": null,
+        "masterTaskId": null,
+        "context": {}
       },
       "meta": {
         "timestamp": 1767225600000

@@ -146,11 +146,11 @@ async fn wrong_waiting_parameters_are_refused_by_name() {
     let app = TestApp::new().await;
     let (id, handoff) = busy_task(&app).await;
     let task = async |query: &str| app.get(&format!("/api/tasks/{id}?{query}")).await.line();
-    assert_snapshot!(task("wait=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: wait: unknown variant `done`, expected `idle`"}}"#);
+    assert_snapshot!(task("wait=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: wait: unknown variant `done`, expected `idle` or `settled`"}}"#);
     assert_snapshot!(task("wait=idle&timeout=601").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: timeout: must be 0 to 600 seconds"}}"#);
     assert_snapshot!(task("wait=idle&timeout=-1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: timeout: invalid digit found in string"}}"#);
     assert_snapshot!(task("wait=idle&timeout=1.5").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: timeout: invalid digit found in string"}}"#);
-    assert_snapshot!(task("timeout=5").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: timeout: needs wait=idle"}}"#);
+    assert_snapshot!(task("timeout=5").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: timeout: needs wait=idle or wait=settled"}}"#);
     assert_snapshot!(task("await=idle").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: await: unknown field `await`, expected `wait` or `timeout`"}}"#);
     let handoff = async |query: &str| {
         app.get(&format!("/api/handoffs/{handoff}?{query}"))

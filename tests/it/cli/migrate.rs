@@ -27,6 +27,7 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     --- stdout
     0001	pending	initial
     0002	pending	running
+    0003	pending	transfer
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -43,6 +44,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     --- stdout
     0001	applied	initial
     0002	applied	running
+    0003	applied	transfer
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -62,6 +64,7 @@ fn a_migration_that_was_changed_is_told() {
     --- stdout
     0001	changed	initial
     0002	applied	running
+    0003	applied	transfer
     --- stderr
     error: a migration is not the one that was applied
     ");
@@ -86,6 +89,7 @@ fn a_migration_that_is_not_known_is_told() {
     --- stdout
     0001	applied	initial
     0002	applied	running
+    0003	applied	transfer
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: the database was made by a newer version of Chorus

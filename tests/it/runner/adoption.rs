@@ -20,7 +20,7 @@ fn workers() -> (Workshop, crate::support::Gate) {
 fn said(workshop: &Workshop, task: &str) -> String {
     workshop.read(&format!(
         "SELECT group_concat(content, '|') FROM (SELECT m.content FROM messages m JOIN tasks t ON t.number = m.task_number
-          WHERE t.id = '{task}' ORDER BY m.number)"
+          WHERE t.id = '{task}' AND NOT m.is_prompt ORDER BY m.number)"
     ))
 }
 

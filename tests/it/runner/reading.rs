@@ -46,7 +46,7 @@ async fn what_an_agent_says_becomes_messages_and_events_in_order() {
         ]
     );
     let stored = workshop.read(
-        "SELECT group_concat(content, '|') FROM (SELECT content FROM messages ORDER BY number)",
+        "SELECT group_concat(content, '|') FROM (SELECT content FROM messages WHERE NOT is_prompt ORDER BY number)",
     );
     assert_eq!(stored, expected.join("|"));
 }
