@@ -42,10 +42,9 @@ impl Engine {
 
 /// Returns what is told of a hand-off, if it has ended.
 fn span(handoff: Handoff) -> Option<HandoffSpan> {
-    let asked_from = handoff.from_handoff_id.as_ref().map(SpanId::from);
     Some(HandoffSpan {
         span_id: SpanId::from(&handoff.id),
-        parent_span_id: handoff.parent_span_id.or(asked_from),
+        parent_span_id: handoff.parent_span_id,
         trace_id: handoff.trace_id,
         handoff_id: handoff.id,
         task_id: handoff.task_id,

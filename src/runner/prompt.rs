@@ -44,29 +44,31 @@ pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing) -> String {
     if let Some(history) = &briefing.history {
         moved(&mut text, run, &history.messages());
     }
+    asked(&mut text, run);
+    text
+}
+
+fn asked(text: &mut String, run: &ClaimedRun) {
     text.push_str("# What you are asked now\n\n");
-    match (&run.from_agent, run.mode) {
-        (Some(from), Mode::Transfer) => push(
-            &mut text,
-            format_args!("The agent {from} has passed control to you. The original message was:\n"),
-        ),
-        (Some(from), Mode::Session) => push(
-            &mut text,
-            format_args!(
-                "The conversation moved to you from the agent {from}. What the user wants:\n"
-            ),
-        ),
-        (Some(from), _) => push(
-            &mut text,
-            format_args!("The agent {from} asks you, and waits for your final message.\n"),
-        ),
-        (None, _) => {}
+    if let Some(from) = &run.from_agent {
+        let how = match run.mode {
+            Mode::Transfer => "has passed control to you; nobody waits for you to come back",
+            Mode::Session => "has passed the conversation to you",
+            Mode::Delegate | Mode::Request | Mode::Route => {
+                "asks you, and waits for your final message"
+            }
+        };
+        push(text, format_args!("The agent {from} {how}.\n"));
     }
     if let Some(reason) = &run.reason {
-        push(&mut text, format_args!("Why: {reason}\n"));
+        push(text, format_args!("Why: {reason}\n"));
     }
-    push(&mut text, format_args!("\n{}\n", run.prompt));
-    text
+    match run.mode {
+        Mode::Transfer => text.push_str("The original message:\n"),
+        Mode::Session => text.push_str("What the user wants:\n"),
+        Mode::Delegate | Mode::Request | Mode::Route => {}
+    }
+    push(text, format_args!("\n{}\n", run.prompt));
 }
 
 fn push(text: &mut String, line: std::fmt::Arguments<'_>) {

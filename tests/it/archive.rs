@@ -329,7 +329,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             "registry/bad/history.json",
             "\"task_created\"",
             "3",
-            "registry/bad/history.json:7: invalid type: integer `3`, expected a string",
+            "registry/bad/history.json:5: invalid type: integer `3`, expected a string",
         ),
         (
             "registry/bad/queue.json",

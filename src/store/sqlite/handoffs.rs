@@ -78,7 +78,7 @@ pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
             .map(|caller| caller.identity.agent_name.clone()),
         from_number: caller.as_ref().map(|caller| caller.number),
         waiter_number: caller.as_ref().map(|caller| caller.number),
-        trace: trace(start.trace.as_ref(), caller.as_ref()),
+        trace: trace(start.trace.as_ref(), caller.as_ref().map(Caller::traced)),
         prompt: start.prompt.as_str(),
         reason: start.reason.as_ref(),
         resumes: resumes.as_deref(),
@@ -144,6 +144,11 @@ pub(super) struct Caller<'a> {
 }
 
 impl<'a> Caller<'a> {
+    /// Returns the trace that whatever it asks belongs to.
+    pub const fn traced(&self) -> Traced<'_> {
+        (&self.identity.handoff_id, self.trace_id.as_ref())
+    }
+
     /// Finds the hand-off of a run that asks, unless the run has ended since its token was looked at: it would hand on
     /// its own task as if it were free.
     pub fn load(tx: &Tx<'_>, identity: &'a RunIdentity) -> Result<Self> {
@@ -175,20 +180,17 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Returns the trace of a new hand-off: the one that the request names, or that of the run that asks.
-pub(super) fn trace(
-    asked: Option<&TraceParent>,
-    caller: Option<&Caller<'_>>,
-) -> Option<TraceParent> {
-    asked.cloned().or_else(|| {
-        let caller = caller?;
-        let id = &caller.identity.handoff_id;
-        Some(TraceParent {
-            trace_id: caller.trace_id.clone().unwrap_or_else(|| id.into()),
-            parent_id: id.into(),
-            is_sampled: true,
-        })
-    })
+/// A hand-off, and the trace that it belongs to if it did not begin that itself.
+pub(super) type Traced<'a> = (&'a HandoffId, Option<&'a TraceId>);
+
+/// Returns the trace of a new hand-off: the one that the request names, or that of the hand-off that it comes from.
+pub(super) fn trace(asked: Option<&TraceParent>, from: Option<Traced<'_>>) -> Option<TraceParent> {
+    let inherited = |(id, trace_id): Traced<'_>| TraceParent {
+        trace_id: trace_id.cloned().unwrap_or_else(|| id.into()),
+        parent_id: id.into(),
+        is_sampled: true,
+    };
+    asked.cloned().or_else(|| from.map(inherited))
 }
 
 /// Makes the task on which the work goes on while the agent that hands on waits.

@@ -75,7 +75,7 @@ pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
                 Some(caller.number)
             }
         }),
-        trace: handoffs::trace(to.trace.as_ref(), caller.as_ref()),
+        trace: handoffs::trace(to.trace.as_ref(), caller.as_ref().map(Caller::traced)),
         prompt: asked.user_intent.as_str(),
         reason: Some(&asked.reason),
         resumes: None,

@@ -9,7 +9,8 @@ use super::tasks::{self, On, StoredTask};
 use super::writer::Tx;
 use super::{agents, events, lineage, messages, tools};
 use crate::domain::{
-    ChainEntry, EventKind, HandoffMetadata, Mode, Move, Refusal, Status, Text, Tool, ToolName,
+    AgentName, ChainEntry, EventKind, HandoffMetadata, Mode, Move, Refusal, Status, Text, Tool,
+    ToolName, TraceId,
 };
 use crate::store::{Moved, Result, StoreError, Transfer};
 
@@ -93,7 +94,11 @@ pub(super) fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
         from_agent,
         from_number: from.as_ref().map(|from| from.number),
         waiter_number: from.as_ref().and_then(|from| from.waiter_number),
-        trace: handoffs::trace(asked.trace.as_ref(), caller.as_ref()),
+        trace: handoffs::trace(
+            asked.trace.as_ref(),
+            from.as_ref()
+                .map(|from| (&from.entry.id, from.trace_id.as_ref())),
+        ),
         prompt: from
             .as_ref()
             .map_or(description.as_str(), |from| &from.prompt),
@@ -110,20 +115,22 @@ struct From {
     entry: ChainEntry,
     number: i64,
     waiter_number: Option<i64>,
+    trace_id: Option<TraceId>,
     prompt: String,
 }
 
 impl From {
     fn load(tx: &Tx<'_>, entry: &ChainEntry) -> Result<Self> {
         tx.row(
-            sql!("SELECT number, waiter_number, prompt FROM handoffs WHERE id = $1"),
+            sql!("SELECT number, waiter_number, trace_id, prompt FROM handoffs WHERE id = $1"),
             params![entry.id.as_str()],
             |row| {
                 Ok(Self {
                     entry: entry.clone(),
                     number: row.integer(0)?,
                     waiter_number: row.optional_integer(1)?,
-                    prompt: row.string(2)?,
+                    trace_id: row.optional_parsed(2)?,
+                    prompt: row.string(3)?,
                 })
             },
         )?
@@ -154,7 +161,7 @@ fn check_is_free(tx: &Tx<'_>, on: &StoredTask, from: Option<&From>) -> Result<()
 }
 
 /// Refuses an agent that may not use a tool. A person may use each.
-fn check_is_allowed(tool: &Tool, agent: Option<&crate::domain::AgentName>) -> Result<()> {
+fn check_is_allowed(tool: &Tool, agent: Option<&AgentName>) -> Result<()> {
     match agent {
         Some(agent) if !tool.may_be_used_by(agent) => Err(Refusal::ToolNotAllowed {
             agent: agent.clone(),

@@ -8,4 +8,6 @@ mod providers;
 mod reading;
 mod scheduling;
 mod script;
+mod sessions;
 mod stopping;
+mod transfers;
