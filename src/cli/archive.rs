@@ -22,9 +22,8 @@ pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Fai
     let exported = exported.map_err(|error| Failure::caused(&error))?;
     report_missing(ui, &exported.missing_attachments);
     ui.line(format_args!(
-        "Exported {} and {} to {}",
-        count(exported.tasks, "task"),
-        count(exported.agents, "agent"),
+        "Exported {} to {}",
+        counts(exported.tasks, exported.agents, exported.tools),
         arguments.dir.display()
     ))
 }
@@ -48,9 +47,12 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
             report_bad(ui, &report.left_out);
             report_missing(ui, &report.missing_attachments);
             ui.line(format_args!(
-                "Imported {} and {}; left out {}",
-                count(report.imported.tasks, "task"),
-                count(report.imported.agents, "agent"),
+                "Imported {}; left out {}",
+                counts(
+                    report.imported.tasks,
+                    report.imported.agents,
+                    report.imported.tools
+                ),
                 report.left_out.len()
             ))
         }
@@ -60,6 +62,15 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
                 .with_hint("mend the files, or leave them out with --skip-bad"))
         }
         Err(error) => Err(Failure::caused(&error)),
+    }
+}
+
+/// Counts what an archive has; tools only if there are any.
+fn counts(tasks: u64, agents: u64, tools: u64) -> String {
+    let (tasks, agents) = (count(tasks, "task"), count(agents, "agent"));
+    match tools {
+        0 => format!("{tasks} and {agents}"),
+        tools => format!("{tasks}, {agents} and {}", count(tools, "tool")),
     }
 }
 

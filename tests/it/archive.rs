@@ -131,6 +131,65 @@ async fn odd_content(app: &TestApp) {
     )
     .await
     .data();
+    transfers_and_sessions(app).await;
+}
+
+/// Passes control by a tool, twice, talks meanwhile, and moves a conversation to and fro.
+async fn transfers_and_sessions(app: &TestApp) {
+    for (name, target) in [("to_qa", "qa"), ("to_planner", "planner")] {
+        let tool = json!({
+            "name": name, "description": "🎶 \" \n", "targetAgent": target, "handoffInstructions": "\t",
+            "contextVariables": [{ "name": "z", "type": "object" }, { "name": "a", "type": "number", "required": true }],
+            "allowedAgents": if target == "qa" { Value::Null } else { json!(["qa", "developer"]) },
+        });
+        app.post("/api/tools", tool).await.data();
+    }
+    let mut task = app.task("Moves on").await;
+    let say = async |task: &str, content: &str| {
+        let body = json!({ "type": "assistant_message", "content": content });
+        app.post(&format!("/api/tasks/{task}/messages"), body)
+            .await
+            .data();
+    };
+    let handoff = json!({ "agentName": "developer", "prompt": "Begin" });
+    app.post(&format!("/api/tasks/{task}/handoff"), handoff)
+        .await
+        .data();
+    for tool in ["to_qa", "to_planner"] {
+        app.clock.advance(7);
+        say(&task, tool).await;
+        let path = format!("/api/tasks/{task}/tools/{tool}");
+        let body = json!({ "a": 1.5, "z": { "nul": "\u{0}", "b": [1, null] } });
+        let child = app.post(&path, body).await.data();
+        task = child["id"].as_str().unwrap().to_owned();
+    }
+    for (place, (from, to)) in [("qa", "planner"), ("planner", "qa")]
+        .into_iter()
+        .enumerate()
+    {
+        for session in ["odd 🎶 / \" id", "plain"] {
+            let session =
+                percent_encoding::utf8_percent_encode(session, percent_encoding::NON_ALPHANUMERIC);
+            let body = json!({
+                "fromAgent": from, "toAgent": to, "reason": "r", "userIntent": "u", "invoke": place == 1,
+                "harnessTraceId": if place == 0 { Value::Null } else { json!("h") },
+                "conversationHistory": [{ "role": "user", "content": "\u{0} 🎶", "more": [true] }],
+            });
+            app.post(&format!("/api/sessions/{session}/handoffs"), body)
+                .await
+                .data();
+        }
+    }
+}
+
+/// Leaves out runs, which an archive does not have.
+fn without_runs(mut value: Value) -> Value {
+    if let Value::Array(items) = &mut value {
+        for item in items.iter_mut().filter_map(Value::as_object_mut) {
+            item.remove("run");
+        }
+    }
+    value
 }
 
 #[tokio::test]
@@ -140,10 +199,27 @@ async fn export_import_export_is_identical() {
     let (_first, first) = export(&app).await;
     let other = bare().await;
     let report = import(&other, &first, false).await.unwrap();
-    assert_eq!((report.imported.tasks, report.imported.agents), (3, 5));
+    let imported = report.imported;
+    assert_eq!((imported.tasks, imported.agents, imported.tools), (8, 5, 2));
     assert!(report.left_out.is_empty() && report.missing_attachments.is_empty());
     let (_second, second) = export(&other).await;
     assert_same(&first, &second);
+    // What does not stand in files of its own is there too.
+    let last = app.get("/api/tasks").await.data()[5]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    for path in [
+        format!("/api/tasks/{last}/conversation"),
+        "/api/sessions".to_owned(),
+        "/api/sessions/plain/handoffs".to_owned(),
+        "/api/sessions/plain/handoffs/count?from=qa".to_owned(),
+        format!("/api/tasks/{last}/tree"),
+        "/api/handoffs?trace=h".to_owned(),
+    ] {
+        let (before, after) = (app.get(&path).await.data(), other.get(&path).await.data());
+        assert_eq!(without_runs(before), without_runs(after), "{path}");
+    }
     // What was imported lives on: the open hand-off can be ended, and its run with it.
     let open = other.get("/api/tasks?status=active").await.data()[0]["id"]
         .as_str()
@@ -347,7 +423,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             "registry/registry.json",
             "\"id\": \"bad\"",
             "\"id\": \"../bad\"",
-            "registry/registry.json:17: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`",
+            "registry/registry.json:15: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`",
         ),
         (
             "registry/registry.json",
@@ -365,7 +441,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             "agents/qa.json",
             "\"Read\"",
             "\"Read\", \"tool\": 1",
-            "agents/qa.json:2: unknown key `tool`",
+            "agents/qa.json:4: unknown key `tool`",
         ),
     ] {
         assert_eq!(report_of(file, from, to).await, report);

@@ -152,12 +152,32 @@ fn check_is_free(tx: &Tx<'_>, on: &StoredTask, from: Option<&From>) -> Result<()
     }
     match on.task.status {
         Status::Pending | Status::Active | Status::Waiting => Ok(()),
-        Status::Completed | Status::Failed { .. } => Err(Refusal::TaskEnded {
-            task_id,
-            status: on.task.status.name().as_str(),
+        Status::Completed | Status::Failed { .. } => Err(match moved_below(tx, on.number)? {
+            Some(agent_name) => Refusal::AlreadyMoved {
+                task_id,
+                agent_name,
+            },
+            None => Refusal::TaskEnded {
+                task_id,
+                status: on.task.status.name().as_str(),
+            },
         }
         .into()),
     }
+}
+
+/// Finds the agent to which control of a task moved last.
+fn moved_below(tx: &Tx<'_>, task_number: i64) -> Result<Option<AgentName>> {
+    tx.row(
+        sql!(
+            "SELECT h.agent_name FROM tasks c
+               JOIN handoffs h ON h.task_number = c.number AND h.position = 1 AND h.mode = 'transfer'
+              WHERE c.parent_number = $1
+              ORDER BY c.number DESC LIMIT 1"
+        ),
+        params![task_number],
+        |row| row.parsed(0),
+    )
 }
 
 /// Refuses an agent that may not use a tool. A person may use each.

@@ -1,6 +1,7 @@
 //! The API: every endpoint, shape and code. The tree mirrors the URLs.
 
 mod agents;
+mod analytics;
 mod attachments;
 mod bodies;
 mod docs;
@@ -9,7 +10,10 @@ mod guard;
 mod handoffs;
 mod health;
 mod idempotency;
+mod messages;
 mod paging;
 mod queue;
+mod sessions;
 mod tasks;
+mod tools;
 mod waiting;

@@ -310,9 +310,9 @@ async fn the_next_agent_starts_when_the_one_that_passed_control_is_gone() {
     let workshop = passing(
         workshop,
         "stubborn",
-        "trap '' TERM; call to_next '{}' >answer; while :; do sleep 0.01; echo still here >log; done",
+        "trap '' TERM; call to_next '{}' >answer; while :; do sleep 0.01; echo still here >>log; done",
     )
-    .agent("next", "echo next begins >>log; cat log");
+    .agent("next", "echo next begins >>log; uniq log");
     let server = workshop.serve(4);
     let client = server.client();
     make_tools(&client, &["next"], json!([])).await;

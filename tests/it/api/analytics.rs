@@ -1,0 +1,108 @@
+//! `/api/analytics/handoffs`
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::TestApp;
+
+/// Hands a new task to an agent, and ends it so after so many milliseconds.
+async fn hand_off(app: &TestApp, agent: &str, millis: i64, completes: bool) {
+    let task = app.task("t").await;
+    let body = json!({ "agentName": agent, "prompt": "p" });
+    app.post(&format!("/api/tasks/{task}/handoff"), body)
+        .await
+        .data();
+    app.clock.advance(millis);
+    let path = format!("/api/tasks/{task}/handoff");
+    if completes {
+        app.put(&format!("{path}/complete"), json!({ "output": "o" }))
+            .await
+            .data();
+    } else {
+        app.post(&format!("{path}/cancel"), json!({})).await.data();
+    }
+}
+
+async fn move_to(app: &TestApp, session: &str, from: &str, to: &str) {
+    let body = json!({
+        "fromAgent": from, "toAgent": to, "reason": "r", "userIntent": "i", "conversationHistory": [], "invoke": false,
+    });
+    app.post(&format!("/api/sessions/{session}/handoffs"), body)
+        .await
+        .data();
+}
+
+#[tokio::test]
+async fn an_empty_ledger_has_empty_figures() {
+    let app = TestApp::new().await;
+    assert_snapshot!(app.get("/api/analytics/handoffs").await.line(), @r#"200 {"data":{"total":{"handoffs":0,"ended":0,"completed":0,"successRate":null,"medianMs":null,"p95Ms":null,"costUsd":0.0},"bounces":0,"pairs":[],"paths":[]},"meta":{"timestamp":1767225600000}}"#);
+}
+
+#[tokio::test]
+async fn figures_are_by_pair_with_success_and_time() {
+    let app = TestApp::new().await;
+    for millis in 1..=100 {
+        hand_off(&app, "qa", millis, millis % 4 != 0).await;
+    }
+    hand_off(&app, "planner", 7, true).await;
+    let open = app.task("open").await;
+    let body = json!({ "agentName": "qa", "prompt": "p" });
+    app.post(&format!("/api/tasks/{open}/handoff"), body)
+        .await
+        .data();
+    let figures = app.get("/api/analytics/handoffs").await.data();
+    assert_eq!(
+        figures["pairs"][0],
+        json!({
+            "fromAgent": null, "toAgent": "qa", "handoffs": 101, "ended": 100, "completed": 75, "successRate": 0.75,
+            "medianMs": 50, "p95Ms": 95, "costUsd": 0.0, "bounces": 0,
+        })
+    );
+    assert_eq!(figures["pairs"][1]["medianMs"], 7);
+    assert_eq!(figures["total"]["handoffs"], 102);
+    let of_planner = app
+        .get("/api/analytics/handoffs?agent=Planner")
+        .await
+        .data();
+    assert_eq!(of_planner["total"]["handoffs"], 1);
+    let now = app.clock.now().as_millis();
+    let lately = app
+        .get(&format!("/api/analytics/handoffs?since={now}"))
+        .await
+        .data();
+    assert_eq!(lately["total"]["handoffs"], 1);
+    let later = app
+        .get(&format!("/api/analytics/handoffs?since={}", now + 1))
+        .await
+        .data();
+    assert_eq!(later["total"]["handoffs"], 0);
+}
+
+#[tokio::test]
+async fn bounces_and_common_paths_are_counted_along_the_chain() {
+    let app = TestApp::new().await;
+    for session in ["s1", "s2"] {
+        move_to(&app, session, "planner", "qa").await;
+        move_to(&app, session, "qa", "planner").await;
+        move_to(&app, session, "planner", "developer").await;
+    }
+    let figures = app.get("/api/analytics/handoffs").await.data();
+    assert_eq!(figures["bounces"], 2);
+    let bounced = figures["pairs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|pair| pair["fromAgent"] == "qa");
+    assert_eq!(bounced.unwrap()["bounces"], 2);
+    // What was only recorded took no time.
+    assert_eq!(bounced.unwrap()["medianMs"], Value::Null);
+    assert_eq!(
+        figures["paths"],
+        json!([
+            { "agents": ["planner", "qa", "planner"], "length": 2, "count": 2 },
+            { "agents": ["qa", "planner", "developer"], "length": 2, "count": 2 },
+            { "agents": ["planner", "qa", "planner", "developer"], "length": 3, "count": 2 },
+        ])
+    );
+    assert_snapshot!(app.get("/api/analytics/handoffs?since=yesterday").await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: since: invalid digit found in string"}}"#);
+}

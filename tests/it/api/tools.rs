@@ -1,0 +1,426 @@
+//! `/api/tools`, `/api/agents/{name}/tools` and `/api/tasks/{id}/tools/{tool}`
+
+use axum::http::Method;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::TestApp;
+
+fn sdr() -> Value {
+    json!({
+        "name": "handoff_to_qa", "description": "When it is done.", "targetAgent": "qa",
+        "contextVariables": [
+            { "name": "build", "type": "string", "required": true, "description": "Which build" },
+            { "name": "urgent", "type": "boolean", "required": false, "description": "" },
+        ],
+        "handoffInstructions": "Test it.", "allowedAgents": null,
+    })
+}
+
+/// Makes a task that an agent works on.
+async fn active_task(app: &TestApp, agent: &str) -> String {
+    let task = app.task("Write it").await;
+    let body = json!({ "agentName": agent, "prompt": "Write the parser" });
+    app.post(&format!("/api/tasks/{task}/handoff"), body)
+        .await
+        .data();
+    task
+}
+
+#[tokio::test]
+async fn a_tool_is_made_shown_changed_and_deleted() {
+    let app = TestApp::new().await;
+    assert_eq!(app.get("/api/tools").await.data(), json!([]));
+    let made = app.post("/api/tools", sdr()).await;
+    assert_eq!((made.status.as_u16(), made.data()), (201, sdr()));
+    assert_eq!(app.get("/api/tools").await.data(), json!([sdr()]));
+    assert_snapshot!(app.post("/api/tools", sdr()).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Tool already exists: handoff_to_qa. Change it with PUT, or choose another name"}}"#);
+    let mut changed = sdr();
+    changed["description"] = json!("Later.");
+    changed["allowedAgents"] = json!(["developer"]);
+    assert_eq!(
+        app.put("/api/tools/handoff_to_qa", changed.clone())
+            .await
+            .data(),
+        changed
+    );
+    assert_eq!(app.get("/api/tools/handoff_to_qa").await.data(), changed);
+    changed.as_object_mut().unwrap().remove("name");
+    app.put("/api/tools/handoff_to_qa", changed.clone())
+        .await
+        .data();
+    changed["name"] = json!("other");
+    assert_snapshot!(app.put("/api/tools/handoff_to_qa", changed.clone()).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be handoff_to_qa, as in the path; a tool keeps its name"}}"#);
+    assert_snapshot!(app.put("/api/tools/other", changed).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: other"}}"#);
+    let gone = app
+        .request(Method::DELETE, "/api/tools/handoff_to_qa", "")
+        .await;
+    assert_eq!(gone.data()["description"], "Later.");
+    for path in [
+        "/api/tools/handoff_to_qa",
+        "/api/tools/..%2fx",
+        "/api/tools/Handoff",
+    ] {
+        assert_eq!(app.get(path).await.error(), (404, "NOT_FOUND".to_owned()));
+    }
+    let events = app.store.events_after(0, 100).await.unwrap();
+    let types: Vec<_> = events
+        .iter()
+        .map(|event| event.event_type.as_str())
+        .collect();
+    // What changes nothing is no event.
+    assert_eq!(types, ["tool_created", "tool_changed", "tool_deleted"]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_tool_is_said_at_once() {
+    let app = TestApp::new().await;
+    let with = |key: &str, value: Value| {
+        let mut tool = sdr();
+        tool[key] = value;
+        app.post("/api/tools", tool)
+    };
+    let bad = with(
+        "contextVariables",
+        json!([{ "name": "_handoff_chain", "type": "string" }, { "name": "x", "type": "string" }, { "name": "x", "type": "number" }]),
+    );
+    assert_snapshot!(bad.await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"contextVariables[0].name: \"_handoff_chain\" must not begin with `_handoff`, which is reserved for Chorus itself; contextVariables[2].name: \"x\" stands twice","details":{"problems":[{"field":"contextVariables[0].name","message":"\"_handoff_chain\" must not begin with `_handoff`, which is reserved for Chorus itself"},{"field":"contextVariables[2].name","message":"\"x\" stands twice"}]}}}"#);
+    assert_snapshot!(with("targetAgent", json!("nobody")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"targetAgent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa","details":{"problems":[{"field":"targetAgent","message":"unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa"}]}}}"#);
+    assert_snapshot!(with("allowedAgents", json!(["nobody", "qa"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"allowedAgents: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; allowedAgents: qa is the target, which cannot hand off to itself","details":{"problems":[{"field":"allowedAgents","message":"unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa"},{"field":"allowedAgents","message":"qa is the target, which cannot hand off to itself"}]}}}"#);
+    assert_snapshot!(with("allowedAgents", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"allowedAgents: must name an agent; leave it out to allow all but the target","details":{"problems":[{"field":"allowedAgents","message":"must name an agent; leave it out to allow all but the target"}]}}}"#);
+    assert_snapshot!(with("name", json!("Handoff")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must begin with a small letter and have only small letters, digits and `_`"}}"#);
+    assert_snapshot!(with("name", json!("_handoff_to_qa")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must not begin with `_handoff`, which is reserved for Chorus itself"}}"#);
+    assert_snapshot!(with("name", json!(3)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: invalid type: integer `3`, expected a string"}}"#);
+    assert_snapshot!(with("contextVariables", json!([{ "name": "x", "type": "integer" }])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"contextVariables[0].type: unknown variant `integer`, expected one of `string`, `number`, `boolean`, `object`, `array`"}}"#);
+    assert_snapshot!(with("description", json!(" ")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"description: must say when to use the tool","details":{"problems":[{"field":"description","message":"must say when to use the tool"}]}}}"#);
+    assert_snapshot!(with("color", json!("red")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"color: unknown field `color`, expected one of `name`, `description`, `targetAgent`, `contextVariables`, `handoffInstructions`, `allowedAgents`"}}"#);
+    assert_eq!(app.get("/api/tools").await.data(), json!([]));
+}
+
+#[tokio::test]
+async fn a_model_sees_what_its_agent_may_use_in_a_stable_order() {
+    let app = TestApp::new().await;
+    for (name, target, allowed) in [
+        ("z_to_planner", "planner", json!(null)),
+        ("a_to_qa", "QA", json!(null)),
+        ("to_orchestrator", "orchestrator", json!(["qa"])),
+    ] {
+        let mut tool = sdr();
+        tool["name"] = json!(name);
+        tool["targetAgent"] = json!(target);
+        tool["allowedAgents"] = allowed;
+        app.post("/api/tools", tool).await.data();
+    }
+    let seen = async |agent: &str| {
+        let tools = app.get(&format!("/api/agents/{agent}/tools")).await.data();
+        let names = tools.as_array().unwrap().iter();
+        names
+            .map(|tool| tool["function"]["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(seen("developer").await, ["a_to_qa", "z_to_planner"]);
+    assert_eq!(seen("qa").await, ["to_orchestrator", "z_to_planner"]);
+    assert_eq!(seen("planner").await, ["a_to_qa"]);
+    assert_snapshot!(app.get("/api/agents/planner/tools").await.page(), @r#"
+    200
+    {
+      "data": [
+        {
+          "type": "function",
+          "function": {
+            "name": "a_to_qa",
+            "description": "When it is done.",
+            "parameters": {
+              "type": "object",
+              "properties": {
+                "build": {
+                  "type": "string",
+                  "description": "Which build"
+                },
+                "urgent": {
+                  "type": "boolean",
+                  "description": ""
+                }
+              },
+              "required": [
+                "build"
+              ]
+            }
+          }
+        }
+      ],
+      "meta": {
+        "timestamp": 1767225600000
+      }
+    }
+    "#);
+    assert_eq!(app.get("/api/agents/nobody/tools").await.error().0, 404);
+}
+
+#[tokio::test]
+async fn a_call_completes_the_task_and_a_child_goes_on() {
+    let app = TestApp::new().await;
+    app.post("/api/tools", sdr()).await.data();
+    let task = active_task(&app, "developer").await;
+    app.clock.advance(1000);
+    let child = app
+        .post(
+            &format!("/api/tasks/{task}/tools/handoff_to_qa"),
+            json!({ "build": "b1", "urgent": null }),
+        )
+        .await;
+    assert_snapshot!(child.page(), @r#"
+    200
+    {
+      "data": {
+        "taskType": "descriptionOnly",
+        "id": "<id 1>",
+        "description": "Write it",
+        "status": {
+          "type": "active"
+        },
+        "createdAt": 1767225601000,
+        "updatedAt": 1767225601000,
+        "sessionId": null,
+        "source": {
+          "sourceType": "api",
+          "userId": "anonymous",
+          "conversationId": null
+        },
+        "agentWorkspace": "<tmp>/workspaces/<id 2>",
+        "attachments": [],
+        "currentAgent": "qa",
+        "agentChain": [
+          {
+            "agentName": "qa",
+            "startedAt": 1767225601000,
+            "completedAt": null,
+            "output": "",
+            "id": "<id 3>",
+            "fromAgent": "developer",
+            "mode": "transfer",
+            "outcome": null,
+            "error": null
+          }
+        ],
+        "parentId": "<id 2>",
+        "masterTaskId": "<id 2>",
+        "context": {
+          "build": "b1",
+          "_handoff_from": "developer",
+          "_handoff_tool": "handoff_to_qa",
+          "_handoff_instructions": "Test it.",
+          "_handoff_chain": [
+            "developer"
+          ]
+        }
+      },
+      "meta": {
+        "timestamp": 1767225601000
+      }
+    }
+    "#);
+    assert_snapshot!(app.get(&format!("/api/tasks/{task}")).await.page(), @r#"
+    200
+    {
+      "data": {
+        "taskType": "descriptionOnly",
+        "id": "<id 1>",
+        "description": "Write it",
+        "status": {
+          "type": "completed"
+        },
+        "createdAt": 1767225600000,
+        "updatedAt": 1767225601000,
+        "sessionId": null,
+        "source": {
+          "sourceType": "api",
+          "userId": "anonymous",
+          "conversationId": null
+        },
+        "agentWorkspace": "<tmp>/workspaces/<id 1>",
+        "attachments": [],
+        "currentAgent": null,
+        "agentChain": [
+          {
+            "agentName": "developer",
+            "startedAt": 1767225600000,
+            "completedAt": 1767225601000,
+            "output": "Routed to qa",
+            "id": "<id 2>",
+            "fromAgent": null,
+            "mode": "delegate",
+            "outcome": "completed",
+            "error": null
+          }
+        ],
+        "parentId": null,
+        "masterTaskId": null,
+        "context": {}
+      },
+      "meta": {
+        "timestamp": 1767225601000
+      }
+    }
+    "#);
+    let child = child.data()["id"].as_str().unwrap().to_owned();
+    assert_snapshot!(app.get(&format!("/api/tasks/{child}/history")).await.page(), @r#"
+    200
+    {
+      "data": {
+        "events": [
+          {
+            "timestamp": 1767225601000,
+            "eventType": "task_created",
+            "data": {
+              "description": "Write it"
+            },
+            "number": 4
+          },
+          {
+            "timestamp": 1767225601000,
+            "eventType": "context_merged",
+            "data": {
+              "added": "build, _handoff_from, _handoff_tool, _handoff_instructions, _handoff_chain",
+              "replaced": ""
+            },
+            "number": 9
+          },
+          {
+            "timestamp": 1767225601000,
+            "eventType": "agent_handoff_started",
+            "data": {
+              "agentName": "qa"
+            },
+            "handoffId": "<id 1>",
+            "number": 10
+          }
+        ]
+      },
+      "meta": {
+        "timestamp": 1767225601000
+      }
+    }
+    "#);
+    let conversation = app.get(&format!("/api/tasks/{child}/conversation")).await;
+    assert_snapshot!(conversation.page(), @r#"
+    200
+    {
+      "data": [
+        {
+          "number": 1,
+          "timestamp": 1767225600000,
+          "taskId": "<id 1>",
+          "handoffId": "<id 2>",
+          "agentName": null,
+          "type": "user_message",
+          "content": "Write the parser",
+          "data": null
+        },
+        {
+          "number": 2,
+          "timestamp": 1767225601000,
+          "taskId": "<id 1>",
+          "handoffId": "<id 2>",
+          "agentName": "developer",
+          "type": "handoff",
+          "content": "Routed to qa",
+          "data": {
+            "fromAgent": "developer",
+            "toAgent": "qa",
+            "taskId": "<id 3>",
+            "tool": "handoff_to_qa",
+            "variables": {
+              "build": "b1"
+            }
+          }
+        }
+      ],
+      "meta": {
+        "timestamp": 1767225601000
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_changes_nothing() {
+    let app = TestApp::new().await;
+    app.post("/api/tools", sdr()).await.data();
+    let task = active_task(&app, "developer").await;
+    let newest = app.store.last_event_number().await.unwrap();
+    let call = |path: String, body: Value| app.post(Box::leak(path.into_boxed_str()), body);
+    let own = |tool: &str| format!("/api/tasks/{task}/tools/{tool}");
+    assert_snapshot!(call(own("handoff_to_qa"), json!({ "urgent": "yes", "extra": 1 })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"build: is required (string); urgent: must be a boolean, not a string; extra: is not a variable of handoff_to_qa","details":{"problems":[{"field":"build","message":"is required (string)"},{"field":"urgent","message":"must be a boolean, not a string"},{"field":"extra","message":"is not a variable of handoff_to_qa"}]}}}"#);
+    assert_snapshot!(call(own("nothing"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: nothing"}}"#);
+    assert_snapshot!(call(own("No%20Tool"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: No Tool"}}"#);
+    assert_snapshot!(call("/api/tasks/none/tools/handoff_to_qa".to_owned(), json!({ "build": "b" })).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: none"}}"#);
+    assert_snapshot!(call(own("handoff_to_qa"), json!(["b"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    let huge = json!({ "build": "x".repeat(300 * 1024) });
+    assert_snapshot!(call(own("handoff_to_qa"), huge).await.line(), @r#"413 {"error":{"code":"TOO_LARGE","message":"context is too large: the limit is 262144 bytes","details":{"limit":262144}}}"#);
+    let own_target = active_task(&app, "qa").await;
+    let newest_with = app.store.last_event_number().await.unwrap();
+    let path = format!("/api/tasks/{own_target}/tools/handoff_to_qa");
+    assert_snapshot!(call(path, json!({ "build": "b" })).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"qa may not use handoff_to_qa; it is for all agents but its target"}}"#);
+    assert_eq!(app.store.last_event_number().await.unwrap(), newest_with);
+    assert_eq!(newest_with, newest + 2);
+}
+
+#[tokio::test]
+async fn a_person_passes_control_of_a_task_that_nobody_works_on() {
+    let app = TestApp::new().await;
+    app.post("/api/tools", sdr()).await.data();
+    let task = app.task("Write it").await;
+    let path = format!("/api/tasks/{task}/tools/handoff_to_qa");
+    let child = app.post(&path, json!({ "build": "b" })).await.data();
+    assert_eq!(child["context"]["_handoff_from"], json!(null));
+    assert_eq!(child["context"]["_handoff_chain"], json!([]));
+    assert_eq!(child["agentChain"][0]["mode"], "transfer");
+    let handoffs = app
+        .get(&format!(
+            "/api/tasks/{}/handoffs",
+            child["id"].as_str().unwrap()
+        ))
+        .await;
+    assert_eq!(handoffs.data()[0]["prompt"], "Write it");
+    assert_snapshot!(app.post(&path, json!({ "build": "b" })).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Control of task <id 1> has already moved to qa; this call does nothing"}}"#);
+}
+
+#[tokio::test]
+async fn a_call_with_a_key_is_done_once() {
+    let app = TestApp::new().await;
+    app.post("/api/tools", sdr()).await.data();
+    let task = active_task(&app, "developer").await;
+    let call = || {
+        let request = axum::http::Request::post(format!("/api/tasks/{task}/tools/handoff_to_qa"))
+            .header("host", "localhost")
+            .header("idempotency-key", "once");
+        app.send(
+            request
+                .body(json!({ "build": "b" }).to_string().into())
+                .unwrap(),
+        )
+    };
+    let (first, second) = (call().await.data(), call().await.data());
+    assert_eq!(first, second);
+    assert_eq!(
+        app.get("/api/tasks").await.data().as_array().unwrap().len(),
+        2
+    );
+}
+
+#[tokio::test]
+async fn an_agent_that_is_not_available_is_not_asked() {
+    let app = TestApp::new().await;
+    app.post("/api/tools", sdr()).await.data();
+    let task = active_task(&app, "developer").await;
+    rusqlite::Connection::open(app.data_dir.database())
+        .unwrap()
+        .execute("UPDATE agents SET available = 0 WHERE name = 'qa'", [])
+        .unwrap();
+    let path = format!("/api/tasks/{task}/tools/handoff_to_qa");
+    assert_snapshot!(app.post(&path, json!({ "build": "b" })).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent not available: qa. Make it available, or choose another"}}"#);
+    let other = app.task("other").await;
+    let body = json!({ "agentName": "qa", "prompt": "p" });
+    assert_snapshot!(app.post(&format!("/api/tasks/{other}/handoff"), body).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent not available: qa. Make it available, or choose another"}}"#);
+}
