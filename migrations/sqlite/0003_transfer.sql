@@ -87,8 +87,7 @@ CREATE TABLE new_messages (
 ) STRICT;
 
 INSERT INTO new_messages (number, chain_number, task_number, handoff_number, occurred_at, type, content)
-SELECT m.number, coalesce(t.master_number, t.number), m.task_number, m.handoff_number, m.occurred_at, m.type,
-       replace(m.content, char(0), char(0xfffd))
+SELECT m.number, coalesce(t.master_number, t.number), m.task_number, m.handoff_number, m.occurred_at, m.type, m.content
   FROM messages m
   JOIN tasks t ON t.number = m.task_number;
 

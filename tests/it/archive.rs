@@ -639,3 +639,109 @@ fn an_import_that_is_killed_leaves_nothing() {
         format!("exit 0\n--- stdout\nExported 0 tasks and 0 agents to {out}\n--- stderr\n")
     );
 }
+
+#[tokio::test]
+async fn bad_tools_conversations_and_sessions_are_named() {
+    let app = TestApp::new().await;
+    transfers_and_sessions(&app).await;
+    let ids = |tasks: Value| {
+        let tasks = tasks.as_array().unwrap().clone();
+        tasks
+            .iter()
+            .map(|task| task["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let tasks = ids(app.get("/api/tasks").await.data());
+    let of_task = |place: usize, file: &str| format!("registry/{}/{file}", tasks[place]);
+    for (file, from, to, words) in [
+        (
+            "tools/to_qa.json".to_owned(),
+            "\"to_qa\"",
+            "\"to_x\"",
+            "holds the tool to_x, so it must be called to_x.json",
+        ),
+        (
+            "tools/to_qa.json".to_owned(),
+            "\"name\": \"a\"",
+            "\"name\": \"_handoff_a\"",
+            "which is reserved",
+        ),
+        (
+            "tools/to_qa.json".to_owned(),
+            "\"targetAgent\": \"qa\"",
+            "\"targetAgent\": \"x\"",
+            "its target x is no agent",
+        ),
+        (
+            of_task(0, "messages.json"),
+            "\"handoffId\": \"",
+            "\"handoffId\": \"x",
+            "that the task does not have",
+        ),
+        (
+            of_task(0, "messages.json"),
+            "\"user_message\"",
+            "\"shout\"",
+            "messages.json:9: unknown variant `shout`",
+        ),
+        (
+            of_task(4, "task.json"),
+            "\"sessionId\": \"plain\"",
+            "\"sessionId\": \" \"",
+            "`sessionId` of a task whose conversation moved must not be empty",
+        ),
+        (
+            of_task(4, "task.json"),
+            "\"sessionId\": \"plain\"",
+            "\"sessionId\": \"odd 🎶 / \\\" id\"",
+            "has two tasks",
+        ),
+        (
+            of_task(4, "task.json"),
+            "\"fromAgent\": \"qa\"",
+            "\"fromAgent\": null",
+            "needs `fromAgent`",
+        ),
+    ] {
+        let (_folder, archive) = export(&app).await;
+        let path = archive.join(&file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{from} is not in {text}");
+        std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        let other = bare().await;
+        match import(&other, &archive, false).await {
+            Err(ArchiveError::Bad(bad)) => {
+                let named: Vec<_> = bad.iter().map(ToString::to_string).collect();
+                assert!(named.join("\n").contains(words), "{words}: {named:?}");
+            }
+            other => panic!("{file}: {other:?}"),
+        }
+        assert_eq!(ids(other.get("/api/tasks").await.data()), [""; 0]);
+        assert_eq!(other.get("/api/tools").await.data(), json!([]));
+    }
+    // What is there already is named too.
+    let (_folder, archive) = export(&app).await;
+    let other = TestApp::new().await;
+    let body = json!({
+        "fromAgent": "qa", "toAgent": "planner", "reason": "r", "userIntent": "u", "invoke": false, "conversationHistory": [],
+    });
+    other
+        .post("/api/sessions/plain/handoffs", body)
+        .await
+        .data();
+    let tool = json!({ "name": "to_qa", "description": "another", "targetAgent": "qa" });
+    other.post("/api/tools", tool).await.data();
+    match import(&other, &archive, false).await {
+        Err(ArchiveError::Bad(bad)) => {
+            let named: Vec<_> = bad.iter().map(|bad| bad.message.as_str()).collect();
+            assert_eq!(
+                named,
+                [
+                    "session plain is already in the database",
+                    "tool to_qa is already in the database, and is another one"
+                ]
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}

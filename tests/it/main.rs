@@ -15,6 +15,7 @@ mod concurrency;
 mod crash;
 mod invariants;
 mod layers;
+mod migration;
 mod model;
 mod runner;
 mod schema;

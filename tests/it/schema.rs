@@ -119,6 +119,58 @@ const ATTACKS: &[(&str, &str)] = &[
     ),
     ("INSERT INTO idempotency_keys (key, fingerprint, created_at, answer) VALUES ('x', x'00', 0, '')", "CHECK constraint failed"),
     ("INSERT INTO installation (only_row) VALUES (2)", "CHECK constraint failed"),
+    // A conversation is append-only, and one of a chain that is there.
+    (
+        "INSERT INTO messages (chain_number, task_number, occurred_at, type, content) VALUES (77, 1, 0, 'thinking', '')",
+        "FOREIGN KEY constraint failed",
+    ),
+    (
+        "INSERT INTO messages (chain_number, task_number, occurred_at, type, content) VALUES (1, 1, 0, 'shout', '')",
+        "CHECK constraint failed",
+    ),
+    (
+        "INSERT INTO messages (chain_number, task_number, occurred_at, type, is_prompt, content) VALUES (1, 1, 0, 'user_message', 1, '')",
+        "CHECK constraint failed",
+    ),
+    ("UPDATE messages SET content = 'other'", "never changes"),
+    ("DELETE FROM messages", "never deleted"),
+    // A hand-off keeps where it came from.
+    ("UPDATE handoffs SET from_number = 1 WHERE number = 2", "only the end"),
+    ("UPDATE handoffs SET waiter_number = 1 WHERE number = 2", "only the end"),
+    ("UPDATE handoffs SET trace_id = '00000000000000000000000000000001' WHERE number = 2", "only the end"),
+    ("UPDATE handoffs SET is_invoked = 0 WHERE number = 2", "only the end"),
+    (
+        "INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, completed_at, outcome, prompt, from_number)
+         VALUES ('x', 1, 3, 'qa', 'transfer', 0, 0, 'failed', '', 1), ('y', 1, 4, 'qa', 'transfer', 0, 0, 'failed', '', 1)",
+        "UNIQUE constraint failed",
+    ),
+    (
+        "INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, completed_at, outcome, prompt, trace_id)
+         VALUES ('x', 1, 3, 'qa', 'delegate', 0, 0, 'failed', '', 'ABC')",
+        "CHECK constraint failed",
+    ),
+    ("UPDATE tasks SET context = '[]' WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE agents SET available = 2 WHERE name = 'qa'", "CHECK constraint failed"),
+    // A tool has a legal name and a target that is there, and stays as long as it is a target.
+    (
+        "INSERT INTO tools (name, target_agent, created_at, updated_at, description, context_variables, handoff_instructions)
+         VALUES ('Tool', 'qa', 0, 0, '', '[]', '')",
+        "CHECK constraint failed",
+    ),
+    (
+        "INSERT INTO tools (name, target_agent, created_at, updated_at, description, context_variables, handoff_instructions)
+         VALUES ('tool', 'nobody', 0, 0, '', '[]', '')",
+        "FOREIGN KEY constraint failed",
+    ),
+    (
+        "INSERT INTO tools (name, target_agent, created_at, updated_at, description, context_variables, handoff_instructions)
+         VALUES ('tool', 'qa', 0, 0, '', '{}', '')",
+        "CHECK constraint failed",
+    ),
+    // A session has one task, and its hand-offs stay.
+    ("INSERT INTO sessions (id, task_number, created_at) VALUES ('', 1, 0)", "CHECK constraint failed"),
+    ("INSERT INTO sessions (id, task_number, created_at) VALUES ('x', 1, 0), ('y', 1, 0)", "UNIQUE constraint failed"),
+    ("INSERT INTO sessions (id, task_number, created_at) VALUES ('x', 77, 0)", "FOREIGN KEY constraint failed"),
     // NUL ends a text for some readers and not for others.
     ("UPDATE tasks SET description = 'a' || char(0) || 'b' WHERE number = 1", "CHECK constraint failed"),
     ("UPDATE tasks SET status = 'failed', failure_message = char(0) WHERE number = 1", "CHECK constraint failed"),
