@@ -1,11 +1,15 @@
 //! What reaches a collector.
 
 use chorus::domain::{
-    AgentName, HandoffId, Mode, Outcome, SpanId, TaskId, Timestamp, TraceId, TraceParent,
+    AgentName, Handoff, HandoffId, Mode, Outcome, SpanId, Task, TaskId, Timestamp, TraceId,
+    TraceParent,
 };
 use chorus::telemetry::{Exporter, HandoffSpan};
+use reqwest::Method;
+use serde_json::json;
 
 use crate::support::collector::{Collector, hex};
+use crate::support::{Workshop, ended, last_id, task};
 
 #[tokio::test]
 async fn a_hand_off_reaches_the_collector_as_it_was() {
@@ -101,4 +105,53 @@ async fn a_hand_off_reaches_the_collector_as_it_was() {
     assert!(span.parent_span_id.is_empty());
     assert_eq!(span.status.clone().unwrap_or_default().code, 0);
     assert!(!span.attributes().contains_key("chorus.error"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_of_hand_offs_is_one_trace_at_the_collector() {
+    let collector = Collector::start().await;
+    let call = r#"curl -s -H "Authorization: Bearer $CHORUS_TOKEN" "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID/tools/to_b" -d '{}' >answer"#;
+    let workshop = Workshop::new()
+        .agent("a", call)
+        .agent("b", "echo out of ideas >&2; exit 3");
+    let server = workshop.serve_with(1, &["--port", "0", "--otlp-endpoint", &collector.url]);
+    let client = server.client();
+    let tool = json!({ "name": "to_b", "description": "d", "targetAgent": "b" });
+    client
+        .send_json(Method::POST, "/api/tools", &tool)
+        .await
+        .unwrap();
+    let created = task(&client).await;
+    let started = client
+        .request(Method::POST, &format!("/api/tasks/{}/handoff", created.id))
+        .header(
+            "traceparent",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        )
+        .json(&json!({ "agentName": "a", "prompt": "secret prompt", "reason": "because" }));
+    let started: Task = client.send(started).await.unwrap().data().unwrap();
+    let first = ended(&client, last_id(&started)).await;
+    let second = ended(&client, first.transferred_to.as_ref().unwrap()).await;
+    // What has ended is told before the server is gone.
+    assert!(server.stop().success());
+    let told = |handoff: &Handoff| {
+        let received = collector.spans(SpanId::from(&handoff.id).as_str());
+        let [received] = &received[..] else {
+            panic!("{} spans of {}", received.len(), handoff.id)
+        };
+        received.span.clone()
+    };
+    let (first_span, second_span) = (told(&first), told(&second));
+    assert_eq!(first_span.name, "AGENT_HANDOFF");
+    assert_eq!(second_span.name, "HANDOFF_FAILURE");
+    for span in [&first_span, &second_span] {
+        assert_eq!(hex(&span.trace_id), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert!(!format!("{span:?}").contains("secret prompt"));
+    }
+    assert_eq!(hex(&first_span.parent_span_id), "00f067aa0ba902b7");
+    assert_eq!(second_span.parent_span_id, first_span.id);
+    assert_eq!(first_span.attributes()["chorus.reason"], "because");
+    assert_eq!(second_span.attributes()["chorus.outcome"], "failed");
+    let millis = u64::try_from(second.started_at.as_millis()).unwrap();
+    assert_eq!(second_span.start_time_unix_nano, millis * 1_000_000);
 }
