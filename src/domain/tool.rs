@@ -370,7 +370,7 @@ mod tests {
 
     use super::*;
 
-    fn tool(variables: Value) -> Tool {
+    fn tool(variables: &Value) -> Tool {
         serde_json::from_value(json!({
             "name": "handoff_to_sdr", "description": "When a lead is ready.", "targetAgent": "sdr",
             "contextVariables": variables,
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn everything_that_is_wrong_with_a_tool_is_said_at_once() {
         let variable = |name: &str| json!({ "name": name, "type": "string" });
-        let mut tool = tool(json!([
+        let mut tool = tool(&json!([
             variable("a"),
             variable("a"),
             variable("_handoff_from"),
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn arguments_are_checked_by_name_and_all_at_once() {
-        let tool = tool(json!([
+        let tool = tool(&json!([
             { "name": "lead", "type": "string", "required": true },
             { "name": "score", "type": "number", "required": true },
             { "name": "hot", "type": "boolean" },
@@ -466,7 +466,7 @@ mod tests {
 
     #[test]
     fn a_model_sees_the_variables_in_their_order() {
-        let tool = tool(json!([
+        let tool = tool(&json!([
             { "name": "z", "type": "string", "required": true, "description": "The last letter" },
             { "name": "a", "type": "array" },
         ]));
@@ -478,7 +478,7 @@ mod tests {
 
     #[test]
     fn the_target_cannot_use_its_own_tool() {
-        let mut tool = tool(json!([]));
+        let mut tool = tool(&json!([]));
         let name = |name: &str| AgentName::parse(name).unwrap();
         assert!(tool.may_be_used_by(&name("a")) && !tool.may_be_used_by(&name("sdr")));
         tool.allowed_agents = Some(vec![name("a")]);

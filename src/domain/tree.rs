@@ -24,7 +24,7 @@ pub struct TaskTree {
     pub handoffs: Vec<TreeHandoff>,
     /// The tasks that came from it, oldest first.
     #[schema(no_recursion)]
-    pub children: Vec<TaskTree>,
+    pub children: Vec<Self>,
 }
 
 /// An entry of an agent chain, in a tree.

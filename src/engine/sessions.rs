@@ -29,16 +29,16 @@ impl Engine {
             }
         };
         let agents = self.store.agents().await?;
-        let asked = SessionMove::read(session_id, body, &agents).map_err(refuse)?;
+        let to = SessionMove::read(session_id, body, &agents).map_err(refuse)?;
         let limit = self.limits().prompt;
-        if asked.user_intent.as_str().len() > limit {
+        if to.user_intent.as_str().len() > limit {
             return Err(Error::TooLarge {
                 what: "userIntent",
                 limit,
             });
         }
         if let Some(run) = &asker.run {
-            if run.agent_name != asked.from_agent {
+            if run.agent_name != to.from_agent {
                 let mut problems = Problems::default();
                 let message = format!(
                     "this run is {}, and hands off only for itself",
@@ -47,14 +47,14 @@ impl Engine {
                 problems.add("fromAgent", message);
                 return Err(refuse(problems));
             }
-            if let Some(session) = self.store.session(&asked.session_id).await? {
+            if let Some(session) = self.store.session(&to.session_id).await? {
                 self.check_reach(run, &session.task_id).await?;
             }
         }
         let id = TaskId::new();
         let workspace = self.workspace(&id, None)?;
         let to = MoveSession {
-            asked,
+            asked: to,
             new_task: (id, workspace),
             caller: asker.run,
             trace: asker.trace,

@@ -161,7 +161,7 @@ async fn transfers_and_sessions(app: &TestApp) {
         let path = format!("/api/tasks/{task}/tools/{tool}");
         let body = json!({ "a": 1.5, "z": { "nul": "\u{0}", "b": [1, null] } });
         let child = app.post(&path, body).await.data();
-        task = child["id"].as_str().unwrap().to_owned();
+        child["id"].as_str().unwrap().clone_into(&mut task);
     }
     for (place, (from, to)) in [("qa", "planner"), ("planner", "qa")]
         .into_iter()

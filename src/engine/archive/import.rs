@@ -244,7 +244,7 @@ impl Plan {
         for name in names {
             let file = Path::new("tools").join(&name);
             match archive.read::<Tool>(&file) {
-                Ok(tool) => match self.problem_of(&tool, &name) {
+                Ok(tool) => match problem_of(&tool, &name) {
                     None => self.tools.push(tool),
                     Some(message) => self.bad.push(BadFile {
                         file,
@@ -255,20 +255,6 @@ impl Plan {
                 Err(bad) => self.bad.push(bad),
             }
         }
-    }
-
-    /// Finds what is wrong with a tool of the archive.
-    fn problem_of(&self, tool: &Tool, file: &str) -> Option<String> {
-        if file != format!("{}.json", tool.name) {
-            let name = &tool.name;
-            return Some(format!(
-                "holds the tool {name}, so it must be called {name}.json"
-            ));
-        }
-        if let Err(problems) = tool.check() {
-            return Some(problems.to_string());
-        }
-        None
     }
 
     fn check_agents(&mut self, archive: &ArchiveDir) {
@@ -365,6 +351,20 @@ impl Seen {
             attachments,
         })
     }
+}
+
+/// Finds what is wrong with a tool of the archive.
+fn problem_of(tool: &Tool, file: &str) -> Option<String> {
+    if file != format!("{}.json", tool.name) {
+        let name = &tool.name;
+        return Some(format!(
+            "holds the tool {name}, so it must be called {name}.json"
+        ));
+    }
+    if let Err(problems) = tool.check() {
+        return Some(problems.to_string());
+    }
+    None
 }
 
 fn task_folder(id: &TaskId) -> PathBuf {

@@ -43,28 +43,28 @@ fn seconds(row: &impl Columns, column: usize) -> Result<Option<u64>> {
 
 /// Finds the agent that a hand-off means, which must be available.
 pub(super) fn resolve(tx: &Tx<'_>, asked: &str) -> Result<AgentName> {
-    let exact = find_available(tx, asked)?;
-    let (name, is_available) = match exact {
+    let (name, is_available) = match find_available(tx, asked)? {
         Some(found) => found,
-        None => {
-            let known = names(tx)?;
-            match match_agent_name(asked, &known) {
-                Some(name) => find_available(tx, name.as_str())?
-                    .ok_or_else(|| StoreError::inconsistent(format!("agent {name} is gone")))?,
-                None => {
-                    return Err(Refusal::UnknownAgent {
-                        asked: asked.to_owned(),
-                        known,
-                    }
-                    .into());
-                }
-            }
-        }
+        None => find_alike(tx, asked)?,
     };
     if is_available {
         Ok(name)
     } else {
         Err(Refusal::AgentUnavailable(name).into())
+    }
+}
+
+/// Finds the agent whose name is meant, though it is not written so.
+fn find_alike(tx: &Tx<'_>, asked: &str) -> Result<(AgentName, bool)> {
+    let known = names(tx)?;
+    let meant = match_agent_name(asked, &known).map(AgentName::as_str);
+    match meant.map(|name| find_available(tx, name)).transpose()? {
+        Some(Some(found)) => Ok(found),
+        _ => Err(Refusal::UnknownAgent {
+            asked: asked.to_owned(),
+            known,
+        }
+        .into()),
     }
 }
 

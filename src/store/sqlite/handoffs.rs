@@ -35,7 +35,7 @@ pub(super) struct Begin<'a> {
 
 /// A hand-off that was begun.
 pub(super) struct Begun {
-    pub task: Task,
+    pub on: StoredTask,
     pub handoff_number: i64,
 }
 
@@ -84,16 +84,12 @@ pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
         resumes: resumes.as_deref(),
         is_invoked: true,
     };
-    Ok(self::begin(tx, on, begin)?.task)
+    Ok(self::begin(tx, on, begin)?.on.task)
 }
 
 /// Opens a hand-off and queues its run. Every door ends here.
-pub(super) fn begin(tx: &mut Tx<'_>, on: StoredTask, begin: Begin<'_>) -> Result<Begun> {
-    let StoredTask {
-        number: task_number,
-        mut task,
-        ..
-    } = on;
+pub(super) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Begun> {
+    let (task_number, task) = (on.number, &mut on.task);
     let entry = task
         .start_handoff(begin.agent_name, begin.from_agent, begin.mode, tx.now)?
         .clone();
@@ -118,20 +114,17 @@ pub(super) fn begin(tx: &mut Tx<'_>, on: StoredTask, begin: Begin<'_>) -> Result
     if begin.mode != Mode::Transfer {
         messages::insert_prompt(tx, task_number, handoff_number)?;
     }
-    tasks::update_status(tx, task_number, &task)?;
+    tasks::update_status(tx, task_number, task)?;
     let started = EventKind::HandoffStarted {
         agent_name: entry.agent_name,
     };
     events::record(
         tx,
-        On::task(task_number, &task),
+        On::task(task_number, task),
         Some((&entry.id, handoff_number)),
         started,
     )?;
-    Ok(Begun {
-        task,
-        handoff_number,
-    })
+    Ok(Begun { on, handoff_number })
 }
 
 /// A run that asks, and its hand-off.
@@ -337,12 +330,7 @@ pub(super) fn close(
     outcome: Outcome,
     output: &Text,
 ) -> Result<Closed> {
-    let StoredTask {
-        number: task_number,
-        task,
-        ..
-    } = &mut on;
-    let task_number = *task_number;
+    let (task_number, task) = (on.number, &mut on.task);
     let entry = task.end_handoff(outcome, output.clone(), tx.now)?.clone();
     // Not RETURNING, for which SQLite builds a temporary tree.
     let handoff_number = tx

@@ -4,7 +4,7 @@ use futures_util::TryStreamExt;
 use rusqlite::params;
 use sqlx::SqlitePool;
 
-use super::handoffs::{self, Begin, Caller, Closed, routed_to};
+use super::handoffs::{self, Begin, Begun, Caller, Closed, routed_to};
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, StoredTask};
@@ -29,17 +29,22 @@ pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
     // They may have changed since the request was looked at.
     let target = agents::resolve(tx, asked.to_agent.as_str())?;
     let found = find(tx, &asked.session_id)?;
-    let from = match &found {
-        None => None,
-        Some(found) => found.last_handoff,
+    let (from, task_number) = match (&found, &caller) {
+        (Some(found), _) => (found.last_handoff, Some(found.on.number)),
+        // A conversation that a run begins is a child of its task.
+        (None, Some(caller)) => {
+            let place = tasks::place(tx, &caller.identity.task_id)?;
+            (Some(caller.number), Some(place.number))
+        }
+        (None, None) => (None, None),
     };
-    if let (true, Some(found)) = (asked.invoke, &found) {
+    if let (true, Some(task_number)) = (asked.invoke, task_number) {
         let step = lineage::Step {
             from_number: from,
             from_agent: Some(&asked.from_agent),
             to_agent: &target,
-            task_number: found.on.number,
-            makes_child: false,
+            task_number,
+            makes_child: found.is_none(),
         };
         lineage::check(tx, &step, to.limits)?;
     }
@@ -62,18 +67,14 @@ pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
     } else {
         (on, None)
     };
-    let begin = Begin {
+    let next = Begin {
         mode: Mode::Session,
         agent_name: target,
         from_agent: Some(asked.from_agent.clone()),
         from_number: from,
-        waiter_number: caller.as_ref().and_then(|caller| {
-            let has_left = left.as_ref().is_some_and(|left| left.by_itself);
-            if has_left {
-                caller.waiter_number
-            } else {
-                Some(caller.number)
-            }
+        waiter_number: caller.as_ref().and_then(|caller| match &left {
+            Some(left) if left.by_itself => caller.waiter_number,
+            _ => Some(caller.number),
         }),
         trace: handoffs::trace(to.trace.as_ref(), caller.as_ref().map(Caller::traced)),
         prompt: asked.user_intent.as_str(),
@@ -81,29 +82,27 @@ pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
         resumes: None,
         is_invoked: asked.invoke,
     };
-    let number = on.number;
-    let begun = handoffs::begin(tx, on, begin)?;
-    let moved = NewRow {
+    let Begun {
+        mut on,
+        handoff_number,
+    } = handoffs::begin(tx, on, next)?;
+    let row = NewRow {
         session_number,
-        handoff_number: begun.handoff_number,
+        handoff_number,
         from_agent: &asked.from_agent,
         to_agent: &asked.to_agent,
         harness_trace_id: asked.harness_trace_id.as_ref(),
         history: &asked.conversation_history,
     };
-    insert(tx, &moved)?;
-    let mut task = begun.task;
+    insert(tx, &row)?;
     if !asked.invoke {
         // Somebody else has invoked the agent; that it happened is all there is to record.
-        let on = StoredTask {
-            number,
-            task,
-            attachment_ids: Vec::new(),
-        };
-        let closed = handoffs::close(tx, on, Outcome::Completed, &Text::default())?;
-        task = closed.on.task;
+        on = handoffs::close(tx, on, Outcome::Completed, &Text::default())?.on;
     }
-    Ok(Moved { task, left })
+    Ok(Moved {
+        task: on.task,
+        left,
+    })
 }
 
 /// A session that is there.
@@ -331,20 +330,17 @@ pub(super) async fn moves(
     };
     let query = query!(PAGE, number, after.map(HandoffId::as_str), limit + 1);
     let mut rows = query.fetch(readers);
-    let (mut moves, mut bytes) = (Vec::<SessionHandoff>::new(), 0);
+    let (mut items, mut bytes) = (Vec::<SessionHandoff>::new(), 0);
     while let Some(row) = rows.try_next().await? {
-        if moves.len() == limit as usize || bytes > PAGE_BYTES {
-            let next = moves.last().map(|last| last.id.to_string());
-            return Ok(Page { items: moves, next });
+        if items.len() == limit as usize || bytes > PAGE_BYTES {
+            let next = items.last().map(|last| last.id.to_string());
+            return Ok(Page { items, next });
         }
         let moved = move_from_row(&row)?;
         bytes += moved.conversation_history.as_json().len();
-        moves.push(moved);
+        items.push(moved);
     }
-    Ok(Page {
-        items: moves,
-        next: None,
-    })
+    Ok(Page { items, next: None })
 }
 
 /// Finds the last move of a session.

@@ -106,7 +106,7 @@ pub(super) fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
         resumes: None,
         is_invoked: true,
     };
-    let task = handoffs::begin(tx, child, begin)?.task;
+    let task = handoffs::begin(tx, child, begin)?.on.task;
     Ok(Moved { task, left })
 }
 

@@ -272,7 +272,7 @@ async fn hand_offs_are_found_by_their_traces() {
             .map(|handoff| handoff["id"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(found("harness ' \" 1").await, [first.clone()]);
+    assert_eq!(found("harness ' \" 1").await, [first.as_str()]);
     assert_eq!(found("nothing").await, [""; 0]);
     // A trace that began here has the digits of its first hand-off.
     assert_eq!(found(&first.replace('-', "")).await, [first]);
@@ -292,7 +292,7 @@ async fn hand_offs_are_found_by_their_traces() {
     let id = started["agentChain"][0]["id"].as_str().unwrap().to_owned();
     assert_eq!(
         found("4BF92F3577B34DA6A3CE929D0E0E4736").await,
-        [id.clone()]
+        [id.as_str()]
     );
     let handoff = app.get(&format!("/api/handoffs/{id}")).await.data();
     assert_eq!(handoff["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
