@@ -154,3 +154,33 @@ CREATE TRIGGER session_handoffs_never_change BEFORE UPDATE ON session_handoffs
 BEGIN
     SELECT RAISE(ABORT, 'the history of a session only grows: a hand-off never changes');
 END;
+
+CREATE VIEW conversation AS
+SELECT m.number,
+       c.id AS master_task_id,
+       t.id AS task_id,
+       strftime('%Y-%m-%d %H:%M:%f', m.occurred_at / 1000.0, 'unixepoch') AS said_at,
+       CASE WHEN m.data IS NOT NULL THEN m.data ->> 'fromAgent'
+            WHEN m.is_prompt = 0 THEN h.agent_name
+            WHEN h.mode = 'delegate' THEN h.from_agent END AS agent_name,
+       m.type,
+       CASE m.is_prompt WHEN 0 THEN m.content ELSE h.prompt END AS content
+  FROM messages m
+  JOIN tasks c ON c.number = m.chain_number
+  JOIN tasks t ON t.number = m.task_number
+  LEFT JOIN handoffs h ON h.number = m.handoff_number;
+
+CREATE VIEW session_moves AS
+SELECT s.id AS session_id,
+       h.id AS handoff_id,
+       strftime('%Y-%m-%d %H:%M:%f', h.started_at / 1000.0, 'unixepoch') AS moved_at,
+       m.from_agent,
+       m.to_agent,
+       h.reason,
+       h.prompt AS user_intent,
+       json_array_length(m.history) AS messages,
+       coalesce(h.outcome, 'open') AS outcome,
+       m.harness_trace_id
+  FROM session_handoffs m
+  JOIN sessions s ON s.number = m.session_number
+  JOIN handoffs h ON h.number = m.handoff_number;

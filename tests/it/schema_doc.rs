@@ -66,6 +66,10 @@ async fn lived_in() -> TestApp {
         .await
         .data();
     }
+    let moved = json!({
+        "fromAgent": "qa", "toAgent": "planner", "reason": "r", "userIntent": "u", "conversationHistory": [], "invoke": false,
+    });
+    app.post("/api/sessions/s/handoffs", moved).await.data();
     app
 }
 
