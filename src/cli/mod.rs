@@ -16,6 +16,7 @@ mod serve;
 mod server;
 mod task;
 mod ui;
+mod wait;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use super::arguments::ServerArguments;
 use super::ui::{Failure, Ui};
 use crate::client::{Client, Reply};
 use crate::config::DataDir;
+use crate::domain::TraceParent;
 use crate::secret::Token;
 
 impl ServerArguments {
@@ -24,7 +25,7 @@ impl ServerArguments {
     }
 }
 
-/// Makes the client of a server. It shows `CHORUS_TOKEN`; or, if this machine's own server asks for one, the operator's
+/// Makes the client of a server. It says which trace `TRACEPARENT` names, and shows `CHORUS_TOKEN`; or, if this machine's own server asks for one, the operator's
 /// from the data directory. A server elsewhere is never shown that one.
 pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
     let given = std::env::var("CHORUS_TOKEN")
@@ -35,7 +36,15 @@ pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
         .is_none()
         .then(|| operator_token(url, data_dir))
         .flatten();
-    Ok(Client::new(url, given)?.with_spare_token(spare))
+    Ok(Client::new(url, given)?
+        .with_spare_token(spare)
+        .with_trace(trace()))
+}
+
+/// Reads from the environment which work this command is a part of, if it is said and well-formed.
+fn trace() -> Option<TraceParent> {
+    let trace = std::env::var("TRACEPARENT").ok()?;
+    TraceParent::parse(trace.trim()).ok()
 }
 
 fn operator_token(url: &str, data_dir: &Path) -> Option<Token> {

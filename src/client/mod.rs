@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::{Answer, ErrorAnswer, ErrorBody};
+use crate::domain::TraceParent;
 use crate::secret::Token;
 
 /// Where the server listens if nobody says otherwise.
@@ -24,6 +25,7 @@ pub struct Client {
     url: String,
     token: Option<Token>,
     spare_token: Option<Token>,
+    trace: Option<TraceParent>,
 }
 
 /// Why a request has no answer, or a bad one.
@@ -95,6 +97,7 @@ impl Client {
             url,
             token,
             spare_token: None,
+            trace: None,
         })
     }
 
@@ -102,6 +105,13 @@ impl Client {
     #[must_use]
     pub fn with_spare_token(mut self, token: Option<Token>) -> Self {
         self.spare_token = token;
+        self
+    }
+
+    /// Tells the client which work its requests are a part of.
+    #[must_use]
+    pub fn with_trace(mut self, trace: Option<TraceParent>) -> Self {
+        self.trace = trace;
         self
     }
 
@@ -128,7 +138,10 @@ impl Client {
 
     /// Begins a request.
     pub fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.url));
+        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        if let Some(trace) = &self.trace {
+            request = request.header("traceparent", trace.to_string());
+        }
         match &self.token {
             Some(token) => request.bearer_auth(token.reveal()),
             None => request,
