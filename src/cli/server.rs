@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::path::Path;
 
+use serde_json::value::RawValue;
+
 use super::arguments::ServerArguments;
 use super::ui::{Failure, Ui};
 use crate::client::{Client, Reply};
@@ -73,4 +75,23 @@ pub(super) fn text_or_stdin(argument: String) -> Result<String, Failure> {
     } else {
         Ok(argument)
     }
+}
+
+/// Reads a file that has JSON, and keeps it as it is written; `-` stands for standard input.
+pub(super) fn json_file(file: &Path) -> Result<Box<RawValue>, Failure> {
+    let is_stdin = file == Path::new("-");
+    let text = if is_stdin {
+        text_or_stdin("-".to_owned())?
+    } else {
+        std::fs::read_to_string(file)
+            .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?
+    };
+    let name = if is_stdin {
+        "standard input".into()
+    } else {
+        file.to_string_lossy()
+    };
+    // Some programs put a mark of the byte order before the text.
+    RawValue::from_string(text.trim_start_matches('\u{feff}').trim().to_owned())
+        .map_err(|error| Failure::new(format!("{name} is not JSON: {error}")))
 }

@@ -4,7 +4,10 @@ mod agents;
 mod data;
 mod handoff;
 mod serve;
+mod session;
+mod stats;
 mod task;
+mod tool;
 
 use std::path::PathBuf;
 
@@ -16,7 +19,10 @@ pub(super) use data::{
 };
 pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
 pub(super) use serve::{DemoArguments, ServeArguments};
+pub(super) use session::{SessionCommand, SessionHandoffArguments};
+pub(super) use stats::{Since, StatsArguments};
 pub(super) use task::{StatusArgument, TaskCommand};
+pub(super) use tool::{ToolCommand, ToolFields};
 
 use crate::client::DEFAULT_URL;
 
@@ -48,6 +54,14 @@ pub(super) enum Command {
     Handoff(HandoffArguments),
     /// Stop the hand-off that is open on a task
     Cancel(CancelArguments),
+    /// Make, change and use hand-off tools, by which agents pass control
+    #[command(subcommand)]
+    Tool(ToolCommand),
+    /// Move conversations between agents, and show where they were
+    #[command(subcommand)]
+    Session(SessionCommand),
+    /// Show how hand-offs went: success, time, cost and common paths
+    Stats(StatsArguments),
     /// Print what an agent's program printed
     Log(LogArguments),
     /// Hold one run; started by the server

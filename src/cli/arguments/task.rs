@@ -1,9 +1,10 @@
 //! What can be typed after `chorus task`.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
 
 use super::ServerArguments;
-use crate::domain::StatusName;
+use crate::domain::{MessageType, StatusName};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum TaskCommand {
@@ -70,13 +71,50 @@ pub(in crate::cli) enum TaskCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Show who worked on a task, as a tree
+    /// Show the chain that a task belongs to, as a tree: who worked on what, how it ended, how long it took and what it cost
     Tree {
         /// The task
         task: String,
+        /// Print a Mermaid flowchart
+        #[arg(long, conflicts_with_all = ["dot", "json"])]
+        mermaid: bool,
+        /// Print a Graphviz graph
+        #[arg(long, conflicts_with = "json")]
+        dot: bool,
         #[command(flatten)]
         server: ServerArguments,
     },
+    /// Show what was said on the chain that a task belongs to, and where control moved
+    Conversation {
+        /// The task
+        task: String,
+        /// At most so many messages; all if it is not given
+        #[arg(long, value_name = "N")]
+        limit: Option<u32>,
+        /// Only messages behind this one
+        #[arg(long, value_name = "NUMBER")]
+        after: Option<i64>,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
+    /// Add a message to a task's conversation
+    Say {
+        /// The task
+        task: String,
+        /// What to say; - reads it from standard input
+        text: String,
+        /// What kind of message it is
+        #[arg(long = "type", value_name = "TYPE", default_value = MessageType::UserMessage.as_str(), value_parser = message_types())]
+        message_type: MessageType,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
+}
+
+/// Reads the word that stands for a type of message.
+fn message_types() -> impl TypedValueParser<Value = MessageType> {
+    PossibleValuesParser::new(MessageType::ALL.map(MessageType::as_str))
+        .try_map(|word| MessageType::parse(&word).ok_or("is not a type of message"))
 }
 
 /// A status on the command line.
