@@ -116,14 +116,13 @@ async fn show(ui: Ui, id: &str, server: &ServerArguments) -> Result<(), Failure>
 /// Writes one move of a conversation.
 fn entry(handoff: &SessionHandoff) -> String {
     let how = match (handoff.completed_at, handoff.outcome) {
-        (Some(at), Some(how)) if handoff.invoked => format!(
+        _ if !handoff.invoked => "only recorded".to_owned(),
+        (Some(at), Some(how)) => format!(
             "{} after {}",
             outcome(how),
             duration(at.as_millis() - handoff.created_at.as_millis())
         ),
-        (_, Some(how)) => outcome(how).to_owned(),
-        _ if handoff.invoked => "works".to_owned(),
-        _ => "only recorded".to_owned(),
+        _ => "works".to_owned(),
     };
     format!(
         "  {}  {} → {}  {how}\n    reason  {}\n    intent  {}",

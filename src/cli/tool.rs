@@ -10,7 +10,7 @@ use super::arguments::{ServerArguments, ToolCommand, ToolFields};
 use super::progress::Progress;
 use super::server::{json_file, segment, text_or_stdin};
 use super::ui::{Failure, Table, Ui, one_line, printable};
-use super::wait::{follow, post_once, print_end, started};
+use super::wait::{follow, get_patiently, post_once, print_end, started};
 use crate::client::{Client, Reply};
 use crate::domain::{AgentName, ContextVariable, FunctionDefinition, Tool, VariableType};
 
@@ -228,7 +228,7 @@ async fn with_variables(
     if variables.is_empty() {
         return Ok(arguments);
     }
-    let tool: Tool = client.get(&path(tool), &[]).await?.data()?;
+    let tool: Tool = get_patiently(client, &path(tool), &[]).await?.data()?;
     for (name, text) in variables {
         let known = tool
             .context_variables

@@ -110,13 +110,21 @@ async fn wait(
     }
 }
 
-/// Asks for a hand-off until the server answers, which it does after so many seconds at most.
+/// Asks for a hand-off; the server answers after so many seconds at most.
 async fn ask(client: &Client, handoff: &HandoffId, seconds: u64) -> Result<Reply, Failure> {
-    let path = format!("/api/handoffs/{handoff}");
     let query = [("wait", seconds.to_string())];
+    get_patiently(client, &format!("/api/handoffs/{handoff}"), &query).await
+}
+
+/// Asks for something until the server answers.
+pub(super) async fn get_patiently(
+    client: &Client,
+    path: &str,
+    query: &[(&str, String)],
+) -> Result<Reply, Failure> {
     let mut away_since = None;
     loop {
-        match client.get(&path, &query).await {
+        match client.get(path, query).await {
             Err(error @ ClientError::Unreachable { .. }) => {
                 be_patient(&mut away_since, error).await?;
             }

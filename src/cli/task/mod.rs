@@ -93,7 +93,7 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             if server.print_json(ui, &reply)? {
                 return Ok(());
             }
-            let tree: TaskTree = reply.data()?;
+            let tree: TaskTree = reply.deep_data()?;
             if mermaid {
                 ui.line(picture::mermaid(&tree, &task))
             } else if dot {
