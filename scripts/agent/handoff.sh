@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Hands a task to an agent, waits until the agent has finished, and prints its final message.
+# Hands a task to an agent, waits until the agent has finished, and prints its final message. If the agent passes control
+# to another one, that one's end is waited for.
 #
 #   scripts/agent/handoff.sh TASK-ID AGENT-NAME PROMPT      (PROMPT may be -, for standard input)
 #
@@ -70,15 +71,21 @@ task=$(jq -r '.data.id' <<<"$body")
 handoff=$(jq -r '.data.agentChain[-1].id' <<<"$body")
 say "$(jq -r '.data.currentAgent' <<<"$body") works on $task (hand-off $handoff)"
 
-entry=null
-until [ "$(jq -r '.completedAt != null' <<<"$entry")" = true ]; do
-    ask "$url/api/tasks/$task?wait=idle&timeout=25"
+# Waits until the hand-off has ended; if the agent passed control on, until that one has, and so on.
+while :; do
+    ask "$url/api/handoffs/$handoff?wait=25"
     [ "$status" = 200 ] || refuse
-    entry=$(jq -c --arg id "$handoff" '.data.agentChain[] | select(.id == $id)' <<<"$body")
+    [ "$(jq -r '.data.outcome != null' <<<"$body")" = true ] || continue
+    next=$(jq -r '.data.transferredTo // empty' <<<"$body")
+    [ -n "$next" ] || break
+    handoff=$next
+    ask "$url/api/handoffs/$handoff"
+    [ "$status" = 200 ] || refuse
+    say "→ $(jq -r '.data.agentName' <<<"$body") goes on (hand-off $handoff)"
 done
 
-if [ "$(jq -r '.outcome' <<<"$entry")" != completed ]; then
-    say "$(jq -r '"\(.outcome): \(.output)"' <<<"$entry")"
+if [ "$(jq -r '.data.outcome' <<<"$body")" != completed ]; then
+    say "$(jq -r '.data | "\(.outcome): \(.output)"' <<<"$body")"
     exit 1
 fi
-jq -r '.output' <<<"$entry"
+jq -r '.data.output' <<<"$body"

@@ -14,8 +14,12 @@ mod migrate;
 mod progress;
 mod serve;
 mod server;
+mod session;
+mod stats;
 mod task;
+mod tool;
 mod ui;
+mod wait;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -79,6 +83,9 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Task(command) => task::run(ui, command).await,
         Command::Handoff(arguments) => handoff::run(ui, arguments).await,
         Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,
+        Command::Tool(command) => tool::run(ui, command).await,
+        Command::Session(command) => session::run(ui, command).await,
+        Command::Stats(arguments) => stats::run(ui, arguments).await,
         Command::Log(arguments) => log::run(ui, arguments).await,
         Command::Supervise { .. } => unreachable!("a supervisor has no runtime"),
         Command::Agents(command) => agents::run(ui, command).await,

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use reqwest::Method;
+use tokio::sync::watch;
 
 use super::ui::{Ui, one_line};
 use crate::client::{Client, ClientError};
@@ -24,10 +25,15 @@ pub(super) struct Progress {
 }
 
 impl Progress {
+    /// Shows nothing.
+    pub const fn none(ui: Ui) -> Self {
+        Self { ui, events: None }
+    }
+
     /// Begins to listen, before anything has happened.
     pub async fn begin(ui: Ui, client: &Client) -> Self {
         if !std::io::stderr().is_terminal() {
-            return Self { ui, events: None };
+            return Self::none(ui);
         }
         let events = client
             .stream(client.request(Method::GET, "/api/events"))
@@ -38,15 +44,17 @@ impl Progress {
         }
     }
 
-    /// Shows what happens on a hand-off, until whoever waits stops it. Without a stream nothing is shown.
-    pub async fn show(self, handoff: &HandoffId) -> ! {
+    /// Shows what happens on the hand-off that is waited for, until whoever waits stops it. Without a stream nothing is
+    /// shown.
+    pub async fn show(self, current: &watch::Sender<HandoffId>) -> ! {
         if let Some(mut events) = self.events {
             let mut unread = Vec::new();
             while let Some(Ok(piece)) = events.next().await {
                 unread.extend_from_slice(&piece);
                 while let Some(end) = unread.windows(2).position(|two| two == b"\n\n") {
                     let block: Vec<u8> = unread.drain(..end + 2).collect();
-                    if let Some(line) = line(&block, handoff) {
+                    let line = line(&block, &current.borrow());
+                    if let Some(line) = line {
                         self.ui.notice(line);
                     }
                 }

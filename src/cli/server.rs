@@ -3,10 +3,13 @@
 use std::net::IpAddr;
 use std::path::Path;
 
+use serde_json::value::RawValue;
+
 use super::arguments::ServerArguments;
 use super::ui::{Failure, Ui};
 use crate::client::{Client, Reply};
 use crate::config::DataDir;
+use crate::domain::TraceParent;
 use crate::secret::Token;
 
 impl ServerArguments {
@@ -24,7 +27,7 @@ impl ServerArguments {
     }
 }
 
-/// Makes the client of a server. It shows `CHORUS_TOKEN`; or, if this machine's own server asks for one, the operator's
+/// Makes the client of a server. It says which trace `TRACEPARENT` names, and shows `CHORUS_TOKEN`; or, if this machine's own server asks for one, the operator's
 /// from the data directory. A server elsewhere is never shown that one.
 pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
     let given = std::env::var("CHORUS_TOKEN")
@@ -35,7 +38,15 @@ pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
         .is_none()
         .then(|| operator_token(url, data_dir))
         .flatten();
-    Ok(Client::new(url, given)?.with_spare_token(spare))
+    Ok(Client::new(url, given)?
+        .with_spare_token(spare)
+        .with_trace(trace()))
+}
+
+/// Reads from the environment which work this command is a part of, if it is said and well-formed.
+fn trace() -> Option<TraceParent> {
+    let trace = std::env::var("TRACEPARENT").ok()?;
+    TraceParent::parse(trace.trim()).ok()
 }
 
 fn operator_token(url: &str, data_dir: &Path) -> Option<Token> {
@@ -64,4 +75,23 @@ pub(super) fn text_or_stdin(argument: String) -> Result<String, Failure> {
     } else {
         Ok(argument)
     }
+}
+
+/// Reads a file that has JSON, and keeps it as it is written; `-` stands for standard input.
+pub(super) fn json_file(file: &Path) -> Result<Box<RawValue>, Failure> {
+    let is_stdin = file == Path::new("-");
+    let text = if is_stdin {
+        text_or_stdin("-".to_owned())?
+    } else {
+        std::fs::read_to_string(file)
+            .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?
+    };
+    let name = if is_stdin {
+        "standard input".into()
+    } else {
+        file.to_string_lossy()
+    };
+    // Some programs put a mark of the byte order before the text.
+    RawValue::from_string(text.trim_start_matches('\u{feff}').trim().to_owned())
+        .map_err(|error| Failure::new(format!("{name} is not JSON: {error}")))
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use reqwest::{Method, StatusCode};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::api::{Answer, ErrorAnswer, ErrorBody};
+use crate::domain::TraceParent;
 use crate::secret::Token;
 
 /// Where the server listens if nobody says otherwise.
@@ -24,6 +25,7 @@ pub struct Client {
     url: String,
     token: Option<Token>,
     spare_token: Option<Token>,
+    trace: Option<TraceParent>,
 }
 
 /// Why a request has no answer, or a bad one.
@@ -71,10 +73,24 @@ impl Reply {
 
     /// Reads what was asked for, and what is said about it.
     pub fn answer<T: DeserializeOwned>(&self) -> Result<Answer<T>, ClientError> {
-        serde_json::from_str(&self.text).map_err(|error| ClientError::Garbled {
+        serde_json::from_str(&self.text).map_err(|error| self.garbled(&error))
+    }
+
+    /// Reads what was asked for, however deep it is nested: a tree may be as deep as it has tasks.
+    pub fn deep_data<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
+        let mut json = serde_json::Deserializer::from_str(&self.text);
+        json.disable_recursion_limit();
+        let answer = Answer::<T>::deserialize(&mut json);
+        answer
+            .map(|answer| answer.data)
+            .map_err(|error| self.garbled(&error))
+    }
+
+    fn garbled(&self, error: &serde_json::Error) -> ClientError {
+        ClientError::Garbled {
             url: self.url.clone(),
             cause: error.to_string(),
-        })
+        }
     }
 }
 
@@ -95,6 +111,7 @@ impl Client {
             url,
             token,
             spare_token: None,
+            trace: None,
         })
     }
 
@@ -102,6 +119,13 @@ impl Client {
     #[must_use]
     pub fn with_spare_token(mut self, token: Option<Token>) -> Self {
         self.spare_token = token;
+        self
+    }
+
+    /// Tells the client which work its requests are a part of.
+    #[must_use]
+    pub fn with_trace(mut self, trace: Option<TraceParent>) -> Self {
+        self.trace = trace;
         self
     }
 
@@ -128,7 +152,10 @@ impl Client {
 
     /// Begins a request.
     pub fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.url));
+        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        if let Some(trace) = &self.trace {
+            request = request.header("traceparent", trace.to_string());
+        }
         match &self.token {
             Some(token) => request.bearer_auth(token.reveal()),
             None => request,

@@ -123,8 +123,21 @@ impl VariableType {
         }
     }
 
+    /// Reads the word that stands for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        [
+            Self::String,
+            Self::Number,
+            Self::Boolean,
+            Self::Object,
+            Self::Array,
+        ]
+        .into_iter()
+        .find(|kind| kind.as_str() == word)
+    }
+
     /// Returns the type of a value; null has none.
-    const fn of(value: &Value) -> Option<Self> {
+    pub const fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Null => None,
             Value::Bool(_) => Some(Self::Boolean),

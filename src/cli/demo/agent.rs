@@ -60,7 +60,7 @@ async fn orchestrate(ui: Ui) -> Result<String, Failure> {
     let task = variable("CHORUS_TASK_ID")?;
     let ask = async |agent: &str, prompt: String| -> Result<String, Failure> {
         say(ui, &format!("asks {agent}"))?;
-        hand_off(&client, &task, agent, &prompt).await
+        hand_off(ui, &client, &task, agent, &prompt).await
     };
     let plan = ask("planner", "Plan it.".to_owned()).await?;
     let mut work = format!("Do this:\n{plan}");

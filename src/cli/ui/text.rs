@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Local};
 
-use crate::domain::{Timestamp, UsageSum};
+use crate::domain::{Outcome, Timestamp, UsageSum};
 
 /// Replaces control characters, which could move the cursor or change what was printed before.
 pub(in crate::cli) fn printable(text: &str) -> String {
@@ -60,6 +60,26 @@ pub(in crate::cli) fn time(timestamp: Timestamp) -> String {
             .format("%Y-%m-%d %H:%M:%S")
             .to_string(),
         None => timestamp.as_millis().to_string(),
+    }
+}
+
+/// Writes how long something took.
+pub(in crate::cli) fn duration(millis: i64) -> String {
+    let millis = millis.max(0);
+    let seconds = millis / 1000;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0) => format!("{millis} ms"),
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// Writes how something ended.
+pub(in crate::cli) const fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::TimedOut => "timed out",
+        outcome => outcome.as_str(),
     }
 }
 

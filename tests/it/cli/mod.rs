@@ -8,7 +8,10 @@ mod exit_codes;
 mod handoff;
 mod migrate;
 mod serve;
+mod session;
+mod stats;
 mod task;
+mod tool;
 
 use tokio::task::JoinHandle;
 

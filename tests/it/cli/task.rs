@@ -176,9 +176,9 @@ async fn a_task_is_shown_with_all_that_belongs_to_it() {
     assert_snapshot!(desk.run(["task", "tree", &id]).await, @"
     exit 0
     --- stdout
-    <id 1> active Write the parser
-    ├─ developer  completed after 1 min 23 s  Done: all tests pass
-    └─ qa  works since 2026-01-01 00:01:23
+    * <id 1> active Write the parser
+    ├─ developer  2026-01-01 00:00:00  completed after 1 min 23 s
+    └─ qa  2026-01-01 00:01:23  works
     --- stderr
     ");
 }
@@ -273,7 +273,24 @@ async fn json_is_what_the_api_answers() {
         ),
         (
             vec!["task", "tree", &id, "--json"],
-            format!("/api/tasks/{id}"),
+            format!("/api/tasks/{id}/tree"),
+        ),
+        (
+            vec!["task", "conversation", &id, "--json"],
+            format!("/api/tasks/{id}/conversation"),
+        ),
+        (vec!["tool", "list", "--json"], "/api/tools".to_owned()),
+        (
+            vec!["tool", "list", "--for-agent", "qa", "--json"],
+            "/api/agents/qa/tools".to_owned(),
+        ),
+        (
+            vec!["session", "list", "--json"],
+            "/api/sessions".to_owned(),
+        ),
+        (
+            vec!["stats", "--json"],
+            "/api/analytics/handoffs".to_owned(),
         ),
         (
             vec!["task", "list", "--json"],
@@ -345,8 +362,265 @@ async fn text_with_terminal_escapes_is_shown_harmless() {
     assert_snapshot!(desk.run(["task", "tree", &id]).await, @"
     exit 0
     --- stdout
-    <id 1> failed: �[2J�]0;owned�red�31m over next� �[2J�]0;owned�red�31m over next�
-    └─ qa  cancelled after 0 s  �[2J�]0;owned�red�31m over next�
+    * <id 1> failed: �[2J�]0;owned�red�31m over next� �[2J�]0;owned�red�31m over next�
+    └─ qa  2026-01-01 00:00:00  cancelled after 0 ms
     --- stderr
     ");
+}
+
+/// Makes a chain: a task that was delegated and transferred, with a tool that has variables.
+async fn chain(desk: &Desk, description: &str) -> [String; 3] {
+    let app = &desk.app;
+    for (name, target) in [("to_developer", "developer"), ("to_qa", "qa")] {
+        let tool = json!({
+            "name": name, "description": "d", "targetAgent": target,
+            "contextVariables": [{ "name": "note", "type": "string" }],
+        });
+        app.post("/api/tools", tool).await.data();
+    }
+    let id = |task: serde_json::Value| task["id"].as_str().unwrap().to_owned();
+    let first = app.task(description).await;
+    let body = json!({ "agentName": "planner", "prompt": "Plan it,\nplease" });
+    app.post(&format!("/api/tasks/{first}/handoff"), body)
+        .await
+        .data();
+    app.clock.advance(2_000);
+    let path = format!("/api/tasks/{first}/tools/to_developer");
+    let second = id(app
+        .post(&path, json!({ "note": "say \"hi\"" }))
+        .await
+        .data());
+    app.clock.advance(90_000);
+    let third = id(app
+        .post(&format!("/api/tasks/{second}/tools/to_qa"), json!({}))
+        .await
+        .data());
+    [first, second, third]
+}
+
+#[tokio::test]
+async fn a_chain_is_drawn_as_a_tree() {
+    let desk = Desk::open().await;
+    let [first, second, _] = chain(&desk, "Write\nthe parser").await;
+    assert_snapshot!(desk.run(["task", "tree", &first]).await, @"
+    exit 0
+    --- stdout
+    * <id 1> completed Write the parser
+    ├─ planner  2026-01-01 00:00:00  completed after 2 s
+    └─ <id 2> completed Write the parser
+       ├─ developer  2026-01-01 00:00:02  completed after 1 min 30 s  (transfer from planner)
+       └─ <id 3> active Write the parser
+          └─ qa  2026-01-01 00:01:32  works  (transfer from developer)
+    --- stderr
+    ");
+    assert_snapshot!(desk.run(["task", "tree", &second]).await, @"
+    exit 0
+    --- stdout
+    <id 1> completed Write the parser
+    ├─ planner  2026-01-01 00:00:00  completed after 2 s
+    └─ * <id 2> completed Write the parser
+       ├─ developer  2026-01-01 00:00:02  completed after 1 min 30 s  (transfer from planner)
+       └─ <id 3> active Write the parser
+          └─ qa  2026-01-01 00:01:32  works  (transfer from developer)
+    --- stderr
+    ");
+    assert_snapshot!(desk.run(["task", "tree", "nope"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: nope
+    ");
+}
+
+#[tokio::test]
+async fn a_chain_is_printed_as_the_source_of_a_picture() {
+    let desk = Desk::open().await;
+    let description = "Write \"it\"]; <b> #1 \\ `x` & 漢字\nnow";
+    let [_, second, _] = chain(&desk, description).await;
+    assert_snapshot!(desk.run(["task", "tree", &second, "--mermaid"]).await, @r#"
+    exit 0
+    --- stdout
+    flowchart TD
+        t0["Write #34;it#34;#93;#59; #60;b#62; #35;1 #92; #96;x#96; #38; 漢字 now<br/>completed<br/>planner, completed after 2 s"]
+        t1["Write #34;it#34;#93;#59; #60;b#62; #35;1 #92; #96;x#96; #38; 漢字 now<br/>completed<br/>developer, completed after 1 min 30 s"]
+        t0 -->|transfer| t1
+        style t1 stroke-width:3px
+        t2["Write #34;it#34;#93;#59; #60;b#62; #35;1 #92; #96;x#96; #38; 漢字 now<br/>active<br/>qa, works"]
+        t1 -->|transfer| t2
+    --- stderr
+    "#);
+    assert_snapshot!(desk.run(["task", "tree", &second, "--dot"]).await, @r#"
+    exit 0
+    --- stdout
+    digraph chain {
+        node [shape=box];
+        t0 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\ncompleted\nplanner, completed after 2 s", penwidth=1];
+        t1 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\ncompleted\ndeveloper, completed after 1 min 30 s", penwidth=3];
+        t0 -> t1 [label="transfer"];
+        t2 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\nactive\nqa, works", penwidth=1];
+        t1 -> t2 [label="transfer"];
+    }
+    --- stderr
+    "#);
+    assert_snapshot!(desk.run(["task", "tree", &second, "--dot", "--mermaid"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the argument '--dot' cannot be used with '--mermaid'
+
+    Usage: chorus task tree --dot --url <URL> <TASK>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(desk.run(["task", "tree", &second, "--dot", "--json"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the argument '--dot' cannot be used with '--json'
+
+    Usage: chorus task tree --dot --url <URL> <TASK>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[tokio::test]
+async fn a_conversation_shows_who_said_what_and_where_control_moved() {
+    let desk = Desk::open().await;
+    let [first, second, third] = chain(&desk, "Write the parser").await;
+    assert_snapshot!(desk.run(["task", "say", &third, "Be\nstrict"]).await, @"
+    exit 0
+    --- stdout
+    4
+    --- stderr
+    ");
+    let say = ["task", "say", &third, "-", "--type", "thinking"];
+    transcript(desk.chorus(say).input("Hm.\n")).await.unwrap();
+    assert_snapshot!(desk.run(["task", "conversation", &second]).await, @r#"
+    exit 0
+    --- stdout
+    #1 2026-01-01 00:00:00  user
+        Plan it,
+        please
+    #2 2026-01-01 00:00:02  planner  → Routed to developer  by to_developer  on <id 1>
+        note = "say \"hi\""
+    #3 2026-01-01 00:01:32  developer  → Routed to qa  by to_qa  on <id 2>
+    #4 2026-01-01 00:01:32  user
+        Be
+        strict
+    #5 2026-01-01 00:01:32  qa (thinking)
+        Hm.
+    --- stderr
+    "#);
+    assert_snapshot!(desk.run(["task", "conversation", &first, "--limit", "1"]).await, @"
+    exit 0
+    --- stdout
+    #1 2026-01-01 00:00:00  user
+        Plan it,
+        please
+    --- stderr
+    There are more: --after 1
+    ");
+    assert_snapshot!(desk.run(["task", "conversation", &first, "--limit", "1", "--after", "3"]).await, @"
+    exit 0
+    --- stdout
+    #4 2026-01-01 00:01:32  user
+        Be
+        strict
+    --- stderr
+    There are more: --after 4
+    ");
+    assert_snapshot!(desk.run(["task", "conversation", &first, "--after", "9999"]).await, @"
+    exit 0
+    --- stdout
+    --- stderr
+    ");
+}
+
+#[tokio::test]
+async fn a_long_conversation_comes_whole() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    let path = format!("/api/tasks/{id}/messages");
+    for place in 0..1001 {
+        let body = json!({ "type": "user_message", "content": format!("line {place}") });
+        desk.app.post(&path, body).await.data();
+    }
+    let seen = desk.run(["task", "conversation", &id]).await;
+    assert_eq!(seen.matches("    line ").count(), 1001);
+    assert!(seen.ends_with("    line 1000\n--- stderr\n"));
+    let seen = desk.run(["task", "conversation", &id, "--json"]).await;
+    let line = seen.lines().nth(2).unwrap();
+    let answer: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(answer["data"].as_array().unwrap().len(), 1001);
+    assert_eq!(answer["meta"].get("next"), None);
+    let seen = desk
+        .run(["task", "conversation", &id, "--json", "--limit", "3"])
+        .await;
+    assert!(seen.contains(r#""next":"3""#), "{seen}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_said_or_shown_is_refused() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    assert_snapshot!(desk.run(["task", "say", &id, " "]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: content: must not be empty
+    ");
+    assert_snapshot!(desk.run(["task", "say", &id, "x", "--type", "song"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'song' for '--type <TYPE>'
+      [possible values: user_message, assistant_message, thinking, tool_call, tool_result, skill_load, subtask_created, error, status_change, handoff]
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(desk.run(["task", "say", "nope", "x"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: nope
+    ");
+    assert_snapshot!(desk.run(["task", "conversation", "nope"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: nope
+    ");
+    assert_snapshot!(desk.run(["task", "conversation", &id, "--limit", "0"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: query: limit: must be 1 to 1000
+    ");
+    assert_snapshot!(desk.run(["task", "conversation", &id, "--after", "x"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'x' for '--after <NUMBER>': invalid digit found in string
+
+    For more information, try '--help'.
+    ");
+}
+
+#[tokio::test]
+async fn a_command_says_which_trace_it_belongs_to() {
+    let desk = Desk::open().await;
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    for (parent, is_kept) in [
+        (format!("00-{trace}-b7ad6b7169203331-01"), true),
+        (format!("00-{trace}-0000000000000000-01"), false),
+        ("nonsense\nX-Evil: 1".to_owned(), false),
+    ] {
+        let id = desk.app.task("d").await;
+        let command = desk.chorus(["handoff", &id, "qa", "p", "--no-wait"]);
+        let seen = transcript(command.env("TRACEPARENT", &parent)).await;
+        assert!(seen.unwrap().starts_with("exit 0\n"), "{parent}");
+        let handoffs = desk.app.get(&format!("/api/tasks/{id}/handoffs")).await;
+        assert_eq!(handoffs.data()[0]["traceId"] == trace, is_kept, "{parent}");
+    }
 }

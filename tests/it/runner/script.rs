@@ -205,3 +205,94 @@ async fn a_message_from_outside_is_printed_as_it_is() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_follows_control_to_its_last_agent() {
+    let pass = |to: &str| {
+        format!("echo passing; chorus tool call $CHORUS_TASK_ID to_{to} --var step=$CHORUS_AGENT")
+    };
+    let workshop = Workshop::new()
+        .agent("first", &pass("second"))
+        .agent("second", &pass("third"))
+        .agent(
+            "third",
+            "grep -c '^step: second$'; echo \"done by $CHORUS_AGENT\"",
+        )
+        .agent("failing", "echo 'no idea' >&2; exit 3")
+        .agent("unlucky", &pass("failing"));
+    let server = workshop.serve(1);
+    let client = server.client();
+    for target in ["second", "third", "failing"] {
+        let tool = json!({
+            "name": format!("to_{target}"), "description": "d", "targetAgent": target,
+            "contextVariables": [{ "name": "step", "type": "string", "required": true }],
+        });
+        let made = client.send_json(Method::POST, "/api/tools", &tool).await;
+        made.unwrap();
+    }
+    for agent in ["first", "unlucky"] {
+        let (one, other) = (task(&client).await, task(&client).await);
+        let by_script =
+            tokio::task::block_in_place(|| script(&server, &[one.id.as_str(), agent, "p"], ""));
+        let by_program = server.chorus(["handoff", other.id.as_str(), agent, "p"]);
+        let by_program = tokio::task::block_in_place(|| by_program.output());
+        for output in [by_script, by_program] {
+            let stdout = String::from_utf8(output.stdout).unwrap();
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            if agent == "first" {
+                assert_eq!(
+                    (output.status.code(), stdout.as_str()),
+                    (Some(0), "1\ndone by third\n"),
+                    "{stderr}"
+                );
+                assert!(stderr.contains("→ second goes on (hand-off "), "{stderr}");
+                assert!(stderr.contains("→ third goes on (hand-off "), "{stderr}");
+            } else {
+                assert_eq!(
+                    (output.status.code(), stdout.as_str()),
+                    (Some(1), ""),
+                    "{stderr}"
+                );
+                assert!(stderr.contains("→ failing goes on (hand-off "), "{stderr}");
+                assert!(
+                    stderr.contains("failed: ") && stderr.contains("no idea"),
+                    "{stderr}"
+                );
+            }
+        }
+    }
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_tool_or_a_session_follows_control_too() {
+    let workshop = Workshop::new()
+        .agent(
+            "first",
+            "chorus tool call $CHORUS_TASK_ID to_last >/dev/null",
+        )
+        .agent("last", "echo \"done by $CHORUS_AGENT\"");
+    let server = workshop.serve(1);
+    let client = server.client();
+    for target in ["first", "last"] {
+        let tool =
+            json!({ "name": format!("to_{target}"), "description": "d", "targetAgent": target });
+        let made = client.send_json(Method::POST, "/api/tools", &tool).await;
+        made.unwrap();
+    }
+    let task = task(&client).await;
+    let call = ["tool", "call", task.id.as_str(), "to_first", "--wait"];
+    let moved = "session handoff s last first --reason r --intent i --wait";
+    for arguments in [call.to_vec(), moved.split(' ').collect()] {
+        let command = server.chorus(arguments);
+        let output = tokio::task::block_in_place(|| command.output());
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            "done by last\n",
+            "{stderr}"
+        );
+        assert!(stderr.contains("→ last goes on (hand-off "), "{stderr}");
+    }
+}

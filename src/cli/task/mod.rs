@@ -1,14 +1,19 @@
 //! `chorus task`
 
+mod conversation;
+mod picture;
+mod tree;
+
 use reqwest::Method;
 use serde_json::json;
 
 use super::arguments::{ServerArguments, StatusArgument, TaskCommand};
 use super::server::{segment, text_or_stdin};
-use super::ui::{Failure, Table, Ui, one_line, printable, time, usage};
+use super::ui::{Failure, Table, Ui, duration, one_line, outcome, printable, time, usage};
 use crate::api::Answer;
 use crate::client::Reply;
-use crate::domain::{ChainEntry, Outcome, StatusName, Task, TaskSummary, Timestamp, UsageSum};
+use crate::domain::{ChainEntry, StatusName, Task, TaskSummary, TaskTree, UsageSum};
+use tree::status;
 
 pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
     match command {
@@ -77,13 +82,38 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
                 .await?;
             done(ui, &server, &reply)
         }
-        TaskCommand::Tree { task, server } => {
-            let reply = get(&server, &task).await?;
-            if !server.print_json(ui, &reply)? {
-                tree(ui, &reply.data()?)?;
+        TaskCommand::Tree {
+            task,
+            mermaid,
+            dot,
+            server,
+        } => {
+            let path = format!("/api/tasks/{}/tree", segment(&task));
+            let reply = server.client()?.get(&path, &[]).await?;
+            if server.print_json(ui, &reply)? {
+                return Ok(());
             }
-            Ok(())
+            let tree: TaskTree = reply.deep_data()?;
+            if mermaid {
+                ui.line(picture::mermaid(&tree, &task))
+            } else if dot {
+                ui.line(picture::dot(&tree, &task))
+            } else {
+                ui.line(tree::draw(&tree, &task).join("\n"))
+            }
         }
+        TaskCommand::Conversation {
+            task,
+            limit,
+            after,
+            server,
+        } => conversation::show(ui, &task, limit, after, &server).await,
+        TaskCommand::Say {
+            task,
+            text,
+            message_type,
+            server,
+        } => conversation::say(ui, &task, text, message_type, &server).await,
     }
 }
 
@@ -165,7 +195,7 @@ fn done(ui: Ui, server: &ServerArguments, reply: &Reply) -> Result<(), Failure> 
 fn show(ui: Ui, task: &Task, used: &UsageSum) -> Result<(), Failure> {
     let mut lines = vec![
         format!("task       {}", task.id),
-        format!("status     {}", status(task)),
+        format!("status     {}", status(&task.status)),
         format!(
             "agent      {}",
             task.current_agent().map_or("-", |agent| agent.as_str())
@@ -210,52 +240,18 @@ fn show(ui: Ui, task: &Task, used: &UsageSum) -> Result<(), Failure> {
     ui.line(printable(&lines.join("\n")))
 }
 
-fn status(task: &Task) -> String {
-    match task.status.failure_message() {
-        Some(message) if !message.is_blank() => format!("failed: {}", one_line(message.as_str())),
-        _ => task.status.name().as_str().to_owned(),
-    }
-}
-
-fn tree(ui: Ui, task: &Task) -> Result<(), Failure> {
-    ui.line(format_args!(
-        "{} {} {}",
-        task.id,
-        status(task),
-        one_line(task.description.as_str())
-    ))?;
-    let last = task.agent_chain().len();
-    for (place, entry) in (1..).zip(task.agent_chain()) {
-        let branch = if place == last { "└─" } else { "├─" };
-        ui.line(format_args!("{branch} {}", entry_line(entry)))?;
-    }
-    Ok(())
-}
-
 /// Writes who, how long, and how it ended.
 fn entry_line(entry: &ChainEntry) -> String {
     let agent = &entry.agent_name;
     match &entry.end {
         None => format!("{agent}  works since {}", time(entry.started_at)),
         Some(end) => {
-            let took = duration(entry.started_at, end.at);
-            let outcome = match end.outcome {
-                Outcome::TimedOut => "timed out",
-                outcome => outcome.as_str(),
-            };
+            let took = duration(end.at.as_millis() - entry.started_at.as_millis());
             format!(
-                "{agent}  {outcome} after {took}  {}",
+                "{agent}  {} after {took}  {}",
+                outcome(end.outcome),
                 one_line(end.output.as_str())
             )
         }
-    }
-}
-
-fn duration(from: Timestamp, to: Timestamp) -> String {
-    let seconds = to.as_millis().saturating_sub(from.as_millis()).max(0) / 1000;
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
     }
 }

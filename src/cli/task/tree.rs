@@ -1,0 +1,110 @@
+//! `chorus task tree`: a chain of tasks, drawn with lines.
+
+use crate::cli::ui::{duration, one_line, outcome, time};
+use crate::domain::{Mode, Status, TaskTree, Timestamp, TreeHandoff};
+
+/// A branch below a task: somebody worked on it, or another task came from it.
+enum Branch<'a> {
+    Handoff(&'a TreeHandoff),
+    Child(&'a TaskTree),
+}
+
+impl Branch<'_> {
+    const fn began_at(&self) -> Timestamp {
+        match self {
+            Self::Handoff(handoff) => handoff.started_at,
+            Self::Child(task) => task.created_at,
+        }
+    }
+}
+
+/// Draws a tree: a line per task and per hand-off, in the order in which they began. A star marks the task that was asked for.
+pub(super) fn draw(tree: &TaskTree, asked: &str) -> Vec<String> {
+    let mut lines = vec![head(tree, asked)];
+    // What is still to be drawn, the next one last, each with the lines that run down on its left.
+    let mut left: Vec<(String, bool, Branch)> = Vec::new();
+    let push = |left: &mut Vec<_>, task, margin: &str| {
+        let branches = branches(task).into_iter().rev().enumerate();
+        left.extend(branches.map(|(place, branch)| (margin.to_owned(), place == 0, branch)));
+    };
+    push(&mut left, tree, "");
+    while let Some((margin, is_last, branch)) = left.pop() {
+        let (corner, below) = if is_last {
+            ("└─", "   ")
+        } else {
+            ("├─", "│  ")
+        };
+        match branch {
+            Branch::Handoff(handoff) => {
+                lines.push(format!("{margin}{corner} {}", entry(handoff)));
+            }
+            Branch::Child(task) => {
+                lines.push(format!("{margin}{corner} {}", head(task, asked)));
+                push(&mut left, task, &format!("{margin}{below}"));
+            }
+        }
+    }
+    lines
+}
+
+/// Lists what is below a task, in the order in which it began.
+fn branches(task: &TaskTree) -> Vec<Branch<'_>> {
+    let handoffs = task.handoffs.iter().map(Branch::Handoff);
+    let mut branches: Vec<_> = handoffs
+        .chain(task.children.iter().map(Branch::Child))
+        .collect();
+    branches.sort_by_key(Branch::began_at);
+    branches
+}
+
+fn head(task: &TaskTree, asked: &str) -> String {
+    let mark = if task.id.as_str() == asked { "* " } else { "" };
+    format!(
+        "{mark}{} {} {}",
+        task.id,
+        status(&task.status),
+        one_line(task.description.as_str())
+    )
+}
+
+/// Writes where a task stands, and why it failed.
+pub(super) fn status(status: &Status) -> String {
+    match status.failure_message() {
+        Some(message) if !message.is_blank() => format!("failed: {}", one_line(message.as_str())),
+        _ => status.name().as_str().to_owned(),
+    }
+}
+
+/// Writes who, when, how long, how it ended, and what it cost.
+fn entry(handoff: &TreeHandoff) -> String {
+    let mut parts = vec![
+        handoff.agent_name.to_string(),
+        time(handoff.started_at),
+        ending(handoff),
+    ];
+    parts.extend(handoff.cost_usd.map(|cost| format!("${cost:.4}")));
+    parts.extend(came_from(handoff).map(|came| format!("({came})")));
+    parts.join("  ")
+}
+
+/// Writes how a hand-off ended and how long it took.
+pub(super) fn ending(handoff: &TreeHandoff) -> String {
+    match (handoff.completed_at, handoff.outcome) {
+        (Some(at), Some(how)) => format!(
+            "{} after {}",
+            outcome(how),
+            duration(at.as_millis() - handoff.started_at.as_millis())
+        ),
+        _ => "works".to_owned(),
+    }
+}
+
+/// Writes through which door a hand-off came, and from whom, unless a person simply asked.
+fn came_from(handoff: &TreeHandoff) -> Option<String> {
+    let mode = handoff.mode.as_str();
+    match (&handoff.from_agent, handoff.mode) {
+        (Some(from), _) => Some(format!("{mode} from {from}")),
+        (None, Mode::Delegate) => None,
+        (None, _) => Some(mode.to_owned()),
+    }
+}

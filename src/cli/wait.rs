@@ -1,0 +1,181 @@
+//! Starting a hand-off and waiting for the end of what follows from it. What every command that hands off uses.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::arguments::ServerArguments;
+use super::progress::Progress;
+use super::ui::{Failure, Ui};
+use crate::client::{Client, ClientError, Reply};
+use crate::domain::{ChainEntry, Handoff, HandoffId, Outcome, Task};
+
+/// How many seconds one question to the server waits.
+const POLL: u64 = 25;
+
+/// How long the server may be away, for a restart, before waiting is given up.
+const AWAY: Duration = Duration::from_mins(1);
+
+/// How long to wait before a server that is away is asked again.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// Sends something that must be done once. With a key, so that it can be sent again if the answer is lost.
+pub(super) async fn post_once(
+    client: &Client,
+    path: &str,
+    body: &impl Serialize,
+) -> Result<Reply, Failure> {
+    let key = HandoffId::new();
+    let mut away_since = None;
+    loop {
+        let request = client
+            .request(Method::POST, path)
+            .header("Idempotency-Key", key.as_str())
+            .json(body);
+        match client.send(request).await {
+            Err(error @ ClientError::Unreachable { .. }) => {
+                be_patient(&mut away_since, error).await?;
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// Returns the task that is worked on, which may be a child of the one that was named, and the hand-off.
+pub(super) fn started(reply: &Reply) -> Result<(Task, ChainEntry), Failure> {
+    let task: Task = reply.data()?;
+    let entry = task.agent_chain().last().cloned();
+    let entry = entry.ok_or_else(|| Failure::new("the server answered without a hand-off"))?;
+    Ok((task, entry))
+}
+
+/// Waits until a hand-off has ended, and whatever it was passed on to. Returns the record of the last one.
+pub(super) async fn follow(
+    ui: Ui,
+    client: &Client,
+    progress: Progress,
+    handoff: HandoffId,
+    timeout: Option<Duration>,
+) -> Result<Reply, Failure> {
+    let current = watch::Sender::new(handoff);
+    tokio::select! {
+        reply = to_the_end(ui, client, &current, timeout) => reply,
+        never = progress.show(&current) => never,
+    }
+}
+
+/// Waits for one hand-off after the other, and says where control goes.
+async fn to_the_end(
+    ui: Ui,
+    client: &Client,
+    current: &watch::Sender<HandoffId>,
+    timeout: Option<Duration>,
+) -> Result<Reply, Failure> {
+    let deadline = timeout.map(|timeout| Instant::now() + timeout);
+    loop {
+        let id = current.borrow().clone();
+        let reply = wait(client, &id, deadline).await?;
+        let handoff: Handoff = reply.data()?;
+        let Some(next) = handoff.outcome.and(handoff.transferred_to) else {
+            return Ok(reply);
+        };
+        let goes_on: Handoff = ask(client, &next, 0).await?.data()?;
+        ui.notice(format_args!(
+            "→ {} goes on (hand-off {next})",
+            goes_on.agent_name
+        ));
+        current.send_replace(next);
+    }
+}
+
+/// Waits until a hand-off has ended, also over a restart of the server, or until the deadline.
+async fn wait(
+    client: &Client,
+    handoff: &HandoffId,
+    deadline: Option<Instant>,
+) -> Result<Reply, Failure> {
+    loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let seconds = left.map_or(POLL, |left| {
+            POLL.min(left.as_secs() + u64::from(left.subsec_nanos() > 0))
+        });
+        let reply = ask(client, handoff, seconds).await?;
+        let has_ended = reply.data::<Handoff>()?.outcome.is_some();
+        if has_ended || left.is_some_and(|left| left.is_zero()) {
+            return Ok(reply);
+        }
+    }
+}
+
+/// Asks for a hand-off; the server answers after so many seconds at most.
+async fn ask(client: &Client, handoff: &HandoffId, seconds: u64) -> Result<Reply, Failure> {
+    let query = [("wait", seconds.to_string())];
+    get_patiently(client, &format!("/api/handoffs/{handoff}"), &query).await
+}
+
+/// Asks for something until the server answers.
+pub(super) async fn get_patiently(
+    client: &Client,
+    path: &str,
+    query: &[(&str, String)],
+) -> Result<Reply, Failure> {
+    let mut away_since = None;
+    loop {
+        match client.get(path, query).await {
+            Err(error @ ClientError::Unreachable { .. }) => {
+                be_patient(&mut away_since, error).await?;
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// Waits a little for a server that is away, unless it has been away for too long.
+async fn be_patient(away_since: &mut Option<Instant>, error: ClientError) -> Result<(), Failure> {
+    if away_since.get_or_insert_with(Instant::now).elapsed() > AWAY {
+        return Err(error.into());
+    }
+    tokio::time::sleep(RETRY).await;
+    Ok(())
+}
+
+/// Prints how the last hand-off ended: its final message, or the whole record if that was asked for.
+pub(super) fn print_end(
+    ui: Ui,
+    server: &ServerArguments,
+    client: &Client,
+    reply: &Reply,
+) -> Result<(), Failure> {
+    let handoff: Handoff = reply.data()?;
+    if server.print_json(ui, reply)? && handoff.outcome == Some(Outcome::Completed) {
+        return Ok(());
+    }
+    if handoff.outcome.is_none() {
+        return Err(Failure::new(format!(
+            "{} has not finished in time; the hand-off goes on",
+            handoff.agent_name
+        ))
+        .with_hint(format!(
+            "wait again: curl '{}/api/handoffs/{}?wait=25'",
+            client.url(),
+            handoff.id
+        )));
+    }
+    ui.text(&final_message(handoff)?)
+}
+
+/// Returns the final message of a hand-off that ended well.
+pub(super) fn final_message(handoff: Handoff) -> Result<String, Failure> {
+    match handoff.outcome {
+        Some(Outcome::Completed) => Ok(handoff.output.into_string()),
+        Some(outcome) => Err(Failure::new(format!(
+            "{}: {}",
+            outcome.as_str(),
+            handoff.output
+        ))),
+        None => Err(Failure::new("the hand-off has not ended")),
+    }
+}
