@@ -101,7 +101,7 @@ pub(super) async fn get_conversation(
     get, path = "/api/tasks/{id}/tree", operation_id = "get_task_tree", tag = "conversations",
     params(("id" = String, Path, description = "Any task of the chain")),
     responses(
-        (status = 200, description = "The tree; of a chain with more than 1000 tasks, the oldest", body = Answer<TaskTree>),
+        (status = 200, description = "The tree; of a chain with more than 1000 tasks the oldest, and not deeper than 40: `omitted` counts the rest", body = Answer<TaskTree>),
         (status = 404, description = "There is no such task", body = ErrorAnswer),
     )
 )]

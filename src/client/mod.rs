@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use reqwest::{Method, StatusCode};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::api::{Answer, ErrorAnswer, ErrorBody};
 use crate::domain::TraceParent;
@@ -73,24 +73,10 @@ impl Reply {
 
     /// Reads what was asked for, and what is said about it.
     pub fn answer<T: DeserializeOwned>(&self) -> Result<Answer<T>, ClientError> {
-        serde_json::from_str(&self.text).map_err(|error| self.garbled(&error))
-    }
-
-    /// Reads what was asked for, however deep it is nested: a tree may be as deep as it has tasks.
-    pub fn deep_data<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
-        let mut json = serde_json::Deserializer::from_str(&self.text);
-        json.disable_recursion_limit();
-        let answer = Answer::<T>::deserialize(&mut json);
-        answer
-            .map(|answer| answer.data)
-            .map_err(|error| self.garbled(&error))
-    }
-
-    fn garbled(&self, error: &serde_json::Error) -> ClientError {
-        ClientError::Garbled {
+        serde_json::from_str(&self.text).map_err(|error| ClientError::Garbled {
             url: self.url.clone(),
             cause: error.to_string(),
-        }
+        })
     }
 }
 

@@ -72,7 +72,7 @@ pub enum Refusal {
     #[error("Tool not found: {0}")]
     ToolNotFound(String),
     /// A name stands for one tool.
-    #[error("Tool already exists: {0}. Change it with PUT, or choose another name")]
+    #[error("Tool already exists: {0}. Change it, or choose another name")]
     ToolExists(ToolName),
     /// A tool says who may use it.
     #[error("{agent} may not use {tool}; it is for {}", match allowed {

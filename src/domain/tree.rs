@@ -1,5 +1,7 @@
 //! A chain of tasks, as a tree.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -25,6 +27,8 @@ pub struct TaskTree {
     /// The tasks that came from it, oldest first.
     #[schema(no_recursion)]
     pub children: Vec<Self>,
+    /// How many tasks came from it, or from what came from it, that are not shown because the chain is too large.
+    pub omitted: u64,
 }
 
 /// An entry of an agent chain, in a tree.
@@ -53,20 +57,25 @@ pub struct TreeHandoff {
     pub cost_usd: Option<f64>,
 }
 
+/// How many tasks deep a tree is shown: what every reader of JSON can read.
+const DEEPEST: usize = 40;
+
 impl TaskTree {
-    /// Puts a tree together from its tasks, each with its parent, parents first.
-    pub fn grow(tasks: Vec<(Option<TaskId>, Self)>) -> Option<Self> {
-        let mut tasks = tasks;
+    /// Puts a tree together from its tasks, each with its parent, parents first. What is too deep is only counted.
+    pub fn grow(mut tasks: Vec<(Option<TaskId>, Self)>) -> Option<Self> {
+        let depths = depths(&tasks);
         // From the last to the first: whatever came from a task is complete before the task is hung below its parent.
         while tasks.len() > 1 {
+            let place = tasks.len() - 1;
             let (parent_id, mut task) = tasks.pop()?;
             task.children.reverse();
-            let parent = tasks
-                .iter_mut()
-                .rev()
-                .find(|(_, other)| Some(&other.id) == parent_id.as_ref());
-            if let Some((_, parent)) = parent {
-                parent.children.push(task);
+            let is_parent = |(_, other): &&mut (_, Self)| Some(&other.id) == parent_id.as_ref();
+            if let Some((_, parent)) = tasks.iter_mut().find(is_parent) {
+                if depths[place] > DEEPEST {
+                    parent.omitted += 1 + task.omitted;
+                } else {
+                    parent.children.push(task);
+                }
             }
         }
         tasks.pop().map(|(_, mut root)| {
@@ -74,6 +83,19 @@ impl TaskTree {
             root
         })
     }
+}
+
+/// Counts, for each task, the tasks from the first to it.
+fn depths(tasks: &[(Option<TaskId>, TaskTree)]) -> Vec<usize> {
+    let mut depths: HashMap<&TaskId, usize> = HashMap::new();
+    let mut all = Vec::with_capacity(tasks.len());
+    for (parent_id, task) in tasks {
+        let above = parent_id.as_ref().and_then(|id| depths.get(id));
+        let depth = above.map_or(1, |above| above + 1);
+        depths.insert(&task.id, depth);
+        all.push(depth);
+    }
+    all
 }
 
 #[cfg(test)]
@@ -89,6 +111,7 @@ mod tests {
             current_agent: None,
             handoffs: Vec::new(),
             children: Vec::new(),
+            omitted: 0,
         }
     }
 
@@ -110,5 +133,22 @@ mod tests {
         ]);
         assert_eq!(shape(&tree.unwrap()), "a(b(d() e()) c(f()))");
         assert!(TaskTree::grow(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn what_is_too_deep_is_counted() {
+        let id = |number: usize| TaskId::parse(format!("t{number}")).unwrap();
+        let tasks = (0..100).map(|number: usize| {
+            let parent = number.checked_sub(1).map(id);
+            (parent, task(id(number).as_str()))
+        });
+        let tree = TaskTree::grow(tasks.collect()).unwrap();
+        let (mut deepest, mut depth) = (&tree, 1);
+        while let Some(child) = deepest.children.first() {
+            (deepest, depth) = (child, depth + 1);
+        }
+        assert_eq!((depth, deepest.omitted), (DEEPEST, 60));
+        let json = serde_json::to_string(&tree).unwrap();
+        assert_eq!(serde_json::from_str::<TaskTree>(&json).unwrap(), tree);
     }
 }

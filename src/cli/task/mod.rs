@@ -93,7 +93,7 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             if server.print_json(ui, &reply)? {
                 return Ok(());
             }
-            let tree: TaskTree = reply.deep_data()?;
+            let tree: TaskTree = reply.data()?;
             if mermaid {
                 ui.line(picture::mermaid(&tree, &task))
             } else if dot {

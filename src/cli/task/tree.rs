@@ -1,12 +1,13 @@
 //! `chorus task tree`: a chain of tasks, drawn with lines.
 
-use crate::cli::ui::{duration, one_line, outcome, time};
+use crate::cli::ui::{count, duration, one_line, outcome, time};
 use crate::domain::{Mode, Status, TaskTree, Timestamp, TreeHandoff};
 
 /// A branch below a task: somebody worked on it, or another task came from it.
 enum Branch<'a> {
     Handoff(&'a TreeHandoff),
     Child(&'a TaskTree),
+    Omitted(u64),
 }
 
 impl Branch<'_> {
@@ -14,6 +15,8 @@ impl Branch<'_> {
         match self {
             Self::Handoff(handoff) => handoff.started_at,
             Self::Child(task) => task.created_at,
+            // What is not shown stands last.
+            Self::Omitted(_) => Timestamp::from_millis(i64::MAX),
         }
     }
 }
@@ -38,6 +41,12 @@ pub(super) fn draw(tree: &TaskTree, asked: &str) -> Vec<String> {
             Branch::Handoff(handoff) => {
                 lines.push(format!("{margin}{corner} {}", entry(handoff)));
             }
+            Branch::Omitted(tasks) => {
+                lines.push(format!(
+                    "{margin}{corner} {} not shown",
+                    count(tasks, "task")
+                ));
+            }
             Branch::Child(task) => {
                 lines.push(format!("{margin}{corner} {}", head(task, asked)));
                 push(&mut left, task, &format!("{margin}{below}"));
@@ -50,8 +59,10 @@ pub(super) fn draw(tree: &TaskTree, asked: &str) -> Vec<String> {
 /// Lists what is below a task, in the order in which it began.
 fn branches(task: &TaskTree) -> Vec<Branch<'_>> {
     let handoffs = task.handoffs.iter().map(Branch::Handoff);
+    let omitted = Some(task.omitted).filter(|omitted| *omitted > 0);
     let mut branches: Vec<_> = handoffs
         .chain(task.children.iter().map(Branch::Child))
+        .chain(omitted.map(Branch::Omitted))
         .collect();
     branches.sort_by_key(Branch::began_at);
     branches

@@ -50,7 +50,19 @@ pub(super) async fn find(readers: &SqlitePool, id: &TaskId) -> Result<Option<Tas
     .fetch_all(readers)
     .await?;
     let tasks = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
-    Ok(TaskTree::grow(tasks))
+    let shown = tasks.len() as u64;
+    let Some(mut tree) = TaskTree::grow(tasks) else {
+        return Ok(None);
+    };
+    if shown == u64::from(MOST_TASKS) {
+        let all = query!(
+            sql!("SELECT 1 + count(*) FROM tasks WHERE master_number = $1"),
+            place.chain_number
+        );
+        let all = all.fetch_one(readers).await?.integer(0)?;
+        tree.omitted += u64::try_from(all).map_err(StoreError::inconsistent)? - shown;
+    }
+    Ok(Some(tree))
 }
 
 fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<(Option<TaskId>, TaskTree)> {
@@ -68,6 +80,7 @@ fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<(Option<TaskId>, TaskTree)>
         current_agent: open.map(|open| open.agent_name.clone()),
         handoffs,
         children: Vec::new(),
+        omitted: 0,
     };
     Ok((row.optional_parsed(5)?, task))
 }

@@ -225,11 +225,14 @@ async fn a_waiter_on_the_first_task_waits_for_all_that_come_from_it() {
                     "costUsd": null
                   }
                 ],
-                "children": []
+                "children": [],
+                "omitted": 0
               }
-            ]
+            ],
+            "omitted": 0
           }
-        ]
+        ],
+        "omitted": 0
       },
       "meta": {
         "timestamp": 1767225600000

@@ -34,7 +34,7 @@ async fn a_tool_is_made_shown_changed_and_deleted() {
     let made = app.post("/api/tools", sdr()).await;
     assert_eq!((made.status.as_u16(), made.data()), (201, sdr()));
     assert_eq!(app.get("/api/tools").await.data(), json!([sdr()]));
-    assert_snapshot!(app.post("/api/tools", sdr()).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Tool already exists: handoff_to_qa. Change it with PUT, or choose another name"}}"#);
+    assert_snapshot!(app.post("/api/tools", sdr()).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Tool already exists: handoff_to_qa. Change it, or choose another name"}}"#);
     let mut changed = sdr();
     changed["description"] = json!("Later.");
     changed["allowedAgents"] = json!(["developer"]);

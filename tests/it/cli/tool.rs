@@ -68,7 +68,7 @@ async fn a_tool_is_made_listed_and_shown() {
     exit 4
     --- stdout
     --- stderr
-    error: Tool already exists: to_qa. Change it with PUT, or choose another name
+    error: Tool already exists: to_qa. Change it, or choose another name
     ");
     assert_snapshot!(desk.run(["tool", "list"]).await, @"
     exit 0
@@ -389,7 +389,7 @@ async fn a_call_passes_control_and_prints_the_child() {
     exit 4
     --- stdout
     --- stderr
-    error: Task <id 1> is completed: it can no longer be handed on
+    error: Control of task <id 1> has already moved to qa; this call does nothing
     ");
 }
 
