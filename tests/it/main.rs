@@ -17,6 +17,7 @@ mod invariants;
 mod layers;
 mod migration;
 mod model;
+mod readme;
 mod runner;
 mod schema;
 mod schema_doc;

@@ -1,0 +1,60 @@
+//! What the README shows works when it is pasted.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::own_port;
+
+const README: &str = include_str!("../../README.md");
+
+/// Returns the script of a section.
+fn script(heading: &str) -> &'static str {
+    let section = README.split(&format!("\n## {heading}\n")).nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let script = section.split("```sh\n").nth(1).unwrap();
+    script.split("\n```").next().unwrap()
+}
+
+#[test]
+fn the_worked_examples_of_transfers_and_sessions_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = own_port();
+    let examples = [script("Passing control"), script("Sessions")].join("\n");
+    // It stops at the first command that fails, and takes the server with it.
+    let examples = format!(
+        "set -euo pipefail\ntrap 'kill $(jobs -p); wait' EXIT\n{}",
+        examples.replace("8080", &port)
+    );
+    let program = Path::new(env!("CARGO_BIN_EXE_chorus"));
+    let path = format!(
+        "{}:{}",
+        program.parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
+    let output = Command::new("bash")
+        .arg("-c")
+        .arg(examples)
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .env("CHORUS_PORT", &port)
+        .env("CHORUS_URL", format!("http://127.0.0.1:{port}"))
+        .env("CHORUS_LOG", "warn")
+        .output()
+        .unwrap();
+    let (shown, complained) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(output.status.success(), "{shown}\n{complained}");
+    for part in [
+        "# Context from handoff\n\nlead_id: 123\n",
+        "price: 900\n",
+        "_handoff_chain: [\"triage\",\"sdr\"]\n",
+        "user: Please take care of it.\n",
+        "Routed to closer",
+        "user: Which plan fits us?\n\nassistant (triage): How many are you?\n",
+        "\"outcome\": \"completed\"",
+    ] {
+        assert!(shown.contains(part), "{part}\nis not in\n{shown}");
+    }
+}
