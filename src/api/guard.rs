@@ -7,18 +7,19 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, Method, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
 
 use super::App;
 use crate::Error;
-use crate::domain::RunIdentity;
+use crate::domain::{Refusal, RunIdentity};
 use crate::secret::Token;
+use crate::store::TokenHolder;
 
 /// Who may ask.
 #[derive(Debug, Clone, Default)]
@@ -178,6 +179,19 @@ fn host_name(host: &str) -> Option<&str> {
     is_port(port).then(|| name.trim_end_matches('.'))
 }
 
+/// Tells whether a run that has passed control on may only have missed the answer. The operation finds the answer by its
+/// key, and refuses the run if there is none.
+fn is_repetition(request: &Request) -> bool {
+    let hands_over = [
+        "/api/tasks/{id}/tools/{tool}",
+        "/api/sessions/{id}/handoffs",
+    ];
+    let path = request.extensions().get::<MatchedPath>();
+    request.method() == Method::POST
+        && request.headers().contains_key("idempotency-key")
+        && path.is_some_and(|path| hands_over.contains(&path.as_str()))
+}
+
 /// Lets a request through, or not, and says in whose name it is made.
 pub(super) async fn guard(
     State(app): State<App>,
@@ -185,10 +199,23 @@ pub(super) async fn guard(
     next: Next,
 ) -> Result<Response, Error> {
     if let Shown::Other(token) = app.guard.check(request.uri(), request.headers())? {
-        let run = app.engine.run_with_token(&token).await?;
-        let run = run.ok_or_else(|| {
-            Error::Unauthorized("The token is not known, or its run has ended".to_owned())
-        })?;
+        let run = match app.engine.token_holder(&token).await? {
+            Some(TokenHolder::Working(run)) => run,
+            Some(TokenHolder::MovedOn { run, .. }) if is_repetition(&request) => run,
+            Some(TokenHolder::MovedOn { run, agent_name }) => {
+                let task_id = run.task_id;
+                return Err(Refusal::AlreadyMoved {
+                    task_id,
+                    agent_name,
+                }
+                .into());
+            }
+            None => {
+                return Err(Error::Unauthorized(
+                    "The token is not known, or its run has ended".to_owned(),
+                ));
+            }
+        };
         request.extensions_mut().insert(Caller(Some(run)));
     }
     Ok(next.run(request).await)

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 
 use super::{Engine, Result};
-use crate::domain::{HandoffId, Refusal, RunId, RunIdentity, Task, TaskId};
+use crate::domain::{HandoffId, RunId, RunIdentity, Task, TaskId};
 use crate::error::Error;
 use crate::runner::{LogStream, Runner, RunnerError, RunnerOptions, token_hash};
 use crate::store::TokenHolder;
@@ -37,20 +37,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Finds the run that has a token. One that has passed control on is told so.
-    pub async fn run_with_token(&self, token: &str) -> Result<Option<RunIdentity>> {
-        match self.store.token_holder(token_hash(token)).await? {
-            None => Ok(None),
-            Some(TokenHolder::Working(run)) => Ok(Some(run)),
-            Some(TokenHolder::MovedOn {
-                task_id,
-                agent_name,
-            }) => Err(Refusal::AlreadyMoved {
-                task_id,
-                agent_name,
-            }
-            .into()),
-        }
+    /// Finds the run that has a token.
+    pub async fn token_holder(&self, token: &str) -> Result<Option<TokenHolder>> {
+        Ok(self.store.token_holder(token_hash(token)).await?)
     }
 
     /// Checks that a run may change a task: its own, or one that was handed on from it.

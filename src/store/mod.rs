@@ -183,8 +183,8 @@ pub enum TokenHolder {
     Working(RunIdentity),
     /// A run that has passed control on, and to whom.
     MovedOn {
-        /// The task that it had.
-        task_id: TaskId,
+        /// The run.
+        run: RunIdentity,
         /// Who has control.
         agent_name: AgentName,
     },

@@ -29,9 +29,18 @@ fn workshop() -> Workshop {
             "asking",
             "answer=$(chorus handoff $CHORUS_TASK_ID slow p) || exit 4; echo \"$answer\"; echo result $CHORUS_HANDOFF_ID",
         )
+        .agent("passing", "chorus tool call $CHORUS_TASK_ID to_slow --var from=$CHORUS_HANDOFF_ID; echo result $CHORUS_HANDOFF_ID")
 }
 
-const AGENTS: [&str; 6] = ["quick", "slow", "loud", "scattering", "failing", "asking"];
+const AGENTS: [&str; 7] = [
+    "quick",
+    "slow",
+    "loud",
+    "scattering",
+    "failing",
+    "asking",
+    "passing",
+];
 
 /// Where the server is: always at the same place, but not always there. Counts its starts.
 #[derive(Clone)]
@@ -193,6 +202,8 @@ fn check(asked: &Asked, touched: &HashSet<String>, any_child_failed: bool) {
                 );
                 assert!(output.ends_with(&result), "{}", told());
             }
+            // A call that came before a supervisor was killed counts; one that never came is a failure of the agent's.
+            "passing" => assert_eq!(output, "Routed to slow"),
             other => panic!("{other} cannot complete"),
         },
         Outcome::Cancelled => assert!(is_cancelled, "{}", told()),
@@ -220,6 +231,12 @@ async fn whatever_dies_every_hand_off_ends_once_and_no_output_is_lost() {
         url: server.url.clone(),
         starts: watched,
     };
+    let tool = json!({
+        "name": "to_slow", "description": "d", "targetAgent": "slow",
+        "contextVariables": [{ "name": "from", "type": "string", "required": true }],
+    });
+    let made = place.clone().change("/api/tools", &tool).await;
+    made.unwrap();
     let workers: Vec<_> = (0..WORKERS)
         .map(|_| {
             work(

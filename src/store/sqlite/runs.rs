@@ -390,7 +390,7 @@ pub(super) async fn token_holder(
                 .await?;
             let holder = moved.map(|row| {
                 Ok(TokenHolder::MovedOn {
-                    task_id: identity.task_id,
+                    run: identity,
                     agent_name: row.parsed(0)?,
                 })
             });

@@ -150,6 +150,10 @@ fn check_is_free(tx: &Tx<'_>, on: &StoredTask, from: Option<&From>) -> Result<()
         }
         .into());
     }
+    // Whoever works on a task has control of it, whatever its status.
+    if on.task.open_handoff().is_some() {
+        return Ok(());
+    }
     match on.task.status {
         Status::Pending | Status::Active | Status::Waiting => Ok(()),
         Status::Completed | Status::Failed { .. } => Err(match moved_below(tx, on.number)? {

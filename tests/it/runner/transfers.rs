@@ -300,6 +300,29 @@ async fn of_many_transfers_at_once_one_wins_and_the_others_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_missed_the_answer_asks_again_and_gets_it() {
+    let workshop = waiting_agents(&["a", "b"]);
+    let server = workshop.serve(4);
+    let client = server.client();
+    make_tools(&client, &["b"], json!([])).await;
+    let mut events = Events::listen(&client).await;
+    let task = begin(&client, "a").await;
+    let its = in_its_name(&server, &mut events, &task).await;
+    let call = async |key: &str| {
+        let path = format!("/api/tasks/{}/tools/to_b", task.id);
+        let request = its.request(Method::POST, &path).json(&json!({}));
+        its.send(request.header("idempotency-key", key)).await
+    };
+    let first: Task = call("one").await.unwrap().data().unwrap();
+    let second: Task = call("one").await.unwrap().data().unwrap();
+    assert_eq!(first, second);
+    assert_eq!(refusal(call("other").await).0, 409);
+    let read = its.get("/api/tasks", &[]).await;
+    assert_eq!(refusal(read).0, 409, "it has no say any more");
+    assert_eq!(workshop.read("SELECT count(*) FROM tasks"), "2");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_next_agent_starts_when_the_one_that_passed_control_is_gone() {
     // Both say in the workspace that they share when they are there; the first one says more than it should.
     let workshop = passing(
