@@ -20,6 +20,7 @@ mod queue;
 mod refusal;
 mod run;
 mod session;
+mod session_move;
 mod status;
 mod summary;
 mod task;
@@ -48,9 +49,8 @@ pub use problem::{Problem, Problems};
 pub use queue::{MessageId, Queue, QueueMessage};
 pub use refusal::Refusal;
 pub use run::{Run, RunId, RunState};
-pub use session::{
-    ConversationHistory, HistoryMessage, ROLES, Session, SessionHandoff, SessionId, SessionMove,
-};
+pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId};
+pub use session_move::SessionMove;
 pub use status::{Status, StatusName};
 pub use summary::TaskSummary;
 pub(crate) use task::TaskWire;

@@ -3,17 +3,17 @@
 use rusqlite::params;
 use sqlx::SqlitePool;
 
+use super::caller::Caller;
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, On, StoredTask};
 use super::writer::Tx;
-use super::{agents, events, lineage, messages, runs};
+use super::{events, messages, runs};
 use crate::domain::{
-    AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, MessageType, Mode, Move,
-    NewMessage, NewTask, Outcome, Refusal, RunIdentity, SpanId, Task, TaskId, Text, TraceId,
-    TraceParent,
+    AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, NewTask, Outcome, SpanId,
+    Task, TaskId, Text, TraceId, TraceParent,
 };
-use crate::store::{EndHandoff, LeftRun, Result, StartHandoff, StoreError};
+use crate::store::{EndHandoff, LeftRun, Result, StoreError};
 
 /// A hand-off to be begun, whichever door it came through.
 pub(super) struct Begin<'a> {
@@ -37,54 +37,6 @@ pub(super) struct Begin<'a> {
 pub(super) struct Begun {
     pub on: StoredTask,
     pub handoff_number: i64,
-}
-
-pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
-    let caller = start
-        .caller
-        .as_ref()
-        .map(|caller| Caller::load(tx, caller))
-        .transpose()?;
-    let mut on = tasks::load(tx, &start.task_id)?;
-    let agent_name = agents::resolve(tx, &start.agent_name)?;
-    let own = caller.as_ref().filter(|caller| {
-        on.task
-            .open_handoff()
-            .is_some_and(|open| open.id == caller.identity.handoff_id)
-    });
-    if let Some(caller) = &caller {
-        let step = lineage::Step {
-            from_number: Some(caller.number),
-            from_agent: Some(&caller.identity.agent_name),
-            to_agent: &agent_name,
-            task_number: on.number,
-            makes_child: own.is_some(),
-        };
-        lineage::check(tx, &step, start.limits)?;
-    }
-    if own.is_some() {
-        on = child(tx, &on, &agent_name, start.prompt.as_str())?;
-    }
-    let resumes = if start.resume {
-        Some(last_session(tx, on.number, &agent_name)?)
-    } else {
-        None
-    };
-    let begin = Begin {
-        mode: Mode::Delegate,
-        agent_name,
-        from_agent: caller
-            .as_ref()
-            .map(|caller| caller.identity.agent_name.clone()),
-        from_number: caller.as_ref().map(|caller| caller.number),
-        waiter_number: caller.as_ref().map(|caller| caller.number),
-        trace: trace(start.trace.as_ref(), caller.as_ref().map(Caller::traced)),
-        prompt: start.prompt.as_str(),
-        reason: start.reason.as_ref(),
-        resumes: resumes.as_deref(),
-        is_invoked: true,
-    };
-    Ok(self::begin(tx, on, begin)?.on.task)
 }
 
 /// Opens a hand-off and queues its run. Every door ends here.
@@ -127,90 +79,6 @@ pub(super) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
     Ok(Begun { on, handoff_number })
 }
 
-/// A run that asks, and its hand-off.
-pub(super) struct Caller<'a> {
-    pub identity: &'a RunIdentity,
-    pub number: i64,
-    /// The hand-off whose agent waits for the end of the caller's.
-    pub waiter_number: Option<i64>,
-    trace_id: Option<TraceId>,
-}
-
-impl<'a> Caller<'a> {
-    /// Returns the trace that whatever it asks belongs to.
-    pub const fn traced(&self) -> Traced<'_> {
-        (&self.identity.handoff_id, self.trace_id.as_ref())
-    }
-
-    /// Finds the hand-off of a run that asks, unless the run has ended since its token was looked at: it would hand on
-    /// its own task as if it were free.
-    pub fn load(tx: &Tx<'_>, identity: &'a RunIdentity) -> Result<Self> {
-        if !runs::is_running(tx, &identity.run_id)? {
-            return Err(match runs::moved_on(tx, &identity.handoff_id)? {
-                Some(agent_name) => Refusal::AlreadyMoved {
-                    task_id: identity.task_id.clone(),
-                    agent_name,
-                },
-                None => Refusal::RunEnded,
-            }
-            .into());
-        }
-        tx.row(
-            sql!("SELECT number, waiter_number, trace_id FROM handoffs WHERE id = $1"),
-            params![identity.handoff_id.as_str()],
-            |row| {
-                Ok(Self {
-                    identity,
-                    number: row.integer(0)?,
-                    waiter_number: row.optional_integer(1)?,
-                    trace_id: row.optional_parsed(2)?,
-                })
-            },
-        )?
-        .ok_or_else(|| {
-            StoreError::inconsistent(format!("hand-off {} is not there", identity.handoff_id))
-        })
-    }
-}
-
-/// A hand-off, and the trace that it belongs to if it did not begin that itself.
-pub(super) type Traced<'a> = (&'a HandoffId, Option<&'a TraceId>);
-
-/// Returns the trace of a new hand-off: the one that the request names, or that of the hand-off that it comes from.
-pub(super) fn trace(asked: Option<&TraceParent>, from: Option<Traced<'_>>) -> Option<TraceParent> {
-    let inherited = |(id, trace_id): Traced<'_>| TraceParent {
-        trace_id: trace_id.cloned().unwrap_or_else(|| id.into()),
-        parent_id: id.into(),
-        is_sampled: true,
-    };
-    asked.cloned().or_else(|| from.map(inherited))
-}
-
-/// Makes the task on which the work goes on while the agent that hands on waits.
-fn child(
-    tx: &mut Tx<'_>,
-    parent: &StoredTask,
-    agent_name: &AgentName,
-    prompt: &str,
-) -> Result<StoredTask> {
-    let child = make_child(tx, parent, agent_name, parent.task.context.clone())?;
-    let asked = NewMessage {
-        message_type: MessageType::SubtaskCreated,
-        content: Text::lossy(format!("Asked {agent_name}: {prompt}"))
-            .beginning(messages::SHOWN_IN_EVENTS),
-        data: Some(Move {
-            from_agent: parent.task.current_agent().cloned(),
-            to_agent: agent_name.clone(),
-            task_id: child.task.id.clone(),
-            tool: None,
-            variables: None,
-            reason: None,
-        }),
-    };
-    messages::say(tx, parent, &asked)?;
-    Ok(child)
-}
-
 /// Makes a task below another one, with the same work to do in the same place.
 pub(super) fn make_child(
     tx: &mut Tx<'_>,
@@ -235,21 +103,6 @@ pub(super) fn make_child(
     };
     events::record(tx, On::task(*number, task), None, created)?;
     Ok(child)
-}
-
-/// Finds the session that an agent had last on a task.
-fn last_session(tx: &Tx<'_>, task_number: i64, agent_name: &AgentName) -> Result<String> {
-    tx.row(
-        sql!(
-            "SELECT r.session_id FROM runs r
-               JOIN handoffs h ON h.number = r.handoff_number
-              WHERE h.task_number = $1 AND h.agent_name = $2 AND r.session_id IS NOT NULL
-              ORDER BY r.number DESC LIMIT 1"
-        ),
-        params![task_number, agent_name.as_str()],
-        |row| row.string(0),
-    )?
-    .ok_or_else(|| Refusal::NothingToResume(agent_name.clone()).into())
 }
 
 /// A hand-off's own row.

@@ -3,6 +3,7 @@
 use rusqlite::params;
 use sqlx::{SqliteExecutor, SqlitePool};
 
+use super::caller::Caller;
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, On, StoredTask};
@@ -120,7 +121,7 @@ pub(super) fn add(tx: &mut Tx<'_>, add: &AddMessage) -> Result<Message> {
     let by = match &add.caller {
         // It may also speak on a task below its own, which is another agent's.
         Some(caller) if caller.task_id == add.task_id => {
-            let caller = handoffs::Caller::load(tx, caller)?;
+            let caller = Caller::load(tx, caller)?;
             Some((&caller.identity.handoff_id, caller.number))
         }
         None if add.message_type != MessageType::UserMessage => {

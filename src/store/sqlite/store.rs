@@ -18,8 +18,9 @@ use super::snapshot::SqliteSnapshot;
 use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
-    agents, analytics, attachments, backup, events, handoffs, idempotency_keys, import, messages,
-    migrations, queue_messages, runs, sessions, tasks, tools, transfers, trees, usage,
+    agents, analytics, attachments, backup, delegations, events, handoffs, idempotency_keys,
+    import, messages, migrations, moves, queue_messages, runs, sessions, tasks, tools, transfers,
+    trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
@@ -185,7 +186,7 @@ impl Store for SqliteStore {
     }
 
     async fn start_handoff(&self, start: StartHandoff, once: Option<Idempotency>) -> Result<Task> {
-        self.write(once, move |tx| handoffs::start(tx, &start))
+        self.write(once, move |tx| delegations::start(tx, &start))
             .await
     }
 
@@ -199,7 +200,7 @@ impl Store for SqliteStore {
     }
 
     async fn move_session(&self, to: MoveSession, once: Option<Idempotency>) -> Result<Moved> {
-        self.write(once, move |tx| sessions::move_to(tx, &to)).await
+        self.write(once, move |tx| moves::move_to(tx, &to)).await
     }
 
     async fn claim_run(

@@ -2,7 +2,8 @@
 
 use rusqlite::params;
 
-use super::handoffs::{self, Begin, Caller, Closed, routed_to};
+use super::caller::{self, Caller};
+use super::handoffs::{self, Begin, Closed, routed_to};
 use super::row::Columns;
 use super::sql::sql;
 use super::tasks::{self, On, StoredTask};
@@ -94,7 +95,7 @@ pub(super) fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
         from_agent,
         from_number: from.as_ref().map(|from| from.number),
         waiter_number: from.as_ref().and_then(|from| from.waiter_number),
-        trace: handoffs::trace(
+        trace: caller::trace(
             asked.trace.as_ref(),
             from.as_ref()
                 .map(|from| (&from.entry.id, from.trace_id.as_ref())),
