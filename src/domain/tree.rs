@@ -28,6 +28,8 @@ pub struct TaskTree {
     #[schema(no_recursion)]
     pub children: Vec<Self>,
     /// How many tasks came from it, or from what came from it, that are not shown because the chain is too large.
+    #[serde(default)]
+    #[schema(required)]
     pub omitted: u64,
 }
 

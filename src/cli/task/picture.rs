@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::tree::ending;
+use super::tree::{ending, not_shown};
 use crate::cli::ui::one_line;
 use crate::domain::{TaskTree, Text};
 
@@ -106,6 +106,7 @@ fn label(task: &TaskTree) -> Vec<String> {
         parts.extend(handoff.cost_usd.map(|cost| format!("${cost:.4}")));
         parts.join(", ")
     }));
+    lines.extend(not_shown(task));
     lines
 }
 

@@ -7,7 +7,7 @@ use crate::domain::{Mode, Status, TaskTree, Timestamp, TreeHandoff};
 enum Branch<'a> {
     Handoff(&'a TreeHandoff),
     Child(&'a TaskTree),
-    Omitted(u64),
+    Omitted(String),
 }
 
 impl Branch<'_> {
@@ -41,12 +41,7 @@ pub(super) fn draw(tree: &TaskTree, asked: &str) -> Vec<String> {
             Branch::Handoff(handoff) => {
                 lines.push(format!("{margin}{corner} {}", entry(handoff)));
             }
-            Branch::Omitted(tasks) => {
-                lines.push(format!(
-                    "{margin}{corner} {} not shown",
-                    count(tasks, "task")
-                ));
-            }
+            Branch::Omitted(tasks) => lines.push(format!("{margin}{corner} {tasks}")),
             Branch::Child(task) => {
                 lines.push(format!("{margin}{corner} {}", head(task, asked)));
                 push(&mut left, task, &format!("{margin}{below}"));
@@ -59,13 +54,17 @@ pub(super) fn draw(tree: &TaskTree, asked: &str) -> Vec<String> {
 /// Lists what is below a task, in the order in which it began.
 fn branches(task: &TaskTree) -> Vec<Branch<'_>> {
     let handoffs = task.handoffs.iter().map(Branch::Handoff);
-    let omitted = Some(task.omitted).filter(|omitted| *omitted > 0);
     let mut branches: Vec<_> = handoffs
         .chain(task.children.iter().map(Branch::Child))
-        .chain(omitted.map(Branch::Omitted))
+        .chain(not_shown(task).map(Branch::Omitted))
         .collect();
     branches.sort_by_key(Branch::began_at);
     branches
+}
+
+/// Says how many tasks a tree leaves out.
+pub(super) fn not_shown(task: &TaskTree) -> Option<String> {
+    (task.omitted > 0).then(|| format!("{} not shown", count(task.omitted, "task")))
 }
 
 fn head(task: &TaskTree, asked: &str) -> String {
