@@ -50,7 +50,7 @@ impl Plan {
             Self {
                 window: Duration::from_secs(1),
                 rounds: 5,
-                samples: 2000,
+                samples: 10_000,
                 handoffs: 1_000_000,
             }
         };

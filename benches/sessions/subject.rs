@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::ledger::{self, PER_SESSION};
 use super::support::http::{Connection, uri};
+use super::support::memory::megabytes;
 use super::support::server::{DataDir, Server};
 use super::{NO_RUNS, Plan};
 
@@ -34,11 +35,12 @@ impl Subject {
         let began = Instant::now();
         let last_round_at = ledger::add_sessions(&data_dir.database(), sessions);
         let filled = began.elapsed();
-        let size = std::fs::metadata(data_dir.database()).expect("it has just been filled");
+        let file = std::fs::metadata(data_dir.database()).expect("it has just been filled");
+        let kilobytes = u32::try_from(file.len() / 1024).expect("it is not that large");
         let handoffs = sessions * PER_SESSION;
         println!(
-            "{handoffs} hand-offs over {sessions} sessions take {} MB and were filled in within {filled:.1?}",
-            size.len() >> 20
+            "{handoffs} hand-offs over {sessions} sessions take {} and were filled in within {filled:.1?}",
+            megabytes(kilobytes)
         );
         let server = Server::start(&data_dir, NO_RUNS);
         Self {
