@@ -15,7 +15,7 @@ mod memory;
 mod raw;
 mod sizes;
 #[path = "../support/mod.rs"]
-#[expect(dead_code, reason = "the other benchmark uses the rest")]
+#[expect(dead_code, reason = "the other benchmarks use the rest")]
 mod support;
 mod throughput;
 

@@ -14,18 +14,23 @@ const LOAD: &str = "SELECT t.number, t.id, t.status, t.failure_message, t.create
                     t.summary, t.requirements, t.acceptance_criteria, t.plan,
                     (SELECT json_group_array(json_array(h.position, h.id, h.agent_name, h.from_agent, h.mode,
                                                         h.started_at, h.completed_at, h.outcome, h.output,
-                                                        NULL, NULL))
+                                                        NULL))
                        FROM handoffs h WHERE h.task_number = t.number),
                     (SELECT json_group_array(json_array(a.number, a.filename, a.size, a.content_type, a.uploaded_at, a.id))
                        FROM attachments a WHERE a.task_number = t.number),
-                    (SELECT p.id FROM tasks p WHERE p.number = t.parent_number)
+                    (SELECT p.id FROM tasks p WHERE p.number = t.parent_number),
+                    (SELECT m.id FROM tasks m WHERE m.number = t.master_number),
+                    t.context
                FROM tasks t WHERE t.id = $1";
-const RESOLVE: &str = "SELECT name FROM agents WHERE name = $1";
+const RESOLVE: &str = "SELECT name, available FROM agents WHERE name = $1";
 const INSERT_HANDOFF: &str = "INSERT INTO handoffs (id, task_number, position, agent_name, from_agent, mode, started_at, completed_at,
-                                   outcome, reason, output, prompt)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+                                   outcome, reason, output, prompt, from_number, waiter_number, trace_id, parent_span_id,
+                                   is_invoked)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 const INSERT_RUN: &str = "INSERT INTO runs (id, handoff_number, attempt, state, queued_at, resumes)
              VALUES ($1, $2, 1, 'queued', $3, NULL)";
+const INSERT_PROMPT: &str = "INSERT INTO messages (task_number, chain_number, handoff_number, occurred_at, type, is_prompt, content)
+             SELECT $1, coalesce(master_number, number), $2, $3, 'user_message', 1, '' FROM tasks WHERE number = $1";
 const UPDATE_TASK: &str =
     "UPDATE tasks SET status = $1, failure_message = $2, updated_at = $3 WHERE number = $4";
 const INSERT_EVENT: &str = "INSERT INTO events (task_number, handoff_number, occurred_at, type, data) VALUES ($1, $2, $3, $4, $5)";
@@ -138,10 +143,16 @@ impl Raw {
                 None::<&str>,
                 None::<&str>,
                 "",
-                fill::DESCRIPTION
+                fill::DESCRIPTION,
+                None::<i64>,
+                None::<i64>,
+                None::<&str>,
+                None::<&str>,
+                true
             ],
         );
         self.insert(INSERT_RUN, params![fill::new_id(), handoff_number, at]);
+        self.insert(INSERT_PROMPT, params![task_number, handoff_number, at]);
         self.execute(
             UPDATE_TASK,
             params!["active", None::<&str>, at, task_number],

@@ -9,7 +9,7 @@ use rusqlite::Connection as Database;
 use super::raw::Raw;
 use super::support::http::{Connection, Doors, metric};
 use super::support::server::{DataDir, Server};
-use super::support::{fill, median, percentile};
+use super::support::{fill, median, percentile, whole};
 use super::{NO_RUNS, Plan};
 
 const CLIENTS: [usize; 4] = [1, 8, 64, 256];
@@ -143,13 +143,4 @@ async fn hand_off_until(
             done.push((Instant::now(), began.elapsed()));
         }
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "sizes are small and positive"
-)]
-fn whole(size: f64) -> usize {
-    size.round().max(1.0) as usize
 }

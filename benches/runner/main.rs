@@ -18,7 +18,7 @@ mod memory;
 mod subject;
 mod supervised;
 #[path = "../support/mod.rs"]
-#[expect(dead_code, reason = "the other benchmark uses the rest")]
+#[expect(dead_code, reason = "the other benchmarks use the rest")]
 mod support;
 mod throughput;
 

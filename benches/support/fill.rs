@@ -66,30 +66,18 @@ pub fn add_tasks(connection: &Connection, count: usize) -> Vec<String> {
 
 /// Fills an empty database with tasks that have been worked on.
 pub fn add_ledger(database: &Path, tasks: usize) -> Ledger {
-    let connection = open(database);
-    // Nothing is lost if this fails. The server sets its own pragmas again.
-    for (pragma, value) in [
-        ("journal_mode", "off"),
-        ("synchronous", "off"),
-        ("foreign_keys", "off"),
-        ("cache_size", "-262144"),
-    ] {
-        connection
-            .pragma_update(None, pragma, value)
-            .expect("it is a pragma");
-    }
     let mut ledger = Ledger {
         with_chain: Vec::new(),
         with_one: Vec::new(),
         middle: String::new(),
     };
-    in_transaction(&connection, || {
+    at_once(database, |connection| {
         for nth in 0..tasks {
-            let (id, task_number) = add_task(&connection, "waiting");
+            let (id, task_number) = add_task(connection, "waiting");
             let place = nth % (tasks / SPREAD);
             let chain = if place == 0 { CHAIN } else { 1 };
             for position in 1..=chain {
-                add_handoff(&connection, task_number, position);
+                add_handoff(connection, task_number, position);
             }
             if nth == tasks / 2 {
                 ledger.middle.clone_from(&id);
@@ -101,13 +89,27 @@ pub fn add_ledger(database: &Path, tasks: usize) -> Ledger {
             }
         }
     });
-    connection
-        .pragma_update(None, "journal_mode", "wal")
-        .expect("it is a pragma");
     ledger
 }
 
-fn in_transaction<T>(connection: &Connection, run: impl FnOnce() -> T) -> T {
+/// Fills a database that no server is running on.
+pub fn at_once(database: &Path, fill: impl FnOnce(&Connection)) {
+    let connection = open(database);
+    let set = |pragma, value| {
+        connection
+            .pragma_update(None, pragma, value)
+            .expect("it is a pragma");
+    };
+    // Nothing is lost if this fails. The server sets its own pragmas again.
+    set("journal_mode", "off");
+    set("synchronous", "off");
+    set("foreign_keys", "off");
+    set("cache_size", "-262144");
+    in_transaction(&connection, || fill(&connection));
+    set("journal_mode", "wal");
+}
+
+pub fn in_transaction<T>(connection: &Connection, run: impl FnOnce() -> T) -> T {
     connection
         .execute_batch("BEGIN IMMEDIATE")
         .expect("nobody holds the lock for long");
@@ -118,7 +120,7 @@ fn in_transaction<T>(connection: &Connection, run: impl FnOnce() -> T) -> T {
     done
 }
 
-fn add_task(connection: &Connection, status: &str) -> (String, i64) {
+pub fn add_task(connection: &Connection, status: &str) -> (String, i64) {
     let id = new_id();
     let at = now();
     let number = insert(
@@ -158,7 +160,7 @@ fn add_handoff(connection: &Connection, task_number: i64, position: i64) {
     }
 }
 
-fn insert(connection: &Connection, sql: &str, arguments: impl rusqlite::Params) -> i64 {
+pub fn insert(connection: &Connection, sql: &str, arguments: impl rusqlite::Params) -> i64 {
     connection
         .prepare_cached(sql)
         .and_then(|mut statement| statement.insert(arguments))

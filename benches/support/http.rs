@@ -54,50 +54,51 @@ impl Connection {
 
     /// Starts and completes a hand-off.
     pub async fn hand_off(&mut self, doors: &Doors) {
-        self.send(Method::POST, &doors.start, START).await;
-        self.send(Method::PUT, &doors.complete, COMPLETE).await;
+        let (start, complete) = (Bytes::from_static(START), Bytes::from_static(COMPLETE));
+        self.send(Method::POST, &doors.start, start).await;
+        self.send(Method::PUT, &doors.complete, complete).await;
     }
 
     /// Starts a hand-off. Returns the answer.
     pub async fn start(&mut self, doors: &Doors) -> String {
-        let response = self.answer(Method::POST, &doors.start, START).await;
-        text(response).await
+        self.post(&doors.start, Bytes::from_static(START)).await
     }
 
     /// Cancels a hand-off.
     pub async fn cancel(&mut self, doors: &Doors) {
-        self.send(Method::POST, &doors.cancel, b"{}").await;
+        self.send(Method::POST, &doors.cancel, Bytes::from_static(b"{}"))
+            .await;
     }
 
     pub async fn get(&mut self, path: &Uri) {
-        self.send(Method::GET, path, b"").await;
+        self.send(Method::GET, path, Bytes::new()).await;
+    }
+
+    /// Posts a body. Returns the answer.
+    pub async fn post(&mut self, path: &Uri, body: Bytes) -> String {
+        text(self.answer(Method::POST, path, body).await).await
     }
 
     /// Reads a page as text.
     pub async fn text(&mut self, path: &str) -> String {
-        text(self.answer(Method::GET, &uri(path), b"").await).await
+        text(self.answer(Method::GET, &uri(path), Bytes::new()).await).await
     }
 
     /// Sends a request, and reads the answer without looking at it.
-    async fn send(&mut self, method: Method, path: &Uri, body: &'static [u8]) {
+    async fn send(&mut self, method: Method, path: &Uri, body: Bytes) {
         let mut answer = self.answer(method, path, body).await.into_body();
         while let Some(frame) = answer.frame().await {
             frame.expect("the answer is whole");
         }
     }
 
-    async fn answer(
-        &mut self,
-        method: Method,
-        path: &Uri,
-        body: &'static [u8],
-    ) -> Response<Incoming> {
+    async fn answer(&mut self, method: Method, path: &Uri, body: Bytes) -> Response<Incoming> {
         let request = Request::builder()
             .method(method)
             .uri(path.clone())
             .header(header::HOST, "localhost")
             .header(header::CONTENT_TYPE, "application/json")
-            .body(Full::new(Bytes::from_static(body)))
+            .body(Full::new(body))
             .expect("all parts are legal");
         self.0.ready().await.expect("the connection is open");
         let response = self.0.send_request(request).await;

@@ -15,3 +15,13 @@ pub fn percentile<T: Copy + PartialOrd>(values: &mut [T], percent: usize) -> T {
     values.sort_unstable_by(|a, b| a.partial_cmp(b).expect("durations and rates have an order"));
     values[(values.len() - 1) * percent / 100]
 }
+
+/// Returns the nearest number that is at least one.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sizes are small and positive"
+)]
+pub fn whole(size: f64) -> usize {
+    size.round().max(1.0) as usize
+}

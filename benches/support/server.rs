@@ -42,7 +42,7 @@ impl Server {
     pub fn start(data_dir: &DataDir, arguments: &[&str]) -> Self {
         let mut process = chorus(&["serve", "--port", "0"], data_dir.path())
             .args(arguments)
-            .env("CHORUS_LOG", "warn")
+            .env("CHORUS_LOG", "error")
             .stdout(Stdio::piped())
             .spawn()
             .expect("chorus can be started");

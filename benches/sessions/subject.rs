@@ -1,0 +1,66 @@
+//! A small and a large ledger of sessions, each with a server on it.
+
+use std::time::{Duration, Instant};
+
+use super::ledger::{self, PER_SESSION};
+use super::support::http::{Connection, uri};
+use super::support::memory::megabytes;
+use super::support::server::{DataDir, Server};
+use super::{NO_RUNS, Plan};
+
+const SMALL: usize = 1000;
+
+/// A ledger of sessions, and a client of the server on it.
+pub struct Subject {
+    pub handoffs: usize,
+    /// When the first hand-off of the last round over all sessions started.
+    pub last_round_at: i64,
+    connection: Connection,
+    _server: Server,
+    _data_dir: DataDir,
+}
+
+/// Fills both ledgers and starts their servers.
+pub async fn fill(plan: &Plan) -> [Subject; 2] {
+    let large = plan.handoffs.max(SMALL);
+    [
+        Subject::fill(SMALL / PER_SESSION).await,
+        Subject::fill(large / PER_SESSION).await,
+    ]
+}
+
+impl Subject {
+    async fn fill(sessions: usize) -> Self {
+        let data_dir = DataDir::create();
+        let began = Instant::now();
+        let last_round_at = ledger::add_sessions(&data_dir.database(), sessions);
+        let filled = began.elapsed();
+        let file = std::fs::metadata(data_dir.database()).expect("it has just been filled");
+        let kilobytes = u32::try_from(file.len() / 1024).expect("it is not that large");
+        let handoffs = sessions * PER_SESSION;
+        println!(
+            "{handoffs} hand-offs over {sessions} sessions take {} and were filled in within {filled:.1?}",
+            megabytes(kilobytes)
+        );
+        let server = Server::start(&data_dir, NO_RUNS);
+        Self {
+            handoffs,
+            last_round_at,
+            connection: Connection::open(server.address).await,
+            _server: server,
+            _data_dir: data_dir,
+        }
+    }
+
+    pub fn sessions(&self) -> usize {
+        self.handoffs / PER_SESSION
+    }
+
+    /// Times one request.
+    pub async fn time(&mut self, path: &str) -> Duration {
+        let path = uri(path);
+        let began = Instant::now();
+        self.connection.get(&path).await;
+        began.elapsed()
+    }
+}
