@@ -20,7 +20,7 @@ const LOAD: &str = "SELECT t.number, t.id, t.status, t.failure_message, t.create
                        FROM attachments a WHERE a.task_number = t.number),
                     (SELECT p.id FROM tasks p WHERE p.number = t.parent_number),
                     (SELECT m.id FROM tasks m WHERE m.number = t.master_number),
-                    t.context
+                    t.context, coalesce(t.master_number, t.number)
                FROM tasks t WHERE t.id = $1";
 const RESOLVE: &str = "SELECT name, available FROM agents WHERE name = $1";
 const INSERT_HANDOFF: &str = "INSERT INTO handoffs (id, task_number, position, agent_name, from_agent, mode, started_at, completed_at,
@@ -30,12 +30,13 @@ const INSERT_HANDOFF: &str = "INSERT INTO handoffs (id, task_number, position, a
 const INSERT_RUN: &str = "INSERT INTO runs (id, handoff_number, attempt, state, queued_at, resumes)
              VALUES ($1, $2, 1, 'queued', $3, NULL)";
 const INSERT_PROMPT: &str = "INSERT INTO messages (task_number, chain_number, handoff_number, occurred_at, type, is_prompt, content)
-             SELECT $1, coalesce(master_number, number), $2, $3, 'user_message', 1, '' FROM tasks WHERE number = $1";
+             VALUES ($1, $2, $3, $4, 'user_message', 1, '')";
 const UPDATE_TASK: &str =
     "UPDATE tasks SET status = $1, failure_message = $2, updated_at = $3 WHERE number = $4";
 const INSERT_EVENT: &str = "INSERT INTO events (task_number, handoff_number, occurred_at, type, data) VALUES ($1, $2, $3, $4, $5)";
-const OPEN_HANDOFF: &str =
-    "SELECT number FROM handoffs WHERE task_number = $1 AND completed_at IS NULL";
+const OPEN_HANDOFF: &str = "SELECT h.number, h.reason, h.trace_id, h.parent_span_id,
+                    (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number)
+               FROM handoffs h WHERE h.task_number = $1 AND h.completed_at IS NULL";
 const END_HANDOFF: &str =
     "UPDATE handoffs SET completed_at = $1, outcome = $2, output = $3 WHERE number = $4";
 const END_RUN: &str = "UPDATE runs SET state = 'ended', outcome = $1, ended_at = $2
@@ -152,7 +153,10 @@ impl Raw {
             ],
         );
         self.insert(INSERT_RUN, params![fill::new_id(), handoff_number, at]);
-        self.insert(INSERT_PROMPT, params![task_number, handoff_number, at]);
+        self.insert(
+            INSERT_PROMPT,
+            params![task_number, task_number, handoff_number, at],
+        );
         self.execute(
             UPDATE_TASK,
             params!["active", None::<&str>, at, task_number],

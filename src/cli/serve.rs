@@ -119,8 +119,7 @@ impl Serving {
         }
         tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
         tokio::spawn(engine.clone().keep_house());
-        let follower = engine.follow(None, None).await?;
-        let telling = tokio::spawn(engine.clone().tell_of_handoffs(follower));
+        let telling = tokio::spawn(engine.tell_of_handoffs());
         tokio::spawn(keep_metrics(engine.clone()));
         // Before anybody is answered: whoever cancels a hand-off must reach its process.
         engine
@@ -144,10 +143,10 @@ impl Serving {
         if let Err(error) = self.connections.await {
             tracing::error!(%error, "the server broke off");
         }
+        self.engine.close().await;
         if let Err(error) = self.telling.await {
             tracing::error!(%error, "hand-offs were no longer told");
         }
-        self.engine.close().await;
         self.collector.finish().await;
         tracing::info!("stopped");
     }

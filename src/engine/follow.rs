@@ -102,10 +102,4 @@ impl Follower {
             }
         }
     }
-
-    /// Returns what was committed before the server stops and was not taken yet.
-    pub async fn rest(self) -> Vec<Event> {
-        let rows = self.engine.store.events_after(self.taken, ROWS).await;
-        rows.unwrap_or_default()
-    }
 }

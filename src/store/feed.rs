@@ -7,14 +7,18 @@
 //! nothing. A waiter registers first and looks at the rows second: what is committed in between wakes it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::domain::{Event, TaskId};
+use crate::telemetry::HandoffSpan;
 
 /// How many events a follower may be behind before it reads rows again.
 const RING: usize = 1024;
+
+/// How many hand-offs that ended may wait to be told.
+const UNTOLD: usize = 4096;
 
 /// An event with more data than this is not kept in memory for followers; they read its row.
 const LARGEST_IN_RING: usize = 16 * 1024;
@@ -32,6 +36,7 @@ pub struct Published {
 #[derive(Debug)]
 pub struct Feed {
     ring: broadcast::Sender<Published>,
+    telling: Mutex<Option<mpsc::Sender<HandoffSpan>>>,
     watched: Mutex<HashMap<Subject, Watched>>,
 }
 
@@ -56,6 +61,7 @@ impl Default for Feed {
     fn default() -> Self {
         Self {
             ring: broadcast::Sender::new(RING),
+            telling: Mutex::default(),
             watched: Mutex::default(),
         }
     }
@@ -84,6 +90,35 @@ impl Feed {
                 let _ = self.ring.send(Published { number, event });
             }
         }
+    }
+
+    /// Gives what is told of hand-offs that ended to whoever asked for it last, until the store is closed.
+    pub fn spans(&self) -> mpsc::Receiver<HandoffSpan> {
+        let (sender, receiver) = mpsc::channel(UNTOLD);
+        *self.telling() = Some(sender);
+        receiver
+    }
+
+    /// Tells of hand-offs that ended. Whoever tells of them too slowly misses some: the ledger has them all.
+    pub(super) fn tell(&self, spans: Vec<HandoffSpan>) {
+        if spans.is_empty() {
+            return;
+        }
+        if let Some(telling) = &*self.telling() {
+            let missed = spans
+                .into_iter()
+                .filter_map(|span| telling.try_send(span).err());
+            metrics::counter!("chorus_spans_missed_total").increment(missed.count() as u64);
+        }
+    }
+
+    /// Says that nothing ends any more.
+    pub(super) fn close(&self) {
+        self.telling().take();
+    }
+
+    fn telling(&self) -> MutexGuard<'_, Option<mpsc::Sender<HandoffSpan>>> {
+        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Follows all events from now on.

@@ -64,16 +64,15 @@ impl HandoffSpan {
         end.saturating_sub(start).max(0)
     }
 
-    /// Tells whether anybody would hear of one that completed, or failed.
-    pub fn is_wanted(has_completed: bool) -> bool {
+    /// Tells whether anybody would hear of one that ended so.
+    pub fn is_wanted(outcome: Outcome) -> bool {
         #[cfg(feature = "otlp")]
         if super::otlp::is_installed() {
             return true;
         }
-        if has_completed {
-            tracing::enabled!(target: "chorus::handoff", Level::INFO)
-        } else {
-            tracing::enabled!(target: "chorus::handoff", Level::WARN)
+        match outcome {
+            Outcome::Completed => tracing::enabled!(target: "chorus::handoff", Level::INFO),
+            _ => tracing::enabled!(target: "chorus::handoff", Level::WARN),
         }
     }
 

@@ -69,5 +69,9 @@ fn describe() {
         "Time of a commit, with its flush to disk"
     );
     metrics::describe_counter!("chorus_handoffs_started_total", "Hand-offs started");
+    metrics::describe_counter!(
+        "chorus_spans_missed_total",
+        "Hand-offs that ended faster than they could be told to the log or a collector"
+    );
     metrics::describe_counter!("chorus_handoffs_ended_total", "Hand-offs ended, by outcome");
 }

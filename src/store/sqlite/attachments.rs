@@ -6,16 +6,15 @@ use sqlx::SqlitePool;
 use super::events;
 use super::row::Columns;
 use super::sql::{query, sql};
-use super::tasks::{self, On, StoredTask};
+use super::tasks;
 use super::writer::Tx;
 use crate::domain::{Attachment, AttachmentId, EventKind, Refusal, Task, TaskId};
 use crate::store::{Attach, Attached, Result, StoreError};
 
 pub(super) fn add(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
-    let StoredTask {
-        number, mut task, ..
-    } = tasks::load(tx, &attach.task_id)?;
-    if task
+    let mut on = tasks::load(tx, &attach.task_id)?;
+    if on
+        .task
         .attachments
         .iter()
         .any(|attachment| attachment.filename == attach.filename)
@@ -28,17 +27,17 @@ pub(super) fn add(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
         content_type: attach.content_type.clone(),
         uploaded_at: tx.now,
     };
-    insert(tx, number, &attach.id, &attachment)?;
-    tasks::touch(tx, number)?;
+    insert(tx, on.number, &attach.id, &attachment)?;
+    tasks::touch(tx, on.number)?;
     let added = EventKind::AttachmentAdded {
         filename: attach.filename.clone(),
         size: attach.size,
     };
-    events::record(tx, On::task(number, &task), None, added)?;
-    task.attachments.push(attachment);
-    task.updated_at = tx.now;
+    events::record(tx, on.on(), None, added)?;
+    on.task.attachments.push(attachment);
+    on.task.updated_at = tx.now;
     Ok(Attached {
-        task,
+        task: on.task,
         id: attach.id.clone(),
     })
 }
@@ -72,26 +71,23 @@ pub(super) fn remove(
     task_id: &TaskId,
     filename: &str,
 ) -> Result<(Task, AttachmentId)> {
-    let StoredTask {
-        number,
-        mut task,
-        mut attachment_ids,
-    } = tasks::load(tx, task_id)?;
-    let place = task
+    let mut on = tasks::load(tx, task_id)?;
+    let place = on
+        .task
         .attachments
         .iter()
         .position(|attachment| attachment.filename.as_str() == filename)
         .ok_or_else(|| Refusal::AttachmentNotFound(filename.to_owned()))?;
     tx.execute(
         sql!("DELETE FROM attachments WHERE task_number = $1 AND filename = $2"),
-        params![number, filename],
+        params![on.number, filename],
     )?;
-    tasks::touch(tx, number)?;
-    let filename = task.attachments.remove(place).filename;
+    tasks::touch(tx, on.number)?;
+    let filename = on.task.attachments.remove(place).filename;
     let removed = EventKind::AttachmentRemoved { filename };
-    events::record(tx, On::task(number, &task), None, removed)?;
-    task.updated_at = tx.now;
-    Ok((task, attachment_ids.remove(place)))
+    events::record(tx, on.on(), None, removed)?;
+    on.task.updated_at = tx.now;
+    Ok((on.task, on.attachment_ids.remove(place)))
 }
 
 pub(super) async fn find(

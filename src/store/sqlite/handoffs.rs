@@ -6,7 +6,7 @@ use sqlx::SqlitePool;
 use super::caller::Caller;
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
-use super::tasks::{self, On, StoredTask};
+use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{events, messages, runs};
 use crate::domain::{
@@ -14,6 +14,7 @@ use crate::domain::{
     Task, TaskId, Text, TraceId, TraceParent,
 };
 use crate::store::{EndHandoff, LeftRun, Result, StoreError};
+use crate::telemetry::HandoffSpan;
 
 /// A hand-off to be begun, whichever door it came through.
 pub(super) struct Begin<'a> {
@@ -41,14 +42,13 @@ pub(super) struct Begun {
 
 /// Opens a hand-off and queues its run. Every door ends here.
 pub(super) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Begun> {
-    let (task_number, task) = (on.number, &mut on.task);
-    let entry = task
+    let entry = on
+        .task
         .start_handoff(begin.agent_name, begin.from_agent, begin.mode, tx.now)?
         .clone();
-    let position = task.agent_chain().len();
     let row = NewRow {
-        task_number,
-        position,
+        task_number: on.number,
+        position: on.task.agent_chain().len(),
         entry: &entry,
         prompt: begin.prompt,
         reason: begin.reason,
@@ -64,18 +64,13 @@ pub(super) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
     }
     // A transfer brings the message that was there before.
     if begin.mode != Mode::Transfer {
-        messages::insert_prompt(tx, task_number, handoff_number)?;
+        messages::insert_prompt(tx, on.on(), handoff_number)?;
     }
-    tasks::update_status(tx, task_number, task)?;
+    tasks::update_status(tx, on.number, &on.task)?;
     let started = EventKind::HandoffStarted {
         agent_name: entry.agent_name,
     };
-    events::record(
-        tx,
-        On::task(task_number, task),
-        Some((&entry.id, handoff_number)),
-        started,
-    )?;
+    events::record(tx, on.on(), Some((&entry.id, handoff_number)), started)?;
     Ok(Begun { on, handoff_number })
 }
 
@@ -86,7 +81,7 @@ pub(super) fn make_child(
     agent_name: &AgentName,
     context: Context,
 ) -> Result<StoredTask> {
-    let StoredTask { number, task, .. } = parent;
+    let task = &parent.task;
     let new = NewTask {
         id: TaskId::new(),
         description: task.description.clone(),
@@ -101,7 +96,7 @@ pub(super) fn make_child(
         task_id: child.task.id.clone(),
         agent_name: agent_name.clone(),
     };
-    events::record(tx, On::task(*number, task), None, created)?;
+    events::record(tx, parent.on(), None, created)?;
     Ok(child)
 }
 
@@ -183,16 +178,27 @@ pub(super) fn close(
     outcome: Outcome,
     output: &Text,
 ) -> Result<Closed> {
-    let (task_number, task) = (on.number, &mut on.task);
-    let entry = task.end_handoff(outcome, output.clone(), tx.now)?.clone();
+    let entry = on
+        .task
+        .end_handoff(outcome, output.clone(), tx.now)?
+        .clone();
     // Not RETURNING, for which SQLite builds a temporary tree.
-    let handoff_number = tx
-        .row(
-            sql!("SELECT number FROM handoffs WHERE task_number = $1 AND completed_at IS NULL"),
-            params![task_number],
-            |row| row.integer(0),
-        )?
-        .ok_or_else(|| StoreError::inconsistent(format!("no open hand-off on task {}", task.id)))?;
+    let open = tx.row(
+        sql!(
+            "SELECT h.number, h.reason, h.trace_id, h.parent_span_id,
+                    (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number)
+               FROM handoffs h WHERE h.task_number = $1 AND h.completed_at IS NULL"
+        ),
+        params![on.number],
+        |row| {
+            let span = HandoffSpan::is_wanted(outcome).then(|| span(row, &on.task, &entry));
+            Ok((row.integer(0)?, span.transpose()?.flatten()))
+        },
+    )?;
+    let (handoff_number, span) = open.ok_or_else(|| {
+        StoreError::inconsistent(format!("no open hand-off on task {}", on.task.id))
+    })?;
+    tx.spans.extend(span);
     tx.execute(
         sql!("UPDATE handoffs SET completed_at = $1, outcome = $2, output = $3 WHERE number = $4"),
         params![
@@ -202,19 +208,39 @@ pub(super) fn close(
             handoff_number
         ],
     )?;
-    tasks::update_status(tx, task_number, task)?;
+    tasks::update_status(tx, on.number, &on.task)?;
     let ended = EventKind::HandoffEnded {
         agent_name: entry.agent_name,
         outcome,
         output: output.clone(),
     };
-    events::record(
-        tx,
-        On::task(task_number, task),
-        Some((&entry.id, handoff_number)),
-        ended,
-    )?;
+    events::record(tx, on.on(), Some((&entry.id, handoff_number)), ended)?;
     Ok(Closed { on, handoff_number })
+}
+
+/// Returns what is told of a hand-off that has just ended.
+fn span(row: &impl Columns, task: &Task, entry: &ChainEntry) -> Result<Option<HandoffSpan>> {
+    let Some(end) = &entry.end else {
+        return Ok(None);
+    };
+    let trace_id = row.optional_parsed(2)?;
+    Ok(Some(HandoffSpan {
+        trace_id: trace_id.unwrap_or_else(|| (&entry.id).into()),
+        span_id: (&entry.id).into(),
+        parent_span_id: row.optional_parsed(3)?,
+        handoff_id: entry.id.clone(),
+        task_id: task.id.clone(),
+        session_id: task.session_id.clone(),
+        from_agent: entry.from_agent.clone(),
+        to_agent: entry.agent_name.clone(),
+        mode: entry.mode,
+        reason: row.optional_text(1)?,
+        started_at: entry.started_at,
+        completed_at: end.at,
+        outcome: end.outcome,
+        error: (end.outcome != Outcome::Completed).then(|| end.output.clone()),
+        harness_trace_id: row.optional_text(4)?,
+    }))
 }
 
 /// Ends the open hand-off of a task because control moves to another agent. Returns the run that is no longer needed.

@@ -27,10 +27,11 @@ pub(super) fn record(
     let number = tx.insert(
         sql!(
             "INSERT INTO messages (task_number, chain_number, handoff_number, occurred_at, type, data, content)
-             SELECT $1, coalesce(master_number, number), $2, $3, $4, $5, $6 FROM tasks WHERE number = $1"
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
         ),
         params![
             on.number,
+            on.chain_number,
             handoff.map(|(_, number)| number),
             tx.now.as_millis(),
             message.message_type.as_str(),
@@ -56,17 +57,22 @@ pub(super) fn say(tx: &mut Tx<'_>, on: &StoredTask, message: &NewMessage) -> Res
         None => None,
         Some(open) => handoffs::number(tx, &open.id)?.map(|number| (&open.id, number)),
     };
-    record(tx, On::task(on.number, &on.task), open, message)
+    record(tx, on.on(), open, message)
 }
 
 /// Records that a hand-off's prompt was said. The prompt itself and the event are the hand-off's.
-pub(super) fn insert_prompt(tx: &Tx<'_>, task_number: i64, handoff_number: i64) -> Result<()> {
+pub(super) fn insert_prompt(tx: &Tx<'_>, on: On<'_>, handoff_number: i64) -> Result<()> {
     tx.insert(
         sql!(
             "INSERT INTO messages (task_number, chain_number, handoff_number, occurred_at, type, is_prompt, content)
-             SELECT $1, coalesce(master_number, number), $2, $3, 'user_message', 1, '' FROM tasks WHERE number = $1"
+             VALUES ($1, $2, $3, $4, 'user_message', 1, '')"
         ),
-        params![task_number, handoff_number, tx.now.as_millis()],
+        params![
+            on.number,
+            on.chain_number,
+            handoff_number,
+            tx.now.as_millis()
+        ],
     )?;
     Ok(())
 }
@@ -132,7 +138,7 @@ pub(super) fn add(tx: &mut Tx<'_>, add: &AddMessage) -> Result<Message> {
         }
         _ => None,
     };
-    let number = record(tx, On::task(on.number, &on.task), by, &message)?;
+    let number = record(tx, on.on(), by, &message)?;
     tasks::touch(tx, on.number)?;
     tx.row(ONE, params![number], |row| from_row(row))?
         .ok_or_else(|| StoreError::inconsistent("a message is gone"))

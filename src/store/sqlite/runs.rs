@@ -113,34 +113,34 @@ pub(super) fn claim(
         agent_name,
         ..
     } = &claimed.identity;
-    let Place {
-        task_number,
-        handoff_number,
-        ..
-    } = place(tx, number)?;
-    let task = &claimed.task;
+    let place = place(tx, number)?;
     let started = EventKind::RunStarted {
         agent_name: agent_name.clone(),
     };
-    let on = On::task(task_number, task);
-    events::record(tx, on, Some((handoff_id, handoff_number)), started)?;
+    let handoff = Some((handoff_id, place.handoff_number));
+    events::record(tx, place.on(), handoff, started)?;
     Ok(Some(claimed))
 }
 
 /// The task and the hand-off of a run.
 struct Place {
-    task_number: i64,
+    task: tasks::Place,
     task_id: TaskId,
-    master_id: Option<TaskId>,
     handoff_number: i64,
     handoff_id: HandoffId,
+}
+
+impl Place {
+    const fn on(&self) -> On<'_> {
+        self.task.on(&self.task_id)
+    }
 }
 
 /// Finds the task and the hand-off of a run, without reading what they hold.
 fn place(tx: &Tx<'_>, run_number: i64) -> Result<Place> {
     tx.row(
         sql!(
-            "SELECT t.number, t.id, h.number, h.id, m.id FROM runs r
+            "SELECT t.number, coalesce(t.master_number, t.number), m.id, t.id, h.number, h.id FROM runs r
                JOIN handoffs h ON h.number = r.handoff_number
                JOIN tasks t ON t.number = h.task_number
                LEFT JOIN tasks m ON m.number = t.master_number
@@ -149,11 +149,10 @@ fn place(tx: &Tx<'_>, run_number: i64) -> Result<Place> {
         params![run_number],
         |row| {
             Ok(Place {
-                task_number: row.integer(0)?,
-                task_id: row.parsed(1)?,
-                handoff_number: row.integer(2)?,
-                handoff_id: row.parsed(3)?,
-                master_id: row.optional_parsed(4)?,
+                task: tasks::place_from_row(row)?,
+                task_id: row.parsed(3)?,
+                handoff_number: row.integer(4)?,
+                handoff_id: row.parsed(5)?,
             })
         },
     )?
@@ -289,14 +288,9 @@ pub(super) fn record_messages(
         return Ok(());
     }
     let place = place(tx, run_number)?;
-    let on = On {
-        number: place.task_number,
-        id: &place.task_id,
-        master_id: place.master_id.as_ref(),
-    };
     for message in said {
         let handoff = Some((&place.handoff_id, place.handoff_number));
-        messages::record(tx, on, handoff, message)?;
+        messages::record(tx, place.on(), handoff, message)?;
     }
     Ok(())
 }

@@ -525,6 +525,7 @@ impl Store for SqliteStore {
 
     async fn close(&self) {
         self.writer.close().await;
+        self.feed.close();
         self.readers.close().await;
     }
 }

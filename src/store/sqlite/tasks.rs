@@ -18,6 +18,8 @@ use crate::store::{Page, Result, StoreError, TaskQuery};
 /// A task with what only the store knows of it.
 pub(super) struct StoredTask {
     pub number: i64,
+    /// The number of the first task of its chain.
+    pub chain_number: i64,
     pub task: Task,
     pub attachment_ids: Vec<AttachmentId>,
 }
@@ -26,16 +28,19 @@ pub(super) struct StoredTask {
 #[derive(Clone, Copy)]
 pub(super) struct On<'a> {
     pub number: i64,
+    /// The number of the first task of its chain.
+    pub chain_number: i64,
     pub id: &'a TaskId,
     pub master_id: Option<&'a TaskId>,
 }
 
-impl<'a> On<'a> {
-    pub const fn task(number: i64, task: &'a Task) -> Self {
-        Self {
-            number,
-            id: &task.id,
-            master_id: task.master_id.as_ref(),
+impl StoredTask {
+    pub const fn on(&self) -> On<'_> {
+        On {
+            number: self.number,
+            chain_number: self.chain_number,
+            id: &self.task.id,
+            master_id: self.task.master_id.as_ref(),
         }
     }
 }
@@ -58,7 +63,7 @@ macro_rules! select_tasks {
                        FROM attachments a WHERE a.task_number = t.number),
                     (SELECT p.id FROM tasks p WHERE p.number = t.parent_number),
                     (SELECT m.id FROM tasks m WHERE m.number = t.master_number),
-                    t.context
+                    t.context, coalesce(t.master_number, t.number)
                FROM tasks t"
         )
     };
@@ -155,6 +160,7 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
     task.attachments = attachments;
     Ok(StoredTask {
         number: row.integer(0)?,
+        chain_number: row.integer(21)?,
         task,
         attachment_ids,
     })
@@ -258,6 +264,7 @@ impl Place {
     pub const fn on<'a>(&'a self, id: &'a TaskId) -> On<'a> {
         On {
             number: self.number,
+            chain_number: self.chain_number,
             id,
             master_id: self.master_id.as_ref(),
         }
@@ -269,7 +276,8 @@ const SELECT_PLACE: Statement = sql!(
        FROM tasks t LEFT JOIN tasks m ON m.number = t.master_number WHERE t.id = $1"
 );
 
-fn place_from_row(row: &impl Columns) -> Result<Place> {
+/// Reads a place from the first three columns.
+pub(super) fn place_from_row(row: &impl Columns) -> Result<Place> {
     Ok(Place {
         number: row.integer(0)?,
         chain_number: row.integer(1)?,
@@ -297,24 +305,27 @@ pub(super) async fn find_place(readers: &SqlitePool, id: &TaskId) -> Result<Opti
 
 pub(super) fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
     let mut task = Task::new(new.clone(), tx.now);
+    let mut chain_number = None;
     if let Some(parent_id) = &task.parent_id {
-        task.master_id = tx.row(
-            sql!(
-                "SELECT coalesce(m.id, p.id) FROM tasks p LEFT JOIN tasks m ON m.number = p.master_number WHERE p.id = $1"
-            ),
-            params![parent_id.as_str()],
-            |row| row.parsed(0),
-        )?;
+        let parent = place(tx, parent_id)?;
+        chain_number = Some(parent.chain_number);
+        task.master_id = Some(parent.master_id.unwrap_or_else(|| parent_id.clone()));
     }
     let number = insert(tx, &task)?;
-    let description = task.description.clone();
-    let created = EventKind::TaskCreated { description };
-    events::record(tx, On::task(number, &task), None, created)?;
-    Ok(StoredTask {
+    let created = StoredTask {
         number,
+        chain_number: chain_number.unwrap_or(number),
         task,
         attachment_ids: Vec::new(),
-    })
+    };
+    let description = created.task.description.clone();
+    events::record(
+        tx,
+        created.on(),
+        None,
+        EventKind::TaskCreated { description },
+    )?;
+    Ok(created)
 }
 
 /// Inserts a task's own row and returns its number.
@@ -356,25 +367,17 @@ fn json(texts: &[Text]) -> String {
 }
 
 pub(super) fn set_status(tx: &mut Tx<'_>, id: &TaskId, status: &Status) -> Result<Task> {
-    let StoredTask {
-        number, mut task, ..
-    } = load(tx, id)?;
-    change_status(tx, number, &mut task, status.clone())?;
-    Ok(task)
+    let mut on = load(tx, id)?;
+    change_status(tx, &mut on, status.clone())?;
+    Ok(on.task)
 }
 
 /// Sets the status of a task that is loaded.
-pub(super) fn change_status(
-    tx: &mut Tx<'_>,
-    number: i64,
-    task: &mut Task,
-    status: Status,
-) -> Result<()> {
-    let (from, to) = (task.status.name(), status.name());
-    if task.set_status(status, tx.now) {
-        update_status(tx, number, task)?;
-        let changed = EventKind::StatusChanged { from, to };
-        events::record(tx, On::task(number, task), None, changed)?;
+pub(super) fn change_status(tx: &mut Tx<'_>, on: &mut StoredTask, status: Status) -> Result<()> {
+    let (from, to) = (on.task.status.name(), status.name());
+    if on.task.set_status(status, tx.now) {
+        update_status(tx, on.number, &on.task)?;
+        events::record(tx, on.on(), None, EventKind::StatusChanged { from, to })?;
     }
     Ok(())
 }
@@ -405,16 +408,14 @@ pub(super) fn touch(tx: &Tx<'_>, number: i64) -> Result<()> {
 }
 
 pub(super) fn plan(tx: &mut Tx<'_>, id: &TaskId, change: &PlanningChange) -> Result<Task> {
-    let StoredTask {
-        number, mut task, ..
-    } = load(tx, id)?;
-    if task.plan(change.clone(), tx.now)
+    let mut on = load(tx, id)?;
+    if on.task.plan(change.clone(), tx.now)
         && let Some(Planning {
             summary,
             requirements,
             acceptance_criteria,
             plan,
-        }) = &task.planning
+        }) = &on.task.planning
     {
         tx.execute(
             sql!(
@@ -426,18 +427,13 @@ pub(super) fn plan(tx: &mut Tx<'_>, id: &TaskId, change: &PlanningChange) -> Res
                 json(requirements),
                 json(acceptance_criteria),
                 json(plan),
-                task.updated_at.as_millis(),
-                number
+                on.task.updated_at.as_millis(),
+                on.number
             ],
         )?;
-        events::record(
-            tx,
-            On::task(number, &task),
-            None,
-            EventKind::PlanningUpdated,
-        )?;
+        events::record(tx, on.on(), None, EventKind::PlanningUpdated)?;
     }
-    Ok(task)
+    Ok(on.task)
 }
 
 pub(super) async fn find(readers: &SqlitePool, id: &TaskId) -> Result<Option<Task>> {

@@ -6,7 +6,7 @@ use super::caller::{self, Caller};
 use super::handoffs::{self, Begin, Closed, routed_to};
 use super::row::Columns;
 use super::sql::sql;
-use super::tasks::{self, On, StoredTask};
+use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{agents, events, lineage, messages, tools};
 use crate::domain::{
@@ -82,13 +82,8 @@ pub(super) fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
     } else {
         (on, None)
     };
-    tasks::change_status(tx, on.number, &mut on.task, Status::Completed)?;
-    events::record(
-        tx,
-        On::task(child.number, &child.task),
-        None,
-        EventKind::ContextMerged(merge),
-    )?;
+    tasks::change_status(tx, &mut on, Status::Completed)?;
+    events::record(tx, child.on(), None, EventKind::ContextMerged(merge))?;
     let begin = Begin {
         mode: Mode::Transfer,
         agent_name: target,

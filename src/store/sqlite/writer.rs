@@ -21,6 +21,7 @@ use super::sql::Statement;
 use crate::clock::Clock;
 use crate::domain::{Event, Timestamp};
 use crate::store::{Feed, Result, StoreError};
+use crate::telemetry::HandoffSpan;
 
 /// How many writes may wait in line before callers are held back.
 const LINE: usize = 4096;
@@ -38,6 +39,8 @@ pub(super) struct Tx<'a> {
     pub now: Timestamp,
     /// What happened, in the order of the rows.
     pub events: Vec<Event>,
+    /// What is told of hand-offs that ended.
+    pub spans: Vec<HandoffSpan>,
 }
 
 impl Tx<'_> {
@@ -273,21 +276,23 @@ impl Thread {
             connection: &self.connection,
             now: self.now,
             events: Vec::new(),
+            spans: Vec::new(),
         };
         for job in batch {
             let changes = tx.connection.total_changes();
-            let events = tx.events.len();
+            let (events, spans) = (tx.events.len(), tx.spans.len());
             if job.run(&mut tx) {
                 continue;
             }
             tx.events.truncate(events);
+            tx.spans.truncate(spans);
             // SQLite ends the transaction by itself when the disk is full or fails.
             if tx.connection.total_changes() != changes || tx.connection.is_autocommit() {
                 self.roll_back();
                 return Err(Spoiled);
             }
         }
-        let events = tx.events;
+        let (events, spans) = (tx.events, tx.spans);
         let began = Instant::now();
         if let Err(error) = self.connection.execute_batch("COMMIT") {
             self.roll_back();
@@ -295,6 +300,7 @@ impl Thread {
         }
         metrics::histogram!("chorus_store_commit_seconds").record(began.elapsed());
         self.feed.publish(events);
+        self.feed.tell(spans);
         Ok(None)
     }
 
