@@ -32,10 +32,10 @@ pub struct HandoffFigures {
     /// Which part of those that have ended, ended well; null if none has ended.
     #[schema(required)]
     pub success_rate: Option<f64>,
-    /// The time that half of those that an agent ran for did not exceed, in milliseconds.
+    /// The time that half of those that an agent ran for did not exceed, in milliseconds; to three digits.
     #[schema(required)]
     pub median_ms: Option<u64>,
-    /// The time that 95 of 100 did not exceed, in milliseconds.
+    /// The time that 95 of 100 did not exceed, in milliseconds; to three digits.
     #[schema(required)]
     pub p95_ms: Option<u64>,
     /// What they cost, in US dollars.

@@ -1,6 +1,6 @@
 //! Sums over the table `handoffs`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use sqlx::SqlitePool;
 
@@ -14,54 +14,90 @@ use crate::store::{Result, StoreError};
 /// How many paths of each length are shown.
 const MOST_PATHS: u32 = 10;
 
-/// Chooses hand-offs by the time of their start and an agent on either side, each with its cost.
+/// Chooses hand-offs by the time of their start and an agent on either side. How long one took has three digits: so there
+/// are few different times to count, whatever the number of hand-offs, and none has to be put in order.
 macro_rules! chosen {
     () => {
-        "WITH chosen AS (
+        "WITH timed AS (
              SELECT h.number, h.from_number, h.from_agent, h.agent_name, h.outcome,
-                    CASE WHEN h.is_invoked = 1 THEN h.completed_at - h.started_at END AS took,
-                    (SELECT sum(r.cost_usd) FROM runs r WHERE r.handoff_number = h.number) AS cost
+                    CASE WHEN h.is_invoked = 1 THEN max(h.completed_at - h.started_at, 0) END AS millis
                FROM handoffs h
               WHERE h.started_at >= $1
                 AND ($2 IS NULL OR h.agent_name = $2 COLLATE NOCASE OR h.from_agent = $2 COLLATE NOCASE)
+         ), chosen AS (
+             SELECT number, from_number, from_agent, agent_name, outcome,
+                    CASE WHEN millis < 1000 THEN millis
+                         WHEN millis < 10000 THEN millis / 10 * 10
+                         WHEN millis < 100000 THEN millis / 100 * 100
+                         WHEN millis < 1000000 THEN millis / 1000 * 1000
+                         WHEN millis < 10000000 THEN millis / 10000 * 10000
+                         ELSE millis / 100000 * 100000 END AS took
+               FROM timed
          ) "
     };
 }
 
-/// The columns that [`figures`] reads, over hand-offs that are ranked by how long they took.
-macro_rules! figures {
-    () => {
-        " count(*), count(outcome), coalesce(sum(outcome = 'completed'), 0), coalesce(sum(cost), 0.0),
-          min(CASE WHEN 2 * place >= timed THEN took END), min(CASE WHEN 20 * place >= 19 * timed THEN took END) "
-    };
+/// From whom, and to whom.
+type Pair = (Option<AgentName>, AgentName);
+
+fn pair(row: &impl Columns) -> Result<Pair> {
+    Ok((row.optional_parsed(0)?, row.parsed(1)?))
 }
 
-fn figures(row: &sqlx::sqlite::SqliteRow, column: usize) -> Result<HandoffFigures> {
-    let [handoffs, ended, completed] =
-        [column, column + 1, column + 2].map(|column| count(row, column));
-    let (ended, completed) = (ended?, completed?);
-    let took = |column| {
-        let took = row.optional_integer(column)?;
-        // A clock that went back makes no time negative.
-        Ok::<_, StoreError>(took.map(|took| u64::try_from(took).unwrap_or_default()))
-    };
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a rate needs no more digits than a float has"
-    )]
-    let success_rate = (ended > 0).then(|| completed as f64 / ended as f64);
-    Ok(HandoffFigures {
-        handoffs: handoffs?,
-        ended,
-        completed,
-        success_rate,
-        cost_usd: row.optional_real(column + 3)?.unwrap_or_default(),
-        median_ms: took(column + 4)?,
-        p95_ms: took(column + 5)?,
-    })
+/// What is counted of some hand-offs.
+#[derive(Default)]
+struct Tally {
+    handoffs: u64,
+    ended: u64,
+    completed: u64,
+    cost_usd: f64,
+    /// How many took so long.
+    times: BTreeMap<u64, u64>,
 }
 
-fn count(row: &sqlx::sqlite::SqliteRow, column: usize) -> Result<u64> {
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.handoffs += other.handoffs;
+        self.ended += other.ended;
+        self.completed += other.completed;
+        self.cost_usd += other.cost_usd;
+        for (took, handoffs) in &other.times {
+            *self.times.entry(*took).or_default() += handoffs;
+        }
+    }
+
+    /// Returns the time that so many percent did not exceed.
+    fn percentile(&self, percent: u64) -> Option<u64> {
+        let all: u64 = self.times.values().sum();
+        let mut so_far = 0;
+        let mut times = self.times.iter();
+        times
+            .find(|(_, handoffs)| {
+                so_far += *handoffs;
+                so_far * 100 >= all * percent
+            })
+            .map(|(took, _)| *took)
+    }
+
+    fn figures(&self) -> HandoffFigures {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a rate needs no more digits than a float has"
+        )]
+        let success_rate = (self.ended > 0).then(|| self.completed as f64 / self.ended as f64);
+        HandoffFigures {
+            handoffs: self.handoffs,
+            ended: self.ended,
+            completed: self.completed,
+            success_rate,
+            median_ms: self.percentile(50),
+            p95_ms: self.percentile(95),
+            cost_usd: self.cost_usd,
+        }
+    }
+}
+
+fn count(row: &impl Columns, column: usize) -> Result<u64> {
     u64::try_from(row.integer(column)?).map_err(StoreError::inconsistent)
 }
 
@@ -70,62 +106,88 @@ pub(super) async fn handoffs(
     since: Option<Timestamp>,
     agent: Option<&AgentName>,
 ) -> Result<HandoffAnalytics> {
-    const TOTAL: Statement = sql!(
-        chosen!(),
-        "SELECT", figures!(),
-        "FROM (SELECT outcome, cost, took, row_number() OVER (ORDER BY took IS NULL, took) AS place,
-                      count(took) OVER () AS timed
-                 FROM chosen)"
-    );
     let (since, agent) = (
         since.map_or(i64::MIN, Timestamp::as_millis),
         agent.map(AgentName::as_str),
     );
-    let total = query!(TOTAL, since, agent).fetch_one(readers).await?;
-    let pairs = pairs(readers, since, agent).await?;
+    let tallies = tallies(readers, since, agent).await?;
+    let bounces = bounces(readers, since, agent).await?;
+    let mut total = Tally::default();
+    for tally in tallies.values() {
+        total.add(tally);
+    }
+    let mut pairs: Vec<_> = tallies
+        .into_iter()
+        .map(|(pair, tally)| PairFigures {
+            bounces: bounces.get(&pair).copied().unwrap_or_default(),
+            from_agent: pair.0,
+            to_agent: pair.1,
+            figures: tally.figures(),
+        })
+        .collect();
+    pairs.sort_by_key(|pair| std::cmp::Reverse(pair.figures.handoffs));
     Ok(HandoffAnalytics {
-        total: figures(&total, 0)?,
-        bounces: pairs.iter().map(|pair| pair.bounces).sum(),
+        total: total.figures(),
+        bounces: bounces.values().sum(),
         pairs,
         paths: paths(readers, since, agent).await?,
     })
 }
 
-async fn pairs(readers: &SqlitePool, since: i64, agent: Option<&str>) -> Result<Vec<PairFigures>> {
-    const PAIRS: Statement = sql!(
+/// Counts hand-offs by pair of agents.
+async fn tallies(
+    readers: &SqlitePool,
+    since: i64,
+    agent: Option<&str>,
+) -> Result<BTreeMap<Pair, Tally>> {
+    const TIMES: Statement = sql!(
         chosen!(),
-        "SELECT from_agent, agent_name,", figures!(),
-        "FROM (SELECT from_agent, agent_name, outcome, cost, took,
-                      row_number() OVER (PARTITION BY from_agent, agent_name ORDER BY took IS NULL, took) AS place,
-                      count(took) OVER (PARTITION BY from_agent, agent_name) AS timed
-                 FROM chosen)
-         GROUP BY from_agent, agent_name
-         ORDER BY count(*) DESC, from_agent, agent_name"
+        "SELECT from_agent, agent_name, took, count(*), count(outcome), sum(outcome IS 'completed')
+           FROM chosen GROUP BY from_agent, agent_name, took"
     );
+    const COSTS: Statement = sql!(
+        "SELECT h.from_agent, h.agent_name, sum(r.cost_usd) FROM handoffs h
+           JOIN runs r ON r.handoff_number = h.number
+          WHERE h.started_at >= $1
+            AND ($2 IS NULL OR h.agent_name = $2 COLLATE NOCASE OR h.from_agent = $2 COLLATE NOCASE)
+            AND r.cost_usd IS NOT NULL
+          GROUP BY h.from_agent, h.agent_name"
+    );
+    let mut tallies: BTreeMap<Pair, Tally> = BTreeMap::new();
+    for row in query!(TIMES, since, agent).fetch_all(readers).await? {
+        let tally = tallies.entry(pair(&row)?).or_default();
+        let handoffs = count(&row, 3)?;
+        tally.handoffs += handoffs;
+        tally.ended += count(&row, 4)?;
+        tally.completed += count(&row, 5)?;
+        if let Some(took) = row.optional_integer(2)? {
+            let took = u64::try_from(took).map_err(StoreError::inconsistent)?;
+            tally.times.insert(took, handoffs);
+        }
+    }
+    for row in query!(COSTS, since, agent).fetch_all(readers).await? {
+        let cost = row.optional_real(2)?.unwrap_or_default();
+        tallies.entry(pair(&row)?).or_default().cost_usd += cost;
+    }
+    Ok(tallies)
+}
+
+/// Counts the hand-offs that went straight back, by pair of agents.
+async fn bounces(
+    readers: &SqlitePool,
+    since: i64,
+    agent: Option<&str>,
+) -> Result<HashMap<Pair, u64>> {
     const BOUNCES: Statement = sql!(
         chosen!(),
         "SELECT c.from_agent, c.agent_name, count(*) FROM chosen c
            JOIN handoffs b ON b.number = c.from_number AND b.from_agent = c.agent_name AND b.agent_name = c.from_agent
           GROUP BY c.from_agent, c.agent_name"
     );
-    let mut bounces: HashMap<(Option<AgentName>, AgentName), u64> = HashMap::new();
-    for row in query!(BOUNCES, since, agent).fetch_all(readers).await? {
-        bounces.insert((row.optional_parsed(0)?, row.parsed(1)?), count(&row, 2)?);
-    }
-    let rows = query!(PAIRS, since, agent).fetch_all(readers).await?;
-    let pair = |row: &sqlx::sqlite::SqliteRow| {
-        let (from_agent, to_agent) = (row.optional_parsed(0)?, row.parsed(1)?);
-        let key = (from_agent, to_agent);
-        let bounces = bounces.get(&key).copied().unwrap_or_default();
-        let (from_agent, to_agent) = key;
-        Ok(PairFigures {
-            from_agent,
-            to_agent,
-            figures: figures(row, 2)?,
-            bounces,
-        })
-    };
-    rows.iter().map(pair).collect()
+    let rows = query!(BOUNCES, since, agent).fetch_all(readers).await?;
+    rows.iter()
+        .map(|row| Ok((pair(row)?, count(row, 2)?)))
+        .collect()
 }
 
 /// Lists the most common ways over two and three hand-offs, each counted where it ends.
