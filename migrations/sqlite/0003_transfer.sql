@@ -58,6 +58,9 @@ CREATE INDEX handoffs_hops ON handoffs (task_number) WHERE from_number IS NOT NU
 -- A hand-off moves on once. Serves the look-up of where it went.
 CREATE UNIQUE INDEX handoffs_transferred ON handoffs (from_number) WHERE mode = 'transfer';
 
+-- Serves the look-up of where a conversation went.
+CREATE INDEX handoffs_moved ON handoffs (from_number) WHERE mode = 'session';
+
 -- Serves the question whether an agent only waits, and so occupies no slot.
 CREATE INDEX handoffs_waited_for ON handoffs (waiter_number) WHERE waiter_number IS NOT NULL AND completed_at IS NULL;
 

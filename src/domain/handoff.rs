@@ -369,7 +369,7 @@ pub struct Handoff {
     /// The hand-off that it came from: the one whose agent asked, or that moved here.
     #[schema(required)]
     pub from_handoff_id: Option<HandoffId>,
-    /// The hand-off that goes on, if the agent passed control by a tool. Its end is the one to wait for.
+    /// The hand-off that goes on, if control moved before the agent had finished. Its end is the one to wait for.
     #[schema(required)]
     pub transferred_to: Option<HandoffId>,
     /// The W3C trace that it belongs to.

@@ -63,7 +63,7 @@ pub enum Refusal {
         status: &'static str,
     },
     /// A run hands over its own task, not another's.
-    #[error("A run may only hand over its own task, not {0}")]
+    #[error("A run may only pass on what it has: not task {0}")]
     NotItsOwnTask(TaskId),
     /// There is no such session.
     #[error("Session not found: {0}")]

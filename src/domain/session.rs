@@ -79,7 +79,7 @@ pub struct Session {
     pub updated_at: Timestamp,
     /// How often it has moved.
     pub handoffs: u64,
-    /// The agent that it moved to last.
+    /// The agent that has it, or had it last; a tool may have passed it on since it moved.
     pub agent_name: AgentName,
     /// Who works on it now.
     #[schema(required)]

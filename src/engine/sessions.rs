@@ -47,9 +47,6 @@ impl Engine {
                 problems.add("fromAgent", message);
                 return Err(refuse(problems));
             }
-            if let Some(session) = self.store.session(&to.session_id).await? {
-                self.check_reach(run, &session.task_id).await?;
-            }
         }
         let id = TaskId::new();
         let workspace = self.workspace(&id, None)?;

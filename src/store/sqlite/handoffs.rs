@@ -284,7 +284,10 @@ macro_rules! select_handoffs {
                 h.output, h.outcome, r.usage, r.cost_usd,
                 r.id, r.attempt, r.state, r.outcome, r.queued_at, r.started_at, r.ended_at,
                 (SELECT f.id FROM handoffs f WHERE f.number = h.from_number),
-                (SELECT n.id FROM handoffs n WHERE n.from_number = h.number AND n.mode = 'transfer'),
+                coalesce((SELECT n.id FROM handoffs n WHERE n.from_number = h.number AND n.mode = 'transfer'),
+                         -- A conversation that was taken from the agent, not one that moved on when it had finished.
+                         (SELECT n.id FROM handoffs n WHERE n.from_number = h.number AND n.mode = 'session'
+                             AND n.started_at = h.completed_at AND h.output = 'Routed to ' || n.agent_name)),
                 h.trace_id, h.parent_span_id, t.session_id,
                 (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number)
            FROM handoffs h

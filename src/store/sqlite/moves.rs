@@ -3,15 +3,18 @@
 use rusqlite::params;
 
 use super::caller::{self, Caller};
-use super::handoffs::{self, Begin, Begun, Closed, routed_to};
+use super::handoffs::{self, Begin, Begun, routed_to};
 use super::row::Columns;
 use super::sessions::{self, NewRow};
 use super::sql::sql;
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{agents, lineage, messages};
-use crate::domain::{Context, Mode, Move, NewTask, Outcome, SessionId, Source, Text};
-use crate::store::{MoveSession, Moved, Result};
+use crate::domain::{
+    AgentName, Context, Mode, Move, NewMessage, NewTask, Outcome, Refusal, SessionId, Source,
+    Status, TaskId, Text,
+};
+use crate::store::{LeftRun, MoveSession, Moved, Result};
 
 pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
     let asked = &to.asked;
@@ -23,8 +26,9 @@ pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
     // They may have changed since the request was looked at.
     let target = agents::resolve(tx, asked.to_agent.as_str())?;
     let found = find(tx, &asked.session_id)?;
-    let (from, task_number) = match (&found, &caller) {
-        (Some(found), _) => (found.last_handoff, Some(found.on.number)),
+    check_reach(tx, found.as_ref(), caller.as_ref())?;
+    let (from_number, task_number) = match (&found, &caller) {
+        (Some(found), _) => (Some(found.holder.number), Some(found.on.number)),
         // A conversation that a run begins is a child of its task.
         (None, Some(caller)) => {
             let place = tasks::place(tx, &caller.identity.task_id)?;
@@ -34,7 +38,7 @@ pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
     };
     if let (true, Some(task_number)) = (asked.invoke, task_number) {
         let step = lineage::Step {
-            from_number: from,
+            from_number,
             from_agent: Some(&asked.from_agent),
             to_agent: &target,
             task_number,
@@ -42,34 +46,25 @@ pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
         };
         lineage::check(tx, &step, to.limits)?;
     }
-    let (session_number, on) = match found {
-        Some(found) => (found.number, found.on),
-        None => create(tx, to, caller.as_ref())?,
-    };
-    let data = Move {
-        from_agent: Some(asked.from_agent.clone()),
-        to_agent: target.clone(),
-        task_id: on.task.id.clone(),
-        tool: None,
-        variables: None,
-        reason: Some(asked.reason.clone()),
-    };
-    messages::say(tx, &on, &messages::moved(routed_to(&target), data))?;
-    let (on, left) = if on.task.open_handoff().is_some() {
-        let (Closed { on, .. }, left) = handoffs::leave(tx, on, &target, caller.as_ref())?;
-        (on, left)
-    } else {
-        (on, None)
+    let waiter_number = waiter(found.as_ref(), caller.as_ref());
+    let (session_number, on, left) = match found {
+        Some(found) => {
+            let number = found.number;
+            let (on, left) = take(tx, found, to, &target, caller.as_ref())?;
+            (number, on, left)
+        }
+        None => {
+            let (number, on) = create(tx, to, caller.as_ref())?;
+            messages::say(tx, &on, &routed(to, &target, &on))?;
+            (number, on, None)
+        }
     };
     let next = Begin {
         mode: Mode::Session,
         agent_name: target,
         from_agent: Some(asked.from_agent.clone()),
-        from_number: from,
-        waiter_number: caller.as_ref().and_then(|caller| match &left {
-            Some(left) if left.by_itself => caller.waiter_number,
-            _ => Some(caller.number),
-        }),
+        from_number,
+        waiter_number,
         trace: caller::trace(to.trace.as_ref(), caller.as_ref().map(Caller::traced)),
         prompt: asked.user_intent.as_str(),
         reason: Some(&asked.reason),
@@ -99,32 +94,125 @@ pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
     })
 }
 
+/// Says where the conversation goes.
+fn routed(to: &MoveSession, target: &AgentName, on: &StoredTask) -> NewMessage {
+    let data = Move {
+        from_agent: Some(to.asked.from_agent.clone()),
+        to_agent: target.clone(),
+        task_id: on.task.id.clone(),
+        tool: None,
+        variables: None,
+        reason: Some(to.asked.reason.clone()),
+    };
+    messages::moved(routed_to(target), data)
+}
+
 /// A session that is there.
 struct Found {
     number: i64,
     on: StoredTask,
-    /// The number of the task's last hand-off.
-    last_handoff: Option<i64>,
+    holder: Holder,
+}
+
+/// The last hand-off of a session: the agent that has the conversation, wherever tools have passed it.
+struct Holder {
+    number: i64,
+    task_id: TaskId,
+    waiter_number: Option<i64>,
+    is_open: bool,
 }
 
 fn find(tx: &Tx<'_>, id: &SessionId) -> Result<Option<Found>> {
     let found = tx.row(
         sql!(
-            "SELECT s.number, t.id, (SELECT h.number FROM handoffs h WHERE h.task_number = t.number
-                                      ORDER BY h.position DESC LIMIT 1)
-               FROM sessions s JOIN tasks t ON t.number = s.task_number WHERE s.id = $1"
+            "WITH RECURSIVE holders (number) AS (
+                 SELECT h.number FROM sessions s JOIN handoffs h ON h.task_number = s.task_number
+                  WHERE s.id = $1 AND h.position = (SELECT max(position) FROM handoffs WHERE task_number = s.task_number)
+                 UNION ALL
+                 SELECT n.number FROM holders JOIN handoffs n ON n.from_number = holders.number AND n.mode = 'transfer'
+             )
+             SELECT s.number, t.id, h.number, o.id, h.waiter_number, h.completed_at IS NULL
+               FROM sessions s
+               JOIN tasks t ON t.number = s.task_number
+               JOIN handoffs h ON h.number = (SELECT max(number) FROM holders)
+               JOIN tasks o ON o.number = h.task_number
+              WHERE s.id = $1"
         ),
         params![id.as_str()],
-        |row| Ok((row.integer(0)?, row.parsed(1)?, row.optional_integer(2)?)),
+        |row| {
+            let holder = Holder {
+                number: row.integer(2)?,
+                task_id: row.parsed(3)?,
+                waiter_number: row.optional_integer(4)?,
+                is_open: row.integer(5)? != 0,
+            };
+            let task_id: TaskId = row.parsed(1)?;
+            Ok((row.integer(0)?, task_id, holder))
+        },
     )?;
-    let Some((number, task_id, last_handoff)) = found else {
+    let Some((number, task_id, holder)) = found else {
         return Ok(None);
     };
     Ok(Some(Found {
         number,
         on: tasks::load(tx, &task_id)?,
-        last_handoff,
+        holder,
     }))
+}
+
+/// Refuses a run that moves a conversation which it does not have, and which is not below its task.
+fn check_reach(tx: &Tx<'_>, found: Option<&Found>, caller: Option<&Caller<'_>>) -> Result<()> {
+    let (Some(found), Some(caller)) = (found, caller) else {
+        return Ok(());
+    };
+    let own = &caller.identity.task_id;
+    if caller.number == found.holder.number || tasks::is_below_in(tx, &found.on.task.id, own)? {
+        return Ok(());
+    }
+    Err(Refusal::NotItsOwnTask(found.on.task.id.clone()).into())
+}
+
+/// Returns the hand-off whose agent waits: that of a run that moves a conversation which it does not have; or, where the
+/// conversation is taken from an agent, the one that waited for that.
+fn waiter(found: Option<&Found>, caller: Option<&Caller<'_>>) -> Option<i64> {
+    match (found, caller) {
+        (Some(found), Some(caller)) if caller.number == found.holder.number => caller.waiter_number,
+        (_, Some(caller)) => Some(caller.number),
+        (Some(found), None) if found.holder.is_open => found.holder.waiter_number,
+        (_, None) => None,
+    }
+}
+
+/// Takes the conversation from the agent that has it. Returns the session's task, and the run that is no longer needed.
+fn take(
+    tx: &mut Tx<'_>,
+    found: Found,
+    to: &MoveSession,
+    target: &AgentName,
+    caller: Option<&Caller<'_>>,
+) -> Result<(StoredTask, Option<LeftRun>)> {
+    let Found { mut on, holder, .. } = found;
+    let message = routed(to, target, &on);
+    if holder.task_id == on.task.id {
+        messages::say(tx, &on, &message)?;
+        if !holder.is_open {
+            return Ok((on, None));
+        }
+        let (closed, left) = handoffs::leave(tx, on, target, caller)?;
+        return Ok((closed.on, left));
+    }
+    // A tool passed it to another task, and the session's own is complete since then: it goes on here.
+    let away = tasks::load(tx, &holder.task_id)?;
+    messages::say(tx, &away, &message)?;
+    let mut left = None;
+    if holder.is_open {
+        let (closed, run) = handoffs::leave(tx, away, target, caller)?;
+        let mut away = closed.on;
+        tasks::change_status(tx, &mut away, Status::Completed)?;
+        left = run;
+    }
+    tasks::change_status(tx, &mut on, Status::Waiting)?;
+    Ok((on, left))
 }
 
 /// Makes a session and its task; one that a run makes is below the run's own.

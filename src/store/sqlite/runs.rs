@@ -94,7 +94,7 @@ pub(super) fn claim(
                 AND NOT EXISTS (SELECT 1 FROM json_each($1) live
                                   JOIN runs l ON l.id = live.value
                                   JOIN handoffs o ON o.number = l.handoff_number
-                                 WHERE o.task_number = h.task_number OR (h.mode = 'transfer' AND o.number = h.from_number))
+                                 WHERE o.task_number = h.task_number OR (o.number = h.from_number AND l.state = 'ended'))
               ORDER BY r.priority, r.number LIMIT 1"
         ),
         params![live],

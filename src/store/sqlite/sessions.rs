@@ -71,11 +71,16 @@ macro_rules! select_sessions {
     () => {
         "SELECT s.id, t.id, s.created_at, t.updated_at,
                 (SELECT count(*) FROM session_handoffs m WHERE m.session_number = s.number),
-                (SELECT m.to_agent FROM session_handoffs m WHERE m.session_number = s.number
-                  ORDER BY m.handoff_number DESC LIMIT 1),
-                (SELECT h.agent_name FROM handoffs h WHERE h.task_number = t.number AND h.completed_at IS NULL)
+                h.agent_name, CASE WHEN h.completed_at IS NULL THEN h.agent_name END
            FROM sessions s
-           JOIN tasks t ON t.number = s.task_number"
+           JOIN tasks t ON t.number = s.task_number
+           JOIN handoffs h ON h.number = (
+                WITH RECURSIVE holders (number) AS (
+                    SELECT max(m.handoff_number) FROM session_handoffs m WHERE m.session_number = s.number
+                    UNION ALL
+                    SELECT n.number FROM holders JOIN handoffs n ON n.from_number = holders.number AND n.mode = 'transfer'
+                )
+                SELECT max(number) FROM holders)"
     };
 }
 
@@ -242,14 +247,20 @@ pub(super) async fn count(
     u64::try_from(row.integer(0)?).map_err(StoreError::inconsistent)
 }
 
-/// Finds the conversation that a hand-off brought.
+/// Finds the conversation that a hand-off brought, or that a tool passed on to it.
 pub(super) async fn history(
     readers: &SqlitePool,
     id: &HandoffId,
 ) -> Result<Option<ConversationHistory>> {
     query!(
         sql!(
-            "SELECT m.history FROM session_handoffs m JOIN handoffs h ON h.number = m.handoff_number WHERE h.id = $1"
+            "WITH RECURSIVE before (number, mode, from_number) AS (
+                 SELECT number, mode, from_number FROM handoffs WHERE id = $1
+                 UNION ALL
+                 SELECT f.number, f.mode, f.from_number FROM before JOIN handoffs f ON f.number = before.from_number
+                  WHERE before.mode = 'transfer'
+             )
+             SELECT m.history FROM before JOIN session_handoffs m ON m.handoff_number = before.number"
         ),
         id.as_str()
     )

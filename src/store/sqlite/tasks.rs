@@ -456,26 +456,34 @@ pub(super) async fn find_number(readers: &SqlitePool, id: &TaskId) -> Result<Opt
         .transpose()
 }
 
+const SELECT_BELOW: Statement = sql!(
+    "WITH RECURSIVE chain (id, parent_number) AS (
+         SELECT id, parent_number FROM tasks WHERE id = $1
+         UNION ALL
+         SELECT t.id, t.parent_number FROM tasks t JOIN chain ON t.number = chain.parent_number
+     )
+     SELECT 1 FROM chain WHERE id = $2"
+);
+
 /// Tells whether a task is another one, or was handed on from it.
 pub(super) async fn is_below(
     readers: &SqlitePool,
     task_id: &TaskId,
     above: &TaskId,
 ) -> Result<bool> {
-    let found = query!(
-        sql!(
-            "WITH RECURSIVE chain (id, parent_number) AS (
-                 SELECT id, parent_number FROM tasks WHERE id = $1
-                 UNION ALL
-                 SELECT t.id, t.parent_number FROM tasks t JOIN chain ON t.number = chain.parent_number
-             )
-             SELECT 1 FROM chain WHERE id = $2"
-        ),
-        task_id.as_str(),
-        above.as_str()
-    )
-    .fetch_optional(readers)
-    .await?;
+    let found = query!(SELECT_BELOW, task_id.as_str(), above.as_str())
+        .fetch_optional(readers)
+        .await?;
+    Ok(found.is_some())
+}
+
+/// Tells the same within a transaction.
+pub(super) fn is_below_in(tx: &Tx<'_>, task_id: &TaskId, above: &TaskId) -> Result<bool> {
+    let found = tx.row(
+        SELECT_BELOW,
+        params![task_id.as_str(), above.as_str()],
+        |_| Ok(()),
+    )?;
     Ok(found.is_some())
 }
 

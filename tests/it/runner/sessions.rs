@@ -1,7 +1,7 @@
 //! Conversations that move between agents that really run.
 
 use chorus::client::Client;
-use chorus::domain::{Outcome, SessionHandoff, Task};
+use chorus::domain::{Outcome, Session, SessionHandoff, Task};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -177,6 +177,101 @@ async fn a_session_that_bounces_too_often_is_refused_and_what_is_only_recorded_d
     );
     move_to(&client, "s", &body("a", "b", false)).await;
     assert_eq!(moves(&client, "s").await.len(), 43);
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_that_a_tool_passes_on_stays_in_its_session() {
+    let told = "cat >told.$CHORUS_AGENT; echo $CHORUS_AGENT begins >>log";
+    let workshop = Workshop::new()
+        .agent(
+            "first",
+            r#"curl -s -H "Authorization: Bearer $CHORUS_TOKEN" "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID/tools/to_second" -d '{}' >answer"#,
+        )
+        .agent(
+            "second",
+            &format!("{told}; trap 'echo second ends >>log; exit' TERM; echo here; while :; do sleep 0.01; done"),
+        )
+        .agent("third", &format!("{told}; cat log"));
+    let server = workshop.serve(4);
+    let client = server.client();
+    let tool = json!({ "name": "to_second", "description": "d", "targetAgent": "second" });
+    client
+        .send_json(Method::POST, "/api/tools", &tool)
+        .await
+        .unwrap();
+    let mut events = Events::listen(&client).await;
+    let body = |from: &str, to: &str| {
+        json!({
+            "fromAgent": from, "toAgent": to, "reason": "r", "userIntent": "i",
+            "conversationHistory": [{ "role": "user", "content": "what was said" }],
+        })
+    };
+    let first = ended(
+        &client,
+        move_to(&client, "s", &body("third", "first")).await,
+    )
+    .await;
+    assert_eq!(first.output.as_str(), "Routed to second");
+    events.until("message_added", "here").await;
+    let session: Session = client
+        .get("/api/sessions/s", &[])
+        .await
+        .unwrap()
+        .data()
+        .unwrap();
+    let holder = session.current_agent.as_ref().map(ToString::to_string);
+    assert_eq!(
+        (session.agent_name.as_str(), holder.as_deref()),
+        ("second", Some("second"))
+    );
+    // Whoever moves it takes it from the one that has it, and the next begins when that one is gone.
+    let third = ended(
+        &client,
+        move_to(&client, "s", &body("second", "third")).await,
+    )
+    .await;
+    assert_eq!(
+        third.output.as_str(),
+        "second begins\nsecond ends\nthird begins"
+    );
+    let second = ended(&client, first.transferred_to.unwrap()).await;
+    assert_eq!(second.output.as_str(), "Routed to third");
+    assert_eq!(second.transferred_to, Some(third.id));
+    let path = format!("/api/tasks/{}", first.task_id);
+    let task: Task = client.get(&path, &[]).await.unwrap().data().unwrap();
+    assert_eq!(task.status.name().as_str(), "waiting");
+    for agent in ["second", "third"] {
+        let told = std::fs::read_to_string(format!("{}/told.{agent}", task.agent_workspace));
+        let told = told.unwrap();
+        assert!(told.contains("user: what was said"), "{told}");
+    }
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_conversation_waits_for_whoever_has_it_last() {
+    // One slot: the run that waits must not occupy it, also when somebody else moves the conversation.
+    let workshop = Workshop::new()
+        .agent(
+            "asker",
+            "chorus session handoff s asker slow --reason r --intent i --wait",
+        )
+        .agent("slow", "echo begun; exec sleep 600")
+        .agent("quick", "echo the answer");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let asker = crate::support::begin(&client, "asker").await;
+    events.until("message_added", "begun").await;
+    let body = json!({
+        "fromAgent": "slow", "toAgent": "quick", "reason": "r", "userIntent": "i", "conversationHistory": [],
+    });
+    move_to(&client, "s", &body).await;
+    let asker = ended(&client, crate::support::last_id(&asker)).await;
+    assert_eq!(asker.output.as_str(), "the answer");
     workshop.until_quiet();
     assert_eq!(workshop.violations(), [""; 0]);
 }
