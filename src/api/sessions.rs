@@ -1,9 +1,11 @@
 //! `/api/sessions`
 
+use std::collections::BTreeMap;
+
 use axum::extract::{Path, State};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
 use super::request::{AskedBy, MendedBody, Query};
@@ -121,7 +123,7 @@ pub(super) async fn move_session(
     State(app): State<App>,
     Path(id): Path<String>,
     AskedBy(asker): AskedBy,
-    body: MendedBody<Map<String, Value>>,
+    body: MendedBody<BTreeMap<String, Box<RawValue>>>,
 ) -> Result<Response, Error> {
     let task = app
         .engine

@@ -53,6 +53,19 @@ impl Context {
         Self(merged)
     }
 
+    /// Leaves out what was said to the target of one hand-off only.
+    #[must_use]
+    pub fn without_metadata(&self) -> Self {
+        let kept = self
+            .0
+            .iter()
+            .filter(|(key, _)| !key.starts_with(Self::RESERVED));
+        Self(
+            kept.map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+        )
+    }
+
     /// Tells which keys came when `before` became this.
     pub fn since(&self, before: &Self) -> Merge {
         let mut merge = Merge::default();

@@ -28,6 +28,9 @@ pub enum IllegalSessionId {
     /// It has characters that cannot be shown.
     #[error("must not have control characters")]
     Control,
+    /// It means something else in a path.
+    #[error("must not be `.` or `..`, which mean something else in a path")]
+    Dots,
 }
 
 impl SessionId {
@@ -40,6 +43,8 @@ impl SessionId {
             Err(IllegalSessionId::TooLong)
         } else if id.chars().any(char::is_control) {
             Err(IllegalSessionId::Control)
+        } else if id == "." || id == ".." {
+            Err(IllegalSessionId::Dots)
         } else {
             Ok(Self(id))
         }
@@ -88,13 +93,41 @@ pub struct Session {
 
 /// What was said in a conversation: a JSON list, kept as it came.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "Box<RawValue>", into = "Box<RawValue>")]
 pub struct ConversationHistory(Box<RawValue>);
+
+/// Says that a history is something else.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("a history must be an array of messages")]
+pub struct NoHistory;
+
+impl TryFrom<Box<RawValue>> for ConversationHistory {
+    type Error = NoHistory;
+
+    fn try_from(json: Box<RawValue>) -> Result<Self, Self::Error> {
+        if json.get().starts_with('[') {
+            Ok(Self(json))
+        } else {
+            Err(NoHistory)
+        }
+    }
+}
+
+impl From<ConversationHistory> for Box<RawValue> {
+    fn from(history: ConversationHistory) -> Self {
+        history.0
+    }
+}
 
 impl ConversationHistory {
     /// Takes JSON that is a list of messages.
     pub fn from_json(json: String) -> serde_json::Result<Self> {
         RawValue::from_string(json).map(Self)
+    }
+
+    /// Takes JSON that came with a request.
+    pub const fn from_raw(json: Box<RawValue>) -> Self {
+        Self(json)
     }
 
     /// Returns the JSON.

@@ -1,11 +1,24 @@
 //! Reading a move of a conversation: every rule has its own message, and all are said at once.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{Agent, AgentName, ConversationHistory, Problems, SessionId, Text, match_agent_name};
 
 /// How many messages of a history are complained about, one by one.
 const NAMED_MESSAGES: usize = 20;
+
+/// How deep a history may be nested: what every reader of JSON can read.
+const DEEPEST: usize = 64;
+
+/// How many bytes the trace of a harness may have.
+const LONGEST_TRACE: usize = 200;
+
+/// The key of all that was said.
+const HISTORY: &str = "conversationHistory";
 
 /// The roles that a message of a history can have.
 const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
@@ -43,13 +56,15 @@ const KEYS: [&str; 7] = [
 ];
 
 impl SessionMove {
-    /// Reads a move. Everything that is wrong with it is said at once.
+    /// Reads a move. Everything that is wrong with it is said at once. The history is kept as it is written.
     pub fn read(
         session_id: &str,
-        mut body: Map<String, Value>,
+        mut body: BTreeMap<String, Box<RawValue>>,
         agents: &[Agent],
     ) -> Result<Self, Problems> {
         let mut problems = Problems::default();
+        let history = body.remove(HISTORY);
+        let body = plain_fields(&body, &mut problems);
         let session_id = SessionId::parse(session_id)
             .inspect_err(|error| problems.add("sessionId", error.to_string()));
         let from = needed_text(&body, "fromAgent", &mut problems);
@@ -72,6 +87,12 @@ impl SessionMove {
             None | Some(Value::Null) => None,
             Some(value) => text(value, "harnessTraceId", &mut problems),
         };
+        if let Some(trace) = &harness_trace_id
+            && trace.as_str().len() > LONGEST_TRACE
+        {
+            let message = format!("must not be longer than {LONGEST_TRACE} bytes");
+            problems.add("harnessTraceId", message);
+        }
         let invoke = match body.get("invoke") {
             None | Some(Value::Null) => true,
             Some(Value::Bool(invoke)) => *invoke,
@@ -80,8 +101,7 @@ impl SessionMove {
                 true
             }
         };
-        let history = body.remove("conversationHistory");
-        check_history(history.as_ref(), &mut problems);
+        check_history(history.as_deref(), &mut problems);
         for key in body.keys().filter(|key| !KEYS.contains(&key.as_str())) {
             problems.add(key, "is not known here");
         }
@@ -106,8 +126,7 @@ impl SessionMove {
                 to_agent: to.name.clone(),
                 reason,
                 user_intent,
-                conversation_history: ConversationHistory::from_json(history.to_string())
-                    .expect("a value is JSON"),
+                conversation_history: ConversationHistory::from_raw(history),
                 harness_trace_id,
                 invoke,
             }),
@@ -166,10 +185,31 @@ fn known_agent<'a>(
     found
 }
 
-fn check_history(history: Option<&Value>, problems: &mut Problems) {
-    let Some(Value::Array(messages)) = history else {
-        return problems.add("conversationHistory", "must be an array of messages");
+/// Reads all fields but the history.
+fn plain_fields(
+    body: &BTreeMap<String, Box<RawValue>>,
+    problems: &mut Problems,
+) -> Map<String, Value> {
+    let mut fields = Map::new();
+    for (key, raw) in body {
+        match serde_json::from_str(raw.get()) {
+            Ok(value) => {
+                fields.insert(key.clone(), value);
+            }
+            Err(error) => problems.add(key, format!("cannot be read: {error}")),
+        }
+    }
+    fields
+}
+
+fn check_history(history: Option<&RawValue>, problems: &mut Problems) {
+    let json = history.map_or("", RawValue::get);
+    let Ok(messages) = serde_json::from_str::<Vec<&RawValue>>(json) else {
+        return problems.add(HISTORY, "must be an array of messages");
     };
+    if depth(json) > DEEPEST {
+        return problems.add(HISTORY, format!("must not be nested deeper than {DEEPEST}"));
+    }
     let mut bad = 0;
     for (place, message) in messages.iter().enumerate() {
         let wrong = message_problems(message);
@@ -179,23 +219,62 @@ fn check_history(history: Option<&Value>, problems: &mut Problems) {
         bad += 1;
         if bad <= NAMED_MESSAGES {
             for (key, message) in wrong {
-                problems.add(format!("conversationHistory[{place}]{key}"), message);
+                problems.add(format!("{HISTORY}[{place}]{key}"), message);
             }
         }
     }
     if bad > NAMED_MESSAGES {
         let more = bad - NAMED_MESSAGES;
-        problems.add("conversationHistory", format!("and {more} more messages"));
+        problems.add(HISTORY, format!("and {more} more messages"));
     }
 }
 
+/// Counts how many lists and objects stand in each other, in text that is JSON.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// What is looked at in a message; what else it has is not.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MessageForm {
+    role: Option<Value>,
+    content: Option<Value>,
+    agent_id: Option<Value>,
+    timestamp: Option<Value>,
+}
+
 /// Lists what is wrong with one message: which key, and what.
-fn message_problems(message: &Value) -> Vec<(&'static str, String)> {
-    let Value::Object(message) = message else {
+fn message_problems(message: &RawValue) -> Vec<(&'static str, String)> {
+    let is_object = message.get().starts_with('{');
+    let form = serde_json::from_str(message.get())
+        .ok()
+        .filter(|_| is_object);
+    let Some(MessageForm {
+        role,
+        content,
+        agent_id,
+        timestamp,
+    }) = form
+    else {
         return vec![("", "must be an object with `role` and `content`".to_owned())];
     };
     let mut wrong = Vec::new();
-    match message.get("role").and_then(Value::as_str) {
+    match role.as_ref().and_then(Value::as_str) {
         Some(role) if ROLES.contains(&role) => {}
         Some(role) => wrong.push((
             ".role",
@@ -203,19 +282,13 @@ fn message_problems(message: &Value) -> Vec<(&'static str, String)> {
         )),
         None => wrong.push((".role", format!("must be one of {}", ROLES.join(", ")))),
     }
-    if !message.get("content").is_some_and(Value::is_string) {
+    if !content.is_some_and(|content| content.is_string()) {
         wrong.push((".content", "must be a string".to_owned()));
     }
-    if !message
-        .get("agentId")
-        .is_none_or(|agent| agent.is_string() || agent.is_null())
-    {
+    if !agent_id.is_none_or(|agent| agent.is_string()) {
         wrong.push((".agentId", "must be a string".to_owned()));
     }
-    if !message
-        .get("timestamp")
-        .is_none_or(|time| time.is_i64() || time.is_u64() || time.is_string() || time.is_null())
-    {
+    if !timestamp.is_none_or(|time| time.is_i64() || time.is_u64() || time.is_string()) {
         wrong.push((
             ".timestamp",
             "must be milliseconds since the epoch, or text".to_owned(),
@@ -244,7 +317,7 @@ mod tests {
     }
 
     fn read(session: &str, body: Value) -> Result<SessionMove, String> {
-        let Value::Object(body) = body else { panic!() };
+        let body = serde_json::from_str(&body.to_string()).unwrap();
         SessionMove::read(session, body, &agents()).map_err(|problems| problems.to_string())
     }
 
@@ -329,5 +402,31 @@ mod tests {
         body["conversationHistory"] = vec![json!(0); 50].into();
         let problems = read("s", body).unwrap_err();
         assert!(problems.ends_with("and 30 more messages"), "{problems}");
+    }
+
+    #[test]
+    fn a_history_is_kept_as_it_is_written() {
+        let history = r#"[ {"role":"user", "content":"x","big":123456789012345678901234567890,"huge":1e999,"dup":1,"dup":2 }
+]"#;
+        let mut body: BTreeMap<String, Box<RawValue>> =
+            serde_json::from_str(&good().to_string()).unwrap();
+        let raw = RawValue::from_string(history.to_owned()).unwrap();
+        body.insert(HISTORY.to_owned(), raw);
+        let asked = SessionMove::read("s", body, &agents()).unwrap();
+        assert_eq!(asked.conversation_history.as_json(), history);
+        assert_eq!(asked.conversation_history.messages().len(), 1);
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_refused() {
+        assert_eq!(depth(r#"[{"a":"[[[\"[[","b":[1]}]"#), 3);
+        let mut body = good();
+        let mut deep = json!(1);
+        for _ in 0..80 {
+            deep = json!([deep]);
+        }
+        body["conversationHistory"][0]["more"] = deep;
+        let problems = read("s", body).unwrap_err();
+        assert!(problems.contains("nested deeper than 64"), "{problems}");
     }
 }

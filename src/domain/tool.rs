@@ -14,6 +14,26 @@ const MAX_NAME: usize = 64;
 /// How many variables a tool may have.
 const MAX_VARIABLES: usize = 100;
 
+/// How many bytes a description may have. Every agent that may use the tool is told it.
+const MAX_DESCRIPTION: usize = 4 * 1024;
+
+/// How many bytes the instructions may have.
+const MAX_INSTRUCTIONS: usize = 32 * 1024;
+
+/// How deep an argument may be nested: what every reader of JSON can read, also with more around it.
+const DEEPEST: usize = 32;
+
+/// Tells whether a value has at most so many lists and objects in each other.
+fn is_as_deep_as(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(items) => depth > 0 && items.iter().all(|item| is_as_deep_as(item, depth - 1)),
+        Value::Object(items) => {
+            depth > 0 && items.values().all(|item| is_as_deep_as(item, depth - 1))
+        }
+        _ => true,
+    }
+}
+
 /// The name of a tool: `[a-z][a-z0-9_]*`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
@@ -218,6 +238,18 @@ impl Tool {
         if self.description.is_blank() {
             problems.add("description", "must say when to use the tool");
         }
+        if self.description.as_str().len() > MAX_DESCRIPTION {
+            problems.add(
+                "description",
+                format!("must not be longer than {MAX_DESCRIPTION} bytes"),
+            );
+        }
+        if self.handoff_instructions.as_str().len() > MAX_INSTRUCTIONS {
+            problems.add(
+                "handoffInstructions",
+                format!("must not be longer than {MAX_INSTRUCTIONS} bytes"),
+            );
+        }
         if self.context_variables.len() > MAX_VARIABLES {
             problems.add(
                 "contextVariables",
@@ -231,6 +263,12 @@ impl Tool {
                 problems.add(field, format!("{:?} {error}", variable.name.as_str()));
             } else if !seen.insert(variable.name.as_str()) {
                 problems.add(field, format!("{:?} stands twice", variable.name.as_str()));
+            }
+            if variable.description.as_str().len() > MAX_DESCRIPTION {
+                problems.add(
+                    format!("contextVariables[{place}].description"),
+                    format!("must not be longer than {MAX_DESCRIPTION} bytes"),
+                );
             }
         }
         match &self.allowed_agents {
@@ -277,6 +315,9 @@ impl Tool {
                     format!("is required ({})", variable.variable_type.as_str()),
                 ),
                 None => {}
+                Some((_, value)) if !is_as_deep_as(value, DEEPEST) => {
+                    problems.add(name, format!("must not be nested deeper than {DEEPEST}"));
+                }
                 Some((given, value)) if given == variable.variable_type => {
                     accepted.insert(name.to_owned(), value.clone());
                 }

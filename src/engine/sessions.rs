@@ -1,28 +1,38 @@
 //! Conversations that move from one agent to another.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
 
 use super::{Asker, Engine, Result};
 use crate::domain::{
     AgentName, HandoffId, Idempotency, Problems, Session, SessionHandoff, SessionId, SessionMove,
-    Task, TaskId,
+    Task, TaskId, Text,
 };
 use crate::error::Error;
 use crate::store::{MoveSession, Page};
+
+/// How many bytes of an agent's name an error repeats.
+const LONGEST_NAME: usize = 100;
 
 impl Engine {
     /// Moves a conversation to another agent. Returns the session's task; its last hand-off is the new one.
     pub async fn move_session(
         &self,
         session_id: &str,
-        body: Map<String, Value>,
+        body: BTreeMap<String, Box<RawValue>>,
         asker: Asker,
         once: Option<Idempotency>,
     ) -> Result<Task> {
-        let name = |key: &str| body.get(key).and_then(Value::as_str).unwrap_or_default();
+        let name = |key: &str| {
+            let name = body.get(key).map_or("", |raw| raw.get());
+            Text::lossy(serde_json::from_str(name).unwrap_or_default()).beginning(LONGEST_NAME)
+        };
         let context = format!("{}->{}", name("fromAgent"), name("toAgent"));
-        let refuse = |problems| {
-            tracing::warn!(target: "chorus::handoff", session_id, context, %problems, "HANDOFF_FAILURE");
+        let refuse = |problems: Problems| {
+            // Only which fields are wrong: what they say may be a secret.
+            let fields: Vec<_> = problems.0.iter().map(|problem| &*problem.field).collect();
+            tracing::warn!(target: "chorus::handoff", fields = fields.join(", "), "HANDOFF_FAILURE");
             Error::Handoff {
                 context: context.clone(),
                 problems,

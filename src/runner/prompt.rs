@@ -38,7 +38,7 @@ pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing) -> String {
     handing_off(&mut text, run, &briefing.agents);
     tools(&mut text, run, &briefing.tools);
     task(&mut text, &run.task);
-    context(&mut text, &run.task);
+    context(&mut text, run);
     earlier(&mut text, run);
     conversation(&mut text, run, briefing);
     if let Some(history) = &briefing.history {
@@ -61,6 +61,8 @@ fn asked(text: &mut String, run: &ClaimedRun) {
         push(text, format_args!("The agent {from} {how}.\n"));
     }
     if let Some(reason) = &run.reason {
+        let show = format!("chorus task show {} --json", run.task.id);
+        let reason = cut(reason, MESSAGE_BUDGET, &show);
         push(text, format_args!("Why: {reason}\n"));
     }
     match run.mode {
@@ -140,13 +142,18 @@ fn tools(text: &mut String, run: &ClaimedRun, tools: &[Tool]) {
     text.push('\n');
 }
 
-fn context(text: &mut String, task: &Task) {
-    if task.context.0.is_empty() {
+fn context(text: &mut String, run: &ClaimedRun) {
+    // Who came by another door was not meant by the tool's instructions.
+    let context = match run.mode {
+        Mode::Transfer => run.task.context.clone(),
+        _ => run.task.context.without_metadata(),
+    };
+    if context.0.is_empty() {
         return;
     }
-    let show = format!("chorus task show {} --json", task.id);
+    let show = format!("chorus task show {} --json", run.task.id);
     text.push_str("# Context from handoff\n\n");
-    for (key, value) in &task.context.0 {
+    for (key, value) in &context.0 {
         if key == Context::INSTRUCTIONS {
             continue;
         }
@@ -159,7 +166,7 @@ fn context(text: &mut String, task: &Task) {
         push(text, format_args!("{key}: {value}\n"));
     }
     text.push('\n');
-    if let Some(instructions) = task.context.instructions().filter(|told| !told.is_empty()) {
+    if let Some(instructions) = context.instructions().filter(|told| !told.is_empty()) {
         push(
             text,
             format_args!("# Instructions for this hand-off\n\n{instructions}\n\n"),
@@ -225,16 +232,15 @@ fn moved(text: &mut String, run: &ClaimedRun, history: &[HistoryMessage]) {
     }
     text.push_str("# The conversation so far\n\n");
     let session = run.task.session_id.as_ref().map_or("", |id| id.as_str());
+    let show = format!("chorus session show {session:?} --json");
     let said = |message: &HistoryMessage| {
         let agent = message.agent_id.as_deref();
         let agent = agent.map_or_else(String::new, |agent| format!(" ({agent})"));
-        let content = Text::lossy(message.content.clone());
+        let content = cut(&Text::lossy(message.content.clone()), HISTORY_BUDGET, &show);
         format!("{}{agent}: {content}\n\n", message.role)
     };
     newest_that_fit(text, history.iter().map(said), HISTORY_BUDGET, |messages| {
-        format!(
-            "[{messages} earlier messages are left out; `chorus session show {session:?} --json` has all]\n\n"
-        )
+        format!("[{messages} earlier messages are left out; `{show}` has all]\n\n")
     });
 }
 

@@ -12,7 +12,8 @@ const LONGEST_TEXT: usize = 500;
 const COMPLETED: &str = "AGENT_HANDOFF";
 const FAILED: &str = "HANDOFF_FAILURE";
 
-/// All that is told about a hand-off that ended. Prompts and final messages are not part of it.
+/// All that is told about a hand-off that ended. Prompts, final messages and what a program complained of are not part of
+/// it: they may have secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffSpan {
     /// The trace that it belongs to.
@@ -41,8 +42,6 @@ pub struct HandoffSpan {
     pub completed_at: Timestamp,
     /// How it ended.
     pub outcome: Outcome,
-    /// What went wrong; cut where it is told.
-    pub error: Option<Text>,
     /// The trace that the asker keeps in its own way.
     pub harness_trace_id: Option<Text>,
 }
@@ -90,7 +89,6 @@ impl HandoffSpan {
         Self {
             session_id: cut(&self.session_id),
             reason: cut(&self.reason),
-            error: cut(&self.error),
             harness_trace_id: cut(&self.harness_trace_id),
             ..self.clone()
         }
@@ -119,7 +117,6 @@ impl HandoffSpan {
                     completed_at = self.completed_at.as_millis(),
                     duration_ms = self.duration_ms(),
                     outcome = self.outcome.as_str(),
-                    error = self.error.as_ref().map(Text::as_str),
                     harness_trace_id = self.harness_trace_id.as_ref().map(Text::as_str),
                 );
                 // Inside of it, not only with it as its parent: the JSON lines show the spans that are entered.
@@ -161,7 +158,6 @@ pub(super) mod tests {
             started_at: Timestamp::from_millis(1_000),
             completed_at: Timestamp::from_millis(3_500),
             outcome,
-            error: None,
             harness_trace_id: None,
         }
     }
@@ -175,7 +171,6 @@ pub(super) mod tests {
             from_agent: Some(AgentName::parse("developer").unwrap()),
             mode: Mode::Transfer,
             reason: text("needs \"tests\"\nsoon"),
-            error: text("no tests"),
             harness_trace_id: text("h1"),
             ..bare(Outcome::Failed)
         }
@@ -215,7 +210,6 @@ pub(super) mod tests {
                 "completed_at": 3_500,
                 "duration_ms": 2_500,
                 "outcome": "failed",
-                "error": "no tests",
                 "harness_trace_id": "h1",
             })
         );
@@ -279,11 +273,9 @@ pub(super) mod tests {
         let text = |letter: &str| Some(letter.repeat(501).parse().unwrap());
         let line = only_line(&HandoffSpan {
             reason: text("r"),
-            error: text("e"),
             ..full()
         });
         assert_eq!(line["span"]["reason"], format!("{}…", "r".repeat(500)));
-        assert_eq!(line["span"]["error"], format!("{}…", "e".repeat(500)));
     }
 
     #[test]

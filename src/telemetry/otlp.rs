@@ -186,8 +186,7 @@ fn span_data(span: &HandoffSpan) -> SpanData {
     let parent = span.parent_span_id.as_ref();
     let start_time = system_time(span.started_at);
     let status = if span.has_failed() {
-        let error = span.error.as_ref().map_or("", Text::as_str);
-        Status::error(error.to_owned())
+        Status::error(span.outcome.as_str())
     } else {
         Status::Unset
     };
@@ -229,7 +228,6 @@ fn attributes(span: &HandoffSpan) -> Vec<KeyValue> {
         ("chorus.mode", Some(span.mode.as_str().to_owned())),
         ("chorus.reason", text(&span.reason)),
         ("chorus.outcome", Some(span.outcome.as_str().to_owned())),
-        ("chorus.error", text(&span.error)),
         ("chorus.harness_trace_id", text(&span.harness_trace_id)),
     ]
     .into_iter()

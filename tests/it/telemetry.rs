@@ -34,7 +34,6 @@ async fn a_hand_off_reaches_the_collector_as_it_was() {
         started_at: Timestamp::from_millis(1_767_225_600_001),
         completed_at: Timestamp::from_millis(1_767_225_602_500),
         outcome: Outcome::TimedOut,
-        error: Some("took too long".parse().unwrap()),
         harness_trace_id: Some("h1".parse().unwrap()),
     };
     let success = HandoffSpan {
@@ -46,7 +45,6 @@ async fn a_hand_off_reaches_the_collector_as_it_was() {
         from_agent: None,
         reason: None,
         outcome: Outcome::Completed,
-        error: None,
         harness_trace_id: None,
         ..failure.clone()
     };
@@ -70,12 +68,11 @@ async fn a_hand_off_reaches_the_collector_as_it_was() {
     let status = span.status.clone().unwrap();
     assert_eq!(
         (status.code, &*status.message),
-        (2, "took too long"),
+        (2, failure.outcome.as_str()),
         "2 is error"
     );
     let (cut, id) = (format!("{}…", "r".repeat(500)), failed.as_str());
     let expected = [
-        ("chorus.error", "took too long"),
         ("chorus.from_agent", "developer"),
         ("chorus.handoff_id", id),
         ("chorus.harness_trace_id", "h1"),
@@ -104,7 +101,6 @@ async fn a_hand_off_reaches_the_collector_as_it_was() {
     assert_eq!(hex(&span.trace_id), success.trace_id.as_str());
     assert!(span.parent_span_id.is_empty());
     assert_eq!(span.status.clone().unwrap_or_default().code, 0);
-    assert!(!span.attributes().contains_key("chorus.error"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,7 +142,8 @@ async fn a_chain_of_hand_offs_is_one_trace_at_the_collector() {
     assert_eq!(second_span.name, "HANDOFF_FAILURE");
     for span in [&first_span, &second_span] {
         assert_eq!(hex(&span.trace_id), "4bf92f3577b34da6a3ce929d0e0e4736");
-        assert!(!format!("{span:?}").contains("secret prompt"));
+        let told = format!("{span:?}");
+        assert!(!told.contains("secret prompt") && !told.contains("out of ideas"));
     }
     assert_eq!(hex(&first_span.parent_span_id), "00f067aa0ba902b7");
     assert_eq!(second_span.parent_span_id, first_span.id);

@@ -67,7 +67,12 @@ fn child(
     agent_name: &AgentName,
     prompt: &str,
 ) -> Result<StoredTask> {
-    let child = handoffs::make_child(tx, parent, agent_name, parent.task.context.clone())?;
+    let child = handoffs::make_child(
+        tx,
+        parent,
+        agent_name,
+        parent.task.context.without_metadata(),
+    )?;
     let asked = NewMessage {
         message_type: MessageType::SubtaskCreated,
         content: Text::lossy(format!("Asked {agent_name}: {prompt}"))

@@ -238,7 +238,6 @@ fn span(row: &impl Columns, task: &Task, entry: &ChainEntry) -> Result<Option<Ha
         started_at: entry.started_at,
         completed_at: end.at,
         outcome: end.outcome,
-        error: (end.outcome != Outcome::Completed).then(|| end.output.clone()),
         harness_trace_id: row.optional_text(4)?,
     }))
 }

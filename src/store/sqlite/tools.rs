@@ -107,10 +107,14 @@ fn with_known_agents(tx: &Tx<'_>, tool: &Tool) -> Result<Tool> {
     };
     let target_agent = find("targetAgent", &tool.target_agent);
     let allowed_agents = tool.allowed_agents.as_ref().map(|allowed| {
-        allowed
-            .iter()
-            .map(|agent| find("allowedAgents", agent))
-            .collect()
+        let mut named: Vec<AgentName> = Vec::new();
+        for agent in allowed {
+            let agent = find("allowedAgents", agent);
+            if !named.contains(&agent) {
+                named.push(agent);
+            }
+        }
+        named
     });
     let tool = Tool {
         target_agent,
