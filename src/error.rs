@@ -106,6 +106,7 @@ impl From<Refusal> for Error {
         let message = refusal.to_string();
         match refusal {
             Refusal::TaskNotFound(_)
+            | Refusal::HandoffNotFound(_)
             | Refusal::SessionNotFound(_)
             | Refusal::ToolNotFound(_)
             | Refusal::AttachmentNotFound(_) => Self::NotFound(message),

@@ -1,8 +1,9 @@
 //! `/api/agents`
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 
+use super::request::Segment;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Agent, AgentName};
@@ -27,7 +28,7 @@ pub(super) async fn list_agents(State(app): State<App>) -> Result<Response, Erro
 )]
 pub(super) async fn get_agent(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Segment(name): Segment,
 ) -> Result<Response, Error> {
     let name = AgentName::parse(name.as_str()).map_err(|_| Error::not_found("Agent", name))?;
     Ok(app.ok(app.engine.agent(&name).await?))

@@ -6,9 +6,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::request::Query;
-use super::{Answer, App};
+use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{AgentName, Handoff, HandoffAnalytics, Timestamp};
+use crate::domain::{AgentName, Handoff, HandoffAnalytics, HandoffId, Timestamp};
+use crate::store::Page;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -45,16 +46,30 @@ pub(super) async fn get_handoff_analytics(
 pub(super) struct TraceParameters {
     /// A W3C trace id, or the `harnessTraceId` of a session's hand-off.
     trace: String,
+    /// Only hand-offs behind this one: `meta.next` of the answer before.
+    #[param(value_type = Option<String>)]
+    after: Option<HandoffId>,
+    /// At most so many; fewer come if they are large.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<u32>,
 }
 
-/// Lists the hand-offs of a trace, oldest first, at most 1000.
+/// Lists the hand-offs of a trace, oldest first.
 #[utoipa::path(
     get, path = "/api/handoffs", operation_id = "list_trace_handoffs", tag = "hand-offs", params(TraceParameters),
-    responses((status = 200, description = "The hand-offs", body = Answer<Vec<Handoff>>))
+    responses(
+        (status = 200, description = "The hand-offs; `meta.next` is there when there is more", body = Answer<Vec<Handoff>>),
+        (status = 404, description = "The hand-off in `after` is not there", body = ErrorAnswer),
+    )
 )]
 pub(super) async fn list_trace_handoffs(
     State(app): State<App>,
     Query(parameters): Query<TraceParameters>,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.handoffs_of_trace(&parameters.trace).await?))
+    let limit = app.page_size(parameters.limit)?;
+    let Page { items, next } = app
+        .engine
+        .handoffs_of_trace(&parameters.trace, parameters.after.as_ref(), limit)
+        .await?;
+    Ok(app.page(items, next))
 }

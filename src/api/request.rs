@@ -209,6 +209,17 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
     }
 }
 
+/// The one variable part of a path, whatever it names.
+pub(super) struct Segment(pub String);
+
+impl FromRequestParts<App> for Segment {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        text(parts, app).await.map(Self)
+    }
+}
+
 /// The id of a task in a path. What cannot be an id is not there.
 pub(super) struct TaskPath(pub TaskId);
 
@@ -316,7 +327,7 @@ async fn task_and_name(parts: &mut Parts, app: &App) -> Result<(TaskId, String),
 }
 
 /// Reads the one variable part of a path.
-pub(super) async fn text(parts: &mut Parts, app: &App) -> Result<String, Error> {
+async fn text(parts: &mut Parts, app: &App) -> Result<String, Error> {
     Path::<String>::from_request_parts(parts, app)
         .await
         .map(|Path(text)| text)

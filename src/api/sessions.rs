@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
-use super::request::{AskedBy, MendedBody, Query};
+use super::request::{AskedBy, MendedBody, Query, Segment};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
@@ -64,7 +64,7 @@ pub(super) async fn list_sessions(
 )]
 pub(super) async fn get_session(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<Response, Error> {
     Ok(app.ok(app.engine.session(&session_id(&id)?).await?))
 }
@@ -121,7 +121,7 @@ pub struct SessionHandoffStarted {
 )]
 pub(super) async fn move_session(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Segment(id): Segment,
     AskedBy(asker): AskedBy,
     body: MendedBody<BTreeMap<String, Box<RawValue>>>,
 ) -> Result<Response, Error> {
@@ -156,11 +156,14 @@ pub(super) struct MoveParameters {
 #[utoipa::path(
     get, path = "/api/sessions/{id}/handoffs", operation_id = "list_session_handoffs", tag = "sessions",
     params(("id" = String, Path, description = "The session"), MoveParameters),
-    responses((status = 200, description = "The hand-offs; `meta.next` is there when there is more", body = Answer<Vec<SessionHandoff>>))
+    responses(
+        (status = 200, description = "The hand-offs; `meta.next` is there when there is more", body = Answer<Vec<SessionHandoff>>),
+        (status = 404, description = "The hand-off in `after` is not one of the session", body = ErrorAnswer),
+    )
 )]
 pub(super) async fn list_session_handoffs(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Segment(id): Segment,
     Query(parameters): Query<MoveParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
@@ -179,7 +182,7 @@ pub(super) async fn list_session_handoffs(
 )]
 pub(super) async fn get_last_session_handoff(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<Response, Error> {
     let last = app.engine.last_session_handoff(&session_id(&id)?).await?;
     Ok(app.ok(last))
@@ -212,7 +215,7 @@ pub struct Count {
 )]
 pub(super) async fn count_session_handoffs(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Segment(id): Segment,
     Query(parameters): Query<CountParameters>,
 ) -> Result<Response, Error> {
     let (from, to) = (parameters.from.as_ref(), parameters.to.as_ref());

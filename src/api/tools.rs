@@ -1,11 +1,11 @@
 //! `/api/tools`, `/api/agents/{name}/tools` and `/api/tasks/{id}/tools/{tool}`
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Map, Value};
 
 use super::guard::ByPerson;
-use super::request::{AskedBy, Body, Once, OptionalBody, TaskToolPath};
+use super::request::{AskedBy, Body, Once, OptionalBody, Segment, TaskToolPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{AgentName, FunctionDefinition, TaskWire, Tool, ToolName};
@@ -51,7 +51,7 @@ pub(super) async fn create_tool(
 )]
 pub(super) async fn get_tool(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Segment(name): Segment,
 ) -> Result<Response, Error> {
     Ok(app.ok(app.engine.tool(&tool_name(name)?).await?))
 }
@@ -68,7 +68,7 @@ pub(super) async fn get_tool(
 )]
 pub(super) async fn change_tool(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Segment(name): Segment,
     _: ByPerson,
     body: Body<Map<String, Value>>,
 ) -> Result<Response, Error> {
@@ -100,7 +100,7 @@ pub(super) async fn change_tool(
 )]
 pub(super) async fn delete_tool(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Segment(name): Segment,
     _: ByPerson,
     Once(once): Once,
 ) -> Result<Response, Error> {
@@ -118,7 +118,7 @@ pub(super) async fn delete_tool(
 )]
 pub(super) async fn list_agent_tools(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Segment(name): Segment,
 ) -> Result<Response, Error> {
     let name = AgentName::parse(name.as_str()).map_err(|_| Error::not_found("Agent", name))?;
     Ok(app.ok(app.engine.tool_definitions(&name).await?))

@@ -1,9 +1,9 @@
 //! `/api/tasks/{id}/usage` and `/api/agents/{name}/usage`
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 
-use super::request::TaskPath;
+use super::request::{Segment, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{AgentName, UsageSum};
@@ -35,7 +35,7 @@ pub(super) async fn get_task_usage(
 )]
 pub(super) async fn get_agent_usage(
     State(app): State<App>,
-    Path(name): Path<String>,
+    Segment(name): Segment,
 ) -> Result<Response, Error> {
     let name = AgentName::parse(name.as_str()).map_err(|_| Error::not_found("Agent", name))?;
     Ok(app.ok(app.engine.agent_usage(&name).await?))

@@ -1,15 +1,15 @@
 //! `chorus session`
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::arguments::{ServerArguments, SessionCommand, SessionHandoffArguments};
 use super::progress::Progress;
 use super::server::{json_file, segment};
 use super::ui::{Failure, Table, Ui, duration, one_line, outcome, printable, time};
-use super::wait::{follow, post_once, print_end};
+use super::wait::{follow, get_patiently, post_once, print_end};
 use crate::api::{Answer, Count, SessionHandoffStarted};
-use crate::domain::{Session, SessionHandoff};
+use crate::client::Client;
+use crate::domain::{ConversationHistory, Session, SessionHandoff};
 
 pub(super) async fn run(ui: Ui, command: SessionCommand) -> Result<(), Failure> {
     match command {
@@ -142,9 +142,18 @@ struct Body {
     to_agent: String,
     reason: String,
     user_intent: String,
-    conversation_history: Box<RawValue>,
+    conversation_history: ConversationHistory,
     harness_trace_id: Option<String>,
     invoke: bool,
+}
+
+/// Returns what was said before the session moved last; nothing if it is new.
+async fn last_history(client: &Client, session: &str) -> Result<ConversationHistory, Failure> {
+    let last = format!("{}/handoffs/last", path(session));
+    let last: Option<SessionHandoff> = get_patiently(client, &last, &[]).await?.data()?;
+    Ok(last.map_or_else(ConversationHistory::default, |last| {
+        last.conversation_history
+    }))
 }
 
 async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Failure> {
@@ -160,11 +169,10 @@ async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Fail
         wait,
         server,
     } = arguments;
+    let client = server.client()?;
     let conversation_history = match history {
-        Some(file) => json_file(&file)?,
-        None => {
-            serde_json::value::to_raw_value(&[(); 0]).map_err(|error| Failure::caused(&error))?
-        }
+        Some(file) => ConversationHistory::from_raw(json_file(&file)?),
+        None => last_history(&client, &session).await?,
     };
     let body = Body {
         from_agent: from,
@@ -175,7 +183,6 @@ async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Fail
         harness_trace_id: harness_trace,
         invoke: !no_invoke,
     };
-    let client = server.client()?;
     let progress = if wait {
         Progress::begin(ui, &client).await
     } else {

@@ -1,5 +1,6 @@
 //! `chorus tool`
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use reqwest::Method;
@@ -229,7 +230,11 @@ async fn with_variables(
         return Ok(arguments);
     }
     let tool: Tool = get_patiently(client, &path(tool), &[]).await?.data()?;
+    let mut given = HashSet::new();
     for (name, text) in variables {
+        if !given.insert(name.clone()) {
+            return Err(Failure::new(format!("the variable {name} is given twice")));
+        }
         let known = tool
             .context_variables
             .iter()

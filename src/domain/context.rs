@@ -116,6 +116,10 @@ mod tests {
                 "_handoff_instructions": "Call back.", "_handoff_chain": ["a"],
             })
         );
+        assert_eq!(
+            serde_json::to_value(after.without_metadata()).unwrap(),
+            json!({ "kept": 1, "lead": { "id": 2 }, "same": true, "new": null })
+        );
         let Merge { added, replaced } = after.since(&before);
         assert_eq!(replaced, ["lead"]);
         assert_eq!(

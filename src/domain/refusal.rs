@@ -1,6 +1,6 @@
 //! Why an operation that was understood is not carried out.
 
-use super::{AgentName, Filename, Problems, SessionId, TaskId, ToolName};
+use super::{AgentName, Filename, HandoffId, Problems, SessionId, TaskId, ToolName};
 
 /// A rule that an operation would break. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +65,9 @@ pub enum Refusal {
     /// A run hands over its own task, not another's.
     #[error("A run may only pass on what it has: not task {0}")]
     NotItsOwnTask(TaskId),
+    /// There is no such hand-off here.
+    #[error("Hand-off not found: {0}")]
+    HandoffNotFound(HandoffId),
     /// There is no such session.
     #[error("Session not found: {0}")]
     SessionNotFound(SessionId),

@@ -92,8 +92,8 @@ pub struct Session {
 }
 
 /// What was said in a conversation: a JSON list, kept as it came.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(try_from = "Box<RawValue>", into = "Box<RawValue>")]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Box<RawValue>")]
 pub struct ConversationHistory(Box<RawValue>);
 
 /// Says that a history is something else.
@@ -113,9 +113,15 @@ impl TryFrom<Box<RawValue>> for ConversationHistory {
     }
 }
 
-impl From<ConversationHistory> for Box<RawValue> {
-    fn from(history: ConversationHistory) -> Self {
-        history.0
+impl Default for ConversationHistory {
+    fn default() -> Self {
+        Self(RawValue::from_string("[]".to_owned()).expect("it is JSON"))
+    }
+}
+
+impl Serialize for ConversationHistory {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
     }
 }
 

@@ -316,7 +316,7 @@ mod tests {
             .collect()
     }
 
-    fn read(session: &str, body: Value) -> Result<SessionMove, String> {
+    fn read(session: &str, body: &Value) -> Result<SessionMove, String> {
         let body = serde_json::from_str(&body.to_string()).unwrap();
         SessionMove::read(session, body, &agents()).map_err(|problems| problems.to_string())
     }
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_good_move_keeps_every_key_of_its_history() {
-        let asked = read("sess_1", good()).unwrap();
+        let asked = read("sess_1", &good()).unwrap();
         assert!(asked.invoke);
         assert_eq!(
             asked.conversation_history.as_json(),
@@ -349,7 +349,7 @@ mod tests {
     fn every_rule_has_its_own_message_and_all_are_said_at_once() {
         let problems = read(
             " ",
-            json!({ "fromAgent": "", "toAgent": 3, "conversationHistory": {}, "invoke": "no", "x": 1 }),
+            &json!({ "fromAgent": "", "toAgent": 3, "conversationHistory": {}, "invoke": "no", "x": 1 }),
         )
         .unwrap_err();
         assert_eq!(
@@ -376,7 +376,7 @@ mod tests {
             let mut body = good();
             body["fromAgent"] = from.into();
             body["toAgent"] = to.into();
-            let problems = read("s", body).unwrap_err();
+            let problems = read("s", &body).unwrap_err();
             assert!(problems.contains(words), "{problems}");
         }
     }
@@ -388,7 +388,7 @@ mod tests {
             { "role": "user", "content": "fine" }, 7, { "role": "wizard", "content": null },
             { "content": "x", "agentId": 1, "timestamp": 1.5 },
         ]);
-        let problems = read("s", body.clone()).unwrap_err();
+        let problems = read("s", &body).unwrap_err();
         for words in [
             "conversationHistory[1]: must be an object",
             "conversationHistory[2].role: \"wizard\" is not known; the roles are system, user",
@@ -400,7 +400,7 @@ mod tests {
             assert!(problems.contains(words), "{words}: {problems}");
         }
         body["conversationHistory"] = vec![json!(0); 50].into();
-        let problems = read("s", body).unwrap_err();
+        let problems = read("s", &body).unwrap_err();
         assert!(problems.ends_with("and 30 more messages"), "{problems}");
     }
 
@@ -426,7 +426,7 @@ mod tests {
             deep = json!([deep]);
         }
         body["conversationHistory"][0]["more"] = deep;
-        let problems = read("s", body).unwrap_err();
+        let problems = read("s", &body).unwrap_err();
         assert!(problems.contains("nested deeper than 64"), "{problems}");
     }
 }

@@ -10,7 +10,7 @@ use crate::domain::{
     Task, TaskId, Text,
 };
 use crate::error::Error;
-use crate::store::{MoveSession, Page};
+use crate::store::{MoveSession, Moved, Page};
 
 /// How many bytes of an agent's name an error repeats.
 const LONGEST_NAME: usize = 100;
@@ -39,7 +39,20 @@ impl Engine {
             }
         };
         let agents = self.store.agents().await?;
-        let to = SessionMove::read(session_id, body, &agents).map_err(refuse)?;
+        let to = match SessionMove::read(session_id, body, &agents) {
+            Ok(to) => to,
+            Err(problems) => {
+                // What was right when it was first asked is answered as it was then.
+                let earlier = match &once {
+                    Some(once) => self.store.earlier_move(once).await?,
+                    None => None,
+                };
+                return match earlier {
+                    Some(Moved { task, .. }) => Ok(task),
+                    None => Err(refuse(problems)),
+                };
+            }
+        };
         let limit = self.limits().prompt;
         if to.user_intent.as_str().len() > limit {
             return Err(Error::TooLarge {
@@ -47,16 +60,16 @@ impl Engine {
                 limit,
             });
         }
-        if let Some(run) = &asker.run {
-            if run.agent_name != to.from_agent {
-                let mut problems = Problems::default();
-                let message = format!(
-                    "this run is {}, and hands off only for itself",
-                    run.agent_name
-                );
-                problems.add("fromAgent", message);
-                return Err(refuse(problems));
-            }
+        if let Some(run) = &asker.run
+            && run.agent_name != to.from_agent
+        {
+            let mut problems = Problems::default();
+            let message = format!(
+                "this run is {}, and hands off only for itself",
+                run.agent_name
+            );
+            problems.add("fromAgent", message);
+            return Err(refuse(problems));
         }
         let id = TaskId::new();
         let workspace = self.workspace(&id, None)?;

@@ -36,10 +36,10 @@ impl Engine {
         Ok(self.store.delete_tool(name, once).await?)
     }
 
-    /// Lists what a model that plays an agent sees: the tools that the agent may use.
+    /// Lists what a model that plays an agent sees: the tools that the agent may use, and whose targets are available.
     pub async fn tool_definitions(&self, agent: &AgentName) -> Result<Vec<FunctionDefinition>> {
         let agent = self.agent(agent).await?.name;
-        let mut tools = self.store.tools().await?;
+        let mut tools = self.store.usable_tools().await?;
         tools.retain(|tool| tool.may_be_used_by(&agent));
         Ok(tools.iter().map(Tool::definition).collect())
     }

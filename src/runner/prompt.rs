@@ -37,6 +37,9 @@ pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing) -> String {
     let mut text = String::new();
     handing_off(&mut text, run, &briefing.agents);
     tools(&mut text, run, &briefing.tools);
+    if briefing.history.is_some() {
+        session(&mut text, run);
+    }
     task(&mut text, &run.task);
     context(&mut text, run);
     earlier(&mut text, run);
@@ -140,6 +143,19 @@ fn tools(text: &mut String, run: &ClaimedRun, tools: &[Tool]) {
         }
     }
     text.push('\n');
+}
+
+fn session(text: &mut String, run: &ClaimedRun) {
+    let id = run.task.session_id.as_ref().map_or("", |id| id.as_str());
+    push(
+        text,
+        format_args!(
+            "# The session\n\nThis conversation is the session {id:?}. To pass it to another agent, and end: \
+             `chorus session handoff {id:?} {} AGENT --reason \"WHY\" --intent \"WHAT THE USER WANTS\" --history FILE`, where FILE \
+             has all that was said as a JSON array of objects with `role` and `content`.\n\n",
+            run.identity.agent_name
+        ),
+    );
 }
 
 fn context(text: &mut String, run: &ClaimedRun) {

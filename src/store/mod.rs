@@ -338,7 +338,12 @@ pub trait Store: Send + Sync + 'static {
     /// Lists the hand-offs of a task, in the order of its chain.
     async fn handoffs(&self, task_id: &TaskId) -> Result<Option<Vec<Handoff>>>;
     /// Lists the hand-offs of a trace, W3C's or a harness's, oldest first.
-    async fn handoffs_of_trace(&self, trace: &str, limit: u32) -> Result<Vec<Handoff>>;
+    async fn handoffs_of_trace(
+        &self,
+        trace: &str,
+        after: Option<&HandoffId>,
+        limit: u32,
+    ) -> Result<Page<Handoff>>;
     /// Adds up how hand-offs went, since a time and with an agent.
     async fn analytics(
         &self,
@@ -350,6 +355,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Lists the hand-off tools by name.
     async fn tools(&self) -> Result<Vec<Tool>>;
+    /// Lists the hand-off tools whose targets are available, by name.
+    async fn usable_tools(&self) -> Result<Vec<Tool>>;
     /// Finds a tool.
     async fn tool(&self, name: &ToolName) -> Result<Option<Tool>>;
     /// Makes a tool.
@@ -448,6 +455,8 @@ pub trait Store: Send + Sync + 'static {
     async fn check_ready(&self) -> Result<()>;
     /// Lists what breaks the database's own rules; empty if all is well.
     async fn problems(&self) -> Result<Vec<String>>;
+    /// Finds what was answered to a request that moved a conversation, if it was carried out before.
+    async fn earlier_move(&self, once: &Idempotency) -> Result<Option<Moved>>;
     /// Forgets idempotency keys that are older than so many milliseconds. Returns how many.
     async fn forget_keys_older_than(&self, millis: i64) -> Result<usize>;
     /// Gives what was committed to those who wait for it.

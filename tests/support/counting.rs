@@ -133,8 +133,14 @@ impl Store for CountingStore {
         self.read(self.store.token_holder(token_hash)).await
     }
 
-    async fn handoffs_of_trace(&self, trace: &str, limit: u32) -> Result<Vec<Handoff>> {
-        self.read(self.store.handoffs_of_trace(trace, limit)).await
+    async fn handoffs_of_trace(
+        &self,
+        trace: &str,
+        after: Option<&HandoffId>,
+        limit: u32,
+    ) -> Result<Page<Handoff>> {
+        self.read(self.store.handoffs_of_trace(trace, after, limit))
+            .await
     }
 
     async fn analytics(
@@ -151,6 +157,10 @@ impl Store for CountingStore {
 
     async fn tools(&self) -> Result<Vec<Tool>> {
         self.read(self.store.tools()).await
+    }
+
+    async fn usable_tools(&self) -> Result<Vec<Tool>> {
+        self.read(self.store.usable_tools()).await
     }
 
     async fn tool(&self, name: &ToolName) -> Result<Option<Tool>> {
@@ -330,6 +340,10 @@ impl Store for CountingStore {
 
     async fn problems(&self) -> Result<Vec<String>> {
         self.read(self.store.problems()).await
+    }
+
+    async fn earlier_move(&self, once: &Idempotency) -> Result<Option<Moved>> {
+        self.read(self.store.earlier_move(once)).await
     }
 
     async fn forget_keys_older_than(&self, millis: i64) -> Result<usize> {

@@ -54,13 +54,13 @@ pub(in crate::cli) struct ServeArguments {
         value_name = "SECONDS"
     )]
     pub grace_seconds: u64,
-    /// How many agents may wait for each other in a chain of hand-offs
+    /// How many tasks deep a chain of hand-offs may be: each delegation from inside and each transfer is one deeper
     #[arg(long, env = "CHORUS_MAX_DEPTH", default_value_t = 10, value_name = "N")]
     pub max_depth: u32,
-    /// How many hand-offs from inside a task and its children may see
+    /// How many hand-offs from agent to agent a task and all that came from it may see
     #[arg(long, env = "CHORUS_MAX_HOPS", default_value_t = 50, value_name = "N")]
     pub max_hops: u32,
-    /// How often two agents may hand back and forth
+    /// How often agents may hand straight back in one chain
     #[arg(
         long,
         env = "CHORUS_MAX_BOUNCES",

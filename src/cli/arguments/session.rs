@@ -57,7 +57,7 @@ pub(in crate::cli) struct SessionHandoffArguments {
     /// What the user wants
     #[arg(long, value_name = "TEXT")]
     pub intent: String,
-    /// A file that has what was said as a JSON array; - reads it from standard input
+    /// A file that has what was said as a JSON array; - reads it from standard input [default: what the session moved with last]
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
     /// The trace of the harness that leads the conversation

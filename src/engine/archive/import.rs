@@ -12,8 +12,8 @@ use super::reader::{ArchiveDir, BadFile};
 use super::{ArchiveError, Progress, VERSION, at};
 use crate::config::DataDir;
 use crate::domain::{
-    Agent, AttachmentId, ChainEntry, Conversation, Filename, HandoffId, History, MessageId, Queue,
-    SessionId, Task, TaskArchive, TaskId, TaskSummary, Tool,
+    Agent, AttachmentId, ChainEntry, Conversation, Filename, HandoffId, History, MessageId, Mode,
+    Queue, SessionId, Task, TaskArchive, TaskId, TaskSummary, Tool,
 };
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
@@ -297,6 +297,8 @@ struct Seen {
     handoffs: HashSet<HandoffId>,
     messages: HashSet<MessageId>,
     sessions: HashSet<SessionId>,
+    said: HashSet<i64>,
+    transferred: HashSet<HandoffId>,
 }
 
 impl Seen {
@@ -319,6 +321,28 @@ impl Seen {
                 return bad(
                     "task.json",
                     format!("the hand-off id {} is used twice", entry.id),
+                );
+            }
+        }
+        for entry in archive.task.agent_chain() {
+            let from = entry
+                .request
+                .as_ref()
+                .and_then(|asked| asked.from_handoff_id.as_ref());
+            if let Some(from) = from.filter(|_| entry.mode == Mode::Transfer)
+                && !self.transferred.insert(from.clone())
+            {
+                return bad(
+                    "task.json",
+                    format!("control was passed on from the hand-off {from} twice"),
+                );
+            }
+        }
+        for message in &archive.conversation.messages {
+            if !self.said.insert(message.number) {
+                return bad(
+                    "messages.json",
+                    format!("the message number {} is used twice", message.number),
                 );
             }
         }

@@ -4,16 +4,16 @@ use rusqlite::params;
 use sqlx::SqlitePool;
 
 use super::caller::Caller;
-use super::row::{self, Columns};
+use super::row::{self, Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{events, messages, runs};
 use crate::domain::{
-    AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, NewTask, Outcome, SpanId,
-    Task, TaskId, Text, TraceId, TraceParent,
+    AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, NewTask, Outcome, Refusal,
+    SpanId, Task, TaskId, Text, TraceId, TraceParent,
 };
-use crate::store::{EndHandoff, LeftRun, Result, StoreError};
+use crate::store::{EndHandoff, LeftRun, Page, Result, StoreError};
 use crate::telemetry::HandoffSpan;
 
 /// A hand-off to be begun, whichever door it came through.
@@ -159,10 +159,27 @@ pub(super) fn number(tx: &Tx<'_>, id: &HandoffId) -> Result<Option<i64>> {
 pub(super) fn end(tx: &mut Tx<'_>, end: &EndHandoff) -> Result<Task> {
     let Closed {
         on, handoff_number, ..
-    } = close(tx, tasks::load(tx, &end.task_id)?, end.outcome, &end.output)?;
+    } = close(tx, not_moved(tx, &end.task_id)?, end.outcome, &end.output)?;
     // Whoever ends the hand-off from outside stops the run, which then has not completed itself.
     runs::end(tx, handoff_number, Outcome::Cancelled)?;
     Ok(on.task)
+}
+
+/// Loads a task, unless nobody works on it because a tool passed control on.
+fn not_moved(tx: &Tx<'_>, task_id: &TaskId) -> Result<StoredTask> {
+    let on = tasks::load(tx, task_id)?;
+    if on.task.open_handoff().is_none()
+        && let Some(last) = on.task.agent_chain().last()
+        && let Some(number) = number(tx, &last.id)?
+        && let Some(agent_name) = transferred_to(tx, number)?
+    {
+        return Err(Refusal::AlreadyMoved {
+            task_id: task_id.clone(),
+            agent_name,
+        }
+        .into());
+    }
+    Ok(on)
 }
 
 /// A task whose open hand-off was ended.
@@ -350,23 +367,54 @@ pub(super) async fn list(readers: &SqlitePool, task_id: &TaskId) -> Result<Optio
     row::all(&rows, from_row).map(Some)
 }
 
+/// How hand-offs are put into pages.
+const HANDOFFS: Item<Handoff> = Item {
+    from_row,
+    size: |handoff| handoff.prompt.as_str().len() + handoff.output.as_str().len(),
+    name: |handoff| handoff.id.to_string(),
+};
+
 /// Lists the hand-offs of a trace, oldest first: those that began it, took it over, or came from a harness with it.
 pub(super) async fn of_trace(
     readers: &SqlitePool,
     trace: &str,
+    after: Option<&HandoffId>,
     limit: u32,
-) -> Result<Vec<Handoff>> {
+) -> Result<Page<Handoff>> {
     const OF_TRACE: Statement = sql!(
         select_handoffs!(),
         " WHERE h.number IN (SELECT number FROM handoffs WHERE id = $1
                              UNION SELECT number FROM handoffs WHERE trace_id = $2
                              UNION SELECT handoff_number FROM session_handoffs WHERE harness_trace_id = $3)
-          ORDER BY h.number LIMIT $4"
+            AND h.number > $4
+          ORDER BY h.number LIMIT $5"
     );
+    let after = match after {
+        None => 0,
+        Some(id) => find_number(readers, id)
+            .await?
+            .ok_or_else(|| Refusal::HandoffNotFound(id.clone()))?,
+    };
     // A trace that began with a hand-off has the digits of its id.
     let id = uuid::Uuid::try_parse(trace).map(|id| id.hyphenated().to_string());
-    let rows = query!(OF_TRACE, id.ok(), trace.to_ascii_lowercase(), trace, limit)
-        .fetch_all(readers)
-        .await?;
-    row::all(&rows, from_row)
+    let rows = query!(
+        OF_TRACE,
+        id.ok(),
+        trace.to_ascii_lowercase(),
+        trace,
+        after,
+        limit + 1
+    );
+    HANDOFFS.page(rows.fetch(readers), limit).await
+}
+
+async fn find_number(readers: &SqlitePool, id: &HandoffId) -> Result<Option<i64>> {
+    query!(
+        sql!("SELECT number FROM handoffs WHERE id = $1"),
+        id.as_str()
+    )
+    .fetch_optional(readers)
+    .await?
+    .map(|row| row.integer(0))
+    .transpose()
 }

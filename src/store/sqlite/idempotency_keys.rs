@@ -3,8 +3,10 @@
 use rusqlite::params;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sqlx::SqlitePool;
 
-use super::sql::sql;
+use super::row::Columns;
+use super::sql::{query, sql};
 use super::writer::Tx;
 use crate::domain::{Idempotency, Refusal};
 use crate::store::{Result, StoreError};
@@ -38,6 +40,22 @@ pub(super) fn once<T: Serialize + DeserializeOwned>(
             Ok(value)
         }
     }
+}
+
+/// Finds the answer of a request that was carried out before.
+pub(super) async fn find<T: DeserializeOwned>(
+    readers: &SqlitePool,
+    once: &Idempotency,
+) -> Result<Option<T>> {
+    query!(
+        sql!("SELECT answer FROM idempotency_keys WHERE key = $1 AND fingerprint = $2"),
+        once.key.as_str(),
+        once.fingerprint.to_vec()
+    )
+    .fetch_optional(readers)
+    .await?
+    .map(|row| row.json(0))
+    .transpose()
 }
 
 /// Forgets the keys that are older than so many milliseconds. They are the first rows, because time never goes back.

@@ -4,7 +4,7 @@ use rusqlite::params;
 use sqlx::{SqliteExecutor, SqlitePool};
 
 use super::caller::Caller;
-use super::row::{self, Columns};
+use super::row::{self, Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, On, StoredTask};
 use super::writer::Tx;
@@ -179,11 +179,12 @@ fn from_row(row: &impl Columns) -> Result<Message> {
     })
 }
 
-fn page(rows: &[sqlx::sqlite::SqliteRow], limit: u32) -> Result<Page<Message>> {
-    Ok(Page::cut(row::all(rows, from_row)?, limit, |message| {
-        message.number.to_string()
-    }))
-}
+/// How messages are put into pages.
+const MESSAGES: Item<Message> = Item {
+    from_row: |row| from_row(row),
+    size: |message| message.content.as_str().len(),
+    name: |message| message.number.to_string(),
+};
 
 /// Lists what was said on one task.
 pub(super) async fn of_task(
@@ -204,10 +205,11 @@ pub(super) async fn of_task(
         place.number,
         asked.after,
         asked.limit + 1
-    )
-    .fetch_all(readers)
-    .await?;
-    page(&rows, asked.limit).map(Some)
+    );
+    MESSAGES
+        .page(rows.fetch(readers), asked.limit)
+        .await
+        .map(Some)
 }
 
 /// Lists what was said on all tasks of a chain.
@@ -223,10 +225,11 @@ pub(super) async fn of_chain(
     let Some(place) = tasks::find_place(readers, id).await? else {
         return Ok(None);
     };
-    let rows = query!(OF_CHAIN, place.chain_number, asked.after, asked.limit + 1)
-        .fetch_all(readers)
-        .await?;
-    page(&rows, asked.limit).map(Some)
+    let rows = query!(OF_CHAIN, place.chain_number, asked.after, asked.limit + 1);
+    MESSAGES
+        .page(rows.fetch(readers), asked.limit)
+        .await
+        .map(Some)
 }
 
 /// Lists what was said on one task, as it is exported: a prompt is not written twice.

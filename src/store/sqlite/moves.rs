@@ -47,17 +47,14 @@ pub(super) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
         lineage::check(tx, &step, to.limits)?;
     }
     let waiter_number = waiter(found.as_ref(), caller.as_ref());
-    let (session_number, on, left) = match found {
-        Some(found) => {
-            let number = found.number;
-            let (on, left) = take(tx, found, to, &target, caller.as_ref())?;
-            (number, on, left)
-        }
-        None => {
-            let (number, on) = create(tx, to, caller.as_ref())?;
-            messages::say(tx, &on, &routed(to, &target, &on))?;
-            (number, on, None)
-        }
+    let (session_number, on, left) = if let Some(found) = found {
+        let number = found.number;
+        let (on, left) = take(tx, found, to, &target, caller.as_ref())?;
+        (number, on, left)
+    } else {
+        let (number, on) = create(tx, to, caller.as_ref())?;
+        messages::say(tx, &on, &routed(to, &target, &on))?;
+        (number, on, None)
     };
     let next = Begin {
         mode: Mode::Session,

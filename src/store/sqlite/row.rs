@@ -1,10 +1,12 @@
 //! Reads a row of sqlx or of rusqlite by the same code.
 
+use futures_util::{Stream, TryStreamExt};
 use serde::de::DeserializeOwned;
 use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
 
 use crate::domain::{Text, Timestamp};
-use crate::store::{Result, StoreError};
+use crate::store::{Page, Result, StoreError};
 
 /// The columns of a row, by place. A NULL where a value must be is an error, not an empty value.
 pub(super) trait Columns {
@@ -126,4 +128,39 @@ impl Columns for sqlx::sqlite::SqliteRow {
 /// Turns rows into what they stand for.
 pub(super) fn all<R, T>(rows: &[R], from_row: fn(&R) -> Result<T>) -> Result<Vec<T>> {
     rows.iter().map(from_row).collect()
+}
+
+/// How many bytes of text one page has, but for its first item.
+const PAGE_BYTES: usize = 16 * 1024 * 1024;
+
+/// What a page is made of.
+pub(super) struct Item<T> {
+    /// Reads one.
+    pub from_row: fn(&SqliteRow) -> Result<T>,
+    /// Counts the bytes of its texts.
+    pub size: fn(&T) -> usize,
+    /// Names it, for the page behind it.
+    pub name: fn(&T) -> String,
+}
+
+impl<T> Item<T> {
+    /// Takes rows until there are so many, or their texts are too large for one answer. One row more than that must come to
+    /// tell that there is more.
+    pub async fn page(
+        &self,
+        mut rows: impl Stream<Item = sqlx::Result<SqliteRow>> + Unpin,
+        limit: u32,
+    ) -> Result<Page<T>> {
+        let (mut items, mut bytes) = (Vec::new(), 0);
+        while let Some(row) = rows.try_next().await? {
+            if items.len() == limit as usize || bytes > PAGE_BYTES {
+                let next = items.last().map(self.name);
+                return Ok(Page { items, next });
+            }
+            let item = (self.from_row)(&row)?;
+            bytes += (self.size)(&item);
+            items.push(item);
+        }
+        Ok(Page { items, next: None })
+    }
 }

@@ -1,10 +1,9 @@
 //! The tables `sessions` and `session_handoffs`: conversations that move.
 
-use futures_util::TryStreamExt;
 use rusqlite::params;
 use sqlx::SqlitePool;
 
-use super::row::{self, Columns};
+use super::row::{self, Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
 use crate::domain::{
@@ -12,9 +11,6 @@ use crate::domain::{
     SessionId, Text, Timestamp,
 };
 use crate::store::{Page, Result, StoreError};
-
-/// How many bytes of histories one page of a session has, but for its first hand-off.
-const PAGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Finds the session of a task.
 pub(super) fn number_of_task(tx: &Tx<'_>, task_number: i64) -> Result<Option<i64>> {
@@ -171,7 +167,18 @@ fn move_from_row(row: &sqlx::sqlite::SqliteRow) -> Result<SessionHandoff> {
     })
 }
 
-/// Lists the moves of a session. A page ends early when its histories are large.
+/// How moves are put into pages.
+const MOVES: Item<SessionHandoff> = Item {
+    from_row: move_from_row,
+    size: |moved| {
+        let texts = [&moved.reason, &moved.user_intent, &moved.output];
+        let texts: usize = texts.iter().map(|text| text.as_str().len()).sum();
+        moved.conversation_history.as_json().len() + texts
+    },
+    name: |moved| moved.id.to_string(),
+};
+
+/// Lists the moves of a session.
 pub(super) async fn moves(
     readers: &SqlitePool,
     id: &SessionId,
@@ -180,8 +187,7 @@ pub(super) async fn moves(
 ) -> Result<Page<SessionHandoff>> {
     const PAGE: Statement = sql!(
         select_moves!(),
-        " WHERE m.session_number = $1
-            AND m.handoff_number > coalesce((SELECT number FROM handoffs WHERE id = $2), 0)
+        " WHERE m.session_number = $1 AND m.handoff_number > $2
           ORDER BY m.handoff_number LIMIT $3"
     );
     let Some(number) = find_number(readers, id).await? else {
@@ -190,19 +196,34 @@ pub(super) async fn moves(
             next: None,
         });
     };
-    let query = query!(PAGE, number, after.map(HandoffId::as_str), limit + 1);
-    let mut rows = query.fetch(readers);
-    let (mut items, mut bytes) = (Vec::<SessionHandoff>::new(), 0);
-    while let Some(row) = rows.try_next().await? {
-        if items.len() == limit as usize || bytes > PAGE_BYTES {
-            let next = items.last().map(|last| last.id.to_string());
-            return Ok(Page { items, next });
-        }
-        let moved = move_from_row(&row)?;
-        bytes += moved.conversation_history.as_json().len();
-        items.push(moved);
-    }
-    Ok(Page { items, next: None })
+    let after = match after {
+        None => 0,
+        Some(handoff) => find_move(readers, number, handoff)
+            .await?
+            .ok_or_else(|| Refusal::HandoffNotFound(handoff.clone()))?,
+    };
+    let rows = query!(PAGE, number, after, limit + 1);
+    MOVES.page(rows.fetch(readers), limit).await
+}
+
+/// Finds the number of a hand-off of a session.
+async fn find_move(
+    readers: &SqlitePool,
+    session_number: i64,
+    id: &HandoffId,
+) -> Result<Option<i64>> {
+    query!(
+        sql!(
+            "SELECT m.handoff_number FROM session_handoffs m JOIN handoffs h ON h.number = m.handoff_number
+              WHERE m.session_number = $1 AND h.id = $2"
+        ),
+        session_number,
+        id.as_str()
+    )
+    .fetch_optional(readers)
+    .await?
+    .map(|row| row.integer(0))
+    .transpose()
 }
 
 /// Finds the last move of a session.

@@ -282,8 +282,13 @@ impl Store for SqliteStore {
         handoffs::list(&self.readers, task_id).await
     }
 
-    async fn handoffs_of_trace(&self, trace: &str, limit: u32) -> Result<Vec<Handoff>> {
-        handoffs::of_trace(&self.readers, trace, limit).await
+    async fn handoffs_of_trace(
+        &self,
+        trace: &str,
+        after: Option<&HandoffId>,
+        limit: u32,
+    ) -> Result<Page<Handoff>> {
+        handoffs::of_trace(&self.readers, trace, after, limit).await
     }
 
     async fn analytics(
@@ -301,7 +306,7 @@ impl Store for SqliteStore {
         let has_more_conversation = conversation.len() > TOLD_MESSAGES as usize;
         conversation.truncate(TOLD_MESSAGES as usize);
         conversation.reverse();
-        let mut tools = tools::list(&self.readers).await?;
+        let mut tools = tools::list_usable(&self.readers).await?;
         tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
         Ok(Briefing {
             agents: agents::list(&self.readers).await?,
@@ -314,6 +319,10 @@ impl Store for SqliteStore {
 
     async fn tools(&self) -> Result<Vec<Tool>> {
         tools::list(&self.readers).await
+    }
+
+    async fn usable_tools(&self) -> Result<Vec<Tool>> {
+        tools::list_usable(&self.readers).await
     }
 
     async fn tool(&self, name: &ToolName) -> Result<Option<Tool>> {
@@ -511,6 +520,10 @@ impl Store for SqliteStore {
             ));
         }
         Ok(problems)
+    }
+
+    async fn earlier_move(&self, once: &Idempotency) -> Result<Option<Moved>> {
+        idempotency_keys::find(&self.readers, once).await
     }
 
     async fn forget_keys_older_than(&self, millis: i64) -> Result<usize> {

@@ -170,3 +170,13 @@ pub(super) async fn list(readers: impl SqliteExecutor<'_>) -> Result<Vec<Tool>> 
     let rows = query!(ALL).fetch_all(readers).await?;
     row::all(&rows, from_row)
 }
+
+/// Lists the tools whose targets are available.
+pub(super) async fn list_usable(readers: impl SqliteExecutor<'_>) -> Result<Vec<Tool>> {
+    const USABLE: Statement = sql!(
+        select_tools!(),
+        " WHERE target_agent IN (SELECT name FROM agents WHERE available = 1) ORDER BY name"
+    );
+    let rows = query!(USABLE).fetch_all(readers).await?;
+    row::all(&rows, from_row)
+}

@@ -352,3 +352,92 @@ async fn a_move_with_a_key_is_done_once() {
         1
     );
 }
+
+#[tokio::test]
+async fn what_was_right_when_it_was_asked_is_answered_again() {
+    let app = TestApp::new().await;
+    let call = || {
+        let request = axum::http::Request::post("/api/sessions/s/handoffs")
+            .header("host", "localhost")
+            .header("idempotency-key", "once");
+        let body = body("planner", "qa").to_string();
+        app.send(request.body(body.into()).unwrap())
+    };
+    let first = call().await.data();
+    rusqlite::Connection::open(app.data_dir.database())
+        .unwrap()
+        .execute("UPDATE agents SET available = 0 WHERE name = 'qa'", [])
+        .unwrap();
+    assert_eq!(call().await.data(), first);
+    let other = app
+        .post("/api/sessions/s/handoffs", body("planner", "qa"))
+        .await;
+    assert_eq!(other.error(), (400, "HANDOFF_ERROR".to_owned()));
+}
+
+#[tokio::test]
+async fn pages_end_before_they_are_too_large() {
+    let app = TestApp::new().await;
+    let large = "x".repeat(3 * 1024 * 1024);
+    for _ in 0..8 {
+        let mut moved = body("planner", "qa");
+        moved["reason"] = json!(large);
+        moved["harnessTraceId"] = json!("h");
+        move_to(&app, "s", moved).await;
+    }
+    let task = app.get("/api/sessions/s").await.data()["taskId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    for _ in 0..8 {
+        let message = json!({ "type": "user_message", "content": large });
+        app.post(&format!("/api/tasks/{task}/messages"), message)
+            .await
+            .data();
+    }
+    for path in [
+        "/api/sessions/s/handoffs".to_owned(),
+        format!("/api/tasks/{task}/conversation"),
+    ] {
+        let page = app.get(&path).await.json();
+        assert!(page["data"].as_array().unwrap().len() < 24, "{path}");
+        let next = page["meta"]["next"].as_str().unwrap();
+        let rest = app.get(&format!("{path}?after={next}")).await.json();
+        assert!(!rest["data"].as_array().unwrap().is_empty(), "{path}");
+    }
+    for garbage in ["x", "00000000-0000-0000-0000-000000000000"] {
+        for path in ["/api/sessions/s/handoffs?", "/api/handoffs?trace=h&"] {
+            let refused = app.get(&format!("{path}after={garbage}")).await;
+            assert_eq!(refused.error(), (404, "NOT_FOUND".to_owned()), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_text_in_a_path_is_not_there() {
+    let app = TestApp::new().await;
+    for path in [
+        "/api/sessions/%ff",
+        "/api/sessions/%ff/handoffs",
+        "/api/tools/%ff",
+        "/api/agents/%ff",
+        "/api/agents/%ff/tools",
+        "/api/agents/%ff/usage",
+    ] {
+        assert_eq!(
+            app.get(path).await.error(),
+            (404, "NOT_FOUND".to_owned()),
+            "{path}"
+        );
+    }
+    for id in [".", ".."] {
+        let id = id.replace('.', "%2E");
+        let refused = app
+            .post(
+                &format!("/api/sessions/{id}/handoffs"),
+                body("planner", "qa"),
+            )
+            .await;
+        assert_eq!(refused.error(), (400, "HANDOFF_ERROR".to_owned()));
+    }
+}

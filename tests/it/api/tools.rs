@@ -424,3 +424,60 @@ async fn an_agent_that_is_not_available_is_not_asked() {
     let body = json!({ "agentName": "qa", "prompt": "p" });
     assert_snapshot!(app.post(&format!("/api/tasks/{other}/handoff"), body).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent not available: qa. Make it available, or choose another"}}"#);
 }
+
+#[tokio::test]
+async fn what_nobody_could_read_again_is_refused() {
+    let app = TestApp::new().await;
+    let tool = json!({
+        "name": "to_qa", "description": "d", "targetAgent": "qa", "contextVariables": [{ "name": "x", "type": "array" }],
+    });
+    app.post("/api/tools", tool.clone()).await.data();
+    let nested = |levels: usize| {
+        let json = format!("{{\"x\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        serde_json::from_str::<Value>(&json).unwrap()
+    };
+    let task = active_task(&app, "developer").await;
+    let path = format!("/api/tasks/{task}/tools/to_qa");
+    assert_snapshot!(app.post(&path, nested(33)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"x: must not be nested deeper than 32","details":{"problems":[{"field":"x","message":"must not be nested deeper than 32"}]}}}"#);
+    let child = app.post(&path, nested(32)).await.data();
+    let child = child["id"].as_str().unwrap().to_owned();
+    let said = app.get(&format!("/api/tasks/{child}/conversation")).await;
+    assert_eq!(said.data()[1]["data"]["variables"], nested(32));
+    for (key, bytes) in [("description", 4097), ("handoffInstructions", 32_769)] {
+        let mut large = tool.clone();
+        large["name"] = json!("other");
+        large[key] = json!("x".repeat(bytes));
+        let refused = app.post("/api/tools", large).await;
+        assert_eq!(refused.error(), (400, "INVALID_BODY".to_owned()), "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_whose_target_is_away_is_not_offered() {
+    let app = TestApp::new().await;
+    app.post("/api/tools", sdr()).await.data();
+    let offered = async || {
+        let tools = app.get("/api/agents/developer/tools").await.data();
+        tools.as_array().unwrap().len()
+    };
+    assert_eq!(offered().await, 1);
+    rusqlite::Connection::open(app.data_dir.database())
+        .unwrap()
+        .execute("UPDATE agents SET available = 0 WHERE name = 'qa'", [])
+        .unwrap();
+    assert_eq!(offered().await, 0);
+    assert_eq!(app.get("/api/tools").await.data(), json!([sdr()]));
+}
+
+#[tokio::test]
+async fn whoever_ends_a_task_that_has_moved_is_told_where_it_went() {
+    let app = TestApp::new().await;
+    app.post("/api/tools", sdr()).await.data();
+    let task = active_task(&app, "developer").await;
+    let path = format!("/api/tasks/{task}/tools/handoff_to_qa");
+    app.post(&path, json!({ "build": "b" })).await.data();
+    let cancelled = app
+        .post(&format!("/api/tasks/{task}/handoff/cancel"), json!({}))
+        .await;
+    assert_snapshot!(cancelled.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Control of task <id 1> has already moved to qa; this call does nothing"}}"#);
+}
