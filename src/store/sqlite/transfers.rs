@@ -1,61 +1,71 @@
 //! Passing control by a tool: the task completes, and a child task goes on.
 
 use rusqlite::params;
+use serde_json::{Map, Value};
 
 use super::caller::{self, Caller};
-use super::handoffs::{self, Begin, Closed, routed_to};
+use super::handoffs::{self, Begin, routed_to};
 use super::row::Columns;
 use super::sql::sql;
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{agents, events, lineage, messages, tools};
 use crate::domain::{
-    AgentName, ChainEntry, EventKind, HandoffMetadata, Mode, Move, Refusal, Status, Text, Tool,
-    ToolName, TraceId,
+    AgentName, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, Refusal, Status, Text,
+    Tool, ToolName, TraceId,
 };
 use crate::store::{Moved, Result, StoreError, Transfer};
 
 pub(super) fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
-    let not_found = || Refusal::ToolNotFound(asked.tool.clone());
-    let name = ToolName::parse(asked.tool.as_str()).map_err(|_| not_found())?;
-    let tool = tools::load(tx, &name)?.ok_or_else(not_found)?;
     let caller = asked
         .caller
         .as_ref()
         .map(|caller| Caller::load(tx, caller))
         .transpose()?;
+    let passing = check(tx, asked, caller.as_ref())?;
+    carry_out(tx, asked, passing, caller.as_ref())
+}
+
+/// A transfer that may be carried out.
+struct Passing {
+    on: StoredTask,
+    last: Option<LastHandoff>,
+    target: AgentName,
+    tool: ToolName,
+    variables: Map<String, Value>,
+    context: Context,
+}
+
+/// Checks everything before anything is written.
+fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<Passing> {
+    let not_found = || Refusal::ToolNotFound(asked.tool.clone());
+    let name = ToolName::parse(asked.tool.as_str()).map_err(|_| not_found())?;
+    let tool = tools::load(tx, &name)?.ok_or_else(not_found)?;
     let on = tasks::load(tx, &asked.task_id)?;
-    if caller
-        .as_ref()
-        .is_some_and(|caller| caller.identity.task_id != asked.task_id)
-    {
+    if caller.is_some_and(|caller| caller.identity.task_id != asked.task_id) {
         return Err(Refusal::NotItsOwnTask(asked.task_id.clone()).into());
     }
-    let from = on
-        .task
-        .agent_chain()
-        .last()
-        .map(|entry| From::load(tx, entry))
-        .transpose()?;
-    check_is_free(tx, &on, from.as_ref())?;
-    let from_agent = from.as_ref().map(|from| from.entry.agent_name.clone());
-    check_is_allowed(&tool, from_agent.as_ref())?;
+    let last = on.task.agent_chain().last();
+    let last = last.map(|entry| LastHandoff::load(tx, entry)).transpose()?;
+    check_is_free(tx, &on, last.as_ref())?;
+    let from_agent = last.as_ref().map(|last| &last.entry.agent_name);
+    check_is_allowed(&tool, from_agent)?;
     let variables = tool
         .check_arguments(&asked.arguments)
         .map_err(Refusal::Invalid)?;
     let target = agents::resolve(tx, tool.target_agent.as_str())?;
     let step = lineage::Step {
-        from_number: from.as_ref().map(|from| from.number),
-        from_agent: from_agent.as_ref(),
+        from_number: last.as_ref().map(|last| last.number),
+        from_agent,
         to_agent: &target,
         task_number: on.number,
         makes_child: true,
     };
     let chain = lineage::check(tx, &step, asked.limits)?;
     let metadata = HandoffMetadata {
-        from: from_agent.as_ref().map(ToString::to_string),
+        from: from_agent.map(ToString::to_string),
         tool: name.to_string(),
-        instructions: tool.handoff_instructions.as_str().to_owned(),
+        instructions: tool.handoff_instructions.into_string(),
         chain: chain.iter().map(ToString::to_string).collect(),
     };
     let context = on.task.context.merged(&variables, metadata);
@@ -63,51 +73,73 @@ pub(super) fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
     if serde_json::to_vec(&context).is_ok_and(|json| json.len() > limit) {
         return Err(Refusal::ContextTooLarge { limit }.into());
     }
-    let merge = context.since(&on.task.context);
+    Ok(Passing {
+        on,
+        last,
+        target,
+        tool: name,
+        variables,
+        context,
+    })
+}
 
+/// Completes the task, and goes on with a child of it.
+fn carry_out(
+    tx: &mut Tx<'_>,
+    asked: &Transfer,
+    passing: Passing,
+    caller: Option<&Caller<'_>>,
+) -> Result<Moved> {
+    let Passing {
+        mut on,
+        last,
+        target,
+        tool,
+        variables,
+        context,
+    } = passing;
+    let from_agent = last.as_ref().map(|last| last.entry.agent_name.clone());
+    let merge = context.since(&on.task.context);
     let child = handoffs::make_child(tx, &on, &target, context)?;
     let data = Move {
         from_agent: from_agent.clone(),
         to_agent: target.clone(),
         task_id: child.task.id.clone(),
-        tool: Some(Text::lossy(name.to_string())),
+        tool: Some(Text::lossy(tool.to_string())),
         variables: Some(variables),
         reason: None,
     };
     messages::say(tx, &on, &messages::moved(routed_to(&target), data))?;
-    let description = on.task.description.clone();
-    let (mut on, left) = if on.task.open_handoff().is_some() {
-        let (Closed { on, .. }, left) = handoffs::leave(tx, on, &target, caller.as_ref())?;
-        (on, left)
-    } else {
-        (on, None)
-    };
+    let mut left = None;
+    if on.task.open_handoff().is_some() {
+        let (closed, run) = handoffs::leave(tx, on, &target, caller)?;
+        (on, left) = (closed.on, run);
+    }
     tasks::change_status(tx, &mut on, Status::Completed)?;
     events::record(tx, child.on(), None, EventKind::ContextMerged(merge))?;
-    let begin = Begin {
+    let traced = last
+        .as_ref()
+        .map(|last| (&last.entry.id, last.trace_id.as_ref()));
+    let next = Begin {
         mode: Mode::Transfer,
         agent_name: target,
         from_agent,
-        from_number: from.as_ref().map(|from| from.number),
-        waiter_number: from.as_ref().and_then(|from| from.waiter_number),
-        trace: caller::trace(
-            asked.trace.as_ref(),
-            from.as_ref()
-                .map(|from| (&from.entry.id, from.trace_id.as_ref())),
-        ),
-        prompt: from
+        from_number: last.as_ref().map(|last| last.number),
+        waiter_number: last.as_ref().and_then(|last| last.waiter_number),
+        trace: caller::trace(asked.trace.as_ref(), traced),
+        prompt: last
             .as_ref()
-            .map_or(description.as_str(), |from| &from.prompt),
+            .map_or(on.task.description.as_str(), |last| &last.prompt),
         reason: None,
         resumes: None,
         is_invoked: true,
     };
-    let task = handoffs::begin(tx, child, begin)?.on.task;
+    let task = handoffs::begin(tx, child, next)?.on.task;
     Ok(Moved { task, left })
 }
 
 /// The last hand-off of a task, which has control or had it last.
-struct From {
+struct LastHandoff {
     entry: ChainEntry,
     number: i64,
     waiter_number: Option<i64>,
@@ -115,7 +147,7 @@ struct From {
     prompt: String,
 }
 
-impl From {
+impl LastHandoff {
     fn load(tx: &Tx<'_>, entry: &ChainEntry) -> Result<Self> {
         tx.row(
             sql!("SELECT number, waiter_number, trace_id, prompt FROM handoffs WHERE id = $1"),
@@ -135,10 +167,10 @@ impl From {
 }
 
 /// Refuses to move control a second time, or that of a task that is done.
-fn check_is_free(tx: &Tx<'_>, on: &StoredTask, from: Option<&From>) -> Result<()> {
+fn check_is_free(tx: &Tx<'_>, on: &StoredTask, last: Option<&LastHandoff>) -> Result<()> {
     let task_id = on.task.id.clone();
-    if let Some(from) = from
-        && let Some(agent_name) = handoffs::transferred_to(tx, from.number)?
+    if let Some(last) = last
+        && let Some(agent_name) = handoffs::transferred_to(tx, last.number)?
     {
         return Err(Refusal::AlreadyMoved {
             task_id,
