@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::domain::{AttachmentId, RunId, TaskId};
 
@@ -39,6 +40,20 @@ impl Default for Limits {
             largest_page: 1000,
             wait: 25,
             longest_wait: 600,
+        }
+    }
+}
+
+/// Locks a file, if not at once then in a moment: a server that was killed while it started a process has left its lock to
+/// that for as long as the process takes to become another program.
+fn lock_soon(file: &File) -> Result<(), TryLockError> {
+    let give_up = Instant::now() + Duration::from_secs(1);
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < give_up => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            result => return result,
         }
     }
 }
@@ -128,7 +143,7 @@ impl DataDir {
             .truncate(false)
             .open(self.0.join("chorus.lock"))
             .map_err(not_writable)?;
-        match file.try_lock() {
+        match lock_soon(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();

@@ -109,6 +109,7 @@ impl From<Refusal> for Error {
             | Refusal::HandoffNotFound(_)
             | Refusal::SessionNotFound(_)
             | Refusal::ToolNotFound(_)
+            | Refusal::NoSuchTool { .. }
             | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
             Refusal::UnknownAgent { asked, known } => Self::UnknownAgent { asked, known },
             Refusal::LimitExceeded { chain, limit, .. } => Self::LimitExceeded {

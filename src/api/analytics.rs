@@ -16,10 +16,22 @@ use crate::store::Page;
 #[into_params(parameter_in = Query)]
 pub(super) struct AnalyticsParameters {
     /// Only hand-offs that started then or later, in milliseconds since the epoch.
+    #[serde(default, deserialize_with = "millis")]
     since: Option<i64>,
     /// Only hand-offs from or to this agent.
     #[param(value_type = Option<String>)]
     agent: Option<AgentName>,
+}
+
+/// Reads a time, and says what one is.
+fn millis<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let millis = text.parse().map_err(|_| {
+        serde::de::Error::custom(format!(
+            "{text:?} is not a number of milliseconds since the epoch"
+        ))
+    })?;
+    Ok(Some(millis))
 }
 
 /// Adds up how hand-offs went: by pair of agents, with success, time and cost, and the most common paths.

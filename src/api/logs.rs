@@ -22,7 +22,7 @@ pub(super) struct LogParameters {
     #[serde(default)]
     #[param(inline)]
     stream: LogStream,
-    /// Whether to go on with what is added, until the run has ended.
+    /// Whether to wait until the run begins, and to go on with what is added until it has ended.
     #[serde(default)]
     follow: bool,
 }
@@ -48,6 +48,11 @@ pub(super) async fn get_log(
     Query(parameters): Query<LogParameters>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
+    if parameters.follow {
+        app.engine
+            .until_there_is_a_log(&id, parameters.stream)
+            .await?;
+    }
     let (run_id, files) = app.engine.run_files(&id).await?;
     let path = parameters.stream.file(&files);
     let mut file = match open_log(&path) {

@@ -3,12 +3,44 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::guard::ByPerson;
 use super::request::{AskedBy, Body, Once, OptionalBody, Segment, TaskToolPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{AgentName, FunctionDefinition, TaskWire, Tool, ToolName};
+use crate::domain::{AgentName, ContextVariable, FunctionDefinition, TaskWire, Tool, ToolName};
+
+/// What a caller says of a tool.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase", example = json!({
+    "name": "handoff_to_qa",
+    "description": "Hand off to qa. Use it when something is ready to be tested.",
+    "targetAgent": "qa",
+    "contextVariables": [{ "name": "build", "type": "string", "required": true, "description": "Which build" }],
+    "handoffInstructions": "Test it on a clean machine."
+}))]
+#[expect(
+    dead_code,
+    reason = "says in the OpenAPI document what the reader of a tool accepts"
+)]
+pub(super) struct ToolInput {
+    /// Its name; in a change it may be left out, and is that of the path.
+    name: ToolName,
+    /// When to use it.
+    description: String,
+    /// Who goes on.
+    target_agent: AgentName,
+    /// What is passed on.
+    #[schema(required = false)]
+    context_variables: Vec<ContextVariable>,
+    /// What the target is told.
+    #[schema(required = false)]
+    handoff_instructions: String,
+    /// Who may use it; null or nothing stands for all agents but the target.
+    #[schema(required = false)]
+    allowed_agents: Option<Vec<AgentName>>,
+}
 
 fn tool_name(name: String) -> Result<ToolName, Error> {
     ToolName::parse(name.as_str()).map_err(|_| Error::not_found("Tool", name))
@@ -25,7 +57,7 @@ pub(super) async fn list_tools(State(app): State<App>) -> Result<Response, Error
 
 /// Makes a hand-off tool. A run cannot.
 #[utoipa::path(
-    post, path = "/api/tools", operation_id = "create_tool", tag = "tools", request_body = Tool,
+    post, path = "/api/tools", operation_id = "create_tool", tag = "tools", request_body = ToolInput,
     responses(
         (status = 201, description = "The tool", body = Answer<Tool>),
         (status = 400, description = "The body is wrong; `details.problems` names every field, an unknown target too", body = ErrorAnswer),
@@ -58,7 +90,7 @@ pub(super) async fn get_tool(
 
 /// Changes a hand-off tool: what the body says is all that it is. A run cannot.
 #[utoipa::path(
-    put, path = "/api/tools/{name}", operation_id = "change_tool", tag = "tools", request_body = Tool,
+    put, path = "/api/tools/{name}", operation_id = "change_tool", tag = "tools", request_body = ToolInput,
     params(("name" = String, Path, description = "The tool")),
     responses(
         (status = 200, description = "The tool", body = Answer<Tool>),

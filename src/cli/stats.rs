@@ -74,10 +74,14 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
     }
     if !paths.is_empty() {
         ui.line("\nCommon paths")?;
-        let mut table = Table::new(&["times", "path"]);
+        let mut table = Table::new(&["times", "hand-offs", "path"]);
         for path in paths {
             let agents: Vec<_> = path.agents.iter().map(AgentName::as_str).collect();
-            table.row([&path.count.to_string(), &agents.join(" → ")]);
+            table.row([
+                &path.count.to_string(),
+                &path.length.to_string(),
+                &agents.join(" → "),
+            ]);
         }
         ui.table(&table)?;
     }

@@ -74,6 +74,18 @@ pub enum Refusal {
     /// There is no such tool.
     #[error("Tool not found: {0}")]
     ToolNotFound(String),
+    /// There is no such tool to call.
+    #[error("Tool not found: {asked}. {}", if known.is_empty() {
+        "There are no tools yet".to_owned()
+    } else {
+        format!("The tools are: {}", known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    })]
+    NoSuchTool {
+        /// The name that was asked for.
+        asked: String,
+        /// The names that there are.
+        known: Vec<ToolName>,
+    },
     /// A name stands for one tool.
     #[error("Tool already exists: {0}. Change it, or choose another name")]
     ToolExists(ToolName),

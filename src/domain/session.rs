@@ -160,6 +160,7 @@ impl Eq for ConversationHistory {}
 #[serde(rename_all = "camelCase")]
 pub struct HistoryMessage {
     /// Who spoke: `system`, `user`, `assistant` or `tool`.
+    #[schema(pattern = "^(system|user|assistant|tool)$", example = "user")]
     pub role: String,
     /// What was said.
     pub content: String,
@@ -168,8 +169,20 @@ pub struct HistoryMessage {
     pub agent_id: Option<String>,
     /// When: milliseconds since the epoch, or text.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<HistoryTime>)]
     pub timestamp: Option<Value>,
+}
+
+/// The two ways to write when something was said.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(
+    dead_code,
+    reason = "says in the OpenAPI document what a history may have"
+)]
+enum HistoryTime {
+    Millis(i64),
+    Text(String),
 }
 
 /// A move of a conversation.

@@ -337,7 +337,12 @@ impl Tool {
                 .iter()
                 .any(|variable| variable.name.as_str() == name)
             {
-                problems.add(name, format!("is not a variable of {}", self.name));
+                let known = self.context_variables.iter();
+                let known: Vec<_> = known.map(|variable| variable.name.as_str()).collect();
+                problems.add(
+                    name,
+                    format!("is not a variable of {} ({})", self.name, known.join(", ")),
+                );
             }
         }
         problems.none_or(|| accepted)
@@ -514,7 +519,7 @@ mod tests {
             .to_string(),
             "lead: is required (string); score: must be a number, not a string; hot: must be a boolean, not a number; \
              tags: must be an array, not an object; person: must be an object, not an array; \
-             x\n: is not a variable of handoff_to_sdr"
+             x\n: is not a variable of handoff_to_sdr (lead, score, hot, tags, person)"
         );
     }
 

@@ -1,14 +1,22 @@
 //! Running agents, and looking at their runs.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::Stream;
 
 use super::{Engine, Result};
-use crate::domain::{HandoffId, RunId, RunIdentity, Task, TaskId};
+use crate::domain::{HandoffId, RunId, RunIdentity, RunState, Task, TaskId};
 use crate::error::Error;
 use crate::runner::{LogStream, Runner, RunnerError, RunnerOptions, token_hash};
 use crate::store::TokenHolder;
 use crate::supervisor::RunFiles;
+
+/// How long a run takes to make its files.
+const MOMENT: Duration = Duration::from_millis(10);
+
+/// How long whoever waits for a run that is queued goes without looking.
+const LONG: Duration = Duration::from_mins(1);
 
 impl Engine {
     /// Begins to run agents: those that an earlier server started, and those that are queued.
@@ -61,6 +69,32 @@ impl Engine {
         let run_id = run_id.ok_or_else(|| Error::NotFound(format!("Hand-off {id} has no run")))?;
         let files = RunFiles::new(&self.options.data_dir.run(&run_id));
         Ok((run_id, files))
+    }
+
+    /// Waits until there is output of a hand-off's run, the hand-off has ended, or the server stops. One that starts no
+    /// agents waits for none.
+    pub async fn until_there_is_a_log(&self, id: &HandoffId, log: LogStream) -> Result<()> {
+        if self.runner.get().is_none_or(Runner::has_nothing_to_stop) {
+            return Ok(());
+        }
+        let handoff = self.handoff(id).await?;
+        let watch = self.feed().watch(&handoff.task_id);
+        loop {
+            let changed = watch.changed();
+            let handoff = self.handoff(id).await?;
+            let (_, files) = self.run_files(id).await?;
+            let is_queued = handoff.run.is_none_or(|run| run.state == RunState::Queued);
+            if log.file(&files).exists() || handoff.outcome.is_some() {
+                return Ok(());
+            }
+            // A run that has been taken makes its files in the next moment, which is no event.
+            let soon = if is_queued { LONG } else { MOMENT };
+            tokio::select! {
+                () = changed => {}
+                () = tokio::time::sleep(soon) => {}
+                () = self.stopping.cancelled() => return Ok(()),
+            }
+        }
     }
 
     /// Sends the output of a run, and what is added to it, until its process is gone. Nothing if agents are not run.

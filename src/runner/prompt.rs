@@ -55,7 +55,7 @@ fn asked(text: &mut String, run: &ClaimedRun) {
     text.push_str("# What you are asked now\n\n");
     if let Some(from) = &run.from_agent {
         let how = match run.mode {
-            Mode::Transfer => "has passed control to you; nobody waits for you to come back",
+            Mode::Transfer => "has passed control to you and is gone",
             Mode::Session => "has passed the conversation to you",
             Mode::Delegate | Mode::Request | Mode::Route => {
                 "asks you, and waits for your final message"
@@ -131,13 +131,14 @@ fn tools(text: &mut String, run: &ClaimedRun, tools: &[Tool]) {
             } else {
                 "optional"
             };
+            let description = variable.description.as_str();
+            let separator = if description.is_empty() { "" } else { ": " };
             push(
                 text,
                 format_args!(
-                    "  - {} ({}, {need}): {}\n",
+                    "  - {} ({}, {need}){separator}{description}\n",
                     variable.name,
-                    variable.variable_type.as_str(),
-                    variable.description
+                    variable.variable_type.as_str()
                 ),
             );
         }

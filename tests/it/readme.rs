@@ -23,7 +23,7 @@ fn the_worked_examples_of_transfers_and_sessions_run() {
     // It stops at the first command that fails, and takes the server with it.
     let examples = format!(
         "set -euo pipefail\ntrap 'kill $(jobs -p); wait' EXIT\n{}",
-        examples.replace("8080", &port)
+        examples.replace("8181", &port)
     );
     let program = Path::new(env!("CARGO_BIN_EXE_chorus"));
     let path = format!(
@@ -36,8 +36,6 @@ fn the_worked_examples_of_transfers_and_sessions_run() {
         .arg(examples)
         .current_dir(folder.path())
         .env("PATH", path)
-        .env("CHORUS_PORT", &port)
-        .env("CHORUS_URL", format!("http://127.0.0.1:{port}"))
         .env("CHORUS_LOG", "warn")
         .output()
         .unwrap();

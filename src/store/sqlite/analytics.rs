@@ -190,21 +190,22 @@ async fn bounces(
         .collect()
 }
 
-/// Lists the most common ways over two and three hand-offs, each counted where it ends.
+/// Lists the most common ways over two and three hand-offs, each counted where it ends. One that was handed off in the name
+/// of another agent than the one that had it is on no way.
 async fn paths(readers: &SqlitePool, since: i64, agent: Option<&str>) -> Result<Vec<CommonPath>> {
     const TWO: Statement = sql!(
         chosen!(),
         "SELECT count(*), b.from_agent, c.from_agent, c.agent_name FROM chosen c
-           JOIN handoffs b ON b.number = c.from_number
-          WHERE b.from_agent IS NOT NULL AND c.from_agent IS NOT NULL
+           JOIN handoffs b ON b.number = c.from_number AND b.agent_name = c.from_agent
+          WHERE b.from_agent IS NOT NULL
           GROUP BY 2, 3, 4 ORDER BY 1 DESC, 2, 3, 4 LIMIT $3"
     );
     const THREE: Statement = sql!(
         chosen!(),
         "SELECT count(*), a.from_agent, b.from_agent, c.from_agent, c.agent_name FROM chosen c
-           JOIN handoffs b ON b.number = c.from_number
-           JOIN handoffs a ON a.number = b.from_number
-          WHERE a.from_agent IS NOT NULL AND b.from_agent IS NOT NULL AND c.from_agent IS NOT NULL
+           JOIN handoffs b ON b.number = c.from_number AND b.agent_name = c.from_agent
+           JOIN handoffs a ON a.number = b.from_number AND a.agent_name = b.from_agent
+          WHERE a.from_agent IS NOT NULL
           GROUP BY 2, 3, 4, 5 ORDER BY 1 DESC, 2, 3, 4, 5 LIMIT $3"
     );
     fn path<const AGENTS: usize>(row: &sqlx::sqlite::SqliteRow) -> Result<CommonPath> {

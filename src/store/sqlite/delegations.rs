@@ -36,7 +36,7 @@ pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
         lineage::check(tx, &step, start.limits)?;
     }
     if own.is_some() {
-        on = child(tx, &on, &agent_name, start.prompt.as_str())?;
+        on = child(tx, &on, &agent_name)?;
     }
     let resumes = if start.resume {
         Some(last_session(tx, on.number, &agent_name)?)
@@ -61,12 +61,7 @@ pub(super) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
 }
 
 /// Makes the task on which the work goes on while the agent that hands on waits.
-fn child(
-    tx: &mut Tx<'_>,
-    parent: &StoredTask,
-    agent_name: &AgentName,
-    prompt: &str,
-) -> Result<StoredTask> {
+fn child(tx: &mut Tx<'_>, parent: &StoredTask, agent_name: &AgentName) -> Result<StoredTask> {
     let child = handoffs::make_child(
         tx,
         parent,
@@ -75,8 +70,7 @@ fn child(
     )?;
     let asked = NewMessage {
         message_type: MessageType::SubtaskCreated,
-        content: Text::lossy(format!("Asked {agent_name}: {prompt}"))
-            .beginning(messages::SHOWN_IN_EVENTS),
+        content: Text::lossy(format!("Asked {agent_name}")),
         data: Some(Move {
             from_agent: parent.task.current_agent().cloned(),
             to_agent: agent_name.clone(),

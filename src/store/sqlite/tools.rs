@@ -36,6 +36,13 @@ pub(super) fn load(tx: &Tx<'_>, name: &ToolName) -> Result<Option<Tool>> {
     tx.row(ONE, params![name.as_str()], |row| from_row(row))
 }
 
+/// Lists the names of the tools.
+pub(super) fn names(tx: &Tx<'_>) -> Result<Vec<ToolName>> {
+    tx.rows(sql!("SELECT name FROM tools ORDER BY name"), [], |row| {
+        row.parsed(0)
+    })
+}
+
 pub(super) fn create(tx: &mut Tx<'_>, tool: &Tool) -> Result<Tool> {
     if load(tx, &tool.name)?.is_some() {
         return Err(Refusal::ToolExists(tool.name.clone()).into());

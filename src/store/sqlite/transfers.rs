@@ -38,9 +38,18 @@ struct Passing {
 
 /// Checks everything before anything is written.
 fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<Passing> {
-    let not_found = || Refusal::ToolNotFound(asked.tool.clone());
-    let name = ToolName::parse(asked.tool.as_str()).map_err(|_| not_found())?;
-    let tool = tools::load(tx, &name)?.ok_or_else(not_found)?;
+    let name = ToolName::parse(asked.tool.as_str()).ok();
+    let tool = name
+        .map(|name| tools::load(tx, &name))
+        .transpose()?
+        .flatten();
+    let Some(tool) = tool else {
+        return Err(Refusal::NoSuchTool {
+            asked: asked.tool.clone(),
+            known: tools::names(tx)?,
+        }
+        .into());
+    };
     let on = tasks::load(tx, &asked.task_id)?;
     if caller.is_some_and(|caller| caller.identity.task_id != asked.task_id) {
         return Err(Refusal::NotItsOwnTask(asked.task_id.clone()).into());
@@ -64,7 +73,7 @@ fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<P
     let chain = lineage::check(tx, &step, asked.limits)?;
     let metadata = HandoffMetadata {
         from: from_agent.map(ToString::to_string),
-        tool: name.to_string(),
+        tool: tool.name.to_string(),
         instructions: tool.handoff_instructions.into_string(),
         chain: chain.iter().map(ToString::to_string).collect(),
     };
@@ -77,7 +86,7 @@ fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<P
         on,
         last,
         target,
-        tool: name,
+        tool: tool.name,
         variables,
         context,
     })

@@ -104,5 +104,5 @@ async fn bounces_and_common_paths_are_counted_along_the_chain() {
             { "agents": ["planner", "qa", "planner", "developer"], "length": 3, "count": 2 },
         ])
     );
-    assert_snapshot!(app.get("/api/analytics/handoffs?since=yesterday").await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: since: invalid digit found in string"}}"#);
+    assert_snapshot!(app.get("/api/analytics/handoffs?since=yesterday").await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: since: \"yesterday\" is not a number of milliseconds since the epoch"}}"#);
 }

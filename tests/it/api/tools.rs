@@ -351,9 +351,9 @@ async fn a_call_that_is_refused_changes_nothing() {
     let newest = app.store.last_event_number().await.unwrap();
     let call = |path: String, body: Value| app.post(Box::leak(path.into_boxed_str()), body);
     let own = |tool: &str| format!("/api/tasks/{task}/tools/{tool}");
-    assert_snapshot!(call(own("handoff_to_qa"), json!({ "urgent": "yes", "extra": 1 })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"build: is required (string); urgent: must be a boolean, not a string; extra: is not a variable of handoff_to_qa","details":{"problems":[{"field":"build","message":"is required (string)"},{"field":"urgent","message":"must be a boolean, not a string"},{"field":"extra","message":"is not a variable of handoff_to_qa"}]}}}"#);
-    assert_snapshot!(call(own("nothing"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: nothing"}}"#);
-    assert_snapshot!(call(own("No%20Tool"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: No Tool"}}"#);
+    assert_snapshot!(call(own("handoff_to_qa"), json!({ "urgent": "yes", "extra": 1 })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"build: is required (string); urgent: must be a boolean, not a string; extra: is not a variable of handoff_to_qa (build, urgent)","details":{"problems":[{"field":"build","message":"is required (string)"},{"field":"urgent","message":"must be a boolean, not a string"},{"field":"extra","message":"is not a variable of handoff_to_qa (build, urgent)"}]}}}"#);
+    assert_snapshot!(call(own("nothing"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: nothing. The tools are: handoff_to_qa"}}"#);
+    assert_snapshot!(call(own("No%20Tool"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: No Tool. The tools are: handoff_to_qa"}}"#);
     assert_snapshot!(call("/api/tasks/none/tools/handoff_to_qa".to_owned(), json!({ "build": "b" })).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: none"}}"#);
     assert_snapshot!(call(own("handoff_to_qa"), json!(["b"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
     let huge = json!({ "build": "x".repeat(300 * 1024) });

@@ -65,9 +65,9 @@ async fn figures_are_shown_by_pair_and_path() {
     qa	developer	1	100 %	-	-	$0.0000	1
 
     Common paths
-    1	developer → qa → developer
-    1	planner → developer → qa
-    1	planner → developer → qa → developer
+    1	2	developer → qa → developer
+    1	2	planner → developer → qa
+    1	3	planner → developer → qa → developer
     --- stderr
     ");
     assert_snapshot!(desk.run(["stats", "--agent", "qa"]).await, @"
@@ -84,9 +84,9 @@ async fn figures_are_shown_by_pair_and_path() {
     qa	developer	1	100 %	-	-	$0.0000	1
 
     Common paths
-    1	developer → qa → developer
-    1	planner → developer → qa
-    1	planner → developer → qa → developer
+    1	2	developer → qa → developer
+    1	2	planner → developer → qa
+    1	3	planner → developer → qa → developer
     --- stderr
     ");
     assert_snapshot!(desk.run(["stats", "--since", "1767225683001"]).await, @"
@@ -105,9 +105,9 @@ async fn figures_are_shown_by_pair_and_path() {
     qa	developer	1	100 %	-	-	$0.0000	1
 
     Common paths
-    1	developer → qa → developer
-    1	planner → developer → qa
-    1	planner → developer → qa → developer
+    1	2	developer → qa → developer
+    1	2	planner → developer → qa
+    1	3	planner → developer → qa → developer
     --- stderr
     ");
     assert_snapshot!(desk.run(["stats", "--since", "2026-01-02"]).await, @"

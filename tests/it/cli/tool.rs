@@ -418,7 +418,7 @@ async fn a_call_that_cannot_be_is_refused_with_all_reasons() {
     exit 1
     --- stdout
     --- stderr
-    error: branch: is required (string); tries: must be a number, not a string; x: is not a variable of to_qa
+    error: branch: is required (string); tries: must be a number, not a string; x: is not a variable of to_qa (branch, tries, files)
     ");
     let list = desk.chorus(["tool", "call", &id, "to_qa", "-"]).input("[]");
     assert_snapshot!(transcript(list).await.unwrap(), @r#"
@@ -432,7 +432,7 @@ async fn a_call_that_cannot_be_is_refused_with_all_reasons() {
     exit 3
     --- stdout
     --- stderr
-    error: Tool not found: nope
+    error: Tool not found: nope. The tools are: to_qa
     ");
     assert_snapshot!(desk.run(["tool", "call", &id, "nope", "--var", "a=b"]).await, @"
     exit 3

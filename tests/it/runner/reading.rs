@@ -117,6 +117,26 @@ async fn the_log_of_a_run_that_waits_is_not_there_yet() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_follows_the_log_of_a_run_that_waits_sees_it_begin() {
+    let workshop = Workshop::new();
+    let gate = workshop.gate("gate");
+    let wait = format!("echo begun; read _ <{}", gate.path().display());
+    let workshop = workshop.agent("first", &wait).agent("second", "echo done");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    begin(&client, "first").await;
+    events.until("message_added", "begun").await;
+    let second = begin(&client, "second").await;
+    let id = last_id(&second);
+    let (followed, ()) = tokio::join!(log(&client, &id, "follow=true", ""), async {
+        gate.let_one_through();
+    });
+    let (status, _, body) = followed;
+    assert_eq!((status, body.as_str()), (200, "done\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn chorus_log_follows_until_the_agent_has_ended() {
     let workshop = Workshop::new();
     let gate = workshop.gate("gate");

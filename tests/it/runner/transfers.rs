@@ -144,7 +144,7 @@ async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
         "user: do it\n\na: a has looked\n\n(a) Routed to b\n\nb: b has called\n\n(b) Routed to c\n",
         "The agent b has passed control to you",
         "The original message:\n\ndo it\n",
-        "- `to_b`: When b must go on.\n  - lead (string, optional): \n",
+        "- `to_b`: When b must go on.\n  - lead (string, optional)\n",
     ] {
         assert!(told.contains(part), "{part}\nis not in\n{told}");
     }
