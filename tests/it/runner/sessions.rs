@@ -183,7 +183,7 @@ async fn a_session_that_bounces_too_often_is_refused_and_what_is_only_recorded_d
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_that_a_tool_passes_on_stays_in_its_session() {
-    let told = "cat >told.$CHORUS_AGENT; echo $CHORUS_AGENT begins >>log";
+    let told = "cat >told.$CHORUS_AGENT";
     let workshop = Workshop::new()
         .agent(
             "first",
@@ -191,9 +191,12 @@ async fn a_conversation_that_a_tool_passes_on_stays_in_its_session() {
         )
         .agent(
             "second",
-            &format!("{told}; trap 'echo second ends >>log; exit' TERM; echo here; while :; do sleep 0.01; done"),
+            &format!("{told}; echo $$ >pid; trap '' TERM; echo here; while :; do sleep 0.01; done"),
         )
-        .agent("third", &format!("{told}; cat log"));
+        .agent(
+            "third",
+            &format!("{told}; if kill -0 $(cat pid) 2>/dev/null; then echo both are here; else echo alone; fi"),
+        );
     let server = workshop.serve(4);
     let client = server.client();
     let tool = json!({ "name": "to_second", "description": "d", "targetAgent": "second" });
@@ -232,10 +235,7 @@ async fn a_conversation_that_a_tool_passes_on_stays_in_its_session() {
         move_to(&client, "s", &body("second", "third")).await,
     )
     .await;
-    assert_eq!(
-        third.output.as_str(),
-        "second begins\nsecond ends\nthird begins"
-    );
+    assert_eq!(third.output.as_str(), "alone");
     let second = ended(&client, first.transferred_to.unwrap()).await;
     assert_eq!(second.output.as_str(), "Routed to third");
     assert_eq!(second.transferred_to, Some(third.id));

@@ -13,6 +13,10 @@ use crate::support::{Events, Server, Workshop, begin, ended, hand_off, last_id};
 const CALL: &str = r#"call() { curl -s -H "Authorization: Bearer $CHORUS_TOKEN" "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID/tools/$1" -d "$2"; }
 "#;
 
+/// Says whether the agent that left its pid in the workspace is still there.
+const ALONE: &str =
+    "if kill -0 $(cat pid) 2>/dev/null; then echo both are here; else echo alone; fi";
+
 /// Adds an agent that can pass control.
 fn passing(workshop: Workshop, name: &str, script: &str) -> Workshop {
     workshop.agent(name, &format!("{CALL}{script}"))
@@ -324,31 +328,28 @@ async fn an_agent_that_missed_the_answer_asks_again_and_gets_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_next_agent_starts_when_the_one_that_passed_control_is_gone() {
-    // Both say in the workspace that they share when they are there; the first one says more than it should.
+    // They share a workspace, in which the first one leaves its pid; it takes its time, or does not go at all.
     let workshop = passing(
         Workshop::new(),
         "polite",
-        "call to_next '{}' >answer; echo polite ends >>log; echo bye",
+        "echo $$ >pid; call to_next '{}' >answer; sleep 0.3; echo bye",
     );
     let workshop = passing(
         workshop,
         "stubborn",
-        "trap '' TERM; call to_next '{}' >answer; while :; do sleep 0.01; echo still here >>log; done",
+        "echo $$ >pid; trap '' TERM; call to_next '{}' >answer; while :; do sleep 0.01; done",
     )
-    .agent("next", "echo next begins >>log; uniq log");
+    .agent("next", ALONE);
     let server = workshop.serve(4);
     let client = server.client();
     make_tools(&client, &["next"], json!([])).await;
-    for (agent, log) in [
-        ("polite", "polite ends\nnext begins"),
-        ("stubborn", "still here\nnext begins"),
-    ] {
+    for agent in ["polite", "stubborn"] {
         let task = begin(&client, agent).await;
         let first = ended(&client, last_id(&task)).await;
         assert_eq!(first.outcome, Some(Outcome::Completed));
         assert_eq!(first.output.as_str(), "Routed to next");
         let next = ended(&client, first.transferred_to.unwrap()).await;
-        assert_eq!(next.output.as_str(), log);
+        assert_eq!(next.output.as_str(), "alone", "{agent}");
     }
     workshop.until_quiet();
     assert_eq!(workshop.violations(), [""; 0]);
@@ -443,5 +444,25 @@ async fn a_run_hands_over_only_its_own_task_and_makes_no_tools() {
         (status, message.as_str()),
         (403, "a may not use to_b; it is for c")
     );
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_an_agent_that_passes_control_occupies_no_slot() {
+    let workshop = Workshop::new().agent(
+        "asker",
+        "printf 'I was told: '; chorus handoff $CHORUS_TASK_ID first 'what is it?'",
+    );
+    let workshop = passing(workshop, "first", "call to_second '{}' >answer");
+    let workshop =
+        passing(workshop, "second", "call to_third '{}' >answer").agent("third", "echo the answer");
+    // One slot is enough for all four.
+    let server = workshop.serve(1);
+    let client = server.client();
+    make_tools(&client, &["second", "third"], json!([])).await;
+    let asker = begin(&client, "asker").await;
+    let asker = ended(&client, last_id(&asker)).await;
+    assert_eq!(asker.output.as_str(), "I was told: the answer");
+    workshop.until_quiet();
     assert_eq!(workshop.violations(), [""; 0]);
 }
