@@ -466,3 +466,41 @@ async fn who_waits_for_an_agent_that_passes_control_occupies_no_slot() {
     workshop.until_quiet();
     assert_eq!(workshop.violations(), [""; 0]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_tool_says_to_its_target_is_for_that_one_only() {
+    let workshop = passing(
+        Workshop::new(),
+        "a",
+        "call to_b '{\"lead\": \"123\"}' >answer",
+    )
+    .agent("b", "chorus handoff $CHORUS_TASK_ID c 'and you?'")
+    .agent("c", "echo c")
+    .agent("d", "echo d");
+    let server = workshop.serve(1);
+    let client = server.client();
+    make_tools(
+        &client,
+        &["b"],
+        json!([{ "name": "lead", "type": "string" }]),
+    )
+    .await;
+    settled(&client, &begin(&client, "a").await).await;
+    let tasks = all_tasks(&client).await;
+    let [_, of_b, of_c] = &tasks[..] else {
+        panic!("{tasks:?}")
+    };
+    assert!(told(&workshop, of_b).contains("Be b."));
+    // Whoever comes by another door has the variables, and nothing that was said to another.
+    let ask = json!({ "agentName": "d", "prompt": "p" });
+    let of_d = hand_off(&client, of_b, &ask).await.unwrap();
+    ended(&client, last_id(&of_d)).await;
+    for task in [of_c, &of_d] {
+        let told = told(&workshop, task);
+        assert!(told.contains("lead: 123\n"), "{told}");
+        assert!(
+            !told.contains("Be b.") && !told.contains("_handoff"),
+            "{told}"
+        );
+    }
+}
