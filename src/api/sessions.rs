@@ -71,17 +71,24 @@ pub(super) async fn get_session(
 
 /// What a caller says of a conversation that moves.
 #[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
+#[schema(rename_all = "camelCase", example = json!({
+    "fromAgent": "planner",
+    "toAgent": "developer",
+    "reason": "The plan is agreed on",
+    "userIntent": "Build the parser",
+    "conversationHistory": [
+        { "role": "user", "content": "Can you plan a parser?" },
+        { "role": "assistant", "content": "Here is a plan.", "agentId": "planner" }
+    ]
+}))]
 #[expect(
     dead_code,
     reason = "says in the OpenAPI document what the reader of a move accepts"
 )]
 pub(super) struct SessionHandoffInput {
     /// Who has the conversation.
-    #[schema(example = "dojo")]
     from_agent: String,
     /// Who is to have it.
-    #[schema(example = "librarian")]
     to_agent: String,
     /// Why it moves.
     reason: String,
