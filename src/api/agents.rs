@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::response::Response;
 
-use super::request::Segment;
+use super::request::AgentPath;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Agent, AgentName};
+use crate::domain::Agent;
 
 /// Lists the configured agents by name.
 #[utoipa::path(
@@ -28,8 +28,7 @@ pub(super) async fn list_agents(State(app): State<App>) -> Result<Response, Erro
 )]
 pub(super) async fn get_agent(
     State(app): State<App>,
-    Segment(name): Segment,
+    AgentPath(name): AgentPath,
 ) -> Result<Response, Error> {
-    let name = AgentName::parse(name.as_str()).map_err(|_| Error::not_found("Agent", name))?;
     Ok(app.ok(app.engine.agent(&name).await?))
 }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::guard::Caller;
 use super::{App, surrogates};
 use crate::Error;
-use crate::domain::{HandoffId, Idempotency, IdempotencyKey, TaskId, TraceParent};
+use crate::domain::{AgentName, HandoffId, Idempotency, IdempotencyKey, TaskId, TraceParent};
 use crate::engine::Asker;
 
 /// A JSON body, and the key under which it must not be carried out twice.
@@ -217,6 +217,20 @@ impl FromRequestParts<App> for Segment {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
         text(parts, app).await.map(Self)
+    }
+}
+
+/// The name of an agent in a path. What cannot be a name is not there.
+pub(super) struct AgentPath(pub AgentName);
+
+impl FromRequestParts<App> for AgentPath {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let name = text(parts, app).await?;
+        AgentName::parse(name.as_str())
+            .map(Self)
+            .map_err(|_| Error::not_found("Agent", name))
     }
 }
 

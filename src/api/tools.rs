@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::guard::ByPerson;
-use super::request::{AskedBy, Body, Once, OptionalBody, Segment, TaskToolPath};
+use super::request::{AgentPath, AskedBy, Body, Once, OptionalBody, Segment, TaskToolPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{AgentName, ContextVariable, FunctionDefinition, TaskWire, Tool, ToolName};
@@ -150,9 +150,8 @@ pub(super) async fn delete_tool(
 )]
 pub(super) async fn list_agent_tools(
     State(app): State<App>,
-    Segment(name): Segment,
+    AgentPath(name): AgentPath,
 ) -> Result<Response, Error> {
-    let name = AgentName::parse(name.as_str()).map_err(|_| Error::not_found("Agent", name))?;
     Ok(app.ok(app.engine.tool_definitions(&name).await?))
 }
 

@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::response::Response;
 
-use super::request::{Segment, TaskPath};
+use super::request::{AgentPath, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{AgentName, UsageSum};
+use crate::domain::UsageSum;
 
 /// Adds up what the runs of a task used: tokens, turns, time and cost.
 #[utoipa::path(
@@ -35,8 +35,7 @@ pub(super) async fn get_task_usage(
 )]
 pub(super) async fn get_agent_usage(
     State(app): State<App>,
-    Segment(name): Segment,
+    AgentPath(name): AgentPath,
 ) -> Result<Response, Error> {
-    let name = AgentName::parse(name.as_str()).map_err(|_| Error::not_found("Agent", name))?;
     Ok(app.ok(app.engine.agent_usage(&name).await?))
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{Asker, Engine, Result};
 use crate::domain::{Handoff, HandoffId, Idempotency, Outcome, Task, TaskId, Text};
 use crate::error::Error;
-use crate::store::{EndHandoff, StartHandoff};
+use crate::store::{EndHandoff, Moved, StartHandoff};
 
 /// What a caller says of a hand-off to be started.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -123,6 +123,24 @@ impl Engine {
         metrics::counter!("chorus_handoffs_ended_total", "outcome" => outcome.as_str())
             .increment(1);
         Ok(task)
+    }
+
+    /// Starts the agent to which control moved, once the one that had it is gone.
+    pub(super) fn go_on(&self, moved: Moved) -> Task {
+        let Moved { task, left } = moved;
+        metrics::counter!("chorus_handoffs_started_total").increment(1);
+        if let (Some(left), Some(runner)) = (left, self.runner.get().cloned()) {
+            metrics::counter!("chorus_handoffs_ended_total", "outcome" => "completed").increment(1);
+            tokio::spawn(async move {
+                if left.by_itself {
+                    runner.wind_down(&left.run_id).await;
+                } else {
+                    runner.stop(&left.run_id).await;
+                }
+            });
+        }
+        self.wake_runner();
+        task
     }
 
     /// Finds a hand-off.

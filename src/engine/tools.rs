@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Asker, Engine, Result};
 use crate::domain::{AgentName, FunctionDefinition, Idempotency, Task, TaskId, Tool, ToolName};
 use crate::error::Error;
-use crate::store::{Moved, Transfer};
+use crate::store::Transfer;
 
 impl Engine {
     /// Lists the hand-off tools by name.
@@ -64,23 +64,5 @@ impl Engine {
         };
         let moved = self.store.transfer(transfer, once).await?;
         Ok(self.go_on(moved))
-    }
-
-    /// Starts the agent to which control moved, once the one that had it is gone.
-    pub(super) fn go_on(&self, moved: Moved) -> Task {
-        let Moved { task, left } = moved;
-        metrics::counter!("chorus_handoffs_started_total").increment(1);
-        if let (Some(left), Some(runner)) = (left, self.runner.get().cloned()) {
-            metrics::counter!("chorus_handoffs_ended_total", "outcome" => "completed").increment(1);
-            tokio::spawn(async move {
-                if left.by_itself {
-                    runner.wind_down(&left.run_id).await;
-                } else {
-                    runner.stop(&left.run_id).await;
-                }
-            });
-        }
-        self.wake_runner();
-        task
     }
 }

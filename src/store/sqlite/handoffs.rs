@@ -147,13 +147,11 @@ pub(super) fn insert(tx: &Tx<'_>, row: &NewRow<'_>) -> Result<i64> {
     )
 }
 
+const SELECT_NUMBER: Statement = sql!("SELECT number FROM handoffs WHERE id = $1");
+
 /// Finds the number of a hand-off.
 pub(super) fn number(tx: &Tx<'_>, id: &HandoffId) -> Result<Option<i64>> {
-    tx.row(
-        sql!("SELECT number FROM handoffs WHERE id = $1"),
-        params![id.as_str()],
-        |row| row.integer(0),
-    )
+    tx.row(SELECT_NUMBER, params![id.as_str()], |row| row.integer(0))
 }
 
 pub(super) fn end(tx: &mut Tx<'_>, end: &EndHandoff) -> Result<Task> {
@@ -409,12 +407,9 @@ pub(super) async fn of_trace(
 }
 
 async fn find_number(readers: &SqlitePool, id: &HandoffId) -> Result<Option<i64>> {
-    query!(
-        sql!("SELECT number FROM handoffs WHERE id = $1"),
-        id.as_str()
-    )
-    .fetch_optional(readers)
-    .await?
-    .map(|row| row.integer(0))
-    .transpose()
+    query!(SELECT_NUMBER, id.as_str())
+        .fetch_optional(readers)
+        .await?
+        .map(|row| row.integer(0))
+        .transpose()
 }

@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::caller::{self, Caller};
 use super::handoffs::{self, Begin, Begun, routed_to};
 use super::row::Columns;
-use super::sessions::{self, NewRow};
+use super::sessions::{self, NewRow, holder};
 use super::sql::sql;
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
@@ -122,17 +122,12 @@ struct Holder {
 fn find(tx: &Tx<'_>, id: &SessionId) -> Result<Option<Found>> {
     let found = tx.row(
         sql!(
-            "WITH RECURSIVE holders (number) AS (
-                 SELECT h.number FROM sessions s JOIN handoffs h ON h.task_number = s.task_number
-                  WHERE s.id = $1 AND h.position = (SELECT max(position) FROM handoffs WHERE task_number = s.task_number)
-                 UNION ALL
-                 SELECT n.number FROM holders JOIN handoffs n ON n.from_number = holders.number AND n.mode = 'transfer'
-             )
-             SELECT s.number, t.id, h.number, o.id, h.waiter_number, h.completed_at IS NULL
+            "SELECT s.number, t.id, h.number, o.id, h.waiter_number, h.completed_at IS NULL
                FROM sessions s
                JOIN tasks t ON t.number = s.task_number
-               JOIN handoffs h ON h.number = (SELECT max(number) FROM holders)
-               JOIN tasks o ON o.number = h.task_number
+               JOIN handoffs h ON h.number = ",
+            holder!(),
+            " JOIN tasks o ON o.number = h.task_number
               WHERE s.id = $1"
         ),
         params![id.as_str()],

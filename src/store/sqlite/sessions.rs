@@ -63,6 +63,23 @@ pub(super) fn insert(tx: &Tx<'_>, row: &NewRow<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Finds the hand-off of the agent that has the conversation of the session `s`, or had it last: the last one of the
+/// session's task, or wherever tools have passed it since.
+macro_rules! holder {
+    () => {
+        "(WITH RECURSIVE holders (number) AS (
+              SELECT number FROM handoffs
+               WHERE task_number = s.task_number
+                 AND position = (SELECT max(position) FROM handoffs WHERE task_number = s.task_number)
+              UNION ALL
+              SELECT n.number FROM holders JOIN handoffs n ON n.from_number = holders.number AND n.mode = 'transfer'
+          )
+          SELECT max(number) FROM holders)"
+    };
+}
+
+pub(super) use holder;
+
 macro_rules! select_sessions {
     () => {
         "SELECT s.id, t.id, s.created_at, t.updated_at,
@@ -70,13 +87,7 @@ macro_rules! select_sessions {
                 h.agent_name, CASE WHEN h.completed_at IS NULL THEN h.agent_name END
            FROM sessions s
            JOIN tasks t ON t.number = s.task_number
-           JOIN handoffs h ON h.number = (
-                WITH RECURSIVE holders (number) AS (
-                    SELECT max(m.handoff_number) FROM session_handoffs m WHERE m.session_number = s.number
-                    UNION ALL
-                    SELECT n.number FROM holders JOIN handoffs n ON n.from_number = holders.number AND n.mode = 'transfer'
-                )
-                SELECT max(number) FROM holders)"
+           JOIN handoffs h ON h.number = "
     };
 }
 
@@ -93,7 +104,7 @@ fn session_from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Session> {
 }
 
 pub(super) async fn find_one(readers: &SqlitePool, id: &SessionId) -> Result<Option<Session>> {
-    const ONE: Statement = sql!(select_sessions!(), " WHERE s.id = $1");
+    const ONE: Statement = sql!(select_sessions!(), holder!(), " WHERE s.id = $1");
     query!(ONE, id.as_str())
         .fetch_optional(readers)
         .await?
@@ -120,6 +131,7 @@ pub(super) async fn list(
 ) -> Result<Page<Session>> {
     const PAGE: Statement = sql!(
         select_sessions!(),
+        holder!(),
         " WHERE s.number > $1 ORDER BY s.number LIMIT $2"
     );
     let after = match after {

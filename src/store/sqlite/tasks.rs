@@ -167,7 +167,7 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
 }
 
 /// Reads a status and, in the column behind it, its message.
-fn status(row: &impl Columns, column: usize) -> Result<Status> {
+pub(super) fn status(row: &impl Columns, column: usize) -> Result<Status> {
     Status::new(
         row.word(column, StatusName::parse)?,
         row.optional_text(column + 1)?,

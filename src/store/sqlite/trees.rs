@@ -6,8 +6,7 @@ use super::row::Columns;
 use super::sql::{query, sql};
 use super::tasks;
 use crate::domain::{
-    AgentName, HandoffId, Mode, Outcome, Status, StatusName, TaskId, TaskTree, Timestamp,
-    TreeHandoff,
+    AgentName, HandoffId, Mode, Outcome, TaskId, TaskTree, Timestamp, TreeHandoff,
 };
 use crate::store::{Result, StoreError};
 
@@ -69,13 +68,11 @@ fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<(Option<TaskId>, TaskTree)>
     let mut handoffs: Vec<PackedHandoff> = row.json(6)?;
     handoffs.sort_unstable_by_key(|packed| packed.0);
     let handoffs: Vec<_> = handoffs.into_iter().map(unpack).collect();
-    let status = Status::new(row.word(2, StatusName::parse)?, row.optional_text(3)?)
-        .ok_or_else(|| StoreError::inconsistent("a message of a task that has not failed"))?;
     let open = handoffs.last().filter(|last| last.completed_at.is_none());
     let task = TaskTree {
         id: row.parsed(0)?,
         description: row.text(1)?,
-        status,
+        status: tasks::status(row, 2)?,
         created_at: row.timestamp(4)?,
         current_agent: open.map(|open| open.agent_name.clone()),
         handoffs,
