@@ -110,6 +110,8 @@ impl From<Refusal> for Error {
             | Refusal::SessionNotFound(_)
             | Refusal::ToolNotFound(_)
             | Refusal::NoSuchTool { .. }
+            | Refusal::RequestNotFound(_)
+            | Refusal::AlertNotFound(_)
             | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
             Refusal::UnknownAgent { asked, known } => Self::UnknownAgent { asked, known },
             Refusal::LimitExceeded { chain, limit, .. } => Self::LimitExceeded {
@@ -123,7 +125,10 @@ impl From<Refusal> for Error {
                 limit,
             },
             Refusal::RunEnded => Self::Unauthorized(message),
-            Refusal::NotItsOwnTask(_) | Refusal::ToolNotAllowed { .. } => Self::Forbidden(message),
+            Refusal::NotItsOwnTask(_)
+            | Refusal::ToolNotAllowed { .. }
+            | Refusal::NotItsClaim { .. }
+            | Refusal::OperatorOnly => Self::Forbidden(message),
             Refusal::AgentActive(_)
             | Refusal::AgentUnavailable(_)
             | Refusal::AlreadyMoved { .. }
@@ -132,6 +137,11 @@ impl From<Refusal> for Error {
             | Refusal::NoOpenHandoff { .. }
             | Refusal::NothingToResume(_)
             | Refusal::AttachmentExists(_)
+            | Refusal::WrongState { .. }
+            | Refusal::Withdrawn(_)
+            | Refusal::StaleClaim { .. }
+            | Refusal::NotAll(_)
+            | Refusal::AlertResolved { .. }
             | Refusal::KeyReused => Self::Conflict(message),
         }
     }

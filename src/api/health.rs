@@ -70,8 +70,8 @@ pub(super) async fn check_ready(State(app): State<App>) -> Response {
     responses((status = 200, description = "The metrics", content_type = "text/plain", body = String))
 )]
 pub(super) async fn get_metrics(State(app): State<App>) -> Response {
-    let watched = u32::try_from(app.engine.feed().watched_tasks()).unwrap_or(u32::MAX);
-    metrics::gauge!("chorus_watched_tasks").set(watched);
+    let watched = u32::try_from(app.engine.feed().watched()).unwrap_or(u32::MAX);
+    metrics::gauge!("chorus_watched").set(watched);
     let headers = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
     (headers, telemetry::metrics().render()).into_response()
 }

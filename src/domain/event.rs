@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    AgentName, Filename, HandoffId, Merge, MessageId, MessageType, Outcome, StatusName, TaskId,
-    Text, Timestamp, ToolName,
+    AgentName, AlertId, Filename, HandoffId, Kind, Merge, MessageId, MessageType, Outcome,
+    Priority, RequestId, RequestState, StatusName, TaskId, Text, Timestamp, ToolName, Transition,
 };
 
 /// A task's events, oldest first.
@@ -44,6 +44,10 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub handoff_id: Option<HandoffId>,
+    /// The request that it is about; absent where it is about none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub request_id: Option<RequestId>,
     /// Its place among all events; absent in an archive, where the place in the file counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -133,6 +137,67 @@ pub enum EventKind {
         name: ToolName,
         /// What was done.
         change: ToolChange,
+    },
+    /// A request was made.
+    RequestCreated {
+        /// What is to be done.
+        title: Text,
+        /// What kind of work it is.
+        kind: Kind,
+        /// How urgent it is.
+        priority: Priority,
+    },
+    /// A request changed its state.
+    RequestMoved(Transition),
+    /// The command of an asynchronous route has started a job elsewhere.
+    JobStarted {
+        /// What the command calls it.
+        job_id: Text,
+    },
+    /// What a file says of a request changed, and with it what is to be done.
+    RequestEdited {
+        /// What is to be done.
+        title: Text,
+    },
+    /// The tag of a request was removed from its file.
+    RequestWithdrawn {
+        /// The file.
+        file: Text,
+    },
+    /// The tag of a request is back.
+    RequestRestored {
+        /// The file.
+        file: Text,
+    },
+    /// What a file says of a request does not count.
+    RequestTagIgnored {
+        /// The file.
+        file: Text,
+        /// What it says.
+        state: RequestState,
+        /// Why that does not count.
+        reason: &'static str,
+    },
+    /// Somebody set who gets requests of which kind.
+    RoutesChanged {
+        /// The kinds that have a route.
+        kinds: Vec<Kind>,
+    },
+    /// Something must be seen by a person.
+    AlertRaised {
+        /// Which alert.
+        id: AlertId,
+        /// What must be seen.
+        message: Text,
+        /// Who raised it.
+        by: Text,
+    },
+    /// An alert was resolved.
+    AlertResolved {
+        /// Which alert.
+        id: AlertId,
+        /// Who resolved it.
+        by: Text,
     },
     /// A run's process was started.
     RunStarted {
@@ -245,6 +310,59 @@ impl EventKind {
                 },
                 vec![("name", name.to_string())],
             ),
+            Self::RequestCreated {
+                title,
+                kind,
+                priority,
+            } => (
+                "request_created",
+                vec![
+                    ("title", title.into_string()),
+                    ("kind", kind.to_string()),
+                    ("priority", priority.as_str().to_owned()),
+                ],
+            ),
+            Self::RequestMoved(moved) => request_moved(moved),
+            Self::JobStarted { job_id } => {
+                ("request_job_started", vec![("jobId", job_id.into_string())])
+            }
+            Self::RequestEdited { title } => {
+                ("request_edited", vec![("title", title.into_string())])
+            }
+            Self::RequestWithdrawn { file } => {
+                ("request_withdrawn", vec![("file", file.into_string())])
+            }
+            Self::RequestRestored { file } => {
+                ("request_restored", vec![("file", file.into_string())])
+            }
+            Self::RequestTagIgnored {
+                file,
+                state,
+                reason,
+            } => (
+                "request_tag_ignored",
+                vec![
+                    ("file", file.into_string()),
+                    ("state", state.as_str().to_owned()),
+                    ("reason", reason.to_owned()),
+                ],
+            ),
+            Self::RoutesChanged { kinds } => {
+                let kinds: Vec<_> = kinds.iter().map(Kind::as_str).collect();
+                ("dispatch_routes_changed", vec![("kinds", kinds.join(", "))])
+            }
+            Self::AlertRaised { id, message, by } => (
+                "alert_raised",
+                vec![
+                    ("alertId", id.to_string()),
+                    ("message", message.into_string()),
+                    ("by", by.into_string()),
+                ],
+            ),
+            Self::AlertResolved { id, by } => (
+                "alert_resolved",
+                vec![("alertId", id.to_string()), ("by", by.into_string())],
+            ),
             Self::RunStarted { agent_name } => {
                 ("run_started", vec![("agentName", agent_name.to_string())])
             }
@@ -285,4 +403,24 @@ impl EventKind {
             .collect();
         (EventType(Cow::Borrowed(event_type)), data)
     }
+}
+
+/// Names a change of a request's state by what it means.
+fn request_moved(moved: Transition) -> (&'static str, Vec<(&'static str, String)>) {
+    let event_type = match (moved.from, moved.to) {
+        (Some(RequestState::Claimed), RequestState::Delegated) | (_, RequestState::Needs) => {
+            "request_requeued"
+        }
+        (_, RequestState::Delegated) => "request_approved",
+        (_, RequestState::Next) => "request_next",
+        (_, RequestState::Claimed) => "request_claimed",
+        (_, RequestState::Done) => "request_done",
+    };
+    let mut data = vec![
+        ("to", moved.to.as_str().to_owned()),
+        ("by", moved.by.into_string()),
+    ];
+    data.extend(moved.from.map(|from| ("from", from.as_str().to_owned())));
+    data.extend(moved.reason.map(|reason| ("reason", reason.into_string())));
+    (event_type, data)
 }

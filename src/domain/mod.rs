@@ -4,10 +4,12 @@
 //! rely on; state changes are plain functions that return what changed or why not.
 
 mod agent;
+mod alert;
 mod analytics;
 mod archive;
 mod attachment;
 mod context;
+mod dispatch;
 mod event;
 mod handoff;
 mod id;
@@ -18,6 +20,8 @@ mod planning;
 mod problem;
 mod queue;
 mod refusal;
+mod request;
+mod request_state;
 mod run;
 mod session;
 mod session_move;
@@ -32,10 +36,14 @@ mod tree;
 mod usage;
 
 pub use agent::{Agent, OutputForm, Provider, match_agent_name};
+pub use alert::{Alert, AlertId};
 pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
 pub use archive::{Conversation, TaskArchive};
 pub use attachment::{Attachment, AttachmentId, Filename};
 pub use context::{Context, HandoffMetadata, Merge};
+pub use dispatch::{
+    AfterFailure, DispatchOverview, DispatchedRequest, HeldKind, Route, RouteMode, WaitingRequest,
+};
 pub use event::{Event, EventKind, EventType, History, ToolChange};
 pub use handoff::{
     ChainEntry, Handoff, HandoffEnd, HandoffId, HandoffRequest, Mode, MovedConversation, Outcome,
@@ -48,6 +56,11 @@ pub use planning::{Planning, PlanningChange};
 pub use problem::{Problem, Problems};
 pub use queue::{MessageId, Queue, QueueMessage};
 pub use refusal::Refusal;
+pub use request::{
+    Effort, IllegalKind, Kind, Lease, NewRequest, Priority, Recovery, Request, RequestId,
+    RequestSource, RequestSourceType, Transition,
+};
+pub use request_state::{Actor, RequestMove, RequestState};
 pub use run::{Run, RunId, RunState};
 pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId};
 pub use session_move::SessionMove;

@@ -1,6 +1,9 @@
 //! Why an operation that was understood is not carried out.
 
-use super::{AgentName, Filename, HandoffId, Problems, SessionId, TaskId, ToolName};
+use super::{
+    AgentName, AlertId, Filename, HandoffId, Problems, RequestId, RequestMove, RequestState,
+    SessionId, TaskId, ToolName,
+};
 
 /// A rule that an operation would break. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -120,6 +123,68 @@ pub enum Refusal {
     /// There is no such file.
     #[error("Attachment not found: {0}")]
     AttachmentNotFound(String),
+    /// There is no such request.
+    #[error("Request not found: {0}")]
+    RequestNotFound(String),
+    /// A request goes through its states in their order.
+    #[error("Request {id} is {}{}: it cannot be {}", state.as_str(), match holder {
+        Some(holder) => format!(" by {holder}"),
+        None => String::new(),
+    }, step.participle())]
+    WrongState {
+        /// The request.
+        id: RequestId,
+        /// Where it stands.
+        state: RequestState,
+        /// Who has it.
+        holder: Option<AgentName>,
+        /// What was to be done.
+        step: RequestMove,
+    },
+    /// Its tag was removed from its file.
+    #[error(
+        "Request {0} was withdrawn: its tag was removed from its file. Put the tag back to revive it"
+    )]
+    Withdrawn(RequestId),
+    /// A later claim has replaced the one that asks.
+    #[error("Request {id} is no longer yours: it is {}, and the number of its last claim is {fencing}; you show {shown}", state.as_str())]
+    StaleClaim {
+        /// The request.
+        id: RequestId,
+        /// Where it stands.
+        state: RequestState,
+        /// What was shown.
+        shown: u32,
+        /// What counts.
+        fencing: u32,
+    },
+    /// Only an operator approves.
+    #[error(
+        "Only the operator moves a request out of `needs`: show the token in data/operator.token, as `chorus request` does by itself"
+    )]
+    OperatorOnly,
+    /// A run ends its own claims.
+    #[error("Request {id} is not claimed by this run of {agent}")]
+    NotItsClaim {
+        /// The request.
+        id: RequestId,
+        /// Who asked.
+        agent: AgentName,
+    },
+    /// Several requests cannot be moved at once.
+    #[error("Nothing was approved: {}", .0.join("; "))]
+    NotAll(Vec<String>),
+    /// There is no such alert.
+    #[error("Alert not found: {0}")]
+    AlertNotFound(String),
+    /// An alert is resolved once.
+    #[error("Alert {id} has already been resolved by {by}")]
+    AlertResolved {
+        /// The alert.
+        id: AlertId,
+        /// Who resolved it.
+        by: String,
+    },
     /// A key stands for one request.
     #[error("This Idempotency-Key was used for a different request; choose another key")]
     KeyReused,

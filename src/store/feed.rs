@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, broadcast, mpsc};
 
-use crate::domain::{Event, TaskId};
+use crate::domain::{Event, RequestId, TaskId};
 use crate::telemetry::HandoffSpan;
 
 /// How many events a follower may be behind before it reads rows again.
@@ -47,6 +47,33 @@ enum Subject {
     Task(TaskId),
     /// Events of all tasks of a chain, by its first task.
     Chain(TaskId),
+    /// Events of one request.
+    Request(RequestId),
+    /// Events of any request.
+    Requests,
+    /// Whatever may let the dispatcher start something: a request or a route that changed, a run that started or ended.
+    Dispatch,
+}
+
+impl Subject {
+    /// Lists whom an event wakes.
+    fn of(event: &Event) -> impl Iterator<Item = Self> {
+        let request = event.request_id.clone();
+        let kind = event.event_type.as_str();
+        let is_for_dispatcher = request.is_some()
+            || kind.starts_with("agent_handoff_")
+            || kind == "run_started"
+            || kind == "dispatch_routes_changed";
+        [
+            event.task_id.clone().map(Self::Task),
+            event.master_task_id.clone().map(Self::Chain),
+            request.as_ref().map(|_| Self::Requests),
+            request.map(Self::Request),
+            is_for_dispatcher.then_some(Self::Dispatch),
+        ]
+        .into_iter()
+        .flatten()
+    }
 }
 
 /// What the waiters of one task share. They are counted under the lock: a count of references would still include
@@ -71,13 +98,9 @@ impl Feed {
     /// Publishes events that are committed, in their order.
     pub(super) fn publish(&self, events: Vec<Event>) {
         for event in events {
-            let subjects = [
-                event.task_id.clone().map(Subject::Task),
-                event.master_task_id.clone().map(Subject::Chain),
-            ];
             let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-            for subject in subjects.iter().flatten() {
-                if let Some(watched) = watched.get(subject) {
+            for subject in Subject::of(&event) {
+                if let Some(watched) = watched.get(&subject) {
                     watched.notify.notify_waiters();
                 }
             }
@@ -127,28 +150,43 @@ impl Feed {
     }
 
     /// Watches one task.
-    pub fn watch(&self, task_id: &TaskId) -> TaskWatch<'_> {
+    pub fn watch(&self, task_id: &TaskId) -> Watch<'_> {
         self.watch_subject(Subject::Task(task_id.clone()))
     }
 
     /// Watches all tasks of a chain, also those that are made later, by the first of them.
-    pub fn watch_chain(&self, master_id: &TaskId) -> TaskWatch<'_> {
+    pub fn watch_chain(&self, master_id: &TaskId) -> Watch<'_> {
         self.watch_subject(Subject::Chain(master_id.clone()))
     }
 
-    fn watch_subject(&self, subject: Subject) -> TaskWatch<'_> {
+    /// Watches one request.
+    pub fn watch_request(&self, id: &RequestId) -> Watch<'_> {
+        self.watch_subject(Subject::Request(id.clone()))
+    }
+
+    /// Watches all requests.
+    pub fn watch_requests(&self) -> Watch<'_> {
+        self.watch_subject(Subject::Requests)
+    }
+
+    /// Watches whatever may let the dispatcher start something.
+    pub fn watch_dispatch(&self) -> Watch<'_> {
+        self.watch_subject(Subject::Dispatch)
+    }
+
+    fn watch_subject(&self, subject: Subject) -> Watch<'_> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = watched.entry(subject.clone()).or_default();
         watched.waiters += 1;
-        TaskWatch {
+        Watch {
             feed: self,
             subject,
             notify: watched.notify.clone(),
         }
     }
 
-    /// Counts the tasks and chains that are watched.
-    pub fn watched_tasks(&self) -> usize {
+    /// Counts what is watched.
+    pub fn watched(&self) -> usize {
         self.watched
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -156,22 +194,22 @@ impl Feed {
     }
 }
 
-/// A task, or a chain of them, that is watched for as long as this lives.
+/// Something that is watched for as long as this lives.
 #[derive(Debug)]
-pub struct TaskWatch<'a> {
+pub struct Watch<'a> {
     feed: &'a Feed,
     subject: Subject,
     notify: Arc<Notify>,
 }
 
-impl TaskWatch<'_> {
+impl Watch<'_> {
     /// Completes at the first event that is committed after this call, however late the future is polled.
     pub fn changed(&self) -> impl Future<Output = ()> {
         self.notify.notified()
     }
 }
 
-impl Drop for TaskWatch<'_> {
+impl Drop for Watch<'_> {
     fn drop(&mut self) {
         let mut watched = self
             .feed
@@ -204,6 +242,7 @@ mod tests {
             event_type,
             data: BTreeMap::from_iter(data),
             handoff_id: None,
+            request_id: None,
             number: Some(number),
             task_id: Some(task_id.clone()),
             master_task_id: Some(task_id.clone()),
@@ -254,9 +293,9 @@ mod tests {
         let id = TaskId::new();
         let (one, two) = (feed.watch(&id), feed.watch(&id));
         drop(one);
-        assert_eq!(feed.watched_tasks(), 1);
+        assert_eq!(feed.watched(), 1);
         drop(two);
-        assert_eq!(feed.watched_tasks(), 0);
+        assert_eq!(feed.watched(), 0);
     }
 
     #[test]
@@ -275,7 +314,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(feed.watched_tasks(), 0);
+        assert_eq!(feed.watched(), 0);
     }
 
     #[tokio::test]

@@ -19,17 +19,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use error::{OpenError, StoreError};
-pub use feed::{Feed, Published, TaskWatch};
+pub use feed::{Feed, Published, Watch};
 pub use sqlite::{
     MigrationState, MigrationStatus, SqliteOptions, SqliteStore, migrate, migration_status,
 };
 
 use crate::domain::{
-    Agent, AgentName, Attachment, AttachmentId, ChainLimits, ConversationHistory, Event, Filename,
-    Handoff, HandoffAnalytics, HandoffId, History, Idempotency, Message, MessageType, Mode,
-    NewMessage, NewTask, Outcome, PlanningChange, Queue, QueueMessage, RunId, RunIdentity, Session,
-    SessionHandoff, SessionId, SessionMove, Status, StatusName, Task, TaskArchive, TaskId,
-    TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId, TraceParent, UsageSum,
+    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, ChainLimits,
+    ConversationHistory, DispatchedRequest, Event, Filename, Handoff, HandoffAnalytics, HandoffId,
+    HeldKind, History, Idempotency, Kind, Message, MessageType, Mode, NewMessage, NewRequest,
+    NewTask, Outcome, PlanningChange, Priority, Queue, QueueMessage, Request, RequestId,
+    RequestState, Route, RunId, RunIdentity, Session, SessionHandoff, SessionId, SessionMove,
+    Status, StatusName, Task, TaskArchive, TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool,
+    ToolName, TraceId, TraceParent, UsageSum, WaitingRequest,
 };
 
 /// A result of the store.
@@ -71,6 +73,164 @@ impl<T> Page<T> {
 pub struct MessageQuery {
     /// Only those behind this number.
     pub after: i64,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// Which requests a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestQuery {
+    /// Only those of this kind.
+    pub kind: Option<Kind>,
+    /// Only those in this state.
+    pub state: Option<RequestState>,
+    /// Only those of this priority.
+    pub priority: Option<Priority>,
+    /// Those that were withdrawn, instead of all others.
+    pub withdrawn: bool,
+    /// Only those made after this one.
+    pub after: Option<RequestId>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// A claim of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimRequest {
+    /// The request.
+    pub id: RequestId,
+    /// Who is to have it.
+    pub agent: AgentName,
+    /// For how long, without a heartbeat.
+    pub lease_millis: i64,
+    /// Who asks.
+    pub by: Actor,
+}
+
+/// A sign that somebody still works on a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heartbeat {
+    /// The request.
+    pub id: RequestId,
+    /// The number of the claim, if it is shown.
+    pub fencing: Option<u32>,
+    /// For how much longer.
+    pub lease_millis: i64,
+    /// Who asks.
+    pub by: Actor,
+}
+
+/// An end of a claim, or of a request that nobody needed to claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndClaim {
+    /// The request.
+    pub id: RequestId,
+    /// The response, or why it is given up.
+    pub text: Text,
+    /// The number of the claim, if it is shown.
+    pub fencing: Option<u32>,
+    /// Who asks.
+    pub by: Actor,
+}
+
+/// A request that somebody has ended to work on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EndedClaim {
+    /// The request.
+    pub request: Request,
+    /// The run that worked on it, and is no longer needed.
+    pub unwanted: Option<RunId>,
+}
+
+/// Requests to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Which: several of one kind are one batch.
+    pub ids: Vec<RequestId>,
+    /// What the agent is asked.
+    pub prompt: Text,
+    /// What the task is to be called, if one is made.
+    pub description: Text,
+    /// The task to make if there is none to go on with, and its working directory.
+    pub new_task: (TaskId, Text),
+    /// How long the claim lasts if the server goes away.
+    pub lease_millis: i64,
+}
+
+/// How much the server can start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slots {
+    /// How many more agents may work.
+    pub free: u32,
+    /// How many runs of requests stand in line.
+    pub queued: u32,
+}
+
+/// When the dispatcher has something to do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Due {
+    /// When the first of those that wait was approved.
+    pub first_approval: Option<Timestamp>,
+    /// When the last of those that wait was approved.
+    pub last_approval: Option<Timestamp>,
+    /// When the first lease ends that the server does not keep.
+    pub lease: Option<Timestamp>,
+    /// When the first lease ends that the server keeps.
+    pub kept_lease: Option<Timestamp>,
+}
+
+/// A job elsewhere that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// The request that it is for.
+    pub request_id: RequestId,
+    /// What its command calls it.
+    pub job_id: Text,
+    /// The task of its hand-off.
+    pub task_id: TaskId,
+    /// Where its commands work.
+    pub workspace: Text,
+    /// The kind of the request.
+    pub kind: Kind,
+    /// The command that tells whether it is finished, unless the route is gone.
+    pub poll_command: Option<Vec<Text>>,
+    /// How many seconds lie between two questions.
+    pub poll_seconds: u32,
+}
+
+/// What the dispatcher has before it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DispatchLists {
+    /// What is worked on, oldest first.
+    pub running: Vec<DispatchedRequest>,
+    /// What is approved and waits, in the order in which it will be started.
+    pub waiting: Vec<WaitingRequest>,
+    /// Kinds of which requests wait that nobody will start.
+    pub held: Vec<HeldKind>,
+    /// What has failed as often as it may.
+    pub stuck: Vec<WaitingRequest>,
+}
+
+/// An alert to be raised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RaiseAlert {
+    /// Its id.
+    pub id: AlertId,
+    /// What must be seen.
+    pub message: Text,
+    /// The task that it is about.
+    pub task_id: Option<TaskId>,
+    /// Who raises it.
+    pub by: Actor,
+}
+
+/// Which alerts a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AlertQuery {
+    /// Those that are resolved too.
+    pub resolved: bool,
+    /// Only those raised after this one.
+    pub after: Option<AlertId>,
     /// At most so many.
     pub limit: u32,
 }
@@ -431,6 +591,85 @@ pub trait Store: Send + Sync + 'static {
         filename: String,
         once: Option<Idempotency>,
     ) -> Result<(Task, AttachmentId)>;
+
+    /// Makes a request.
+    async fn create_request(
+        &self,
+        new: NewRequest,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request>;
+    /// Finds a request.
+    async fn request(&self, id: &RequestId) -> Result<Option<Request>>;
+    /// Lists requests.
+    async fn requests(&self, query: &RequestQuery) -> Result<Page<Request>>;
+    /// Approves requests for the dispatcher: all of them or none.
+    async fn approve_requests(
+        &self,
+        ids: Vec<RequestId>,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Vec<Request>>;
+    /// Leaves a request to whoever starts next on it.
+    async fn leave_to_next(
+        &self,
+        id: RequestId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request>;
+    /// Claims a request: of any number at once, one wins.
+    async fn claim_request(
+        &self,
+        claim: ClaimRequest,
+        once: Option<Idempotency>,
+    ) -> Result<Request>;
+    /// Extends a claim.
+    async fn heartbeat(&self, beat: Heartbeat, once: Option<Idempotency>) -> Result<Request>;
+    /// Answers a request. The hand-off that worked on it, if any, ends too, unless its own agent answered.
+    async fn finish_request(&self, end: EndClaim, once: Option<Idempotency>) -> Result<EndedClaim>;
+    /// Gives a request up; a person looks again. The hand-off that worked on it ends too.
+    async fn requeue_request(&self, end: EndClaim, once: Option<Idempotency>)
+    -> Result<EndedClaim>;
+
+    /// Finds the requests that are to be started next, in order, at most so many.
+    async fn next_requests(&self, limit: u32) -> Result<Vec<Request>>;
+    /// Claims requests and hands them to the agent of their route, in one transaction. Nothing if one of them is not there any more.
+    async fn dispatch(&self, dispatch: Dispatch) -> Result<Option<Task>>;
+    /// Counts how much can be started.
+    async fn slots(&self, max_runs: u32) -> Result<Slots>;
+    /// Finds when the dispatcher has something to do.
+    async fn due(&self) -> Result<Due>;
+    /// Takes requests back from those whose lease ran out. Returns how many.
+    async fn expire_leases(&self) -> Result<u32>;
+    /// Extends the leases of agents that the server itself runs.
+    async fn renew_leases(&self, lease_millis: i64) -> Result<usize>;
+    /// Lists the jobs elsewhere that have not ended.
+    async fn jobs(&self) -> Result<Vec<Job>>;
+    /// Ends the hand-off of a job, unless it has ended. Returns whether it had not.
+    async fn end_job(&self, job: Job, outcome: Outcome, output: Text) -> Result<bool>;
+    /// Shows what is worked on, what waits, and what will not be started.
+    async fn dispatch_overview(&self) -> Result<DispatchLists>;
+    /// Lists the routes: first those that are dispatched first.
+    async fn routes(&self) -> Result<Vec<Route>>;
+    /// Replaces all routes.
+    async fn set_routes(&self, routes: Vec<Route>, once: Option<Idempotency>)
+    -> Result<Vec<Route>>;
+    /// Plants the default routes, if that has never been done and there are none.
+    async fn seed_routes(&self, routes: Vec<Route>) -> Result<()>;
+
+    /// Raises an alert.
+    async fn raise_alert(&self, raise: RaiseAlert, once: Option<Idempotency>) -> Result<Alert>;
+    /// Resolves an alert.
+    async fn resolve_alert(
+        &self,
+        id: AlertId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Alert>;
+    /// Finds an alert.
+    async fn alert(&self, id: &AlertId) -> Result<Option<Alert>>;
+    /// Lists alerts, oldest first.
+    async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>>;
 
     /// Lists the agents by name.
     async fn agents(&self) -> Result<Vec<Agent>>;

@@ -54,7 +54,7 @@ async fn ten_thousand_waiters_read_nothing_until_their_own_task_is_idle() {
         .wait_for(|reads| *reads == WAITERS + 1)
         .await
         .unwrap();
-    assert_eq!(app.engine.feed().watched_tasks(), TASKS + 1);
+    assert_eq!(app.engine.feed().watched(), TASKS + 1);
 
     for _ in 0..20 {
         let unrelated = open_task(&app).await;
@@ -73,9 +73,9 @@ async fn ten_thousand_waiters_read_nothing_until_their_own_task_is_idle() {
     // Each has looked once more. Had anybody been woken for nothing, it would show here, however late it came.
     assert_eq!(*reads.borrow(), 2 * WAITERS + 1);
     assert!(!other_waiter.is_finished());
-    assert_eq!(app.engine.feed().watched_tasks(), 1);
+    assert_eq!(app.engine.feed().watched(), 1);
     complete(&app, &other, "at last").await;
     let task = other_waiter.await.unwrap().data();
     assert_eq!(task["agentChain"][0]["output"], "at last");
-    assert_eq!(app.engine.feed().watched_tasks(), 0);
+    assert_eq!(app.engine.feed().watched(), 0);
 }

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chorus::domain::{
-    Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffAnalytics, HandoffId,
-    History, Idempotency, Message, NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, Tool, ToolName, UsageSum,
+    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
+    HandoffAnalytics, HandoffId, History, Idempotency, Message, NewMessage, NewRequest, NewTask,
+    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, Route, RunId, RunIdentity,
+    Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree, Text,
+    Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
-    AddMessage, Attach, Attached, Briefing, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource,
-    Imported, MessageQuery, MoveSession, Moved, Page, Result, Snapshot, SqliteStore, StartHandoff,
-    Store, TaskQuery, TokenHolder, Transfer,
+    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
+    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FinishRun, Heartbeat, ImportSource,
+    Imported, Job, MessageQuery, MoveSession, Moved, Page, RaiseAlert, RequestQuery, Result, Slots,
+    Snapshot, SqliteStore, StartHandoff, Store, TaskQuery, TokenHolder, Transfer,
 };
 use tokio::sync::watch;
 
@@ -303,6 +305,138 @@ impl Store for CountingStore {
         once: Option<Idempotency>,
     ) -> Result<(Task, AttachmentId)> {
         self.store.remove_attachment(task_id, filename, once).await
+    }
+
+    async fn create_request(
+        &self,
+        new: NewRequest,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.store.create_request(new, by, once).await
+    }
+
+    async fn request(&self, id: &RequestId) -> Result<Option<Request>> {
+        self.read(self.store.request(id)).await
+    }
+
+    async fn requests(&self, query: &RequestQuery) -> Result<Page<Request>> {
+        self.read(self.store.requests(query)).await
+    }
+
+    async fn approve_requests(
+        &self,
+        ids: Vec<RequestId>,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Vec<Request>> {
+        self.store.approve_requests(ids, by, once).await
+    }
+
+    async fn leave_to_next(
+        &self,
+        id: RequestId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.store.leave_to_next(id, by, once).await
+    }
+
+    async fn claim_request(
+        &self,
+        claim: ClaimRequest,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.store.claim_request(claim, once).await
+    }
+
+    async fn heartbeat(&self, beat: Heartbeat, once: Option<Idempotency>) -> Result<Request> {
+        self.store.heartbeat(beat, once).await
+    }
+
+    async fn finish_request(&self, end: EndClaim, once: Option<Idempotency>) -> Result<EndedClaim> {
+        self.store.finish_request(end, once).await
+    }
+
+    async fn requeue_request(
+        &self,
+        end: EndClaim,
+        once: Option<Idempotency>,
+    ) -> Result<EndedClaim> {
+        self.store.requeue_request(end, once).await
+    }
+
+    async fn next_requests(&self, limit: u32) -> Result<Vec<Request>> {
+        self.read(self.store.next_requests(limit)).await
+    }
+
+    async fn dispatch(&self, dispatch: Dispatch) -> Result<Option<Task>> {
+        self.store.dispatch(dispatch).await
+    }
+
+    async fn slots(&self, max_runs: u32) -> Result<Slots> {
+        self.read(self.store.slots(max_runs)).await
+    }
+
+    async fn due(&self) -> Result<Due> {
+        self.read(self.store.due()).await
+    }
+
+    async fn expire_leases(&self) -> Result<u32> {
+        self.store.expire_leases().await
+    }
+
+    async fn renew_leases(&self, lease_millis: i64) -> Result<usize> {
+        self.store.renew_leases(lease_millis).await
+    }
+
+    async fn jobs(&self) -> Result<Vec<Job>> {
+        self.read(self.store.jobs()).await
+    }
+
+    async fn end_job(&self, job: Job, outcome: Outcome, output: Text) -> Result<bool> {
+        self.store.end_job(job, outcome, output).await
+    }
+
+    async fn dispatch_overview(&self) -> Result<DispatchLists> {
+        self.read(self.store.dispatch_overview()).await
+    }
+
+    async fn routes(&self) -> Result<Vec<Route>> {
+        self.read(self.store.routes()).await
+    }
+
+    async fn set_routes(
+        &self,
+        routes: Vec<Route>,
+        once: Option<Idempotency>,
+    ) -> Result<Vec<Route>> {
+        self.store.set_routes(routes, once).await
+    }
+
+    async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
+        self.store.seed_routes(routes).await
+    }
+
+    async fn raise_alert(&self, raise: RaiseAlert, once: Option<Idempotency>) -> Result<Alert> {
+        self.store.raise_alert(raise, once).await
+    }
+
+    async fn resolve_alert(
+        &self,
+        id: AlertId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Alert> {
+        self.store.resolve_alert(id, by, once).await
+    }
+
+    async fn alert(&self, id: &AlertId) -> Result<Option<Alert>> {
+        self.read(self.store.alert(id)).await
+    }
+
+    async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
+        self.read(self.store.alerts(query)).await
     }
 
     async fn agents(&self) -> Result<Vec<Agent>> {

@@ -7,8 +7,16 @@ use super::row::{self, Columns};
 use super::sql::{query, sql};
 use super::tasks::On;
 use super::writer::Tx;
-use crate::domain::{Event, EventKind, HandoffId, History};
+use crate::domain::{Event, EventKind, HandoffId, History, RequestId};
 use crate::store::Result;
+
+/// What an event is about, beside what it says.
+#[derive(Clone, Copy, Default)]
+pub(super) struct About<'a> {
+    pub on: Option<On<'a>>,
+    pub handoff: Option<(&'a HandoffId, i64)>,
+    pub request: Option<(&'a RequestId, i64)>,
+}
 
 /// Records what happened to a task, and keeps it for those who follow.
 pub(super) fn record(
@@ -17,39 +25,38 @@ pub(super) fn record(
     handoff: Option<(&HandoffId, i64)>,
     kind: EventKind,
 ) -> Result<()> {
-    let (event_type, data) = kind.into_parts();
-    let event = Event {
-        timestamp: tx.now,
-        event_type,
-        data,
-        handoff_id: handoff.map(|(id, _)| id.clone()),
-        number: None,
-        task_id: Some(on.id.clone()),
-        master_task_id: Some(on.master_id.unwrap_or(on.id).clone()),
+    let about = About {
+        on: Some(on),
+        handoff,
+        request: None,
     };
-    let number = insert(
-        tx,
-        Some(on.number),
-        handoff.map(|(_, number)| number),
-        &event,
-    )?;
-    keep(tx, event, number);
-    Ok(())
+    record_about(tx, about, kind)
 }
 
 /// Records what happened to no task.
 pub(super) fn record_of_none(tx: &mut Tx<'_>, kind: EventKind) -> Result<()> {
+    record_about(tx, About::default(), kind)
+}
+
+/// Records what happened, and keeps it for those who follow.
+pub(super) fn record_about(tx: &mut Tx<'_>, about: About<'_>, kind: EventKind) -> Result<()> {
     let (event_type, data) = kind.into_parts();
     let event = Event {
         timestamp: tx.now,
         event_type,
         data,
-        handoff_id: None,
+        handoff_id: about.handoff.map(|(id, _)| id.clone()),
+        request_id: about.request.map(|(id, _)| id.clone()),
         number: None,
-        task_id: None,
-        master_task_id: None,
+        task_id: about.on.map(|on| on.id.clone()),
+        master_task_id: about.on.map(|on| on.master_id.unwrap_or(on.id).clone()),
     };
-    let number = insert(tx, None, None, &event)?;
+    let place = Place {
+        task_number: about.on.map(|on| on.number),
+        handoff_number: about.handoff.map(|(_, number)| number),
+        request_number: about.request.map(|(_, number)| number),
+    };
+    let number = insert(tx, place, &event)?;
     keep(tx, event, number);
     Ok(())
 }
@@ -62,20 +69,25 @@ fn keep(tx: &mut Tx<'_>, event: Event, number: i64) {
     });
 }
 
+/// The rows that an event refers to.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Place {
+    pub task_number: Option<i64>,
+    pub handoff_number: Option<i64>,
+    pub request_number: Option<i64>,
+}
+
 /// Inserts an event's row and returns its number.
-pub(super) fn insert(
-    tx: &Tx<'_>,
-    task_number: Option<i64>,
-    handoff_number: Option<i64>,
-    event: &Event,
-) -> Result<i64> {
+pub(super) fn insert(tx: &Tx<'_>, place: Place, event: &Event) -> Result<i64> {
     tx.insert(
         sql!(
-            "INSERT INTO events (task_number, handoff_number, occurred_at, type, data) VALUES ($1, $2, $3, $4, $5)"
+            "INSERT INTO events (task_number, handoff_number, request_number, occurred_at, type, data)
+             VALUES ($1, $2, $3, $4, $5, $6)"
         ),
         params![
-            task_number,
-            handoff_number,
+            place.task_number,
+            place.handoff_number,
+            place.request_number,
             event.timestamp.as_millis(),
             event.event_type.as_str(),
             serde_json::to_string(&event.data).expect("strings are JSON"),
@@ -92,6 +104,7 @@ fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Event> {
         number: Some(row.integer(4)?),
         task_id: row.optional_parsed(5)?,
         master_task_id: row.optional_parsed(6)?,
+        request_id: row.optional_parsed(7)?,
     })
 }
 
@@ -99,9 +112,10 @@ fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Event> {
 pub(super) async fn of_task(readers: impl SqliteExecutor<'_>, task_number: i64) -> Result<History> {
     let rows = query!(
         sql!(
-            "SELECT e.occurred_at, e.type, e.data, h.id, e.number, NULL, NULL
+            "SELECT e.occurred_at, e.type, e.data, h.id, e.number, NULL, NULL, q.id
                FROM events e
                LEFT JOIN handoffs h ON h.number = e.handoff_number
+               LEFT JOIN requests q ON q.number = e.request_number
               WHERE e.task_number = $1
               ORDER BY e.number"
         ),
@@ -117,11 +131,12 @@ pub(super) async fn of_task(readers: impl SqliteExecutor<'_>, task_number: i64) 
 pub(super) async fn after(readers: &SqlitePool, number: i64, limit: u32) -> Result<Vec<Event>> {
     let rows = query!(
         sql!(
-            "SELECT e.occurred_at, e.type, e.data, h.id, e.number, t.id, coalesce(m.id, t.id)
+            "SELECT e.occurred_at, e.type, e.data, h.id, e.number, t.id, coalesce(m.id, t.id), q.id
                FROM events e
                LEFT JOIN tasks t ON t.number = e.task_number
                LEFT JOIN tasks m ON m.number = t.master_number
                LEFT JOIN handoffs h ON h.number = e.handoff_number
+               LEFT JOIN requests q ON q.number = e.request_number
               WHERE e.number > $1
               ORDER BY e.number LIMIT $2"
         ),

@@ -8,10 +8,10 @@ use super::row::{self, Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
-use super::{events, messages, runs};
+use super::{dispatches, events, messages, runs};
 use crate::domain::{
     AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, NewTask, Outcome, Refusal,
-    SpanId, Task, TaskId, Text, TraceId, TraceParent,
+    RunId, SpanId, Task, TaskId, Text, TraceId, TraceParent,
 };
 use crate::store::{EndHandoff, LeftRun, Page, Result, StoreError};
 use crate::telemetry::HandoffSpan;
@@ -65,6 +65,10 @@ pub(super) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
     // A transfer brings the message that was there before.
     if begin.mode != Mode::Transfer {
         messages::insert_prompt(tx, on.on(), handoff_number)?;
+    }
+    // Where control goes, the requests go that were worked on.
+    if let (Mode::Transfer | Mode::Session, Some(from_number)) = (begin.mode, begin.from_number) {
+        dispatches::follow(tx, from_number, handoff_number)?;
     }
     tasks::update_status(tx, on.number, &on.task)?;
     let started = EventKind::HandoffStarted {
@@ -154,13 +158,45 @@ pub(super) fn number(tx: &Tx<'_>, id: &HandoffId) -> Result<Option<i64>> {
     tx.row(SELECT_NUMBER, params![id.as_str()], |row| row.integer(0))
 }
 
+/// Ends the open hand-off of a task, and what it was for.
 pub(super) fn end(tx: &mut Tx<'_>, end: &EndHandoff) -> Result<Task> {
-    let Closed {
-        on, handoff_number, ..
-    } = close(tx, not_moved(tx, &end.task_id)?, end.outcome, &end.output)?;
-    // Whoever ends the hand-off from outside stops the run, which then has not completed itself.
-    runs::end(tx, handoff_number, Outcome::Cancelled)?;
-    Ok(on.task)
+    let on = not_moved(tx, &end.task_id)?;
+    Ok(end_open(tx, on, end.outcome, &end.output)?.task)
+}
+
+/// Ends the open hand-off of a task from outside. Whoever does so stops the run, which then has not completed itself.
+fn end_open(
+    tx: &mut Tx<'_>,
+    on: StoredTask,
+    outcome: Outcome,
+    output: &Text,
+) -> Result<StoredTask> {
+    let closed = close(tx, on, outcome, output)?;
+    runs::end(tx, closed.handoff_number, Outcome::Cancelled)?;
+    dispatches::handoff_ended(tx, closed, outcome, output)
+}
+
+/// Ends a hand-off if it is open, and returns its run, which is no longer needed.
+pub(super) fn end_by_number(
+    tx: &mut Tx<'_>,
+    handoff_number: i64,
+    outcome: Outcome,
+    output: &Text,
+) -> Result<Option<RunId>> {
+    let task_id = tx.row(
+        sql!(
+            "SELECT t.id FROM handoffs h JOIN tasks t ON t.number = h.task_number
+              WHERE h.number = $1 AND h.completed_at IS NULL"
+        ),
+        params![handoff_number],
+        |row| row.parsed(0),
+    )?;
+    let Some(task_id) = task_id else {
+        return Ok(None);
+    };
+    let run_id = runs::not_ended(tx, handoff_number)?;
+    end_open(tx, tasks::load(tx, &task_id)?, outcome, output)?;
+    Ok(run_id)
 }
 
 /// Loads a task, unless nobody works on it because a tool passed control on.

@@ -98,7 +98,12 @@ fn import_task(tx: &Tx<'_>, archive: &TaskArchive, before: i64) -> Result<()> {
     }
     for event in &history.events {
         let handoff_number = find(event.handoff_id.as_ref())?;
-        events::insert(tx, Some(number), handoff_number, event)?;
+        let place = events::Place {
+            task_number: Some(number),
+            handoff_number,
+            request_number: None,
+        };
+        events::insert(tx, place, event)?;
     }
     for message in &queue.messages {
         queue_messages::insert(tx, number, message)?;

@@ -6,11 +6,14 @@
 //! [`row::Columns`] reads a row of either.
 
 mod agents;
+mod alerts;
 mod analytics;
 mod attachments;
 mod backup;
 mod caller;
 mod delegations;
+mod dispatch_overview;
+mod dispatches;
 mod events;
 mod handoffs;
 mod idempotency_keys;
@@ -20,6 +23,9 @@ mod messages;
 mod migrations;
 mod moves;
 mod queue_messages;
+mod request_moves;
+mod requests;
+mod routes;
 mod row;
 mod runs;
 mod sessions;

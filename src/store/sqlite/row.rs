@@ -27,6 +27,18 @@ pub(super) trait Columns {
         self.optional_integer(column)?.ok_or_else(|| null(column))
     }
 
+    /// Reads a count that may be NULL.
+    fn optional_unsigned(&self, column: usize) -> Result<Option<u32>> {
+        self.optional_integer(column)?
+            .map(|number| u32::try_from(number).map_err(StoreError::inconsistent))
+            .transpose()
+    }
+
+    /// Reads a count.
+    fn unsigned(&self, column: usize) -> Result<u32> {
+        self.optional_unsigned(column)?.ok_or_else(|| null(column))
+    }
+
     /// Reads text without NUL characters that may be NULL.
     fn optional_text(&self, column: usize) -> Result<Option<Text>> {
         self.optional_string(column)?

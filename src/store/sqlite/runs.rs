@@ -7,10 +7,10 @@ use super::row::Columns;
 use super::sql::{Statement, query, sql};
 use super::tasks::On;
 use super::writer::Tx;
-use super::{agents, events, handoffs, messages, tasks};
+use super::{agents, dispatches, events, handoffs, messages, tasks};
 use crate::domain::{
     AgentName, EventKind, HandoffId, Mode, NewMessage, Outcome, Run, RunId, RunIdentity, RunState,
-    TaskId, Timestamp,
+    TaskId, Text, Timestamp,
 };
 use crate::store::{ClaimedRun, FinishRun, Result, StoreError, TokenHolder};
 
@@ -164,7 +164,7 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
     let found = tx.row(
         sql!(
             "SELECT r.id, h.id, t.id, h.agent_name, h.prompt, h.reason, h.from_agent, r.resumes, r.followed_bytes,
-                    r.claimed_in, h.mode, h.trace_id
+                    r.claimed_in, h.mode, h.trace_id, h.number
                FROM runs r
                JOIN handoffs h ON h.number = r.handoff_number
                JOIN tasks t ON t.number = h.task_number
@@ -181,7 +181,9 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
             let followed_bytes = u64::try_from(row.integer(8)?).map_err(StoreError::inconsistent)?;
             let trace_id = row.optional_parsed(11)?;
             let task = tasks::load(tx, &identity.task_id)?.task;
-            let agent = agents::load(tx, &identity.agent_name)?;
+            let agent = agents::load(tx, &identity.agent_name)?
+                .map(|agent| dispatches::as_job_starter(tx, row.integer(12)?, agent))
+                .transpose()?;
             Ok(ClaimedRun {
                 trace_id: trace_id.unwrap_or_else(|| (&identity.handoff_id).into()),
                 identity,
@@ -318,8 +320,25 @@ pub(super) fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
     if ended == 0 {
         return Ok(false);
     }
-    let on = tasks::load(tx, &place(tx, run_number)?.task_id)?;
-    handoffs::close(tx, on, finish.outcome, &finish.output)?;
+    let place = place(tx, run_number)?;
+    let (mut outcome, mut output) = (finish.outcome, finish.output.clone());
+    if outcome == Outcome::Completed && dispatches::starts_job(tx, place.handoff_number)? {
+        // The job goes on elsewhere, and the hand-off with it.
+        match output.as_str().trim().lines().next_back() {
+            Some(line) => {
+                let job_id = Text::lossy(line.trim().to_owned());
+                dispatches::job_started(tx, place.handoff_number, &job_id)?;
+                return Ok(false);
+            }
+            None => {
+                outcome = Outcome::Failed;
+                output = Text::lossy("The start command printed no id of a job".to_owned());
+            }
+        }
+    }
+    let on = tasks::load(tx, &place.task_id)?;
+    let closed = handoffs::close(tx, on, outcome, &output)?;
+    dispatches::handoff_ended(tx, closed, outcome, &output)?;
     Ok(true)
 }
 

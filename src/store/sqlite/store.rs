@@ -18,21 +18,23 @@ use super::snapshot::SqliteSnapshot;
 use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
-    agents, analytics, attachments, backup, delegations, events, handoffs, idempotency_keys,
-    import, messages, migrations, moves, queue_messages, runs, sessions, tasks, tools, transfers,
-    trees, usage,
+    agents, alerts, analytics, attachments, backup, delegations, dispatch_overview, dispatches,
+    events, handoffs, idempotency_keys, import, messages, migrations, moves, queue_messages,
+    request_moves, requests, routes, runs, sessions, tasks, tools, transfers, trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
-    Agent, AgentName, Attachment, AttachmentId, Event, Handoff, HandoffAnalytics, HandoffId,
-    History, Idempotency, Message, NewMessage, NewTask, PlanningChange, Queue, QueueMessage, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, Tool, ToolName, UsageSum,
+    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
+    HandoffAnalytics, HandoffId, History, Idempotency, Message, NewMessage, NewRequest, NewTask,
+    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, Route, RunId, RunIdentity,
+    Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree, Text,
+    Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
-    AddMessage, Attach, Attached, Briefing, ClaimedRun, EndHandoff, Feed, FinishRun, ImportSource,
-    Imported, MessageQuery, MoveSession, Moved, OpenError, Page, Result, Snapshot, StartHandoff,
-    Store, StoreError, TaskQuery, TokenHolder, Transfer,
+    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
+    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FinishRun, Heartbeat, ImportSource,
+    Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page, RaiseAlert, RequestQuery,
+    Result, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery, TokenHolder, Transfer,
 };
 
 /// How long a connection waits for another one's lock.
@@ -448,6 +450,153 @@ impl Store for SqliteStore {
     ) -> Result<(Task, AttachmentId)> {
         self.write(once, move |tx| attachments::remove(tx, &task_id, &filename))
             .await
+    }
+
+    async fn create_request(
+        &self,
+        new: NewRequest,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.write(once, move |tx| Ok(requests::create(tx, &new, &by)?.request))
+            .await
+    }
+
+    async fn request(&self, id: &RequestId) -> Result<Option<Request>> {
+        requests::find(&self.readers, id).await
+    }
+
+    async fn requests(&self, query: &RequestQuery) -> Result<Page<Request>> {
+        requests::list(&self.readers, query).await
+    }
+
+    async fn approve_requests(
+        &self,
+        ids: Vec<RequestId>,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Vec<Request>> {
+        self.write(once, move |tx| request_moves::approve(tx, &ids, &by))
+            .await
+    }
+
+    async fn leave_to_next(
+        &self,
+        id: RequestId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.write(once, move |tx| request_moves::leave_to_next(tx, &id, &by))
+            .await
+    }
+
+    async fn claim_request(
+        &self,
+        claim: ClaimRequest,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.write(once, move |tx| request_moves::claim(tx, &claim))
+            .await
+    }
+
+    async fn heartbeat(&self, beat: Heartbeat, once: Option<Idempotency>) -> Result<Request> {
+        self.write(once, move |tx| request_moves::heartbeat(tx, &beat))
+            .await
+    }
+
+    async fn finish_request(&self, end: EndClaim, once: Option<Idempotency>) -> Result<EndedClaim> {
+        self.write(once, move |tx| request_moves::finish(tx, &end))
+            .await
+    }
+
+    async fn requeue_request(
+        &self,
+        end: EndClaim,
+        once: Option<Idempotency>,
+    ) -> Result<EndedClaim> {
+        self.write(once, move |tx| request_moves::requeue(tx, &end))
+            .await
+    }
+
+    async fn next_requests(&self, limit: u32) -> Result<Vec<Request>> {
+        dispatches::choose(&self.readers, limit).await
+    }
+
+    async fn dispatch(&self, dispatch: Dispatch) -> Result<Option<Task>> {
+        self.writer
+            .write(move |tx| dispatches::dispatch(tx, &dispatch))
+            .await
+    }
+
+    async fn slots(&self, max_runs: u32) -> Result<Slots> {
+        dispatches::slots(&self.readers, max_runs).await
+    }
+
+    async fn due(&self) -> Result<Due> {
+        dispatches::due(&self.readers).await
+    }
+
+    async fn expire_leases(&self) -> Result<u32> {
+        self.writer.write(request_moves::expire).await
+    }
+
+    async fn renew_leases(&self, lease_millis: i64) -> Result<usize> {
+        self.writer
+            .write(move |tx| request_moves::renew(tx, lease_millis))
+            .await
+    }
+
+    async fn jobs(&self) -> Result<Vec<Job>> {
+        dispatches::jobs(&self.readers).await
+    }
+
+    async fn end_job(&self, job: Job, outcome: Outcome, output: Text) -> Result<bool> {
+        self.writer
+            .write(move |tx| dispatches::end_job(tx, &job, outcome, &output))
+            .await
+    }
+
+    async fn dispatch_overview(&self) -> Result<DispatchLists> {
+        dispatch_overview::show(&self.readers).await
+    }
+
+    async fn routes(&self) -> Result<Vec<Route>> {
+        routes::list(&self.readers).await
+    }
+
+    async fn set_routes(
+        &self,
+        routes: Vec<Route>,
+        once: Option<Idempotency>,
+    ) -> Result<Vec<Route>> {
+        self.write(once, move |tx| routes::replace(tx, &routes))
+            .await
+    }
+
+    async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
+        self.writer.write(move |tx| routes::seed(tx, &routes)).await
+    }
+
+    async fn raise_alert(&self, raise: RaiseAlert, once: Option<Idempotency>) -> Result<Alert> {
+        self.write(once, move |tx| alerts::raise(tx, &raise)).await
+    }
+
+    async fn resolve_alert(
+        &self,
+        id: AlertId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Alert> {
+        self.write(once, move |tx| alerts::resolve(tx, &id, &by))
+            .await
+    }
+
+    async fn alert(&self, id: &AlertId) -> Result<Option<Alert>> {
+        alerts::find(&self.readers, id).await
+    }
+
+    async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
+        alerts::list(&self.readers, query).await
     }
 
     async fn agents(&self) -> Result<Vec<Agent>> {

@@ -346,6 +346,7 @@ mod tests {
             event_type,
             data,
             handoff_id: None,
+            request_id: None,
             number: Some(number),
             task_id: None,
             master_task_id: None,

@@ -143,7 +143,7 @@ async fn metrics_count_requests_by_route_and_not_by_path() {
     chorus_http_requests_total{route="/api/tasks/{id}/handoff",method="POST",status="200"} 1
     chorus_http_requests_total{route="/api/tasks/{id}/handoff/cancel",method="POST",status="200"} 1
     chorus_http_requests_total{route="none",method="GET",status="404"} 1
-    chorus_watched_tasks 0
+    chorus_watched 0
     "#);
     for name in [
         "chorus_http_request_seconds_bucket",

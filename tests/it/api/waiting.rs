@@ -22,7 +22,7 @@ async fn busy_task(app: &TestApp) -> (String, String) {
 /// Asks for something in the background, and returns when the question waits.
 async fn waiting(app: &TestApp, path: &str) -> JoinHandle<Reply> {
     let asked = app.in_background(path);
-    while app.engine.feed().watched_tasks() == 0 {
+    while app.engine.feed().watched() == 0 {
         assert!(!asked.is_finished(), "it did not wait");
         tokio::task::yield_now().await;
     }
@@ -43,7 +43,7 @@ async fn a_task_that_is_idle_is_answered_at_once() {
         .await
         .data();
     assert_eq!(task["currentAgent"], Value::Null);
-    assert_eq!(app.engine.feed().watched_tasks(), 0);
+    assert_eq!(app.engine.feed().watched(), 0);
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn a_caller_who_goes_leaves_nothing_behind() {
     let asked = waiting(&app, &format!("/api/tasks/{id}?wait=idle&timeout=600")).await;
     asked.abort();
     assert!(asked.await.unwrap_err().is_cancelled());
-    assert_eq!(app.engine.feed().watched_tasks(), 0);
+    assert_eq!(app.engine.feed().watched(), 0);
 }
 
 #[tokio::test]

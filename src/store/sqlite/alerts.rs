@@ -1,0 +1,140 @@
+//! The table `alerts`.
+
+use rusqlite::params;
+use sqlx::SqlitePool;
+
+use super::row::{Columns, Item};
+use super::sql::{Statement, query, sql};
+use super::writer::Tx;
+use super::{events, tasks};
+use crate::domain::{Actor, Alert, AlertId, EventKind, Refusal, Text};
+use crate::store::{AlertQuery, Page, RaiseAlert, Result};
+
+macro_rules! select_alerts {
+    () => {
+        "SELECT a.id, a.message, t.id, a.file, a.line, a.raised_at, a.raised_by, a.resolved_at, a.resolved_by
+           FROM alerts a LEFT JOIN tasks t ON t.number = a.task_number"
+    };
+}
+
+const ONE: Statement = sql!(select_alerts!(), " WHERE a.id = $1");
+
+fn from_row(row: &impl Columns) -> Result<Alert> {
+    Ok(Alert {
+        id: row.parsed(0)?,
+        message: row.text(1)?,
+        task_id: row.optional_parsed(2)?,
+        file: row.optional_text(3)?,
+        line: row.optional_unsigned(4)?,
+        raised_at: row.timestamp(5)?,
+        raised_by: row.text(6)?,
+        resolved_at: row.optional_timestamp(7)?,
+        resolved_by: row.optional_text(8)?,
+    })
+}
+
+/// Loads the alert that an operation is about.
+pub(super) fn load(tx: &Tx<'_>, id: &AlertId) -> Result<Alert> {
+    tx.row(ONE, params![id.as_str()], |row| from_row(row))?
+        .ok_or_else(|| Refusal::AlertNotFound(id.to_string()).into())
+}
+
+/// Raises an alert.
+pub(super) fn raise(tx: &mut Tx<'_>, raise: &RaiseAlert) -> Result<Alert> {
+    let task_id = raise.task_id.as_ref();
+    let place = task_id.map(|id| tasks::place(tx, id)).transpose()?;
+    let by = Text::lossy(raise.by.name().to_owned());
+    tx.insert(
+        sql!(
+            "INSERT INTO alerts (id, task_number, raised_at, raised_by, message) VALUES ($1, $2, $3, $4, $5)"
+        ),
+        params![
+            raise.id.as_str(),
+            place.as_ref().map(|place| place.number),
+            tx.now.as_millis(),
+            by.as_str(),
+            raise.message.as_str(),
+        ],
+    )?;
+    let raised = EventKind::AlertRaised {
+        id: raise.id.clone(),
+        message: raise.message.clone(),
+        by,
+    };
+    let about = events::About {
+        on: task_id.zip(place.as_ref()).map(|(id, place)| place.on(id)),
+        ..events::About::default()
+    };
+    events::record_about(tx, about, raised)?;
+    load(tx, &raise.id)
+}
+
+/// Resolves an alert.
+pub(super) fn resolve(tx: &mut Tx<'_>, id: &AlertId, by: &Actor) -> Result<Alert> {
+    let alert = load(tx, id)?;
+    if let Some(by) = alert.resolved_by {
+        return Err(Refusal::AlertResolved {
+            id: id.clone(),
+            by: by.into_string(),
+        }
+        .into());
+    }
+    let by = Text::lossy(by.name().to_owned());
+    tx.execute(
+        sql!("UPDATE alerts SET resolved_at = $1, resolved_by = $2 WHERE id = $3"),
+        params![tx.now.as_millis(), by.as_str(), id.as_str()],
+    )?;
+    let task_id = alert.task_id.as_ref();
+    let place = task_id.map(|id| tasks::place(tx, id)).transpose()?;
+    let about = events::About {
+        on: task_id.zip(place.as_ref()).map(|(id, place)| place.on(id)),
+        ..events::About::default()
+    };
+    let id = id.clone();
+    events::record_about(tx, about, EventKind::AlertResolved { id, by })?;
+    load(tx, &alert.id)
+}
+
+pub(super) async fn find(readers: &SqlitePool, id: &AlertId) -> Result<Option<Alert>> {
+    query!(ONE, id.as_str())
+        .fetch_optional(readers)
+        .await?
+        .as_ref()
+        .map(from_row)
+        .transpose()
+}
+
+/// How alerts are put into pages.
+const ALERTS: Item<Alert> = Item {
+    from_row,
+    size: |alert| alert.message.as_str().len(),
+    name: |alert| alert.id.to_string(),
+};
+
+/// Lists alerts, oldest first.
+pub(super) async fn list(readers: &SqlitePool, asked: &AlertQuery) -> Result<Page<Alert>> {
+    const ACTIVE: Statement = sql!(
+        select_alerts!(),
+        " WHERE a.resolved_at IS NULL AND a.number > $1 ORDER BY a.number LIMIT $2"
+    );
+    const ALL: Statement = sql!(
+        select_alerts!(),
+        " WHERE a.number > $1 ORDER BY a.number LIMIT $2"
+    );
+    let after = match &asked.after {
+        None => 0,
+        Some(id) => query!(sql!("SELECT number FROM alerts WHERE id = $1"), id.as_str())
+            .fetch_optional(readers)
+            .await?
+            .ok_or_else(|| Refusal::AlertNotFound(id.to_string()))?
+            .integer(0)?,
+    };
+    let limit = asked.limit;
+    if asked.resolved {
+        let rows = query!(ALL, after, limit + 1);
+        ALERTS.page(rows.fetch(readers), limit).await
+    } else {
+        let rows = query!(ACTIVE, after, limit + 1);
+        ALERTS.page(rows.fetch(readers), limit).await
+    }
+}

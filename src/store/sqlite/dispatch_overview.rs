@@ -1,0 +1,134 @@
+//! What the dispatcher has before it, for people.
+
+use sqlx::SqlitePool;
+
+use super::dispatches;
+use super::row::{self, Columns};
+use super::sql::{query, sql};
+use crate::domain::{DispatchedRequest, HeldKind, Priority, WaitingRequest};
+use crate::store::{DispatchLists, Result, StoreError};
+
+/// How many of each are shown.
+const MOST: u32 = 100;
+
+pub(super) async fn show(readers: &SqlitePool) -> Result<DispatchLists> {
+    let waiting = dispatches::choose(readers, MOST).await?;
+    let waiting = waiting
+        .into_iter()
+        .map(|request| WaitingRequest {
+            since: request.approved_at.unwrap_or(request.updated_at),
+            id: request.id,
+            title: request.title,
+            kind: request.kind,
+            priority: request.priority,
+            attempts: request.attempts,
+        })
+        .collect();
+    Ok(DispatchLists {
+        running: running(readers).await?,
+        waiting,
+        held: held(readers).await?,
+        stuck: stuck(readers).await?,
+    })
+}
+
+fn priority(row: &impl Columns, column: usize) -> Result<Priority> {
+    Priority::from_number(row.integer(column)?)
+        .ok_or_else(|| StoreError::inconsistent("a priority that there is not"))
+}
+
+/// Lists what is claimed: where, by whom, since when.
+async fn running(readers: &SqlitePool) -> Result<Vec<DispatchedRequest>> {
+    let rows = query!(sql!(
+        "SELECT r.id, r.title, r.kind, r.priority, r.lease_agent,
+                (SELECT max(moved_at) FROM request_transitions x
+                  WHERE x.request_number = r.number AND x.to_state = 'claimed'),
+                t.id, h.id,
+                CASE WHEN r.job_id IS NOT NULL THEN 'job'
+                     ELSE (SELECT u.state FROM runs u WHERE u.handoff_number = h.number AND u.state <> 'ended') END,
+                t.agent_workspace, r.job_id, r.attempts, r.updated_at
+           FROM requests r
+           LEFT JOIN handoffs h ON h.number = r.handoff_number
+           LEFT JOIN tasks t ON t.number = coalesce(h.task_number, r.task_number)
+          WHERE r.state = 'claimed'
+          ORDER BY 6, r.number"
+    ))
+    .fetch_all(readers)
+    .await?;
+    row::all(&rows, |row| {
+        Ok(DispatchedRequest {
+            id: row.parsed(0)?,
+            title: row.text(1)?,
+            kind: row.parsed(2)?,
+            priority: priority(row, 3)?,
+            agent: row.optional_parsed(4)?,
+            since: row.optional_timestamp(5)?.unwrap_or(row.timestamp(12)?),
+            task_id: row.optional_parsed(6)?,
+            handoff_id: row.optional_parsed(7)?,
+            run: row.optional_string(8)?,
+            workspace: row.optional_text(9)?,
+            job_id: row.optional_text(10)?,
+            attempts: row.unsigned(11)?,
+        })
+    })
+}
+
+/// Lists kinds of which requests wait that nobody will start.
+async fn held(readers: &SqlitePool) -> Result<Vec<HeldKind>> {
+    let rows = query!(sql!(
+        "SELECT r.kind, count(*), d.agent_name, d.mode, a.available
+           FROM requests r
+           LEFT JOIN dispatch_routes d ON d.kind = r.kind
+           LEFT JOIN agents a ON a.name = d.agent_name
+          WHERE r.state = 'delegated' AND r.withdrawn_at IS NULL
+            AND (d.kind IS NULL OR d.mode = 'interactive' OR a.available IS NOT 1)
+          GROUP BY r.kind ORDER BY r.kind"
+    ))
+    .fetch_all(readers)
+    .await?;
+    row::all(&rows, |row| {
+        let kind = row.parsed(0)?;
+        let agent = row.optional_string(2)?;
+        let is_interactive = row.optional_string(3)?.as_deref() == Some("interactive");
+        let reason = match (agent, row.optional_integer(4)?) {
+            (None, _) => {
+                format!("The kind {kind} has no route: add one with PUT /api/dispatch/routes")
+            }
+            (Some(_), _) if is_interactive => {
+                "Its route is interactive: take it with `chorus request claim`".to_owned()
+            }
+            (Some(agent), None) => {
+                format!("The agent {agent} of its route is not configured: change the route")
+            }
+            (Some(agent), Some(_)) => format!("The agent {agent} of its route is not available"),
+        };
+        Ok(HeldKind {
+            kind,
+            count: u64::try_from(row.integer(1)?).map_err(StoreError::inconsistent)?,
+            reason,
+        })
+    })
+}
+
+/// Lists what has failed as often as it may.
+async fn stuck(readers: &SqlitePool) -> Result<Vec<WaitingRequest>> {
+    let rows = query!(
+        sql!(
+            "SELECT id, title, kind, priority, updated_at, attempts FROM requests
+              WHERE state = 'needs' AND is_stuck = 1 AND withdrawn_at IS NULL ORDER BY number LIMIT $1"
+        ),
+        MOST
+    )
+    .fetch_all(readers)
+    .await?;
+    row::all(&rows, |row| {
+        Ok(WaitingRequest {
+            id: row.parsed(0)?,
+            title: row.text(1)?,
+            kind: row.parsed(2)?,
+            priority: priority(row, 3)?,
+            since: row.timestamp(4)?,
+            attempts: row.unsigned(5)?,
+        })
+    })
+}

@@ -1,0 +1,432 @@
+//! The table `requests` with its transitions and recoveries: making, loading and changing one.
+
+use rusqlite::params;
+use sqlx::SqlitePool;
+
+use super::row::{Columns, Item};
+use super::sql::{Statement, query, sql};
+use super::writer::Tx;
+use super::{events, tasks};
+use crate::domain::{
+    Actor, Effort, EventKind, HandoffId, Lease, NewRequest, Priority, Recovery, Refusal, Request,
+    RequestId, RequestMove, RequestSource, RequestSourceType, RequestState, RunId, TaskId, Text,
+    Timestamp, Transition,
+};
+use crate::store::{Page, RequestQuery, Result, StoreError};
+
+/// A request with what only the store knows of it.
+pub(super) struct StoredRequest {
+    pub number: i64,
+    pub task_number: Option<i64>,
+    pub handoff_number: Option<i64>,
+    /// Whether its hand-off only starts a job elsewhere.
+    pub is_job: bool,
+    pub request: Request,
+}
+
+/// A transition, as [`select_requests`] packs it.
+type PackedTransition = (
+    i64,
+    Option<RequestState>,
+    RequestState,
+    Text,
+    Timestamp,
+    Option<Text>,
+);
+
+/// A recovery, as [`select_requests`] packs it.
+type PackedRecovery = (i64, Timestamp, Text, Option<RunId>, Text);
+
+/// Selects whole requests, each in one row and so at one moment.
+macro_rules! select_requests {
+    () => {
+        "SELECT r.number, r.id, r.title, r.body, r.kind, r.state, r.priority, r.effort, r.source_type,
+                (SELECT s.id FROM tasks s WHERE s.number = r.source_task_number), r.source_file, r.source_line,
+                r.source_user_id, (SELECT t.id FROM tasks t WHERE t.number = r.task_number), r.response, r.attempts,
+                r.lease_agent, r.lease_expires_at,
+                (SELECT json_group_array(json_array(x.number, x.from_state, x.to_state, x.moved_by, x.moved_at, x.reason))
+                   FROM request_transitions x WHERE x.request_number = r.number),
+                (SELECT json_group_array(json_array(c.number, c.recovered_at, c.reason, c.earlier_run_id, c.action))
+                   FROM request_recoveries c WHERE c.request_number = r.number),
+                r.created_at, r.updated_at, r.approved_at, r.is_stuck, r.withdrawn_at,
+                (SELECT h.id FROM handoffs h WHERE h.number = r.handoff_number), r.job_id, r.agent_workspace,
+                r.task_number, r.handoff_number, r.is_job
+           FROM requests r"
+    };
+}
+pub(super) use select_requests;
+
+pub(super) fn from_row(row: &impl Columns) -> Result<StoredRequest> {
+    let attempts = row.unsigned(15)?;
+    let lease = match (row.optional_parsed(16)?, row.optional_timestamp(17)?) {
+        (Some(agent), Some(expires_at)) => Some(Lease {
+            agent,
+            fencing: attempts,
+            expires_at,
+        }),
+        _ => None,
+    };
+    let mut transitions: Vec<PackedTransition> = row.json(18)?;
+    transitions.sort_unstable_by_key(|packed| packed.0);
+    let mut recovery: Vec<PackedRecovery> = row.json(19)?;
+    recovery.sort_unstable_by_key(|packed| packed.0);
+    let request = Request {
+        id: row.parsed(1)?,
+        title: row.text(2)?,
+        body: row.text(3)?,
+        kind: row.parsed(4)?,
+        state: row.word(5, RequestState::parse)?,
+        priority: Priority::from_number(row.integer(6)?)
+            .ok_or_else(|| StoreError::inconsistent("a priority that there is not"))?,
+        effort: row.optional_word(7, Effort::parse)?,
+        source: RequestSource {
+            source_type: row.word(8, RequestSourceType::parse)?,
+            task_id: row.optional_parsed(9)?,
+            file: row.optional_text(10)?,
+            line: row.optional_unsigned(11)?,
+            user_id: row.optional_text(12)?,
+        },
+        task_id: row.optional_parsed(13)?,
+        response: row.optional_text(14)?,
+        attempts,
+        lease,
+        transitions: transitions.into_iter().map(unpack_transition).collect(),
+        recovery: recovery.into_iter().map(unpack_recovery).collect(),
+        created_at: row.timestamp(20)?,
+        updated_at: row.timestamp(21)?,
+        approved_at: row.optional_timestamp(22)?,
+        stuck: row.integer(23)? != 0,
+        withdrawn_at: row.optional_timestamp(24)?,
+        handoff_id: row.optional_parsed(25)?,
+        job_id: row.optional_text(26)?,
+        agent_workspace: row.optional_text(27)?,
+    };
+    Ok(StoredRequest {
+        number: row.integer(0)?,
+        task_number: row.optional_integer(28)?,
+        handoff_number: row.optional_integer(29)?,
+        is_job: row.integer(30)? != 0,
+        request,
+    })
+}
+
+fn unpack_transition((_, from, to, by, at, reason): PackedTransition) -> Transition {
+    Transition {
+        from,
+        to,
+        by,
+        at,
+        reason,
+    }
+}
+
+fn unpack_recovery((_, date, reason, earlier_run, action): PackedRecovery) -> Recovery {
+    Recovery {
+        date,
+        reason,
+        earlier_run,
+        action,
+    }
+}
+
+const SELECT_ONE: Statement = sql!(select_requests!(), " WHERE r.id = $1");
+
+/// Loads the request that an operation is about.
+pub(super) fn load(tx: &Tx<'_>, id: &RequestId) -> Result<StoredRequest> {
+    tx.row(SELECT_ONE, params![id.as_str()], |row| from_row(row))?
+        .ok_or_else(|| Refusal::RequestNotFound(id.to_string()).into())
+}
+
+/// Loads the requests that a hand-off works on, in order.
+pub(super) fn of_handoff(tx: &Tx<'_>, handoff_number: i64) -> Result<Vec<StoredRequest>> {
+    const OF_HANDOFF: Statement = sql!(
+        select_requests!(),
+        " WHERE r.handoff_number = $1 ORDER BY r.number"
+    );
+    tx.rows(OF_HANDOFF, params![handoff_number], |row| from_row(row))
+}
+
+/// Makes a request.
+pub(super) fn create(tx: &mut Tx<'_>, new: &NewRequest, by: &Actor) -> Result<StoredRequest> {
+    let source_task = new.source.task_id.as_ref();
+    let place = source_task.map(|id| tasks::place(tx, id)).transpose()?;
+    let number = tx.insert(
+        sql!(
+            "INSERT INTO requests (id, kind, state, priority, effort, created_at, updated_at, source_type,
+                                   source_task_number, source_file, source_line, source_user_id, agent_workspace, title,
+                                   body)
+             VALUES ($1, $2, 'needs', $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+        ),
+        params![
+            new.id.as_str(),
+            new.kind.as_str(),
+            new.priority.number(),
+            new.effort.map(Effort::as_str),
+            tx.now.as_millis(),
+            new.source.source_type.as_str(),
+            place.as_ref().map(|place| place.number),
+            new.source.file.as_ref().map(Text::as_str),
+            new.source.line,
+            new.source.user_id.as_ref().map(Text::as_str),
+            new.agent_workspace.as_ref().map(Text::as_str),
+            new.title.as_str(),
+            new.body.as_str(),
+        ],
+    )?;
+    let beginning = Transition {
+        from: None,
+        to: RequestState::Needs,
+        by: Text::lossy(by.name().to_owned()),
+        at: tx.now,
+        reason: None,
+    };
+    insert_transition(tx, number, &beginning, by)?;
+    let created = load(tx, &new.id)?;
+    let kind = EventKind::RequestCreated {
+        title: new.title.clone(),
+        kind: new.kind.clone(),
+        priority: new.priority,
+    };
+    // Whoever follows the task sees what was left behind.
+    let about = events::About {
+        on: source_task
+            .zip(place.as_ref())
+            .map(|(id, place)| place.on(id)),
+        handoff: None,
+        request: Some((&created.request.id, number)),
+    };
+    events::record_about(tx, about, kind)?;
+    Ok(created)
+}
+
+/// Inserts a transition's row.
+pub(super) fn insert_transition(
+    tx: &Tx<'_>,
+    request_number: i64,
+    transition: &Transition,
+    by: &Actor,
+) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file, reason)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        ),
+        params![
+            request_number,
+            transition.from.map(RequestState::as_str),
+            transition.to.as_str(),
+            transition.by.as_str(),
+            transition.at.as_millis(),
+            *by == Actor::File,
+            transition.reason.as_ref().map(Text::as_str),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Inserts a recovery's row.
+pub(super) fn insert_recovery(tx: &Tx<'_>, request_number: i64, recovery: &Recovery) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO request_recoveries (request_number, recovered_at, reason, earlier_run_id, action)
+             VALUES ($1, $2, $3, $4, $5)"
+        ),
+        params![
+            request_number,
+            recovery.date.as_millis(),
+            recovery.reason.as_str(),
+            recovery.earlier_run.as_ref().map(RunId::as_str),
+            recovery.action.as_str(),
+        ],
+    )?;
+    Ok(())
+}
+
+impl StoredRequest {
+    /// Returns where a step leads, or why it is not possible.
+    pub fn after(&self, step: RequestMove) -> Result<RequestState> {
+        let Request {
+            id,
+            state,
+            lease,
+            withdrawn_at,
+            ..
+        } = &self.request;
+        // Work on what was withdrawn may still end.
+        if withdrawn_at.is_some() && *state != RequestState::Claimed {
+            return Err(Refusal::Withdrawn(id.clone()).into());
+        }
+        state.after(step).ok_or_else(|| {
+            Refusal::WrongState {
+                id: id.clone(),
+                state: *state,
+                holder: lease.as_ref().map(|lease| lease.agent.clone()),
+                step,
+            }
+            .into()
+        })
+    }
+
+    /// Moves it to a state and writes that down, with all that has changed of it. Where a state leads is asked before.
+    pub fn move_to(
+        &mut self,
+        tx: &mut Tx<'_>,
+        to: RequestState,
+        by: &Actor,
+        reason: Option<Text>,
+    ) -> Result<()> {
+        let from = self.request.state;
+        if to != RequestState::Claimed {
+            self.request.lease = None;
+            self.request.handoff_id = None;
+            self.handoff_number = None;
+        }
+        if to != RequestState::Done {
+            self.request.response = None;
+        }
+        if to != RequestState::Needs {
+            self.request.stuck = false;
+        }
+        self.request.state = to;
+        self.save(tx)?;
+        let moved = Transition {
+            from: Some(from),
+            to,
+            by: Text::lossy(by.name().to_owned()),
+            at: tx.now,
+            reason,
+        };
+        insert_transition(tx, self.number, &moved, by)?;
+        self.request.transitions.push(moved.clone());
+        self.record(tx, EventKind::RequestMoved(moved))
+    }
+
+    /// Writes down all of it that can change.
+    pub fn save(&mut self, tx: &Tx<'_>) -> Result<()> {
+        self.request.updated_at = tx.now;
+        let request = &self.request;
+        let lease = request.lease.as_ref();
+        tx.execute(
+            sql!(
+                "UPDATE requests SET state = $1, updated_at = $2, approved_at = $3, attempts = $4, is_stuck = $5,
+                                     withdrawn_at = $6, lease_agent = $7, lease_expires_at = $8, source_file = $9,
+                                     source_line = $10, task_number = $11, handoff_number = $12, is_job = $13, job_id = $14,
+                                     title = $15, body = $16, response = $17, priority = $18, effort = $19
+                  WHERE number = $20"
+            ),
+            params![
+                request.state.as_str(),
+                request.updated_at.as_millis(),
+                request.approved_at.map(Timestamp::as_millis),
+                request.attempts,
+                request.stuck,
+                request.withdrawn_at.map(Timestamp::as_millis),
+                lease.map(|lease| lease.agent.as_str()),
+                lease.map(|lease| lease.expires_at.as_millis()),
+                request.source.file.as_ref().map(Text::as_str),
+                request.source.line,
+                self.task_number,
+                self.handoff_number,
+                self.is_job,
+                request.job_id.as_ref().map(Text::as_str),
+                request.title.as_str(),
+                request.body.as_str(),
+                request.response.as_ref().map(Text::as_str),
+                request.priority.number(),
+                request.effort.map(Effort::as_str),
+                self.number,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Writes down what happened to it, also in the history of the task on which it is worked.
+    pub fn record(&self, tx: &mut Tx<'_>, kind: EventKind) -> Result<()> {
+        let task_id = self.request.task_id.as_ref();
+        let place = task_id.map(|id| tasks::place(tx, id)).transpose()?;
+        let handoff_id: Option<&HandoffId> = self.request.handoff_id.as_ref();
+        let about = events::About {
+            on: task_id.zip(place.as_ref()).map(|(id, place)| place.on(id)),
+            handoff: handoff_id.zip(self.handoff_number),
+            request: Some((&self.request.id, self.number)),
+        };
+        events::record_about(tx, about, kind)
+    }
+
+    /// Sets the task on which it is worked.
+    pub fn set_task(&mut self, id: &TaskId, number: i64) {
+        self.request.task_id = Some(id.clone());
+        self.task_number = Some(number);
+    }
+}
+
+pub(super) async fn find(readers: &SqlitePool, id: &RequestId) -> Result<Option<Request>> {
+    query!(SELECT_ONE, id.as_str())
+        .fetch_optional(readers)
+        .await?
+        .as_ref()
+        .map(|row| Ok(from_row(row)?.request))
+        .transpose()
+}
+
+/// How requests are put into pages.
+const REQUESTS: Item<Request> = Item {
+    from_row: |row| Ok(from_row(row)?.request),
+    size: |request| {
+        let response = request.response.as_ref();
+        request.body.as_str().len() + response.map_or(0, |response| response.as_str().len())
+    },
+    name: |request| request.id.to_string(),
+};
+
+/// Lists requests, oldest first.
+pub(super) async fn list(readers: &SqlitePool, asked: &RequestQuery) -> Result<Page<Request>> {
+    const OF_STATE: Statement = sql!(
+        select_requests!(),
+        " WHERE r.state = $1 AND r.number > $2 AND ($3 IS NULL OR r.kind = $3) AND ($4 IS NULL OR r.priority = $4)
+            AND (r.withdrawn_at IS NOT NULL) = $5
+          ORDER BY r.number LIMIT $6"
+    );
+    const OF_ALL: Statement = sql!(
+        select_requests!(),
+        " WHERE r.number > $1 AND ($2 IS NULL OR r.kind = $2) AND ($3 IS NULL OR r.priority = $3)
+            AND (r.withdrawn_at IS NOT NULL) = $4
+          ORDER BY r.number LIMIT $5"
+    );
+    let after = match &asked.after {
+        None => 0,
+        Some(id) => find_number(readers, id).await?,
+    };
+    let kind = asked.kind.as_ref().map(ToString::to_string);
+    let priority = asked.priority.map(Priority::number);
+    let limit = asked.limit;
+    match asked.state {
+        Some(state) => {
+            let rows = query!(
+                OF_STATE,
+                state.as_str(),
+                after,
+                kind,
+                priority,
+                asked.withdrawn,
+                limit + 1
+            );
+            REQUESTS.page(rows.fetch(readers), limit).await
+        }
+        None => {
+            let rows = query!(OF_ALL, after, kind, priority, asked.withdrawn, limit + 1);
+            REQUESTS.page(rows.fetch(readers), limit).await
+        }
+    }
+}
+
+async fn find_number(readers: &SqlitePool, id: &RequestId) -> Result<i64> {
+    query!(
+        sql!("SELECT number FROM requests WHERE id = $1"),
+        id.as_str()
+    )
+    .fetch_optional(readers)
+    .await?
+    .ok_or_else(|| Refusal::RequestNotFound(id.to_string()))?
+    .integer(0)
+}
