@@ -15,6 +15,12 @@ pub struct Limits {
     pub body: usize,
     /// Bytes of a prompt.
     pub prompt: usize,
+    /// Bytes of what a request asks, and of its response.
+    pub request: usize,
+    /// Seconds of a claim that asks for no number.
+    pub lease: u64,
+    /// Seconds of a claim at most.
+    pub longest_lease: u64,
     /// Bytes of a task's context.
     pub context: usize,
     /// Bytes of an attachment.
@@ -34,6 +40,9 @@ impl Default for Limits {
         Self {
             body: 32 * 1024 * 1024,
             prompt: 4 * 1024 * 1024,
+            request: 1024 * 1024,
+            lease: 15 * 60,
+            longest_lease: 24 * 60 * 60,
             context: 256 * 1024,
             attachment: 10 * 1024 * 1024,
             page: 100,

@@ -12,11 +12,13 @@ mod ledger;
 mod log;
 mod migrate;
 mod progress;
+mod request;
 mod serve;
 mod server;
 mod session;
 mod stats;
 mod task;
+mod template;
 mod tool;
 mod ui;
 mod wait;
@@ -85,6 +87,8 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,
         Command::Tool(command) => tool::run(ui, command).await,
         Command::Session(command) => session::run(ui, command).await,
+        Command::Request(command) => request::run(ui, command).await,
+        Command::Await(arguments) => request::wait(ui, arguments).await,
         Command::Stats(arguments) => stats::run(ui, arguments).await,
         Command::Log(arguments) => log::run(ui, arguments).await,
         Command::Supervise { .. } => unreachable!("a supervisor has no runtime"),

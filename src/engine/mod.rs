@@ -8,14 +8,19 @@ pub mod archive;
 mod asker;
 mod attachments;
 mod conversations;
+mod dispatch_prompt;
+mod dispatcher;
 mod follow;
 mod handoffs;
 mod housekeeping;
+mod jobs;
 mod queue;
+mod requests;
 mod runs;
 mod sessions;
 mod spans;
 mod tasks;
+mod templates;
 mod tools;
 mod usage;
 mod wait;
@@ -26,12 +31,14 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-pub use agents::default_agents;
+pub use agents::{default_agents, default_routes};
 pub use asker::Asker;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
+pub use dispatcher::DispatcherOptions;
 pub use follow::Follower;
 pub use handoffs::HandoffInput;
+pub use requests::RequestInput;
 pub use tasks::TaskInput;
 
 use crate::clock::Clock;
@@ -66,6 +73,7 @@ pub struct Engine {
     options: Arc<EngineOptions>,
     stopping: CancellationToken,
     runner: Arc<OnceLock<Runner>>,
+    dispatcher: Arc<OnceLock<DispatcherOptions>>,
 }
 
 impl Engine {
@@ -76,6 +84,7 @@ impl Engine {
             options: Arc::new(options),
             stopping: CancellationToken::new(),
             runner: Arc::default(),
+            dispatcher: Arc::default(),
         }
     }
 

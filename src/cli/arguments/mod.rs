@@ -3,6 +3,7 @@
 mod agents;
 mod data;
 mod handoff;
+mod request;
 mod serve;
 mod session;
 mod stats;
@@ -18,6 +19,7 @@ pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
 };
 pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
+pub(super) use request::{AwaitArguments, CreateRequestArguments, RequestCommand};
 pub(super) use serve::{DemoArguments, ServeArguments};
 pub(super) use session::{SessionCommand, SessionHandoffArguments};
 pub(super) use stats::{Since, StatsArguments};
@@ -60,6 +62,11 @@ pub(super) enum Command {
     /// Move conversations between agents, and show where they were
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Leave work behind, approve it, and work on it
+    #[command(subcommand, visible_alias = "requests")]
+    Request(RequestCommand),
+    /// Wait until a request is done, and print its response
+    Await(AwaitArguments),
     /// Show how hand-offs went: success, time, cost and common paths
     Stats(StatsArguments),
     /// Print what an agent's program printed
