@@ -27,6 +27,7 @@ mod session;
 mod session_move;
 mod status;
 mod summary;
+mod tag_match;
 mod task;
 mod text;
 mod timestamp;
@@ -66,6 +67,7 @@ pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, 
 pub use session_move::SessionMove;
 pub use status::{Status, StatusName};
 pub use summary::TaskSummary;
+pub use tag_match::{Agreement, FileTag, KnownTag, match_tags};
 pub(crate) use task::TaskWire;
 pub use task::{NewTask, Source, Task, TaskId};
 pub use text::Text;
