@@ -23,6 +23,7 @@ mod session;
 mod session_move;
 mod status;
 mod summary;
+pub mod tag;
 mod task;
 mod text;
 mod timestamp;
