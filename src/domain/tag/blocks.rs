@@ -305,7 +305,7 @@ fn is_thematic_break(rest: &[u8]) -> bool {
         return false;
     };
     let is_rule = |byte: &u8| byte == mark || matches!(byte, b' ' | b'\t');
-    rest.iter().all(is_rule) && rest.iter().filter(|byte| *byte == mark).count() >= 3
+    rest.iter().all(is_rule) && rest.iter().filter(|byte| *byte == mark).nth(2).is_some()
 }
 
 /// Returns how long the mark of a list item is, and whether a list may begin with it within a paragraph.

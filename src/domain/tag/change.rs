@@ -69,14 +69,19 @@ pub fn add_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Chang
 ///
 /// If no line is named, a tag is removed from the Tags line; if it is not there, from the text, where it must stand on one line only.
 pub fn remove_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Changed, TagRefusal> {
+    let scan = readable(bytes)?;
     let mut changed = Changed {
         bytes: bytes.to_vec(),
         line: line.unwrap_or(1),
     };
+    // All are looked for in the file as it is, so that a refusal tells of that. No line moves when a tag goes.
+    let mut lines = Vec::new();
     for tag in tags {
-        let on_line = located(&readable(&changed.bytes)?, tag, line)?[0].line;
+        lines.push(located(&scan, tag, line)?[0].line);
+    }
+    for (tag, line) in tags.iter().zip(lines) {
         // One after the other, because what separates a tag depends on what is around it.
-        while let Some(next) = without_first(&changed.bytes, tag, on_line)? {
+        while let Some(next) = without_first(&changed.bytes, tag, line)? {
             changed = next;
         }
     }
