@@ -6,6 +6,7 @@ mod handoff;
 mod serve;
 mod session;
 mod stats;
+mod tag;
 mod task;
 mod tool;
 
@@ -21,6 +22,7 @@ pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
 pub(super) use serve::{DemoArguments, ServeArguments};
 pub(super) use session::{SessionCommand, SessionHandoffArguments};
 pub(super) use stats::{Since, StatsArguments};
+pub(super) use tag::{AwaitTagArguments, TagCommand, TagFindArguments};
 pub(super) use task::{StatusArgument, TaskCommand};
 pub(super) use tool::{ToolCommand, ToolFields};
 
@@ -62,6 +64,11 @@ pub(super) enum Command {
     Session(SessionCommand),
     /// Show how hand-offs went: success, time, cost and common paths
     Stats(StatsArguments),
+    /// Change and find tags in Markdown files; needs no server
+    #[command(subcommand)]
+    Tag(TagCommand),
+    /// Wait until a file has a tag; needs no server
+    AwaitTag(AwaitTagArguments),
     /// Print what an agent's program printed
     Log(LogArguments),
     /// Hold one run; started by the server
