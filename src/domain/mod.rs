@@ -27,6 +27,7 @@ mod session;
 mod session_move;
 mod status;
 mod summary;
+pub mod tag;
 mod tag_match;
 mod task;
 mod text;

@@ -7,6 +7,7 @@ mod request;
 mod serve;
 mod session;
 mod stats;
+mod tag;
 mod task;
 mod tool;
 
@@ -23,6 +24,7 @@ pub(super) use request::{AwaitArguments, CreateRequestArguments, RequestCommand}
 pub(super) use serve::{DemoArguments, ServeArguments};
 pub(super) use session::{SessionCommand, SessionHandoffArguments};
 pub(super) use stats::{Since, StatsArguments};
+pub(super) use tag::{AwaitTagArguments, TagCommand, TagFindArguments};
 pub(super) use task::{StatusArgument, TaskCommand};
 pub(super) use tool::{ToolCommand, ToolFields};
 
@@ -69,6 +71,11 @@ pub(super) enum Command {
     Await(AwaitArguments),
     /// Show how hand-offs went: success, time, cost and common paths
     Stats(StatsArguments),
+    /// Change and find tags in Markdown files; needs no server
+    #[command(subcommand)]
+    Tag(TagCommand),
+    /// Wait until a file has a tag; needs no server
+    AwaitTag(AwaitTagArguments),
     /// Print what an agent's program printed
     Log(LogArguments),
     /// Hold one run; started by the server

@@ -10,6 +10,7 @@ mod migrate;
 mod serve;
 mod session;
 mod stats;
+mod tag;
 mod task;
 mod tool;
 
