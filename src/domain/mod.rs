@@ -68,7 +68,7 @@ pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, 
 pub use session_move::SessionMove;
 pub use status::{Status, StatusName};
 pub use summary::TaskSummary;
-pub use tag_match::{Agreement, FileTag, KnownTag, match_tags};
+pub use tag_match::{Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags};
 pub(crate) use task::TaskWire;
 pub use task::{NewTask, Source, Task, TaskId};
 pub use text::Text;

@@ -24,6 +24,17 @@ pub struct FileTag {
     pub effort: Option<Effort>,
 }
 
+/// A tag that stands for an alert, as a file has it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileAlert {
+    /// Whether people must look at it.
+    pub active: bool,
+    /// The line, from 1.
+    pub line: u32,
+    /// What the line is about.
+    pub title: String,
+}
+
 /// A tag that stood for a request when the file was read last.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KnownTag {
@@ -39,25 +50,18 @@ pub struct KnownTag {
 /// moved. Of several that are the same, those that say the same are matched first, then in order. A line that was rewritten
 /// is known by being the only one that is left of its kind and state.
 pub fn match_tags(found: &[FileTag], known: &[KnownTag]) -> Vec<(usize, usize)> {
-    let mut matching = Matching {
-        new_left: (0..found.len()).collect(),
-        old_left: (0..known.len()).collect(),
-        pairs: Vec::new(),
-    };
-    matching.pair_in_order(
-        |new| (&found[new].kind, &found[new].title, found[new].state),
-        |old| (&known[old].kind, &known[old].title, known[old].state),
-    );
-    matching.pair_in_order(
-        |new| (&found[new].kind, &found[new].title),
-        |old| (&known[old].kind, &known[old].title),
-    );
+    let mut matching = Matching::by_title(found, known);
     matching.pair_single(
         |new| (&found[new].kind, found[new].state),
         |old| (&known[old].kind, known[old].state),
     );
     matching.pairs.sort_unstable();
     matching.pairs
+}
+
+/// Finds the requests of tags that are in other files than before, by places in the two lists.
+pub fn match_moved_tags(found: &[FileTag], known: &[KnownTag]) -> Vec<(usize, usize)> {
+    Matching::by_title(found, known).pairs
 }
 
 /// Two lists of which equal items are put together.
@@ -68,6 +72,24 @@ struct Matching {
 }
 
 impl Matching {
+    /// Pairs what is about the same: first what says the same, then the rest.
+    fn by_title(found: &[FileTag], known: &[KnownTag]) -> Self {
+        let mut matching = Self {
+            new_left: (0..found.len()).collect(),
+            old_left: (0..known.len()).collect(),
+            pairs: Vec::new(),
+        };
+        matching.pair_in_order(
+            |new| (&found[new].kind, &found[new].title, found[new].state),
+            |old| (&known[old].kind, &known[old].title, known[old].state),
+        );
+        matching.pair_in_order(
+            |new| (&found[new].kind, &found[new].title),
+            |old| (&known[old].kind, &known[old].title),
+        );
+        matching
+    }
+
     /// Pairs what has the same key, first with first.
     fn pair_in_order<K: Eq + Hash>(
         &mut self,

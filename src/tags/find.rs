@@ -122,7 +122,7 @@ fn is_searched(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_file()) && is_markdown(entry.path())
 }
 
-fn is_markdown(path: &Path) -> bool {
+pub(super) fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|ending| {
         ending.eq_ignore_ascii_case("md") || ending.eq_ignore_ascii_case("markdown")
     })
