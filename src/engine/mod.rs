@@ -3,6 +3,7 @@
 //! One file per subject: each adds its verbs to [`Engine`].
 
 mod agents;
+mod alerts;
 mod analytics;
 pub mod archive;
 mod asker;
@@ -27,6 +28,7 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 pub use agents::default_agents;
+pub use alerts::AlertInput;
 pub use asker::Asker;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
