@@ -1,6 +1,7 @@
 //! The command line. One file per command; [`ui`] is the only place that prints.
 
 mod agents;
+mod alert;
 mod archive;
 mod arguments;
 mod backup;
@@ -85,6 +86,7 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,
         Command::Tool(command) => tool::run(ui, command).await,
         Command::Session(command) => session::run(ui, command).await,
+        Command::Alert(command) => alert::run(ui, command).await,
         Command::Stats(arguments) => stats::run(ui, arguments).await,
         Command::Log(arguments) => log::run(ui, arguments).await,
         Command::Supervise { .. } => unreachable!("a supervisor has no runtime"),

@@ -1,6 +1,7 @@
 //! What can be typed. One file per noun.
 
 mod agents;
+mod alert;
 mod data;
 mod handoff;
 mod serve;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use agents::AgentsCommand;
+pub(super) use alert::AlertCommand;
 pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
 };
@@ -60,6 +62,9 @@ pub(super) enum Command {
     /// Move conversations between agents, and show where they were
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Raise, list and resolve alerts: what a person must see until it is resolved
+    #[command(subcommand)]
+    Alert(AlertCommand),
     /// Show how hand-offs went: success, time, cost and common paths
     Stats(StatsArguments),
     /// Print what an agent's program printed

@@ -1,6 +1,7 @@
 //! The command line: the real program, with all that a user sees of it.
 
 mod agents;
+mod alert;
 mod backup;
 mod completions;
 mod doctor;
