@@ -18,6 +18,7 @@ mod server;
 mod session;
 mod stats;
 mod task;
+mod template;
 mod tool;
 mod ui;
 mod wait;
@@ -95,6 +96,11 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Import(arguments) => archive::import(ui, arguments).await,
         Command::Backup(arguments) => backup::run(ui, arguments).await,
         Command::Migrate(arguments) => migrate::run(ui, arguments).await,
+        Command::Template {
+            kind,
+            response,
+            data,
+        } => template::run(ui, &data.data_dir, &kind, response),
         Command::Doctor(arguments) => doctor::run(ui, arguments).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();

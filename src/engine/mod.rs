@@ -17,6 +17,7 @@ mod runs;
 mod sessions;
 mod spans;
 mod tasks;
+mod templates;
 mod tools;
 mod usage;
 mod wait;
@@ -35,6 +36,7 @@ pub use conversations::ConversationInput;
 pub use follow::Follower;
 pub use handoffs::HandoffInput;
 pub use tasks::TaskInput;
+pub use templates::{Form, TemplateError, kinds_with_templates, template, template_path};
 
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};

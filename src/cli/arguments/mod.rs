@@ -86,6 +86,17 @@ pub(super) enum Command {
     Backup(BackupArguments),
     /// Bring the database up to date
     Migrate(MigrateArguments),
+    /// Print the form of a request of a kind
+    #[command(hide = true)]
+    Template {
+        /// The kind
+        kind: String,
+        /// Print the form of its answer
+        #[arg(long)]
+        response: bool,
+        #[command(flatten)]
+        data: DataArguments,
+    },
     /// Check data, permissions, clock and the programs of agents, and say what to do
     Doctor(DoctorArguments),
     /// Print a script that completes commands in a shell

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 
-pub(super) use failure::Failure;
+pub(super) use failure::{Exit, Failure};
 pub(super) use progress::ProgressBar;
 pub(super) use table::Table;
 pub(super) use text::{count, duration, one_line, outcome, printable, time, usage};

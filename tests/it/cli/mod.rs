@@ -12,6 +12,7 @@ mod serve;
 mod session;
 mod stats;
 mod task;
+mod template;
 mod tool;
 
 use tokio::task::JoinHandle;
