@@ -16,15 +16,13 @@ pub(super) fn run(ui: Ui, data_dir: &Path, kind: &str, response: bool) -> Result
     let kind = Kind::parse(kind)
         .map_err(|error| missing(data_dir, format!("{kind:?} is not a kind: it {error}")))?;
     let found = template(data_dir, &kind, form).map_err(|error| Failure::caused(&error))?;
-    match found {
-        Some(text) => ui.text(text.trim_end()),
-        None => {
-            let what = format!("there is no {} form for {kind}", form.as_str());
-            let own = template_path(data_dir, &kind, form);
-            let advice = format!("write your own in {}", own.display());
-            Err(missing(data_dir, what).with_hint(advice))
-        }
+    if let Some(text) = found {
+        return ui.text(text.trim_end());
     }
+    let what = format!("there is no {} form for {kind}", form.as_str());
+    let own = template_path(data_dir, &kind, form);
+    let advice = format!("write your own in {}", own.display());
+    Err(missing(data_dir, what).with_hint(advice))
 }
 
 /// Says that a form is not there, and which kinds have forms.
