@@ -1,6 +1,7 @@
 //! The command line. One file per command; [`ui`] is the only place that prints.
 
 mod agents;
+mod alert;
 mod archive;
 mod arguments;
 mod backup;
@@ -92,6 +93,7 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Session(command) => session::run(ui, command).await,
         Command::Request(command) => request::run(ui, command).await,
         Command::Await(arguments) => request::wait(ui, arguments).await,
+        Command::Alert(command) => alert::run(ui, command).await,
         Command::Stats(arguments) => stats::run(ui, arguments).await,
         Command::Log(arguments) => log::run(ui, arguments).await,
         Command::Supervise { .. } | Command::Tag(_) | Command::AwaitTag(_) => {

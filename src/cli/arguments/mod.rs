@@ -1,6 +1,7 @@
 //! What can be typed. One file per noun.
 
 mod agents;
+mod alert;
 mod data;
 mod handoff;
 mod request;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use agents::AgentsCommand;
+pub(super) use alert::AlertCommand;
 pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
 };
@@ -69,6 +71,9 @@ pub(super) enum Command {
     Request(RequestCommand),
     /// Wait until a request is done, and print its response
     Await(AwaitArguments),
+    /// Raise, list and resolve alerts: what a person must see until it is resolved
+    #[command(subcommand)]
+    Alert(AlertCommand),
     /// Show how hand-offs went: success, time, cost and common paths
     Stats(StatsArguments),
     /// Change and find tags in Markdown files; needs no server

@@ -1,6 +1,7 @@
 //! The command line: the real program, with all that a user sees of it.
 
 mod agents;
+mod alert;
 mod backup;
 mod completions;
 mod doctor;
@@ -12,6 +13,7 @@ mod session;
 mod stats;
 mod tag;
 mod task;
+mod template;
 mod tool;
 
 use tokio::task::JoinHandle;
