@@ -20,11 +20,13 @@ mod requests;
 mod runs;
 mod sessions;
 mod spans;
+mod tag_sections;
 mod tasks;
 mod templates;
 mod tools;
 mod usage;
 mod wait;
+mod watch;
 mod workspace;
 
 use std::path::PathBuf;
@@ -43,6 +45,7 @@ pub use handoffs::HandoffInput;
 pub use requests::RequestInput;
 pub use tasks::TaskInput;
 pub use templates::{Form, TemplateError, kinds_with_templates, template, template_path};
+pub use watch::{FileWatch, WatchOptions};
 
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};

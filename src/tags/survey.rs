@@ -114,6 +114,19 @@ impl Survey {
         }
     }
 
+    /// Looks at these files only.
+    pub fn look_again(&mut self, files: &HashSet<PathBuf>) -> Look {
+        let mut look = Look::default();
+        for path in files {
+            if self.is_gone(path) {
+                self.forget(path, files, &mut look);
+            } else {
+                self.look_at(path, stamp(path), files, &mut look);
+            }
+        }
+        look
+    }
+
     fn walk(&self, look: &mut Look) -> Found {
         let Some((first, others)) = self.roots.split_first() else {
             return Found::default();
@@ -194,17 +207,24 @@ impl Survey {
             .filter(|path| !there.contains(*path))
             .cloned()
             .collect();
-        missing.retain(|path| {
-            let root = self.root_of(path);
-            root.is_some_and(Path::is_dir) && is_gone(path)
-        });
+        missing.retain(|path| self.is_gone(path));
         for path in missing {
-            let had_tags = self.seen.remove(&path).is_some_and(|seen| seen.has_tags);
-            let root = self.root_of(&path).unwrap_or(&path).to_owned();
-            if had_tags || again.contains(&path) {
-                look.files.retain(|file| file.path != path);
-                look.files.push(FileTags::none(path, root));
-            }
+            self.forget(&path, again, look);
+        }
+    }
+
+    /// Tells whether there is no such file any more. A tree that is not there at all tells nothing.
+    fn is_gone(&self, path: &Path) -> bool {
+        self.root_of(path).is_some_and(Path::is_dir) && is_no_file(path)
+    }
+
+    /// Reports that a file is gone, if it had tags.
+    fn forget(&mut self, path: &Path, again: &HashSet<PathBuf>, look: &mut Look) {
+        let had_tags = self.seen.remove(path).is_some_and(|seen| seen.has_tags);
+        let root = self.root_of(path).unwrap_or(path).to_owned();
+        if had_tags || again.contains(path) {
+            look.files.retain(|file| file.path != path);
+            look.files.push(FileTags::none(path.to_owned(), root));
         }
     }
 
@@ -302,8 +322,8 @@ fn stamp(path: &Path) -> Option<Stamp> {
     })
 }
 
-/// Tells whether there is no such file any more. A symbolic link is another thing.
-fn is_gone(path: &Path) -> bool {
+/// Tells whether a path leads to no file. A symbolic link is another thing.
+fn is_no_file(path: &Path) -> bool {
     match std::fs::symlink_metadata(path) {
         Ok(file) => !file.is_file(),
         Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
