@@ -13,7 +13,7 @@ use super::ui::{Failure, Ui, count, one_line, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
-use crate::domain::{Agent, Alert, Provider};
+use crate::domain::{Agent, Alert, DispatchOverview, Provider};
 use crate::engine::Engine;
 use crate::runner::providers::{command_line, find_program, version};
 use crate::runner::read_spec;
@@ -189,6 +189,10 @@ async fn check_ledger(data_dir: &DataDir, engine: &Engine, findings: &mut Vec<Fi
         Ok(alerts) => findings.extend(alerts.iter().map(note_alert)),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
+    match engine.dispatch_overview().await {
+        Ok(overview) => check_dispatch(&overview, findings),
+        Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+    }
     match engine.agents().await {
         Ok(agents) => check_agents(data_dir.path(), &agents, findings),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
@@ -220,6 +224,27 @@ fn note_alert(alert: &Alert) -> Finding {
         one_line(alert.message.beginning(ALERT).as_str()),
         alert.id
     ))
+}
+
+/// Looks for requests that nobody will start, and for those that fail every time.
+fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
+    for held in &overview.held {
+        findings.push(Note(format!(
+            "{} of kind {} will not be started. {}",
+            count(held.count, "request"),
+            held.kind,
+            held.reason
+        )));
+    }
+    for stuck in &overview.stuck {
+        findings.push(Note(format!(
+            "request {} is stuck after {}; look at `chorus request show {}` and approve it again: {}",
+            stuck.id,
+            count(stuck.attempts.into(), "attempt"),
+            stuck.id,
+            one_line(stuck.title.as_str())
+        )));
+    }
 }
 
 /// Looks for the programs and the specs that the agents need.

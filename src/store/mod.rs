@@ -393,6 +393,8 @@ pub struct AddMessage {
 pub struct Briefing {
     /// The agents.
     pub agents: Vec<Agent>,
+    /// The kinds of requests that somebody takes, the most pressing first.
+    pub kinds: Vec<Kind>,
     /// The hand-off tools that it may use, by name.
     pub tools: Vec<Tool>,
     /// The conversation that was moved to it.

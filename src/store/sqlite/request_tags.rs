@@ -208,6 +208,8 @@ fn settle(
         Agreement::Take => {
             reconciled.unwanted.extend(force(tx, &stored, found)?);
             stored = requests::load(tx, &stored.request.id)?;
+            // What was done may be open again, and asks for what the file says now.
+            refresh(tx, &mut stored, found)?;
         }
     }
     if stored.request.state == file {

@@ -314,6 +314,7 @@ impl Store for SqliteStore {
         tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
         Ok(Briefing {
             agents: agents::list(&self.readers).await?,
+            kinds: routes::kinds(&self.readers).await?,
             tools,
             history: sessions::history(&self.readers, &run.handoff_id).await?,
             conversation,
