@@ -203,7 +203,7 @@ fn in_a_folder_that_cannot_be_written_the_file_stays_and_the_reason_is_said() {
     let command = note.swap("#needs-fix", "#done-fix");
     // Root may write anywhere, so somebody else tries.
     let output = if rustix::process::geteuid().is_root() {
-        command.as_nobody().output()
+        command.by_nobody().output()
     } else {
         command.output()
     };
@@ -262,10 +262,7 @@ fn a_kill_in_the_middle_leaves_the_old_file_or_the_new_one() {
         assert!(is_new || now == old.as_bytes());
         // What a killed process left behind harms nobody.
         let found = chorus(["tag", "find", "*"], note.folder.path()).output();
-        assert_eq!(
-            found.stdout.iter().filter(|byte| **byte == b'\n').count(),
-            1
-        );
+        assert_eq!(String::from_utf8(found.stdout).unwrap().lines().count(), 1);
         if is_new {
             assert!(
                 note.swap("#done-fix", "#needs-fix")
