@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 
 use chorus::domain::tag::Tag;
+use chorus::tags::{EditError, edit};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use tempfile::TempDir;
 
@@ -112,6 +113,74 @@ fn many_processes_that_change_one_file_lose_nothing() {
 }
 
 #[test]
+fn who_waits_for_the_lock_of_a_file_that_is_replaced_sees_only_the_new_one() {
+    let note = Note::new("old");
+    let inode = format!(":{} ", note.path.metadata().unwrap().ino());
+    std::thread::scope(|scope| {
+        let mut other = None;
+        let first = edit::<EditError>(&note.path, |bytes| {
+            assert_eq!(bytes, b"old");
+            let waiting = scope.spawn(|| {
+                edit::<EditError>(&note.path, |bytes| {
+                    assert_eq!(bytes, b"new");
+                    Ok(Some(b"newer".to_vec()))
+                })
+            });
+            // The kernel says who waits for a lock, but tells nobody when somebody begins to.
+            while !waiting.is_finished() && !is_waited_for(&inode) {
+                std::thread::yield_now();
+            }
+            other = Some(waiting);
+            Ok(Some(b"new".to_vec()))
+        });
+        assert!(first.unwrap());
+        assert!(other.unwrap().join().unwrap().unwrap());
+    });
+    assert_eq!(note.read(), b"newer");
+}
+
+/// Tells whether somebody waits for the lock of a file.
+fn is_waited_for(inode: &str) -> bool {
+    let locks = std::fs::read_to_string("/proc/locks").unwrap();
+    let mut lines = locks.lines();
+    lines.any(|line| line.contains("-> FLOCK") && line.contains(inode))
+}
+
+#[test]
+fn what_a_program_that_does_not_lock_writes_meanwhile_is_not_lost() {
+    let in_place = |note: &Note| std::fs::write(&note.path, "two").unwrap();
+    let by_rename = |note: &Note| {
+        let other = note.folder.path().join("other");
+        std::fs::write(&other, "two").unwrap();
+        std::fs::rename(other, &note.path).unwrap();
+    };
+    for write in [&in_place as &dyn Fn(&Note), &by_rename] {
+        let note = Note::new("one");
+        let mut seen = Vec::new();
+        let is_changed = edit::<EditError>(&note.path, |bytes| {
+            if seen.is_empty() {
+                write(&note);
+            }
+            seen.push(bytes.to_vec());
+            Ok(Some([bytes, b"!"].concat()))
+        });
+        assert!(is_changed.unwrap());
+        assert_eq!(seen, [b"one", b"two"]);
+        assert_eq!(note.read(), b"two!");
+        assert_eq!(note.names(), ["note.md"]);
+    }
+    let note = Note::new("one");
+    let mut times = 0;
+    let busy = edit::<EditError>(&note.path, |_| {
+        times += 1;
+        std::fs::write(&note.path, times.to_string()).unwrap();
+        Ok(Some(b"lost".to_vec()))
+    });
+    assert!(matches!(busy, Err(EditError::Busy { .. })));
+    assert_eq!(note.read(), times.to_string().as_bytes());
+}
+
+#[test]
 fn no_other_byte_changes() {
     for (before, after) in [
         (&b"# T\r\n**Tags**: #needs-fix\r\nx\r\n"[..], &b"# T\r\n**Tags**: #done-fix\r\nx\r\n"[..]),
@@ -203,7 +272,7 @@ fn in_a_folder_that_cannot_be_written_the_file_stays_and_the_reason_is_said() {
     let command = note.swap("#needs-fix", "#done-fix");
     // Root may write anywhere, so somebody else tries.
     let output = if rustix::process::geteuid().is_root() {
-        command.as_nobody().output()
+        command.by_nobody().output()
     } else {
         command.output()
     };
@@ -262,10 +331,7 @@ fn a_kill_in_the_middle_leaves_the_old_file_or_the_new_one() {
         assert!(is_new || now == old.as_bytes());
         // What a killed process left behind harms nobody.
         let found = chorus(["tag", "find", "*"], note.folder.path()).output();
-        assert_eq!(
-            found.stdout.iter().filter(|byte| **byte == b'\n').count(),
-            1
-        );
+        assert_eq!(String::from_utf8(found.stdout).unwrap().lines().count(), 1);
         if is_new {
             assert!(
                 note.swap("#done-fix", "#needs-fix")
@@ -280,7 +346,7 @@ fn a_kill_in_the_middle_leaves_the_old_file_or_the_new_one() {
 /// Starts to wait for `#done-fix`, and returns when the process has looked at the file and found it without.
 fn begin_to_wait(note: &Note) -> Child {
     let happenings = Happenings::of(note.folder.path(), WatchFlags::CLOSE_NOWRITE);
-    let process = chorus(["await-tag"], &note.path)
+    let process = chorus(["await-tag", "--timeout", "60"], &note.path)
         .argument("#done-fix")
         .spawn();
     happenings.wait_for(1);
@@ -341,7 +407,7 @@ fn who_waits_wakes_when_the_whole_folder_comes_back() {
         folder: TempDir::new().unwrap(),
     };
     let happenings = Happenings::of(&folder, WatchFlags::CLOSE_NOWRITE);
-    let waiting = chorus(["await-tag"], &inner.path)
+    let waiting = chorus(["await-tag", "--timeout", "60"], &inner.path)
         .argument("#done-fix")
         .spawn();
     happenings.wait_for(1);
@@ -358,7 +424,9 @@ fn who_waits_behind_a_symbolic_link_wakes_when_its_target_changes() {
     let link = elsewhere.path().join("link.md");
     symlink(&note.path, &link).unwrap();
     let happenings = Happenings::of(note.folder.path(), WatchFlags::CLOSE_NOWRITE);
-    let waiting = chorus(["await-tag"], &link).argument("#done-fix").spawn();
+    let waiting = chorus(["await-tag", "--timeout", "60"], &link)
+        .argument("#done-fix")
+        .spawn();
     happenings.wait_for(1);
     assert!(
         note.swap("#needs-fix", "#done-fix")
@@ -374,7 +442,9 @@ fn who_waits_wakes_when_the_file_is_made() {
     let note = Note::new("");
     for name in ["new.md", "new/folder/new.md"] {
         let path = note.folder.path().join(name);
-        let waiting = chorus(["await-tag"], &path).argument("#done-fix").spawn();
+        let waiting = chorus(["await-tag", "--timeout", "60"], &path)
+            .argument("#done-fix")
+            .spawn();
         // The kernel says who watches, but tells nobody when somebody begins to.
         while !watches(waiting.id()) {
             std::thread::yield_now();

@@ -68,7 +68,7 @@ impl Chorus {
     }
 
     /// Lets a user run it who owns nothing. Only root can ask for that.
-    pub fn as_nobody(mut self) -> Self {
+    pub fn by_nobody(mut self) -> Self {
         self.0.uid(65534).gid(65534);
         self
     }
