@@ -13,6 +13,7 @@ mod archive;
 mod cli;
 mod concurrency;
 mod crash;
+mod dispatch;
 mod invariants;
 mod layers;
 mod migration;
