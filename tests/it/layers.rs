@@ -109,6 +109,18 @@ fn dependencies_point_down() {
         ],
     );
     never_uses(
+        "web",
+        &[
+            "crate::api",
+            "crate::cli",
+            "crate::client",
+            "crate::store",
+            "sqlx",
+            "rusqlite",
+            "std::process",
+        ],
+    );
+    never_uses(
         "client",
         &[
             "crate::cli",
@@ -140,6 +152,7 @@ fn only_the_store_has_sql() {
         "runner",
         "engine",
         "api",
+        "web",
         "client",
         "cli",
     ] {

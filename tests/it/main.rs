@@ -27,4 +27,5 @@ mod surface;
 mod telemetry;
 mod torture;
 mod waiters;
+mod web;
 mod wire;
