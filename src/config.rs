@@ -25,6 +25,8 @@ pub struct Limits {
     pub context: usize,
     /// Bytes of an attachment.
     pub attachment: usize,
+    /// Bytes of an alert's message.
+    pub alert: usize,
     /// Items of a list that asks for no number.
     pub page: u32,
     /// Items of a list at most.
@@ -45,6 +47,7 @@ impl Default for Limits {
             longest_lease: 24 * 60 * 60,
             context: 256 * 1024,
             attachment: 10 * 1024 * 1024,
+            alert: 16 * 1024,
             page: 100,
             largest_page: 1000,
             wait: 25,

@@ -4,6 +4,7 @@
 //! what they get, [`guard`] decides who may ask at all, [`description`] completes what the handlers say of themselves.
 
 mod agents;
+mod alerts;
 mod analytics;
 mod answer;
 mod attachments;

@@ -11,8 +11,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    agents, analytics, attachments, description, dispatch, docs, events, guard, handoffs, health,
-    logs, messages, observe, queue, requests, sessions, tasks, tools, usage,
+    agents, alerts, analytics, attachments, description, dispatch, docs, events, guard, handoffs,
+    health, logs, messages, observe, queue, requests, sessions, tasks, tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -40,6 +40,7 @@ pub struct App {
         (name = "requests", description = "Work that is left behind, approved by a person, and dispatched"),
         (name = "attachments", description = "Files of tasks"),
         (name = "agents", description = "The configured workers"),
+        (name = "alerts", description = "What a person must see until it is resolved"),
         (name = "events", description = "What happens"),
         (name = "service", description = "The server itself"),
     )
@@ -99,6 +100,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(agents::get_agent))
         .routes(routes!(usage::get_task_usage))
         .routes(routes!(usage::get_agent_usage))
+        .routes(routes!(alerts::list_alerts, alerts::raise_alert))
+        .routes(routes!(alerts::get_alert))
+        .routes(routes!(alerts::resolve_alert))
         .routes(routes!(events::stream_events))
         .routes(routes!(health::check_health))
         .routes(routes!(health::check_ready))

@@ -16,7 +16,9 @@ use super::ui::{Failure, Ui};
 use crate::api::{self, Guard};
 use crate::config::{DataDir, DataLock, Limits};
 use crate::domain::{Agent, ChainLimits};
-use crate::engine::{DispatcherOptions, Engine, default_agents, default_routes};
+use crate::engine::{
+    DispatcherOptions, Engine, FileWatch, WatchOptions, default_agents, default_routes,
+};
 use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
 use crate::telemetry;
@@ -115,6 +117,16 @@ impl Serving {
         if arguments.tmux && !tmux_is_installed() {
             ui.notice("tmux is not installed: logs are not followed in windows");
         }
+        let watch = (!arguments.watch.is_empty())
+            .then(|| {
+                FileWatch::start(WatchOptions {
+                    roots: arguments.watch,
+                    file_approval: !arguments.no_file_approval,
+                    url: url.clone(),
+                })
+            })
+            .transpose()
+            .map_err(|error| Failure::caused(&error))?;
         let link = format!("{url}/requests#token={}", operator.reveal());
         let guard = Guard {
             hosts: arguments.allow_host,
@@ -151,6 +163,9 @@ impl Serving {
             .map_err(|error| Failure::caused(&error))?;
         tokio::spawn(engine.clone().dispatch_requests(dispatcher));
         tokio::spawn(engine.clone().follow_jobs());
+        if let Some(watch) = watch {
+            tokio::spawn(engine.clone().watch_files(watch));
+        }
         let connections = tokio::spawn(api::serve(listener, router, engine.stopping().clone()));
         Ok(Self {
             engine,

@@ -8,7 +8,8 @@ use super::{Engine, Result};
 use crate::domain::{Agent, AgentName, Route};
 use crate::error::Error;
 
-static SEEDS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/seeds");
+/// What a new installation begins with.
+pub(super) static SEEDS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/seeds");
 
 /// Returns the agents that a new installation begins with.
 pub fn default_agents() -> Vec<Agent> {

@@ -3,6 +3,7 @@
 //! One file per subject: each adds its verbs to [`Engine`].
 
 mod agents;
+mod alerts;
 mod analytics;
 pub mod archive;
 mod asker;
@@ -19,11 +20,13 @@ mod requests;
 mod runs;
 mod sessions;
 mod spans;
+mod tag_sections;
 mod tasks;
 mod templates;
 mod tools;
 mod usage;
 mod wait;
+mod watch;
 mod workspace;
 
 use std::path::PathBuf;
@@ -32,6 +35,7 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 pub use agents::{default_agents, default_routes};
+pub use alerts::AlertInput;
 pub use asker::Asker;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
@@ -40,6 +44,8 @@ pub use follow::Follower;
 pub use handoffs::HandoffInput;
 pub use requests::RequestInput;
 pub use tasks::TaskInput;
+pub use templates::{Form, TemplateError, kinds_with_templates, template, template_path};
+pub use watch::{FileWatch, WatchOptions};
 
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};

@@ -23,6 +23,7 @@ mod schema;
 mod schema_doc;
 mod store;
 mod surface;
+mod tags;
 #[cfg(feature = "otlp")]
 mod telemetry;
 mod torture;

@@ -70,6 +70,12 @@ pub(in crate::cli) struct ServeArguments {
     #[arg(long, env = "CHORUS_LEASE_SECONDS", default_value_t = 15 * 60, value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..=24 * 60 * 60))]
     pub lease_seconds: u64,
+    /// A tree of Markdown files whose tags are requests, such as `#needs-fix` (repeatable)
+    #[arg(long, env = "CHORUS_WATCH", value_delimiter = ',', value_name = "DIR")]
+    pub watch: Vec<PathBuf>,
+    /// Let no file approve: `#delegated-…` and `#next-…` that a person writes are put back
+    #[arg(long, env = "CHORUS_NO_FILE_APPROVAL")]
+    pub no_file_approval: bool,
     /// Follow the log of each dispatched agent in a window of the tmux session `dispatch`, if tmux is installed
     #[arg(long, env = "CHORUS_TMUX")]
     pub tmux: bool,
