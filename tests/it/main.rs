@@ -29,4 +29,5 @@ mod tags;
 mod telemetry;
 mod torture;
 mod waiters;
+mod web;
 mod wire;
