@@ -29,5 +29,6 @@ mod tags;
 mod telemetry;
 mod torture;
 mod waiters;
+mod watching;
 mod web;
 mod wire;

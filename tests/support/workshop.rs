@@ -340,11 +340,16 @@ impl Events {
 
     /// Waits for an event of a type whose data contain a text.
     pub async fn until(&mut self, event_type: &str, text: &str) -> Value {
-        loop {
-            let event = self.next().await.expect("the server is there");
-            if event["eventType"] == event_type && event["data"].to_string().contains(text) {
-                return event;
+        let found = async {
+            loop {
+                let event = self.next().await.expect("the server is there");
+                if event["eventType"] == event_type && event["data"].to_string().contains(text) {
+                    return event;
+                }
             }
-        }
+        };
+        // The stream itself never ends, and shows that it lives.
+        let found = tokio::time::timeout(PATIENCE, found).await;
+        found.unwrap_or_else(|_| panic!("no event {event_type} with {text:?} came in time"))
     }
 }

@@ -1,0 +1,396 @@
+//! Tags in watched files are requests, and what becomes of a request is written into its file.
+
+use std::path::{Path, PathBuf};
+
+use chorus::domain::{Request, RequestState};
+use serde_json::{Value, json};
+
+use crate::support::{Chorus, Desk, Events, Gate, Server, Workshop};
+
+/// A tree of notes that a server watches, with an agent that waits at a gate for every request.
+struct Notes {
+    workshop: Workshop,
+    gate: Gate,
+    root: PathBuf,
+}
+
+impl Notes {
+    fn new() -> Self {
+        let workshop = Workshop::new();
+        let gate = workshop.gate("gate");
+        let script = format!(
+            "pwd; read word <{}; test \"$word\" = go && echo finished",
+            gate.path().display()
+        );
+        let workshop = workshop.agent("worker", &script);
+        let root = workshop.path("notes");
+        std::fs::create_dir(&root).unwrap();
+        Self {
+            workshop,
+            gate,
+            root,
+        }
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.root.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    async fn serve(&self, more: &[&str]) -> (Server, Desk, Events) {
+        let root = self.root.to_str().unwrap();
+        let own = ["--port", "0", "--debounce-seconds", "0", "--watch", root];
+        let arguments: Vec<_> = own.iter().chain(more).copied().collect();
+        let server = self.workshop.serve_with(2, &arguments);
+        let desk = Desk::at(&server);
+        let events = Events::listen(&desk.client).await;
+        desk.route(&json!([{ "kind": "fix", "agent": "worker", "rank": 1 }]))
+            .await;
+        (server, desk, events)
+    }
+
+    fn check(&self) {
+        assert_eq!(self.workshop.violations(), [""; 0]);
+    }
+}
+
+/// Waits until a file has a tag.
+fn await_tag(file: &Path, tag: &str) {
+    let waited =
+        Chorus::new(["await-tag", file.to_str().unwrap(), tag, "--timeout", "60"]).output();
+    assert!(
+        waited.status.success(),
+        "{}",
+        String::from_utf8_lossy(&waited.stderr)
+    );
+}
+
+fn read(file: &Path) -> String {
+    String::from_utf8(std::fs::read(file).unwrap()).unwrap()
+}
+
+/// Reads the request of the event that comes next with a type and a text.
+async fn request(desk: &Desk, events: &mut Events, event_type: &str, text: &str) -> Request {
+    let event = events.until(event_type, text).await;
+    let path = format!("/api/requests/{}", event["requestId"].as_str().unwrap());
+    desk.client.get(&path, &[]).await.unwrap().data().unwrap()
+}
+
+async fn titles(desk: &Desk) -> Vec<String> {
+    let reply = desk.client.get("/api/requests", &[]).await.unwrap();
+    let requests: Vec<Request> = reply.data().unwrap();
+    requests
+        .into_iter()
+        .map(|request| request.title.into_string())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tag_becomes_a_request_and_the_file_says_what_becomes_of_it() {
+    let notes = Notes::new();
+    let before = "# Plan\r\n\r\nWhy not.\r\n\r\n- [ ] Mend the parser #needs-fix #P1 #M\r\n  It reads twice.\r\n- [ ] Else `#needs-fix`";
+    let file = notes.write("plan.md", before);
+    let (server, desk, mut events) = notes.serve(&[]).await;
+    let made = request(&desk, &mut events, "request_created", "Mend the parser").await;
+    assert_eq!(
+        json!({ "title": made.title, "kind": made.kind, "state": made.state, "priority": made.priority,
+                "effort": made.effort, "source": made.source, "by": made.transitions[0].by }),
+        json!({ "title": "Mend the parser", "kind": "fix", "state": "needs", "priority": "P1", "effort": "M", "by": "file",
+                "source": { "sourceType": "file", "taskId": null, "file": file, "line": 5, "userId": null } })
+    );
+    assert!(
+        made.body.as_str().contains("It reads twice."),
+        "{}",
+        made.body
+    );
+    desk.approve(&[&made]).await;
+    await_tag(&file, "#claimed-fix");
+    let claimed = before.replacen("#needs-fix", "#claimed-fix", 1);
+    assert_eq!(read(&file), claimed, "nothing else changes");
+    notes.gate.let_one_through();
+    await_tag(&file, "#done-fix");
+    let done = desk.until(&made, RequestState::Done).await;
+    let expected = before.replacen("#needs-fix", "#done-fix", 1);
+    let (text, told) = read(&file).split_at_checked(expected.len()).map_or_else(
+        || panic!("{}", read(&file)),
+        |(text, told)| (text.to_owned(), told.to_owned()),
+    );
+    assert_eq!(text, expected);
+    let link = format!("{}/api/requests/{}/response", server.url, made.id);
+    assert!(
+        told.starts_with(&format!(
+            "\r\n\r\n## Response\r\n\r\n* [Mend the parser]({link}), "
+        )),
+        "{told}"
+    );
+    // The agent worked where the file is.
+    let root = notes.root.canonicalize().unwrap();
+    assert_eq!(
+        done.response.unwrap().as_str(),
+        format!("{}\nfinished", root.display())
+    );
+    let response = reqwest::get(link).await.unwrap().text().await.unwrap();
+    assert!(response.ends_with("finished"), "{response}");
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_fails_is_told_in_its_file() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "# Mend it\n\n**Tags**: #needs-fix\n");
+    let (_server, desk, mut events) = notes.serve(&[]).await;
+    let made = request(&desk, &mut events, "request_created", "Mend it").await;
+    desk.approve(&[&made]).await;
+    await_tag(&file, "#claimed-fix");
+    let body = json!({ "reason": "Not `now` #needs-fix" });
+    desk.post(&made, "requeue", &body).await.unwrap();
+    await_tag(&file, "#needs-fix");
+    let told = read(&file);
+    let run = notes.workshop.read("SELECT id FROM runs");
+    assert!(
+        told.starts_with("# Mend it\n\n**Tags**: #needs-fix\n\n## Recovery\n\n* **Request**: Mend it\n* **Date**: "),
+        "{told}"
+    );
+    assert!(
+        told.ends_with(&format!(
+            " UTC\n* **Reason**: Not \\`now\\` \\#needs-fix\n* **Earlier run**: `{run}`\n* **Action**: Re-queued for a person to look at\n\n"
+        )),
+        "{told}"
+    );
+    // What is told of it is no request.
+    notes.write("b.md", "Something else #needs-fix\n");
+    request(&desk, &mut events, "request_created", "Something else").await;
+    assert_eq!(titles(&desk).await, ["Mend it", "Something else"]);
+    notes.workshop.until_quiet();
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_approves_by_writing_into_the_file_unless_that_is_turned_off() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "Mend it #needs-fix\n");
+    let (server, desk, mut events) = notes.serve(&[]).await;
+    let made = request(&desk, &mut events, "request_created", "Mend it").await;
+    std::fs::write(&file, "Mend it #delegated-fix\n").unwrap();
+    let approved = request(&desk, &mut events, "request_approved", "file").await;
+    assert_eq!(approved.id, made.id);
+    notes.gate.let_one_through();
+    desk.until(&made, RequestState::Done).await;
+    await_tag(&file, "#done-fix");
+    drop(server);
+
+    let notes = Notes::new();
+    let file = notes.write("a.md", "Mend it #delegated-fix\n");
+    let (_server, desk, mut events) = notes.serve(&["--no-file-approval"]).await;
+    let ignored = request(&desk, &mut events, "request_tag_ignored", "delegated").await;
+    assert_eq!(ignored.state, RequestState::Needs);
+    await_tag(&file, "#needs-fix");
+    desk.approve(&[&ignored]).await;
+    notes.gate.let_one_through();
+    desk.until(&ignored, RequestState::Done).await;
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tag_that_is_removed_withdraws_its_request_and_one_that_comes_back_revives_it() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "Mend it #needs-fix\nKeep it #needs-fix\n");
+    let (_server, desk, mut events) = notes.serve(&[]).await;
+    let made = request(&desk, &mut events, "request_created", "Mend it").await;
+    std::fs::write(&file, "Mend it\nKeep it #needs-fix\n").unwrap();
+    events.until("request_withdrawn", "a.md").await;
+    let error = desk.post(&made, "approve", &json!({})).await.unwrap_err();
+    assert!(error.to_string().contains("was withdrawn"), "{error}");
+    assert_eq!(titles(&desk).await, ["Keep it"]);
+    // Elsewhere it is the same work.
+    notes.write("deep/b.md", "text\n\n* Mend it #needs-fix #P0\n");
+    let back = request(&desk, &mut events, "request_restored", "b.md").await;
+    assert_eq!(back.id, made.id);
+    assert_eq!(back.source.line, Some(3));
+    assert_eq!(titles(&desk).await, ["Mend it", "Keep it"]);
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn editors_that_save_by_renaming_and_files_that_move_confuse_nobody() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "Mend it #needs-fix\n");
+    let (_server, desk, mut events) = notes.serve(&[]).await;
+    let made = request(&desk, &mut events, "request_created", "Mend it").await;
+    // A new file takes the name; the line is another one, and there is more.
+    let unfinished = notes.write(
+        "a.md.swp",
+        "# Heading\n\nMend it #needs-fix\nMore #needs-fix\n",
+    );
+    std::fs::rename(unfinished, &file).unwrap();
+    request(&desk, &mut events, "request_created", "More").await;
+    assert_eq!(desk.look(&made).await.source.line, Some(3));
+    // The whole folder moves, with a request that is worked on.
+    desk.approve(&[&made]).await;
+    await_tag(&file, "#claimed-fix");
+    std::fs::create_dir(notes.root.join("old")).unwrap();
+    std::fs::rename(&file, notes.root.join("old/a.md")).unwrap();
+    std::fs::rename(notes.root.join("old"), notes.root.join("new")).unwrap();
+    let moved = notes.root.join("new/a.md");
+    notes.gate.let_one_through();
+    await_tag(&moved, "#done-fix");
+    let done = desk.look(&made).await;
+    assert_eq!(done.source.file.unwrap().as_str(), moved.to_str().unwrap());
+    // A file that is deleted and comes back.
+    std::fs::remove_file(&moved).unwrap();
+    events.until("request_withdrawn", "").await;
+    notes.write("new/a.md", "More #needs-fix\n");
+    request(&desk, &mut events, "request_restored", "a.md").await;
+    assert_eq!(titles(&desk).await, ["Mend it", "More"]);
+    assert_eq!(
+        notes.workshop.read("SELECT count(*) FROM requests"),
+        "2",
+        "nothing was taken for new"
+    );
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_changed_while_the_server_was_away_is_reconciled_when_it_comes_back() {
+    let notes = Notes::new();
+    let file = notes.write(
+        "a.md",
+        "One #needs-fix\nTwo #needs-fix\nThree #needs-fix\nFour #needs-fix\n",
+    );
+    let (server, desk, mut events) = notes.serve(&[]).await;
+    let mut requests = Vec::new();
+    for title in ["One", "Two", "Three", "Four"] {
+        requests.push(request(&desk, &mut events, "request_created", title).await);
+    }
+    server.kill();
+    // A server that watches nothing: what is approved there is still to be written.
+    let own = ["--port", "0", "--no-dispatch"];
+    let server = notes.workshop.serve_with(2, &own);
+    Desk::at(&server).approve(&[&requests[0]]).await;
+    Desk::at(&server).approve(&[&requests[2]]).await;
+    server.kill();
+    // A person edits the file meanwhile: two is done, three is done too, four is gone.
+    std::fs::write(&file, "One #needs-fix\nTwo #done-fix\nThree #done-fix\n").unwrap();
+    let (_server, desk, mut events) = notes.serve(&["--no-dispatch"]).await;
+    await_tag(&file, "#delegated-fix");
+    let event = events.until("request_done", "a.md:3 says").await;
+    assert_eq!(event["data"]["by"], "file");
+    events.until("request_withdrawn", "a.md").await;
+    let mut states = Vec::new();
+    for request in &requests {
+        let now = desk.look(request).await;
+        states.push((now.state.as_str(), now.withdrawn_at.is_some()));
+    }
+    assert_eq!(
+        states,
+        [
+            ("delegated", false),
+            ("done", false),
+            ("done", false),
+            ("needs", true)
+        ]
+    );
+    assert_eq!(
+        read(&file),
+        "One #delegated-fix\nTwo #done-fix\nThree #done-fix\n"
+    );
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn links_that_lead_out_ignored_files_and_code_are_not_read() {
+    let notes = Notes::new();
+    let outside = notes.workshop.path("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let secret = outside.join("secret.md");
+    std::fs::write(&secret, "Steal it #needs-fix\n").unwrap();
+    std::os::unix::fs::symlink(&secret, notes.root.join("link.md")).unwrap();
+    std::os::unix::fs::symlink(&outside, notes.root.join("folder")).unwrap();
+    notes.write(".gitignore", "build/\n");
+    notes.write("build/a.md", "Built #needs-fix\n");
+    notes.write(".hidden/a.md", "Hidden #needs-fix\n");
+    notes.write(
+        "code.md",
+        "```\n#needs-fix\n```\n\n`#needs-fix` and \\#needs-fix\n",
+    );
+    notes.write("other.txt", "Not Markdown #needs-fix\n");
+    let file = notes.write("seen.md", "Seen #needs-fix\n");
+    let (_server, desk, mut events) = notes.serve(&[]).await;
+    let made = request(&desk, &mut events, "request_created", "Seen").await;
+    assert_eq!(titles(&desk).await, ["Seen"]);
+    // A file that becomes a link is no longer there, and what it leads to is not written.
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&secret, "Seen #needs-fix\n").unwrap();
+    std::os::unix::fs::symlink(&secret, &file).unwrap();
+    events.until("request_withdrawn", "seen.md").await;
+    let error = desk.post(&made, "approve", &json!({})).await;
+    assert!(error.is_err());
+    assert_eq!(read(&secret), "Seen #needs-fix\n");
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_of_no_encoding_are_left_as_they_are() {
+    let notes = Notes::new();
+    let before =
+        b"\xef\xbb\xbf# \xff\xfe t\xe9l\xe9\r- Mend \xe9\xff it #needs-fix \x00\xf0".as_slice();
+    let file = notes.write("latin.md", before);
+    let (_server, desk, mut events) = notes.serve(&["--no-dispatch"]).await;
+    let made = request(&desk, &mut events, "request_created", "Mend").await;
+    desk.approve(&[&made]).await;
+    await_tag(&file, "#delegated-fix");
+    let after = std::fs::read(&file).unwrap();
+    let at = before
+        .windows(10)
+        .position(|window| window == b"#needs-fix")
+        .unwrap();
+    let expected = [&before[..at], b"#delegated-fix", &before[at + 10..]].concat();
+    assert_eq!(after, expected);
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn alerts_in_files_are_raised_and_resolved() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "The key expires #active-alert\n");
+    let (server, desk, mut events) = notes.serve(&[]).await;
+    let raised = events.until("alert_raised", "The key expires").await;
+    let id = raised["data"]["alertId"].as_str().unwrap().to_owned();
+    let list = server.chorus(["alert", "list"]).transcript();
+    assert!(list.contains(file.to_str().unwrap()), "{list}");
+    let resolved = server.chorus(["alert", "resolve", &id]).output();
+    assert!(resolved.status.success());
+    await_tag(&file, "#done-alert");
+    std::fs::write(&file, "The key expires #active-alert\n").unwrap();
+    let again = events.until("alert_raised", "The key expires").await;
+    assert_ne!(again["data"]["alertId"], id.as_str());
+    std::fs::write(&file, "The key expires #done-alert\n").unwrap();
+    let event = events.until("alert_resolved", "file").await;
+    assert_eq!(event["data"]["alertId"], again["data"]["alertId"]);
+    let left: Vec<Value> = desk
+        .client
+        .get("/api/alerts", &[])
+        .await
+        .unwrap()
+        .data()
+        .unwrap();
+    assert_eq!(left, Vec::<Value>::new());
+    notes.check();
+}
+
+#[test]
+fn a_tree_that_cannot_be_watched_is_said_at_once() {
+    let workshop = Workshop::new();
+    let missing = workshop.path("missing");
+    let output = Chorus::new(["serve", "--port", "0", "--watch", missing.to_str().unwrap()])
+        .env("CHORUS_DATA_DIR", &workshop.data_dir)
+        .output();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains(&format!("cannot watch {}: ", missing.display())),
+        "{said}"
+    );
+}
