@@ -13,7 +13,7 @@ use chorus::domain::{
 };
 use chorus::store::{
     AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FinishRun, Heartbeat, ImportSource,
+    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FinishRun, Heartbeat, Import,
     Imported, Job, MessageQuery, MoveSession, Moved, Page, RaiseAlert, RequestQuery, Result, Slots,
     Snapshot, SqliteStore, StartHandoff, Store, TaskQuery, TokenHolder, Transfer,
 };
@@ -414,6 +414,10 @@ impl Store for CountingStore {
         self.store.set_routes(routes, once).await
     }
 
+    async fn routes_are_chosen(&self) -> Result<bool> {
+        self.read(self.store.routes_are_chosen()).await
+    }
+
     async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
         self.store.seed_routes(routes).await
     }
@@ -455,13 +459,8 @@ impl Store for CountingStore {
         self.read(self.store.snapshot()).await
     }
 
-    async fn import(
-        &self,
-        agents: Vec<Agent>,
-        tools: Vec<Tool>,
-        tasks: ImportSource,
-    ) -> Result<Imported> {
-        self.store.import(agents, tools, tasks).await
+    async fn import(&self, import: Import) -> Result<Imported> {
+        self.store.import(import).await
     }
 
     async fn backup(&self, to: &Path) -> Result<()> {

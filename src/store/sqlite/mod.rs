@@ -18,6 +18,7 @@ mod events;
 mod handoffs;
 mod idempotency_keys;
 mod import;
+mod import_requests;
 mod lineage;
 mod messages;
 mod migrations;

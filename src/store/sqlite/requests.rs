@@ -129,12 +129,25 @@ fn unpack_recovery((_, date, reason, earlier_run, action): PackedRecovery) -> Re
     }
 }
 
+/// Selects whole requests behind a number.
+pub(super) const SELECT_ARCHIVE: Statement = sql!(
+    select_requests!(),
+    " WHERE r.number > $1 ORDER BY r.number LIMIT $2"
+);
+
 const SELECT_ONE: Statement = sql!(select_requests!(), " WHERE r.id = $1");
+
+const SELECT_NUMBER: Statement = sql!("SELECT number FROM requests WHERE id = $1");
 
 /// Loads the request that an operation is about.
 pub(super) fn load(tx: &Tx<'_>, id: &RequestId) -> Result<StoredRequest> {
     tx.row(SELECT_ONE, params![id.as_str()], |row| from_row(row))?
         .ok_or_else(|| Refusal::RequestNotFound(id.to_string()).into())
+}
+
+/// Finds the number of a request.
+pub(super) fn number(tx: &Tx<'_>, id: &RequestId) -> Result<Option<i64>> {
+    tx.row(SELECT_NUMBER, params![id.as_str()], |row| row.integer(0))
 }
 
 /// Loads the requests that a hand-off works on, in order.
@@ -180,7 +193,7 @@ pub(super) fn create(tx: &mut Tx<'_>, new: &NewRequest, by: &Actor) -> Result<St
         at: tx.now,
         reason: None,
     };
-    insert_transition(tx, number, &beginning, by)?;
+    insert_transition(tx, number, &beginning, *by == Actor::File)?;
     let created = load(tx, &new.id)?;
     let kind = EventKind::RequestCreated {
         title: new.title.clone(),
@@ -204,7 +217,7 @@ pub(super) fn insert_transition(
     tx: &Tx<'_>,
     request_number: i64,
     transition: &Transition,
-    by: &Actor,
+    is_by_file: bool,
 ) -> Result<()> {
     tx.insert(
         sql!(
@@ -217,7 +230,7 @@ pub(super) fn insert_transition(
             transition.to.as_str(),
             transition.by.as_str(),
             transition.at.as_millis(),
-            *by == Actor::File,
+            is_by_file,
             transition.reason.as_ref().map(Text::as_str),
         ],
     )?;
@@ -296,7 +309,7 @@ impl StoredRequest {
             at: tx.now,
             reason,
         };
-        insert_transition(tx, self.number, &moved, by)?;
+        insert_transition(tx, self.number, &moved, *by == Actor::File)?;
         self.request.transitions.push(moved.clone());
         self.record(tx, EventKind::RequestMoved(moved))
     }
@@ -421,12 +434,9 @@ pub(super) async fn list(readers: &SqlitePool, asked: &RequestQuery) -> Result<P
 }
 
 async fn find_number(readers: &SqlitePool, id: &RequestId) -> Result<i64> {
-    query!(
-        sql!("SELECT number FROM requests WHERE id = $1"),
-        id.as_str()
-    )
-    .fetch_optional(readers)
-    .await?
-    .ok_or_else(|| Refusal::RequestNotFound(id.to_string()))?
-    .integer(0)
+    query!(SELECT_NUMBER, id.as_str())
+        .fetch_optional(readers)
+        .await?
+        .ok_or_else(|| Refusal::RequestNotFound(id.to_string()))?
+        .integer(0)
 }

@@ -1,7 +1,7 @@
 //! The table `dispatch_routes`.
 
 use rusqlite::params;
-use sqlx::SqliteExecutor;
+use sqlx::{SqliteExecutor, SqlitePool};
 
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
@@ -133,6 +133,16 @@ pub(super) fn insert_all(tx: &Tx<'_>, routes: &[Route]) -> Result<()> {
 
 fn json(words: &[Text]) -> String {
     serde_json::to_string(words).expect("texts are JSON")
+}
+
+/// Tells whether somebody has set the routes since the default ones were planted.
+pub(super) async fn are_chosen(readers: &SqlitePool) -> Result<bool> {
+    let found = query!(sql!(
+        "SELECT 1 FROM events WHERE type = 'dispatch_routes_changed' LIMIT 1"
+    ))
+    .fetch_optional(readers)
+    .await?;
+    Ok(found.is_some())
 }
 
 /// Lists the routes: first those that are dispatched first.

@@ -32,7 +32,7 @@ use crate::domain::{
 };
 use crate::store::{
     AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FinishRun, Heartbeat, ImportSource,
+    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FinishRun, Heartbeat, Import,
     Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page, RaiseAlert, RequestQuery,
     Result, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery, TokenHolder, Transfer,
 };
@@ -573,6 +573,10 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn routes_are_chosen(&self) -> Result<bool> {
+        routes::are_chosen(&self.readers).await
+    }
+
     async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
         self.writer.write(move |tx| routes::seed(tx, &routes)).await
     }
@@ -617,14 +621,9 @@ impl Store for SqliteStore {
         ))
     }
 
-    async fn import(
-        &self,
-        agents: Vec<Agent>,
-        tools: Vec<Tool>,
-        tasks: ImportSource,
-    ) -> Result<Imported> {
+    async fn import(&self, import: Import) -> Result<Imported> {
         self.writer
-            .write_alone(move |tx| import::import(tx, &agents, &tools, tasks))
+            .write_alone(move |tx| import::import(tx, import))
             .await
     }
 
