@@ -1,5 +1,7 @@
 //! Moving requests through their states.
 
+use std::collections::HashSet;
+
 use rusqlite::params;
 
 use super::requests::{self, StoredRequest};
@@ -16,11 +18,12 @@ use crate::store::{ClaimRequest, EndClaim, EndedClaim, Heartbeat, Result, StoreE
 /// How many leases that ran out are looked at in one transaction.
 const AT_ONCE: u32 = 100;
 
-/// Approves requests for the dispatcher: all of them or none.
+/// Approves requests for the dispatcher: all of them or none. One that is named twice is approved once.
 pub(super) fn approve(tx: &mut Tx<'_>, ids: &[RequestId], by: &Actor) -> Result<Vec<Request>> {
     let mut approved = Vec::new();
     let mut problems = Vec::new();
-    for id in ids {
+    let mut seen = HashSet::new();
+    for id in ids.iter().filter(|id| seen.insert(*id)) {
         match check_approval(tx, id, RequestMove::Approve, by) {
             Ok(found) => approved.push(found),
             Err(StoreError::Refused(refusal)) if ids.len() > 1 => {

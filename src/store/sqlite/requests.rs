@@ -6,7 +6,7 @@ use sqlx::SqlitePool;
 use super::row::{Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
-use super::{events, tasks};
+use super::{events, handoffs, tasks};
 use crate::domain::{
     Actor, Effort, EventKind, HandoffId, Lease, NewRequest, Priority, Recovery, Refusal, Request,
     RequestId, RequestMove, RequestSource, RequestSourceType, RequestState, RunId, TaskId, Text,
@@ -358,9 +358,15 @@ impl StoredRequest {
         let task_id = self.request.task_id.as_ref();
         let place = task_id.map(|id| tasks::place(tx, id)).transpose()?;
         let handoff_id: Option<&HandoffId> = self.request.handoff_id.as_ref();
+        // A tool may have passed control to another task, whose history is another one.
+        let of_task = place.as_ref().map(|place| place.number);
+        let handoff_number = match self.handoff_number {
+            Some(number) if handoffs::task_number(tx, number)? == of_task => Some(number),
+            _ => None,
+        };
         let about = events::About {
             on: task_id.zip(place.as_ref()).map(|(id, place)| place.on(id)),
-            handoff: handoff_id.zip(self.handoff_number),
+            handoff: handoff_id.zip(handoff_number),
             request: Some((&self.request.id, self.number)),
         };
         events::record_about(tx, about, kind)
