@@ -10,6 +10,7 @@ mod support;
 
 mod api;
 mod archive;
+mod archive_requests;
 mod cli;
 mod concurrency;
 mod crash;
@@ -22,6 +23,7 @@ mod runner;
 mod schema;
 mod schema_doc;
 mod store;
+mod store_requests;
 mod surface;
 #[cfg(feature = "otlp")]
 mod telemetry;
