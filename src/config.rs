@@ -15,10 +15,18 @@ pub struct Limits {
     pub body: usize,
     /// Bytes of a prompt.
     pub prompt: usize,
+    /// Bytes of what a request asks, and of its response.
+    pub request: usize,
+    /// Seconds of a claim that asks for no number.
+    pub lease: u64,
+    /// Seconds of a claim at most.
+    pub longest_lease: u64,
     /// Bytes of a task's context.
     pub context: usize,
     /// Bytes of an attachment.
     pub attachment: usize,
+    /// Bytes of an alert's message.
+    pub alert: usize,
     /// Items of a list that asks for no number.
     pub page: u32,
     /// Items of a list at most.
@@ -34,8 +42,12 @@ impl Default for Limits {
         Self {
             body: 32 * 1024 * 1024,
             prompt: 4 * 1024 * 1024,
+            request: 1024 * 1024,
+            lease: 15 * 60,
+            longest_lease: 24 * 60 * 60,
             context: 256 * 1024,
             attachment: 10 * 1024 * 1024,
+            alert: 16 * 1024,
             page: 100,
             largest_page: 1000,
             wait: 25,

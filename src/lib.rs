@@ -15,6 +15,7 @@ pub mod runner;
 pub mod secret;
 pub mod store;
 pub mod supervisor;
+pub mod tags;
 pub mod telemetry;
 
 pub use error::Error;

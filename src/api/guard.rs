@@ -17,7 +17,7 @@ use axum::response::Response;
 
 use super::App;
 use crate::Error;
-use crate::domain::{Refusal, RunIdentity};
+use crate::domain::{Actor, Refusal, RunIdentity};
 use crate::secret::Token;
 use crate::store::TokenHolder;
 
@@ -146,6 +146,47 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
+/// Marks a request that shows the operator's token.
+#[derive(Debug, Clone, Copy)]
+struct IsOperator;
+
+/// Who asks, as it is written down.
+pub(super) struct AskedAs(pub Actor);
+
+impl FromRequestParts<App> for AskedAs {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
+        Ok(Self(match parts.extensions.get() {
+            Some(Caller(Some(run))) => Actor::Run(run.clone()),
+            _ if parts.extensions.get::<IsOperator>().is_some() => Actor::Operator,
+            _ => Actor::Person("anonymous".to_owned()),
+        }))
+    }
+}
+
+/// The operator, by their token, also on this machine: what this door does is decided by a person.
+pub(super) struct ByOperator(pub Actor);
+
+impl FromRequestParts<App> for ByOperator {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let Ok(AskedAs(by)) = AskedAs::from_request_parts(parts, app).await;
+        match by {
+            Actor::Operator => Ok(Self(by)),
+            Actor::Run(run) => Err(Error::Forbidden(format!(
+                "This run of {} may not do what only the operator does",
+                run.agent_name
+            ))),
+            _ => Err(Error::Unauthorized(
+                "The operator's token is needed: Authorization: Bearer <the word in operator.token>"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
 /// Somebody who is not a run: what this door does is for people.
 pub(super) struct ByPerson;
 
@@ -198,7 +239,11 @@ pub(super) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Error> {
-    if let Shown::Other(token) = app.guard.check(request.uri(), request.headers())? {
+    let shown = app.guard.check(request.uri(), request.headers())?;
+    if shown == Shown::Operator {
+        request.extensions_mut().insert(IsOperator);
+    }
+    if let Shown::Other(token) = shown {
         let run = match app.engine.token_holder(&token).await? {
             Some(TokenHolder::Working(run)) => run,
             Some(TokenHolder::MovedOn { run, .. }) if is_repetition(&request) => run,

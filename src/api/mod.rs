@@ -4,10 +4,12 @@
 //! what they get, [`guard`] decides who may ask at all, [`description`] completes what the handlers say of themselves.
 
 mod agents;
+mod alerts;
 mod analytics;
 mod answer;
 mod attachments;
 mod description;
+mod dispatch;
 mod docs;
 mod error;
 mod events;
@@ -19,6 +21,7 @@ mod messages;
 mod observe;
 mod queue;
 mod request;
+mod requests;
 mod router;
 mod serve;
 mod sessions;
@@ -28,10 +31,12 @@ mod tools;
 mod usage;
 
 pub use answer::{Answer, Meta};
+pub use dispatch::RoutesInput;
 pub use error::{ErrorAnswer, ErrorBody};
 pub use guard::Guard;
 pub use handoffs::{CancelInput, CompleteInput};
 pub use queue::MessageInput;
+pub use requests::{ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequeueInput};
 pub use router::{App, openapi, router};
 pub use serve::serve;
 pub use sessions::{Count, SessionHandoffStarted};

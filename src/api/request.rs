@@ -116,7 +116,7 @@ impl RawBody {
 }
 
 /// Parses a JSON object; the error names the field.
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     // A list of the fields' values would do for serde.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err(Error::InvalidBody(

@@ -11,8 +11,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::{
-    agents, analytics, attachments, description, docs, events, guard, handoffs, health, logs,
-    messages, observe, queue, sessions, tasks, tools, usage,
+    agents, alerts, analytics, attachments, description, dispatch, docs, events, guard, handoffs,
+    health, logs, messages, observe, queue, requests, sessions, tasks, tools, usage,
 };
 use crate::Error;
 use crate::engine::Engine;
@@ -37,8 +37,10 @@ pub struct App {
         (name = "tools", description = "How an agent passes control to another one"),
         (name = "conversations", description = "What was said, and where control moved"),
         (name = "sessions", description = "Conversations that move from agent to agent"),
+        (name = "requests", description = "Work that is left behind, approved by a person, and dispatched"),
         (name = "attachments", description = "Files of tasks"),
         (name = "agents", description = "The configured workers"),
+        (name = "alerts", description = "What a person must see until it is resolved"),
         (name = "events", description = "What happens"),
         (name = "service", description = "The server itself"),
     )
@@ -82,10 +84,25 @@ fn routes() -> OpenApiRouter<App> {
         ))
         .routes(routes!(sessions::get_last_session_handoff))
         .routes(routes!(sessions::count_session_handoffs))
+        .routes(routes!(requests::list_requests, requests::create_request))
+        .routes(routes!(requests::approve_requests))
+        .routes(routes!(requests::get_request))
+        .routes(routes!(requests::get_response))
+        .routes(routes!(requests::approve_request))
+        .routes(routes!(requests::leave_to_next))
+        .routes(routes!(requests::claim_request))
+        .routes(routes!(requests::heartbeat))
+        .routes(routes!(requests::finish_request))
+        .routes(routes!(requests::requeue_request))
+        .routes(routes!(dispatch::get_dispatch))
+        .routes(routes!(dispatch::list_routes, dispatch::set_routes))
         .routes(routes!(agents::list_agents))
         .routes(routes!(agents::get_agent))
         .routes(routes!(usage::get_task_usage))
         .routes(routes!(usage::get_agent_usage))
+        .routes(routes!(alerts::list_alerts, alerts::raise_alert))
+        .routes(routes!(alerts::get_alert))
+        .routes(routes!(alerts::resolve_alert))
         .routes(routes!(events::stream_events))
         .routes(routes!(health::check_health))
         .routes(routes!(health::check_ready))

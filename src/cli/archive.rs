@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::arguments::{ExportArguments, ImportArguments};
 use super::ledger;
 use super::ui::{Failure, ProgressBar, Ui, count};
-use crate::config::DataDir;
+use crate::config::{DataDir, Limits};
 use crate::domain::ChainLimits;
 use crate::engine::archive::{ArchiveError, BadFile, ImportOptions};
 
@@ -37,7 +37,14 @@ pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Fai
 pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Failure> {
     let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
     let _lock = data_dir.lock()?;
-    let engine = ledger::open(&data_dir, None, 1, ChainLimits::default()).await?;
+    let engine = ledger::open(
+        &data_dir,
+        None,
+        1,
+        ChainLimits::default(),
+        Limits::default(),
+    )
+    .await?;
     let bar = ProgressBar::new("Checking");
     let progress = bar.clone();
     let options = ImportOptions {

@@ -9,18 +9,21 @@ use anstyle::{AnsiColor, Style};
 use super::arguments::DoctorArguments;
 use super::ledger;
 use super::server;
-use super::ui::{Failure, Ui, count};
+use super::ui::{Failure, Ui, count, one_line, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
-use crate::domain::{Agent, Provider};
+use crate::domain::{Agent, Alert, DispatchOverview, Provider};
 use crate::engine::Engine;
 use crate::runner::providers::{command_line, find_program, version};
 use crate::runner::read_spec;
-use crate::store::{MigrationState, migration_status};
+use crate::store::{AlertQuery, MigrationState, migration_status};
 
 /// How far two clocks may differ, in milliseconds.
 const TOLERANCE: i64 = 5_000;
+
+/// How many bytes of an alert's message are shown.
+const ALERT: usize = 500;
 
 /// What a check found.
 enum Finding {
@@ -182,9 +185,65 @@ async fn check_ledger(data_dir: &DataDir, engine: &Engine, findings: &mut Vec<Fi
         Ok(_) => findings.push(Good("the clock is not behind the newest event".to_owned())),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
+    match active_alerts(engine).await {
+        Ok(alerts) => findings.extend(alerts.iter().map(note_alert)),
+        Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+    }
+    match engine.dispatch_overview().await {
+        Ok(overview) => check_dispatch(&overview, findings),
+        Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+    }
     match engine.agents().await {
         Ok(agents) => check_agents(data_dir.path(), &agents, findings),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+    }
+}
+
+/// Lists every alert that is active, oldest first.
+async fn active_alerts(engine: &Engine) -> Result<Vec<Alert>, crate::Error> {
+    let mut query = AlertQuery {
+        limit: engine.limits().largest_page,
+        ..AlertQuery::default()
+    };
+    let mut alerts = Vec::new();
+    loop {
+        let page = engine.alerts(&query).await?;
+        alerts.extend(page.items);
+        if page.next.is_none() {
+            return Ok(alerts);
+        }
+        query.after = alerts.last().map(|alert| alert.id.clone());
+    }
+}
+
+fn note_alert(alert: &Alert) -> Finding {
+    Note(format!(
+        "alert of {}, {}: {}\n      when it is seen to: chorus alert resolve {}",
+        one_line(alert.raised_by.as_str()),
+        time(alert.raised_at),
+        one_line(alert.message.beginning(ALERT).as_str()),
+        alert.id
+    ))
+}
+
+/// Looks for requests that nobody will start, and for those that fail every time.
+fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
+    for held in &overview.held {
+        findings.push(Note(format!(
+            "{} of kind {} will not be started. {}",
+            count(held.count, "request"),
+            held.kind,
+            held.reason
+        )));
+    }
+    for stuck in &overview.stuck {
+        findings.push(Note(format!(
+            "request {} is stuck after {}; look at `chorus request show {}` and approve it again: {}",
+            stuck.id,
+            count(stuck.attempts.into(), "attempt"),
+            stuck.id,
+            one_line(stuck.title.as_str())
+        )));
     }
 }
 

@@ -22,7 +22,14 @@ pub(super) async fn open_to_read(data_dir: &DataDir) -> Result<Engine, Failure> 
             );
         }
     }
-    open(data_dir, None, MAX_BATCH, ChainLimits::default()).await
+    open(
+        data_dir,
+        None,
+        MAX_BATCH,
+        ChainLimits::default(),
+        Limits::default(),
+    )
+    .await
 }
 
 /// Opens a ledger, after bringing it up to date.
@@ -31,6 +38,7 @@ pub(super) async fn open(
     workspace_root: Option<std::path::PathBuf>,
     max_batch: usize,
     chain_limits: ChainLimits,
+    limits: Limits,
 ) -> Result<Engine, Failure> {
     let clock = Clock::system();
     let options = SqliteOptions {
@@ -42,7 +50,7 @@ pub(super) async fn open(
     let options = EngineOptions {
         data_dir: data_dir.clone(),
         clock,
-        limits: Limits::default(),
+        limits,
         chain_limits,
         workspace_root,
     };

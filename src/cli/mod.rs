@@ -1,6 +1,7 @@
 //! The command line. One file per command; [`ui`] is the only place that prints.
 
 mod agents;
+mod alert;
 mod archive;
 mod arguments;
 mod backup;
@@ -12,11 +13,14 @@ mod ledger;
 mod log;
 mod migrate;
 mod progress;
+mod request;
 mod serve;
 mod server;
 mod session;
 mod stats;
+mod tag;
 mod task;
+mod template;
 mod tool;
 mod ui;
 mod wait;
@@ -37,14 +41,16 @@ pub fn main() -> ExitCode {
         return hold_run(ui, &dir);
     }
     let arguments = Arguments::parse();
-    if let Command::Supervise { dir } = &arguments.command {
-        return hold_run(ui, dir);
-    }
-    let runtime = match runtime(&arguments.command) {
-        Ok(runtime) => runtime,
-        Err(error) => return ui.fail(&Failure::new(format!("cannot start: {error}"))),
+    let done = match arguments.command {
+        Command::Supervise { dir } => return hold_run(ui, &dir),
+        Command::Tag(command) => tag::run(ui, command),
+        Command::AwaitTag(arguments) => tag::wait(&arguments),
+        command => match runtime(&command) {
+            Ok(runtime) => runtime.block_on(run(ui, command)),
+            Err(error) => Err(Failure::new(format!("cannot start: {error}"))),
+        },
     };
-    match runtime.block_on(run(ui, arguments.command)) {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ui.fail(&failure),
     }
@@ -85,9 +91,14 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,
         Command::Tool(command) => tool::run(ui, command).await,
         Command::Session(command) => session::run(ui, command).await,
+        Command::Request(command) => request::run(ui, command).await,
+        Command::Await(arguments) => request::wait(ui, arguments).await,
+        Command::Alert(command) => alert::run(ui, command).await,
         Command::Stats(arguments) => stats::run(ui, arguments).await,
         Command::Log(arguments) => log::run(ui, arguments).await,
-        Command::Supervise { .. } => unreachable!("a supervisor has no runtime"),
+        Command::Supervise { .. } | Command::Tag(_) | Command::AwaitTag(_) => {
+            unreachable!("it has no runtime")
+        }
         Command::Agents(command) => agents::run(ui, command).await,
         Command::Export(arguments) => archive::export(ui, arguments).await,
         Command::Import(arguments) => archive::import(ui, arguments).await,

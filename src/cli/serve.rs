@@ -14,10 +14,12 @@ use super::collector::Collector;
 use super::ledger;
 use super::ui::{Failure, Ui};
 use crate::api::{self, Guard};
-use crate::config::{DataDir, DataLock};
+use crate::config::{DataDir, DataLock, Limits};
 use crate::domain::{Agent, ChainLimits};
-use crate::engine::{Engine, default_agents};
-use crate::runner::RunnerOptions;
+use crate::engine::{
+    DispatcherOptions, Engine, FileWatch, WatchOptions, default_agents, default_routes,
+};
+use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
 use crate::telemetry;
 
@@ -74,14 +76,25 @@ impl Serving {
         let address = listener
             .local_addr()
             .map_err(|error| Failure::caused(&error))?;
+        let limits = Limits {
+            lease: arguments.lease_seconds,
+            ..Limits::default()
+        };
         let chain_limits = ChainLimits {
             depth: arguments.max_depth,
             hops: arguments.max_hops,
             bounces: arguments.max_bounces,
         };
-        let engine =
-            ledger::open(&data_dir, workspace_root, arguments.max_batch, chain_limits).await?;
+        let engine = ledger::open(
+            &data_dir,
+            workspace_root,
+            arguments.max_batch,
+            chain_limits,
+            limits,
+        )
+        .await?;
         let planted = engine.seed(agents).await?;
+        engine.seed_routes(default_routes()).await?;
         let is_public = !address.ip().is_loopback();
         let runner = RunnerOptions {
             data_dir: data_dir.clone(),
@@ -94,6 +107,27 @@ impl Serving {
             grace_seconds: arguments.grace_seconds,
         };
         let url = runner.url.clone();
+        let dispatcher = DispatcherOptions {
+            enabled: !arguments.no_dispatch,
+            debounce: Duration::from_secs_f64(arguments.debounce_seconds),
+            max_runs: runner.max_runs,
+            tmux: arguments.tmux.then(|| runner.program.clone()),
+            url: url.clone(),
+        };
+        if arguments.tmux && !tmux_is_installed() {
+            ui.notice("tmux is not installed: logs are not followed in windows");
+        }
+        let watch = (!arguments.watch.is_empty())
+            .then(|| {
+                FileWatch::start(WatchOptions {
+                    roots: arguments.watch,
+                    file_approval: !arguments.no_file_approval,
+                    url: url.clone(),
+                })
+            })
+            .transpose()
+            .map_err(|error| Failure::caused(&error))?;
+        let link = format!("{url}/requests#token={}", operator.reveal());
         let guard = Guard {
             hosts: arguments.allow_host,
             origins: arguments.allow_origin,
@@ -114,6 +148,7 @@ impl Serving {
                 token_file.display()
             ))?;
         }
+        ui.line(format_args!("Approve requests at {link}"))?;
         if planted > 0 {
             tracing::info!(agents = planted, "planted the default agents");
         }
@@ -126,6 +161,11 @@ impl Serving {
             .run_agents(runner)
             .await
             .map_err(|error| Failure::caused(&error))?;
+        tokio::spawn(engine.clone().dispatch_requests(dispatcher));
+        tokio::spawn(engine.clone().follow_jobs());
+        if let Some(watch) = watch {
+            tokio::spawn(engine.clone().watch_files(watch));
+        }
         let connections = tokio::spawn(api::serve(listener, router, engine.stopping().clone()));
         Ok(Self {
             engine,

@@ -28,6 +28,8 @@ mod session;
 mod session_move;
 mod status;
 mod summary;
+pub mod tag;
+mod tag_match;
 mod task;
 mod text;
 mod timestamp;
@@ -67,6 +69,7 @@ pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, 
 pub use session_move::SessionMove;
 pub use status::{Status, StatusName};
 pub use summary::TaskSummary;
+pub use tag_match::{Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags};
 pub(crate) use task::TaskWire;
 pub use task::{NewTask, Source, Task, TaskId};
 pub use text::Text;

@@ -128,7 +128,9 @@ impl Priority {
 }
 
 /// How much work somebody thinks it is. Nothing depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 pub enum Effort {
     /// Less than half an hour.
     S,

@@ -6,7 +6,9 @@ use utoipa::ToSchema;
 use super::{AgentName, RunIdentity};
 
 /// Where a request stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestState {
     /// Somebody noticed it. A person decides.

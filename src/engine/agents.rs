@@ -2,18 +2,28 @@
 
 use include_dir::{Dir, include_dir};
 
+use serde::de::DeserializeOwned;
+
 use super::{Engine, Result};
-use crate::domain::{Agent, AgentName};
+use crate::domain::{Agent, AgentName, Route};
 use crate::error::Error;
 
-static SEEDS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/seeds");
+/// What a new installation begins with.
+pub(super) static SEEDS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/seeds");
 
 /// Returns the agents that a new installation begins with.
 pub fn default_agents() -> Vec<Agent> {
-    let file = SEEDS
-        .get_file("agents.json")
-        .expect("seeds/agents.json is embedded");
-    serde_json::from_slice(file.contents()).expect("seeds/agents.json is a list of agents")
+    seed("agents.json")
+}
+
+/// Returns the routes that a new installation begins with.
+pub fn default_routes() -> Vec<Route> {
+    seed("routes.json")
+}
+
+fn seed<T: DeserializeOwned>(name: &str) -> Vec<T> {
+    let file = SEEDS.get_file(name).expect("the seeds are embedded");
+    serde_json::from_slice(file.contents()).expect("a seed is a list")
 }
 
 impl Engine {
@@ -39,6 +49,28 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_default_kind_has_a_route_to_a_default_agent() {
+        let routes = default_routes();
+        let shown: Vec<_> = routes
+            .iter()
+            .map(|route| (route.kind.as_str(), route.rank, route.agent.as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("brainstorm", 1.0, "planner"),
+                ("research", 2.0, "planner"),
+                ("fix", 3.0, "developer"),
+                ("implementation", 4.0, "developer"),
+                ("loop", 4.5, "developer"),
+                ("chores", 5.0, "developer"),
+                ("documentation", 6.0, "developer"),
+            ]
+        );
+        assert_eq!(Route::check_all(&routes), Ok(()));
+    }
 
     #[test]
     fn there_are_five_defaults_that_can_read_edit_and_hand_off() {

@@ -3,22 +3,30 @@
 //! One file per subject: each adds its verbs to [`Engine`].
 
 mod agents;
+mod alerts;
 mod analytics;
 pub mod archive;
 mod asker;
 mod attachments;
 mod conversations;
+mod dispatch_prompt;
+mod dispatcher;
 mod follow;
 mod handoffs;
 mod housekeeping;
+mod jobs;
 mod queue;
+mod requests;
 mod runs;
 mod sessions;
 mod spans;
+mod tag_sections;
 mod tasks;
+mod templates;
 mod tools;
 mod usage;
 mod wait;
+mod watch;
 mod workspace;
 
 use std::path::PathBuf;
@@ -26,13 +34,18 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-pub use agents::default_agents;
+pub use agents::{default_agents, default_routes};
+pub use alerts::AlertInput;
 pub use asker::Asker;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
+pub use dispatcher::DispatcherOptions;
 pub use follow::Follower;
 pub use handoffs::HandoffInput;
+pub use requests::RequestInput;
 pub use tasks::TaskInput;
+pub use templates::{Form, TemplateError, kinds_with_templates, template, template_path};
+pub use watch::{FileWatch, WatchOptions};
 
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
@@ -66,6 +79,7 @@ pub struct Engine {
     options: Arc<EngineOptions>,
     stopping: CancellationToken,
     runner: Arc<OnceLock<Runner>>,
+    dispatcher: Arc<OnceLock<DispatcherOptions>>,
 }
 
 impl Engine {
@@ -76,6 +90,7 @@ impl Engine {
             options: Arc::new(options),
             stopping: CancellationToken::new(),
             runner: Arc::default(),
+            dispatcher: Arc::default(),
         }
     }
 

@@ -11,14 +11,17 @@ impl Engine {
     pub(super) fn workspace(&self, id: &TaskId, asked: Option<&Text>) -> Result<Text> {
         let path = match asked {
             None => self.options.data_dir.workspaces().join(id.as_str()),
-            Some(asked) => self.asked_workspace(Path::new(asked.as_str()))?,
+            Some(asked) => return self.asked_workspace(asked),
         };
-        path.to_str()
-            .and_then(|path| path.parse().ok())
-            .ok_or_else(|| Error::internal("the data directory's path is not UTF-8"))
+        text(&path)
     }
 
-    fn asked_workspace(&self, asked: &Path) -> Result<PathBuf> {
+    /// Checks a working directory that was asked for.
+    pub(super) fn asked_workspace(&self, asked: &Text) -> Result<Text> {
+        text(&self.resolved_workspace(Path::new(asked.as_str()))?)
+    }
+
+    fn resolved_workspace(&self, asked: &Path) -> Result<PathBuf> {
         let illegal = |why: &str| Error::InvalidBody(format!("agentWorkspace: {why}"));
         if !asked.is_absolute() {
             return Err(illegal("must be an absolute path"));
@@ -42,6 +45,12 @@ impl Engine {
             _ => Ok(resolved),
         }
     }
+}
+
+fn text(path: &Path) -> Result<Text> {
+    path.to_str()
+        .and_then(|path| path.parse().ok())
+        .ok_or_else(|| Error::internal("the data directory's path is not UTF-8"))
 }
 
 /// Follows the symbolic links of the part of a path that is there.

@@ -12,6 +12,7 @@
 //! supervisor was killed is ended directly.
 
 mod follow;
+mod jobs;
 mod leftovers;
 mod log;
 mod prompt;
@@ -19,11 +20,14 @@ pub mod providers;
 mod run_dir;
 mod spec;
 mod supervised;
+mod tmux;
 mod watch;
 
+pub use jobs::{JobState, ask as ask_after_job};
 pub use log::LogStream;
 pub use run_dir::open_log;
 pub use spec::read_spec;
+pub use tmux::{follow as follow_in_tmux, is_installed as tmux_is_installed};
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::domain::{
-    Agent, ChainEntry, Context, HistoryMessage, Message, MessageType, Mode, Outcome, Task, Text,
-    Tool,
+    Agent, ChainEntry, Context, HistoryMessage, Kind, Message, MessageType, Mode, Outcome, Task,
+    Text, Tool,
 };
 use crate::store::{Briefing, ClaimedRun};
 
@@ -36,6 +36,8 @@ const HISTORY_BUDGET: usize = 512 * 1024;
 pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing) -> String {
     let mut text = String::new();
     handing_off(&mut text, run, &briefing.agents);
+    leaving_behind(&mut text, &briefing.kinds);
+    text.push('\n');
     tools(&mut text, run, &briefing.tools);
     if briefing.history.is_some() {
         session(&mut text, run);
@@ -104,7 +106,21 @@ fn handing_off(text: &mut String, run: &ClaimedRun, agents: &[Agent]) {
             ),
         );
     }
-    text.push('\n');
+}
+
+fn leaving_behind(text: &mut String, kinds: &[Kind]) {
+    if kinds.is_empty() {
+        return;
+    }
+    let kinds: Vec<_> = kinds.iter().map(Kind::as_str).collect();
+    push(
+        text,
+        format_args!(
+            "To leave work behind that is not yours to do now, and go on: `chorus request create \"TITLE\" --kind KIND --body \"WHAT AND WHY\"`. \
+             A person decides about it. The kinds are: {}.\n",
+            kinds.join(", ")
+        ),
+    );
 }
 
 fn tools(text: &mut String, run: &ClaimedRun, tools: &[Tool]) {

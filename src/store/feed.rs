@@ -49,7 +49,7 @@ enum Subject {
     Chain(TaskId),
     /// Events of one request.
     Request(RequestId),
-    /// Events of any request.
+    /// Events of any request or alert.
     Requests,
     /// Whatever may let the dispatcher start something: a request or a route that changed, a run that started or ended.
     Dispatch,
@@ -67,7 +67,7 @@ impl Subject {
         [
             event.task_id.clone().map(Self::Task),
             event.master_task_id.clone().map(Self::Chain),
-            request.as_ref().map(|_| Self::Requests),
+            (request.is_some() || kind.starts_with("alert_")).then_some(Self::Requests),
             request.map(Self::Request),
             is_for_dispatcher.then_some(Self::Dispatch),
         ]
@@ -164,7 +164,7 @@ impl Feed {
         self.watch_subject(Subject::Request(id.clone()))
     }
 
-    /// Watches all requests.
+    /// Watches all requests and alerts.
     pub fn watch_requests(&self) -> Watch<'_> {
         self.watch_subject(Subject::Requests)
     }

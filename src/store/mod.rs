@@ -26,12 +26,12 @@ pub use sqlite::{
 
 use crate::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, ChainLimits,
-    ConversationHistory, DispatchedRequest, Event, Filename, Handoff, HandoffAnalytics, HandoffId,
-    HeldKind, History, Idempotency, Kind, Message, MessageType, Mode, NewMessage, NewRequest,
-    NewTask, Outcome, PlanningChange, Priority, Queue, QueueMessage, Request, RequestId,
-    RequestState, Route, RunId, RunIdentity, Session, SessionHandoff, SessionId, SessionMove,
-    Status, StatusName, Task, TaskArchive, TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool,
-    ToolName, TraceId, TraceParent, UsageSum, WaitingRequest,
+    ConversationHistory, DispatchedRequest, Event, FileAlert, FileTag, Filename, Handoff,
+    HandoffAnalytics, HandoffId, HeldKind, History, Idempotency, Kind, Message, MessageType, Mode,
+    NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Priority, Queue, QueueMessage,
+    Request, RequestId, RequestState, Route, RunId, RunIdentity, Session, SessionHandoff,
+    SessionId, SessionMove, Status, StatusName, Task, TaskArchive, TaskId, TaskSummary, TaskTree,
+    Text, Timestamp, Tool, ToolName, TraceId, TraceParent, UsageSum, WaitingRequest,
 };
 
 /// A result of the store.
@@ -211,6 +211,73 @@ pub struct DispatchLists {
     pub stuck: Vec<WaitingRequest>,
 }
 
+/// What files say now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FilesReport {
+    /// The files that were looked at.
+    pub files: Vec<FileReport>,
+    /// Whether a tag that says `delegated` or `next` counts as approval.
+    pub file_approval: bool,
+}
+
+/// What one file says now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileReport {
+    /// The file, an absolute path.
+    pub file: Text,
+    /// The tree that it is in, where its requests are worked on.
+    pub root: Text,
+    /// Its tags that stand for requests.
+    pub tags: Vec<FileTag>,
+    /// Its tags that stand for alerts.
+    pub alerts: Vec<FileAlert>,
+}
+
+/// What is still to be done when requests and files were brought into agreement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reconciled {
+    /// Tags that are to be changed.
+    pub changes: Vec<TagChange>,
+    /// Tags of alerts that are to be changed.
+    pub alerts: Vec<AlertTagChange>,
+    /// Runs that are no longer needed.
+    pub unwanted: Vec<RunId>,
+}
+
+/// A tag that is to say where its request stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagChange {
+    /// The file.
+    pub file: Text,
+    /// The tree that it is in.
+    pub root: Text,
+    /// The line, from 1.
+    pub line: u32,
+    /// What the line is about.
+    pub title: String,
+    /// What it says.
+    pub was: RequestState,
+    /// How many recoveries the file tells of.
+    pub recoveries_told: u32,
+    /// The request.
+    pub request: Request,
+}
+
+/// A tag that is to say that its alert is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlertTagChange {
+    /// The alert.
+    pub id: AlertId,
+    /// The file.
+    pub file: Text,
+    /// The tree that it is in.
+    pub root: Text,
+    /// The line, from 1.
+    pub line: u32,
+    /// What the line is about.
+    pub title: String,
+}
+
 /// An alert to be raised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RaiseAlert {
@@ -326,6 +393,8 @@ pub struct AddMessage {
 pub struct Briefing {
     /// The agents.
     pub agents: Vec<Agent>,
+    /// The kinds of requests that somebody takes, the most pressing first.
+    pub kinds: Vec<Kind>,
     /// The hand-off tools that it may use, by name.
     pub tools: Vec<Tool>,
     /// The conversation that was moved to it.
@@ -690,6 +759,15 @@ pub trait Store: Send + Sync + 'static {
     async fn routes_are_chosen(&self) -> Result<bool>;
     /// Plants the default routes, if that has never been done and there are none.
     async fn seed_routes(&self, routes: Vec<Route>) -> Result<()>;
+
+    /// Brings requests and alerts into agreement with what files say now.
+    async fn reconcile_files(&self, report: FilesReport) -> Result<Reconciled>;
+    /// Records that the tag of a request says where it stands, and tells of so many recoveries.
+    async fn tag_written(&self, id: RequestId, state: RequestState, recoveries: u32) -> Result<()>;
+    /// Records that the tag of an alert says that it is done.
+    async fn alert_tag_written(&self, id: AlertId) -> Result<()>;
+    /// Lists the files with tags, or only those that do not say yet what became of their requests and alerts.
+    async fn tagged_files(&self, only_stale: bool) -> Result<Vec<Text>>;
 
     /// Raises an alert.
     async fn raise_alert(&self, raise: RaiseAlert, once: Option<Idempotency>) -> Result<Alert>;

@@ -41,6 +41,7 @@ fn dependencies_point_down() {
         "domain",
         &[
             "crate::store",
+            "crate::tags",
             "crate::engine",
             "crate::api",
             "crate::cli",
@@ -70,6 +71,19 @@ fn dependencies_point_down() {
             "crate::engine",
             "crate::api",
             "crate::cli",
+        ],
+    );
+    never_uses(
+        "tags",
+        &[
+            "tokio",
+            "crate::store",
+            "crate::runner",
+            "crate::supervisor",
+            "crate::engine",
+            "crate::api",
+            "crate::cli",
+            "crate::client",
         ],
     );
     never_uses(
@@ -138,6 +152,7 @@ fn only_the_store_has_sql() {
         "domain",
         "supervisor",
         "runner",
+        "tags",
         "engine",
         "api",
         "client",

@@ -25,6 +25,7 @@ mod schema_doc;
 mod store;
 mod store_requests;
 mod surface;
+mod tags;
 #[cfg(feature = "otlp")]
 mod telemetry;
 mod torture;

@@ -7,15 +7,16 @@ use async_trait::async_trait;
 use chorus::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
     HandoffAnalytics, HandoffId, History, Idempotency, Message, NewMessage, NewRequest, NewTask,
-    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, Route, RunId, RunIdentity,
-    Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree, Text,
-    Timestamp, Tool, ToolName, UsageSum,
+    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RunId,
+    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
+    Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
     AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FinishRun, Heartbeat, Import,
-    Imported, Job, MessageQuery, MoveSession, Moved, Page, RaiseAlert, RequestQuery, Result, Slots,
-    Snapshot, SqliteStore, StartHandoff, Store, TaskQuery, TokenHolder, Transfer,
+    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
+    Import, Imported, Job, MessageQuery, MoveSession, Moved, Page, RaiseAlert, Reconciled,
+    RequestQuery, Result, Slots, Snapshot, SqliteStore, StartHandoff, Store, TaskQuery,
+    TokenHolder, Transfer,
 };
 use tokio::sync::watch;
 
@@ -420,6 +421,22 @@ impl Store for CountingStore {
 
     async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
         self.store.seed_routes(routes).await
+    }
+
+    async fn reconcile_files(&self, report: FilesReport) -> Result<Reconciled> {
+        self.store.reconcile_files(report).await
+    }
+
+    async fn tag_written(&self, id: RequestId, state: RequestState, recoveries: u32) -> Result<()> {
+        self.store.tag_written(id, state, recoveries).await
+    }
+
+    async fn alert_tag_written(&self, id: AlertId) -> Result<()> {
+        self.store.alert_tag_written(id).await
+    }
+
+    async fn tagged_files(&self, only_stale: bool) -> Result<Vec<Text>> {
+        self.read(self.store.tagged_files(only_stale)).await
     }
 
     async fn raise_alert(&self, raise: RaiseAlert, once: Option<Idempotency>) -> Result<Alert> {

@@ -1,6 +1,7 @@
 //! The real program, as users start it.
 
 use std::io::{BufRead, BufReader, Seek, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -57,6 +58,18 @@ impl Chorus {
     /// Sets where its standard output goes.
     pub fn stdout(mut self, stdout: Stdio) -> Self {
         self.0.stdout(stdout);
+        self
+    }
+
+    /// Sets where its standard error goes.
+    pub fn stderr(mut self, stderr: Stdio) -> Self {
+        self.0.stderr(stderr);
+        self
+    }
+
+    /// Lets a user run it who owns nothing. Only root can ask for that.
+    pub fn by_nobody(mut self) -> Self {
+        self.0.uid(65534).gid(65534);
         self
     }
 

@@ -1,11 +1,14 @@
 //! What can be typed. One file per noun.
 
 mod agents;
+mod alert;
 mod data;
 mod handoff;
+mod request;
 mod serve;
 mod session;
 mod stats;
+mod tag;
 mod task;
 mod tool;
 
@@ -14,13 +17,16 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(super) use agents::AgentsCommand;
+pub(super) use alert::AlertCommand;
 pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
 };
 pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
+pub(super) use request::{AwaitArguments, CreateRequestArguments, RequestCommand};
 pub(super) use serve::{DemoArguments, ServeArguments};
 pub(super) use session::{SessionCommand, SessionHandoffArguments};
 pub(super) use stats::{Since, StatsArguments};
+pub(super) use tag::{AwaitTagArguments, TagCommand, TagFindArguments};
 pub(super) use task::{StatusArgument, TaskCommand};
 pub(super) use tool::{ToolCommand, ToolFields};
 
@@ -60,8 +66,21 @@ pub(super) enum Command {
     /// Move conversations between agents, and show where they were
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Leave work behind, approve it, and work on it
+    #[command(subcommand, visible_alias = "requests")]
+    Request(RequestCommand),
+    /// Wait until a request is done, and print its response
+    Await(AwaitArguments),
+    /// Raise, list and resolve alerts: what a person must see until it is resolved
+    #[command(subcommand)]
+    Alert(AlertCommand),
     /// Show how hand-offs went: success, time, cost and common paths
     Stats(StatsArguments),
+    /// Change and find tags in Markdown files; needs no server
+    #[command(subcommand)]
+    Tag(TagCommand),
+    /// Wait until a file has a tag; needs no server
+    AwaitTag(AwaitTagArguments),
     /// Print what an agent's program printed
     Log(LogArguments),
     /// Hold one run; started by the server

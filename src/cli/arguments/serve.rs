@@ -54,6 +54,31 @@ pub(in crate::cli) struct ServeArguments {
         value_name = "SECONDS"
     )]
     pub grace_seconds: u64,
+    /// Start no approved requests; whoever claims them does the work
+    #[arg(long, env = "CHORUS_NO_DISPATCH")]
+    pub no_dispatch: bool,
+    /// How many seconds to wait after the last approval, so that what is approved together is seen together
+    #[arg(
+        long,
+        env = "CHORUS_DEBOUNCE_SECONDS",
+        default_value_t = 3.0,
+        value_name = "SECONDS",
+        value_parser = seconds
+    )]
+    pub debounce_seconds: f64,
+    /// How many seconds a claim of a request lasts without a heartbeat, where the claim does not say
+    #[arg(long, env = "CHORUS_LEASE_SECONDS", default_value_t = 15 * 60, value_name = "SECONDS",
+          value_parser = clap::value_parser!(u64).range(1..=24 * 60 * 60))]
+    pub lease_seconds: u64,
+    /// A tree of Markdown files whose tags are requests, such as `#needs-fix` (repeatable)
+    #[arg(long, env = "CHORUS_WATCH", value_delimiter = ',', value_name = "DIR")]
+    pub watch: Vec<PathBuf>,
+    /// Let no file approve: `#delegated-…` and `#next-…` that a person writes are put back
+    #[arg(long, env = "CHORUS_NO_FILE_APPROVAL")]
+    pub no_file_approval: bool,
+    /// Follow the log of each dispatched agent in a window of the tmux session `dispatch`, if tmux is installed
+    #[arg(long, env = "CHORUS_TMUX")]
+    pub tmux: bool,
     /// How many tasks deep a chain of hand-offs may be: each delegation from inside and each transfer is one deeper
     #[arg(long, env = "CHORUS_MAX_DEPTH", default_value_t = 10, value_name = "N")]
     pub max_depth: u32,
@@ -92,6 +117,14 @@ pub(in crate::cli) struct ServeArguments {
     #[cfg(feature = "otlp")]
     #[arg(long, env = crate::cli::collector::VARIABLE, hide_env_values = true, value_name = "URL")]
     pub otlp_endpoint: Option<String>,
+}
+
+/// Reads a number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("must be a number from 0 to 86400".to_owned()),
+    }
 }
 
 impl ServeArguments {

@@ -7,6 +7,7 @@ mod tree;
 use reqwest::Method;
 use serde_json::json;
 
+use super::alert;
 use super::arguments::{ServerArguments, StatusArgument, TaskCommand};
 use super::server::{segment, text_or_stdin};
 use super::ui::{Failure, Table, Ui, duration, one_line, outcome, printable, time, usage};
@@ -152,7 +153,8 @@ async fn list(
     let mut query = vec![("view", "summary".to_owned()), ("limit", limit.to_string())];
     query.extend(status.map(|status| ("status", StatusName::from(status).as_str().to_owned())));
     query.extend(after.map(|after| ("after", after)));
-    let reply = server.client()?.get("/api/tasks", &query).await?;
+    let client = server.client()?;
+    let reply = client.get("/api/tasks", &query).await?;
     if server.print_json(ui, &reply)? {
         return Ok(());
     }
@@ -173,6 +175,7 @@ async fn list(
     if let Some(next) = meta.next {
         ui.notice(format_args!("There are more: --after {next}"));
     }
+    alert::notice_active(ui, &client).await;
     Ok(())
 }
 

@@ -42,6 +42,11 @@ impl Failure {
         }
     }
 
+    /// Makes a failure that only the exit code tells of.
+    pub fn silent() -> Self {
+        Self::new("")
+    }
+
     /// Says what to do.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());

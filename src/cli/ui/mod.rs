@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 
-pub(super) use failure::Failure;
+pub(super) use failure::{Exit, Failure};
 pub(super) use progress::ProgressBar;
 pub(super) use table::Table;
 pub(super) use text::{count, duration, one_line, outcome, printable, time, usage};
@@ -64,6 +64,21 @@ impl Ui {
         }
     }
 
+    /// Prints any number of pairs, each on a line of its own: apart for a person, separated by a tab for a program.
+    pub fn pairs(self, pairs: impl IntoIterator<Item = (String, String)>) -> Result<(), Failure> {
+        let gap = if std::io::stdout().is_terminal() {
+            "  "
+        } else {
+            "\t"
+        };
+        let mut text = String::new();
+        for (one, other) in pairs {
+            text.extend([&one, gap, &other]);
+            text.push('\n');
+        }
+        self.bytes(text.as_bytes())
+    }
+
     /// Prints a notice to standard error.
     #[expect(clippy::unused_self, reason = "printing is what a Ui is for")]
     pub fn notice(self, notice: impl std::fmt::Display) {
@@ -73,6 +88,9 @@ impl Ui {
 
     /// Prints why a command failed.
     pub fn fail(self, failure: &Failure) -> ExitCode {
+        if failure.message.is_empty() {
+            return failure.exit.into();
+        }
         self.notice(format_args!(
             "{ERROR}error:{ERROR:#} {}",
             printable(&failure.message)

@@ -80,8 +80,9 @@ async fn held(readers: &SqlitePool) -> Result<Vec<HeldKind>> {
            FROM requests r
            LEFT JOIN dispatch_routes d ON d.kind = r.kind
            LEFT JOIN agents a ON a.name = d.agent_name
-          WHERE r.state = 'delegated' AND r.withdrawn_at IS NULL
-            AND (d.kind IS NULL OR d.mode = 'interactive' OR a.available IS NOT 1)
+          WHERE r.withdrawn_at IS NULL
+            AND ((r.state = 'delegated' AND (d.kind IS NULL OR d.mode = 'interactive' OR a.available IS NOT 1))
+                 OR (r.state = 'needs' AND d.kind IS NULL))
           GROUP BY r.kind ORDER BY r.kind"
     ))
     .fetch_all(readers)

@@ -151,3 +151,11 @@ pub(super) async fn list(readers: impl SqliteExecutor<'_>) -> Result<Vec<Route>>
     let rows = query!(ALL).fetch_all(readers).await?;
     row::all(&rows, from_row)
 }
+
+/// Lists the kinds that have a route: first those that are dispatched first.
+pub(super) async fn kinds(readers: impl SqliteExecutor<'_>) -> Result<Vec<Kind>> {
+    let rows = query!(sql!("SELECT kind FROM dispatch_routes ORDER BY rank, kind"))
+        .fetch_all(readers)
+        .await?;
+    row::all(&rows, |row| row.parsed(0))
+}

@@ -19,22 +19,24 @@ use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
     agents, alerts, analytics, attachments, backup, delegations, dispatch_overview, dispatches,
-    events, handoffs, idempotency_keys, import, messages, migrations, moves, queue_messages,
-    request_moves, requests, routes, runs, sessions, tasks, tools, transfers, trees, usage,
+    events, file_alerts, handoffs, idempotency_keys, import, messages, migrations, moves,
+    queue_messages, request_moves, request_tags, requests, routes, runs, sessions, tasks, tools,
+    transfers, trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
     HandoffAnalytics, HandoffId, History, Idempotency, Message, NewMessage, NewRequest, NewTask,
-    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, Route, RunId, RunIdentity,
-    Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree, Text,
-    Timestamp, Tool, ToolName, UsageSum,
+    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RunId,
+    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
+    Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
     AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FinishRun, Heartbeat, Import,
-    Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page, RaiseAlert, RequestQuery,
-    Result, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery, TokenHolder, Transfer,
+    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
+    Import, Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page, RaiseAlert,
+    Reconciled, RequestQuery, Result, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery,
+    TokenHolder, Transfer,
 };
 
 /// How long a connection waits for another one's lock.
@@ -312,6 +314,7 @@ impl Store for SqliteStore {
         tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
         Ok(Briefing {
             agents: agents::list(&self.readers).await?,
+            kinds: routes::kinds(&self.readers).await?,
             tools,
             history: sessions::history(&self.readers, &run.handoff_id).await?,
             conversation,
@@ -579,6 +582,28 @@ impl Store for SqliteStore {
 
     async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
         self.writer.write(move |tx| routes::seed(tx, &routes)).await
+    }
+
+    async fn reconcile_files(&self, report: FilesReport) -> Result<Reconciled> {
+        self.writer
+            .write(move |tx| request_tags::reconcile(tx, &report))
+            .await
+    }
+
+    async fn tag_written(&self, id: RequestId, state: RequestState, recoveries: u32) -> Result<()> {
+        self.writer
+            .write(move |tx| request_tags::written(tx, &id, state, recoveries))
+            .await
+    }
+
+    async fn alert_tag_written(&self, id: AlertId) -> Result<()> {
+        self.writer
+            .write(move |tx| file_alerts::written(tx, &id))
+            .await
+    }
+
+    async fn tagged_files(&self, only_stale: bool) -> Result<Vec<Text>> {
+        request_tags::files(&self.readers, only_stale).await
     }
 
     async fn raise_alert(&self, raise: RaiseAlert, once: Option<Idempotency>) -> Result<Alert> {

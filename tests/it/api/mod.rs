@@ -1,6 +1,7 @@
 //! The API: every endpoint, shape and code. The tree mirrors the URLs.
 
 mod agents;
+mod alerts;
 mod analytics;
 mod attachments;
 mod bodies;

@@ -44,7 +44,7 @@ fn a_good_installation_has_no_problems() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (3 migrations)
+    ok    the database is up to date (4 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
     ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
@@ -61,7 +61,7 @@ fn what_is_missing_is_noted() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (3 migrations)
+    ok    the database is up to date (4 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
     note  the program claude is not on PATH; developer, developer-review, orchestrator, planner, qa cannot run until it is installed
@@ -79,6 +79,39 @@ fn what_is_missing_is_noted() {
 }
 
 #[test]
+fn every_active_alert_is_noted() {
+    let (folder, database) = installation();
+    let alert = "INSERT INTO alerts (id, raised_at, raised_by, resolved_at, resolved_by, message) VALUES ($1, 0, 'qa', $2, $3, $4)";
+    let long = "x".repeat(600);
+    for (id, resolved, message) in [
+        ("a", false, "The key\n\u{1b}[2Jhas expired"),
+        ("b", true, "No more"),
+        ("c", false, &long),
+    ] {
+        let by = resolved.then_some("me");
+        let values = rusqlite::params![id, resolved.then_some(1), by, message];
+        database.execute(alert, values).unwrap();
+    }
+    let seen = doctor(folder.path(), "");
+    let alerts: Vec<_> = seen
+        .lines()
+        .skip_while(|line| !line.contains("alert"))
+        .take(4)
+        .collect();
+    let alerts = alerts.join("\n").replace(&"x".repeat(500), "<500 times x>");
+    assert_snapshot!(alerts, @"
+    note  alert of qa, 1970-01-01 00:00:00: The key �[2Jhas expired
+          when it is seen to: chorus alert resolve a
+    note  alert of qa, 1970-01-01 00:00:00: <500 times x>…
+          when it is seen to: chorus alert resolve c
+    ");
+    assert!(
+        seen.starts_with("exit 0") && !seen.contains("No more"),
+        "{seen}"
+    );
+}
+
+#[test]
 fn a_token_that_others_can_read_is_a_problem() {
     let (folder, _) = installation();
     let token = folder.path().join("operator.token");
@@ -89,7 +122,7 @@ fn a_token_that_others_can_read_is_a_problem() {
     ok    data directory <tmp> is writable
     bad   others can read the operator's token in <tmp>/operator.token
           to do: chmod 600 <tmp>/operator.token
-    ok    the database is up to date (3 migrations)
+    ok    the database is up to date (4 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
     ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
@@ -168,7 +201,7 @@ fn a_database_that_breaks_its_rules_is_a_problem() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (3 migrations)
+    ok    the database is up to date (4 migrations)
     bad   a row of queue_messages refers to a missing row of tasks
           to do: stop the server and restore a backup
     ok    the clock is not behind the newest event
@@ -189,7 +222,7 @@ fn a_clock_that_went_back_is_a_problem() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (3 migrations)
+    ok    the database is up to date (4 migrations)
     ok    the database is sound
     bad   the newest event is in the future: the clock of this machine went back
           to do: set the clock, for example with a time service

@@ -1,6 +1,7 @@
 //! The command line: the real program, with all that a user sees of it.
 
 mod agents;
+mod alert;
 mod backup;
 mod completions;
 mod doctor;
@@ -10,7 +11,9 @@ mod migrate;
 mod serve;
 mod session;
 mod stats;
+mod tag;
 mod task;
+mod template;
 mod tool;
 
 use tokio::task::JoinHandle;

@@ -288,6 +288,7 @@ async fn json_is_what_the_api_answers() {
             vec!["session", "list", "--json"],
             "/api/sessions".to_owned(),
         ),
+        (vec!["alert", "list", "--json"], "/api/alerts".to_owned()),
         (
             vec!["stats", "--json"],
             "/api/analytics/handoffs".to_owned(),

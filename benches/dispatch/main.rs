@@ -1,0 +1,59 @@
+//! Measures how fast work that is kept in files is found.
+//!
+//! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
+//! in the same run. Nothing is asserted.
+//!
+//! `cargo bench --bench dispatch [-- tag-find]`; `CHORUS_BENCH_QUICK=1` makes everything small, and `CHORUS_BENCH_FILES` says
+//! how many files the tree has.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "the tables are what this program is for"
+)]
+
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "the other benchmarks use the rest")]
+mod support;
+mod tag_find;
+
+/// How much is measured.
+struct Plan {
+    /// How many files the tree has.
+    files: usize,
+    /// How many times each search is timed.
+    rounds: usize,
+}
+
+impl Plan {
+    fn from_environment() -> Self {
+        let plan = if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+            Self {
+                files: 2_000,
+                rounds: 3,
+            }
+        } else {
+            Self {
+                files: 50_000,
+                rounds: 15,
+            }
+        };
+        let files = match std::env::var("CHORUS_BENCH_FILES") {
+            Ok(files) => files.parse().expect("CHORUS_BENCH_FILES is a number"),
+            Err(_) => plan.files,
+        };
+        Self { files, ..plan }
+    }
+}
+
+fn main() {
+    let plan = Plan::from_environment();
+    // Cargo itself passes --bench.
+    let asked: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    let is_asked = |section: &str| asked.is_empty() || asked.iter().any(|name| name == section);
+    if is_asked("tag-find") {
+        tag_find::run(&plan);
+    }
+}

@@ -1,0 +1,68 @@
+//! `chorus await`
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::arguments::AwaitArguments;
+use super::super::ui::{Failure, Ui};
+use super::super::wait::get_patiently;
+use super::path;
+use crate::domain::{Request, RequestState};
+
+/// How many seconds one question to the server waits.
+const POLL: u64 = 25;
+
+/// Waits until a request has come to a state, and prints its response.
+pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<(), Failure> {
+    let AwaitArguments {
+        request: id,
+        state,
+        timeout,
+        server,
+    } = arguments;
+    let state = RequestState::from(state);
+    let client = server.client()?;
+    let deadline = timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let mut is_stuck = false;
+    loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let seconds = left.map_or(POLL, |left| {
+            POLL.min(left.as_secs() + u64::from(left.subsec_nanos() > 0))
+        });
+        let query = [
+            ("wait", seconds.to_string()),
+            ("state", state.as_str().to_owned()),
+        ];
+        let reply = get_patiently(&client, &path(&id, ""), &query).await?;
+        let request: Request = reply.data()?;
+        if request.state.has_reached(state) {
+            if server.print_json(ui, &reply)? {
+                return Ok(());
+            }
+            return match &request.response {
+                Some(response) => ui.text(response.as_str()),
+                None => Ok(()),
+            };
+        }
+        if request.withdrawn_at.is_some() {
+            return Err(Failure::new(format!(
+                "request {id} was withdrawn: its tag was removed from its file"
+            )));
+        }
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(Failure::new(format!(
+                "request {id} is still {} and not {}",
+                request.state.as_str(),
+                state.as_str()
+            )));
+        }
+        if request.stuck && !is_stuck {
+            ui.notice(format_args!(
+                "request {id} is stuck: it has failed {} times, and waits for a person to approve it again",
+                request.attempts
+            ));
+        }
+        is_stuck = request.stuck;
+    }
+}

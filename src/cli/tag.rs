@@ -1,0 +1,201 @@
+//! `chorus tag` and `chorus await-tag`: without the server, and without its runtime.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::arguments::{AwaitTagArguments, TagCommand, TagFindArguments};
+use super::ui::{Exit, Failure, Ui, one_line, printable};
+use crate::domain::tag::{Tag, TagRefusal};
+use crate::tags::{self, EditError, Found, Search, TagError, WaitError};
+
+/// How many lines around a tag are shown on either side.
+const CONTEXT: usize = 2;
+
+pub(super) fn run(ui: Ui, command: TagCommand) -> Result<(), Failure> {
+    match command {
+        TagCommand::Add { file, tags, inline } => {
+            let line = tags::add(&resolved(&file)?, &tags, inline)
+                .map_err(|error| failed(&file, error))?;
+            done(ui, &file, line, &words(&tags))
+        }
+        TagCommand::Remove { file, tags, inline } => {
+            let line = tags::remove(&resolved(&file)?, &tags, inline)
+                .map_err(|error| failed(&file, error))?;
+            done(ui, &file, line, &format!("no longer {}", words(&tags)))
+        }
+        TagCommand::Swap {
+            file,
+            old,
+            new,
+            inline,
+        } => {
+            let line = tags::swap(&resolved(&file)?, &old, &new, inline)
+                .map_err(|error| failed(&file, error))?;
+            done(ui, &file, line, &new.to_string())
+        }
+        TagCommand::Find(arguments) => find(ui, arguments),
+    }
+}
+
+/// Returns the file that a name leads to, so that a symbolic link stays one when the file is replaced.
+fn resolved(file: &Path) -> Result<PathBuf, Failure> {
+    file.canonicalize().map_err(|cause| not_there(file, &cause))
+}
+
+fn not_there(path: &Path, cause: &std::io::Error) -> Failure {
+    let failure = Failure::new(format!("cannot open {}: {cause}", path.display()));
+    match cause.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Failure {
+            exit: Exit::NotFound,
+            ..failure
+        },
+        _ => failure,
+    }
+}
+
+/// Says why the tags of a file are as they were, with the name that was typed.
+fn failed(file: &Path, error: TagError) -> Failure {
+    match error {
+        TagError::Edit(error @ EditError::NotFound { .. }) => Failure {
+            exit: Exit::NotFound,
+            ..Failure::caused(&error)
+        },
+        TagError::Edit(error) => Failure::caused(&error),
+        TagError::Refused { refusal, .. } => {
+            let failure = Failure::new(format!("{}: {refusal}", file.display()));
+            match refusal {
+                TagRefusal::Several { .. } => failure.with_hint("name the line with --inline LINE"),
+                _ => failure,
+            }
+        }
+    }
+}
+
+fn words(tags: &[Tag]) -> String {
+    let words: Vec<_> = tags.iter().map(Tag::to_string).collect();
+    words.join(" ")
+}
+
+/// Says which line has changed.
+fn done(ui: Ui, file: &Path, line: usize, what: &str) -> Result<(), Failure> {
+    ui.pairs([(place(file, line), what.to_owned())])
+}
+
+fn place(file: &Path, line: usize) -> String {
+    format!("{}:{line}", shown(file))
+}
+
+/// Writes a path on one line, without a tab.
+fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).replace(['\n', '\t'], "\u{fffd}")
+}
+
+fn find(ui: Ui, arguments: TagFindArguments) -> Result<(), Failure> {
+    let TagFindArguments {
+        tag,
+        paths,
+        context,
+        tags_only,
+        json,
+    } = arguments;
+    for path in &paths {
+        path.metadata().map_err(|cause| not_there(path, &cause))?;
+    }
+    let is_here = paths.is_empty();
+    let roots = if is_here {
+        vec![PathBuf::from(".")]
+    } else {
+        paths
+    };
+    let search = Search {
+        pattern: tag,
+        tags_only,
+        context: if context { CONTEXT } else { 0 },
+    };
+    let (mut found, unreadable) = tags::find(&roots, &search);
+    for notice in unreadable {
+        ui.notice(printable(&notice.0));
+    }
+    if is_here {
+        for one in &mut found {
+            if let Ok(short) = one.path.strip_prefix(".") {
+                one.path = short.to_owned();
+            }
+        }
+    }
+    if json {
+        let array: Vec<_> = found.iter().map(as_json).collect();
+        ui.text(&Value::from(array).to_string())?;
+    } else if context {
+        ui.pairs(with_context(&found))?;
+    } else {
+        ui.pairs(one_by_one(&found))?;
+    }
+    if found.is_empty() {
+        Err(Failure::silent())
+    } else {
+        Ok(())
+    }
+}
+
+fn as_json(found: &Found) -> Value {
+    let mut object = Map::new();
+    object.insert("file".to_owned(), json!(found.path.to_string_lossy()));
+    object.insert("line".to_owned(), json!(found.line));
+    object.insert("tag".to_owned(), json!(found.tag));
+    object.insert("place".to_owned(), json!(found.place.as_str()));
+    object.insert("text".to_owned(), json!(found.text));
+    if !found.context.is_empty() {
+        let lines = found.context.iter();
+        let lines = lines.map(|line| json!({ "line": line.line, "text": line.text }));
+        object.insert("context".to_owned(), lines.collect());
+    }
+    object.into()
+}
+
+/// Returns each line that has a tag once.
+fn one_by_one(found: &[Found]) -> impl Iterator<Item = (String, String)> {
+    let mut last = None;
+    found.iter().filter_map(move |found| {
+        let is_new = last.replace((&found.path, found.line)) != Some((&found.path, found.line));
+        is_new.then(|| (place(&found.path, found.line), one_line(&found.text)))
+    })
+}
+
+/// Returns the lines around tags, each once: `:` stands before the number of a line that has one, `-` before the others.
+fn with_context(found: &[Found]) -> impl Iterator<Item = (String, String)> {
+    let files = found.chunk_by(|one, other| one.path == other.path);
+    files.flat_map(|file| {
+        let name = shown(&file[0].path);
+        let mut shown = 0;
+        let mut pairs = Vec::new();
+        for line in file.iter().flat_map(|found| &found.context) {
+            if line.line <= shown {
+                continue;
+            }
+            shown = line.line;
+            let is_hit = file
+                .binary_search_by_key(&shown, |found| found.line)
+                .is_ok();
+            let mark = if is_hit { ':' } else { '-' };
+            let text = printable(line.text.trim_end()).replace('\t', "    ");
+            pairs.push((format!("{name}{mark}{shown}"), text));
+        }
+        pairs
+    })
+}
+
+/// Waits for a tag.
+pub(super) fn wait(arguments: &AwaitTagArguments) -> Result<(), Failure> {
+    let timeout = arguments.timeout.map(Duration::from_secs);
+    Ok(tags::await_tag(&arguments.file, &arguments.tag, timeout)?)
+}
+
+impl From<WaitError> for Failure {
+    fn from(error: WaitError) -> Self {
+        Self::caused(&error)
+    }
+}

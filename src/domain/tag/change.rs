@@ -1,0 +1,283 @@
+//! What adding, removing and swapping tags does to the bytes of a file.
+//!
+//! A change is refused rather than guessed: what it gives is read again, and must have the tags that were asked for and all others
+//! as they were.
+
+use std::ops::Range;
+
+use super::blocks::TAGS;
+use super::lines::{BYTE_ORDER_MARK, ending};
+use super::name::Tag;
+use super::refusal::{Present, TagRefusal};
+use super::scan::{Occurrence, Place, Scan, scan};
+
+/// A file as it is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// All its bytes.
+    pub bytes: Vec<u8>,
+    /// The line that is another, from 1.
+    pub line: usize,
+}
+
+/// Adds tags to the Tags line, which is made below the first heading (or at the top) if it is not there; or behind the text of a line.
+/// All are added or none.
+pub fn add_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Changed, TagRefusal> {
+    let scan = readable(bytes)?;
+    let line = line.map(|line| existing(&scan, line)).transpose()?;
+    let tags_line = scan.tags_line.as_ref().map(|found| found.line);
+    if let Some(line) = line.or(tags_line) {
+        for (nth, tag) in tags.iter().enumerate() {
+            let is_there = scan.on_line(line).iter().any(|found| found.tag == *tag);
+            if is_there || tags[..nth].contains(tag) {
+                return Err(TagRefusal::AlreadyThere {
+                    tag: tag.clone(),
+                    line,
+                    present: Present::of(&scan),
+                });
+            }
+        }
+    }
+    let words: Vec<_> = tags.iter().map(Tag::to_string).collect();
+    let words = words.join(" ");
+    let (at, text, line) = match line.or(tags_line) {
+        Some(line) => behind_text(&scan, line, &words),
+        None => new_tags_line(&scan, &words),
+    };
+    let changed = replaced(bytes, at..at, &text);
+    let inserted = at..at + text.len();
+    let after = self::scan(&changed);
+    let (new, old): (Vec<_>, Vec<_>) = after
+        .occurrences
+        .iter()
+        .partition(|found| inserted.contains(&found.range.start));
+    let has_all = new.iter().map(|found| &found.tag).eq(tags);
+    let keeps = old.iter().map(|found| (&found.tag, found.place)).eq(scan
+        .occurrences
+        .iter()
+        .map(|found| (&found.tag, found.place)));
+    if !(has_all && keeps) {
+        return Err(TagRefusal::Code { line });
+    }
+    Ok(Changed {
+        bytes: changed,
+        line,
+    })
+}
+
+/// Removes tags, each with the one space that separated it. All are removed or none.
+///
+/// If no line is named, a tag is removed from the Tags line; if it is not there, from the text, where it must stand on one line only.
+pub fn remove_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Changed, TagRefusal> {
+    let scan = readable(bytes)?;
+    let mut changed = Changed {
+        bytes: bytes.to_vec(),
+        line: line.unwrap_or(1),
+    };
+    // All are looked for in the file as it is, so that a refusal tells of that. No line moves when a tag goes.
+    let mut lines = Vec::new();
+    for tag in tags {
+        lines.push(located(&scan, tag, line)?[0].line);
+    }
+    for (tag, line) in tags.iter().zip(lines) {
+        // One after the other, because what separates a tag depends on what is around it.
+        while let Some(next) = without_first(&changed.bytes, tag, line)? {
+            changed = next;
+        }
+    }
+    Ok(changed)
+}
+
+/// Removes the first such tag of a line, if there is one.
+fn without_first(bytes: &[u8], tag: &Tag, line: usize) -> Result<Option<Changed>, TagRefusal> {
+    let scan = scan(bytes);
+    let mut on_line = scan.on_line(line).iter();
+    let Some(found) = on_line.find(|found| found.tag == *tag) else {
+        return Ok(None);
+    };
+    let bytes = replaced(bytes, with_separator(&scan, found), b"");
+    let kept = scan.occurrences.iter().filter(|one| *one != found);
+    let left = self::scan(&bytes).occurrences;
+    if left.iter().map(|one| &one.tag).eq(kept.map(|one| &one.tag)) {
+        Ok(Some(Changed { bytes, line }))
+    } else {
+        Err(TagRefusal::Code { line })
+    }
+}
+
+/// Swaps one tag for another. No other byte changes.
+///
+/// If no line is named, the tag on the Tags line is meant; if it is not there, the one in the text, where it must stand only once.
+pub fn swap_tag(
+    bytes: &[u8],
+    old: &Tag,
+    new: &Tag,
+    line: Option<usize>,
+) -> Result<Changed, TagRefusal> {
+    if old == new {
+        return Err(TagRefusal::Same { tag: old.clone() });
+    }
+    let scan = readable(bytes)?;
+    let found = located(&scan, old, line)?;
+    let line = found[0].line;
+    if found.len() > 1 {
+        return Err(TagRefusal::Twice {
+            tag: old.clone(),
+            line,
+        });
+    }
+    if scan.on_line(line).iter().any(|one| one.tag == *new) {
+        return Err(TagRefusal::AlreadyThere {
+            tag: new.clone(),
+            line,
+            present: Present::of(&scan),
+        });
+    }
+    Ok(Changed {
+        bytes: replaced(bytes, found[0].range.clone(), new.to_string().as_bytes()),
+        line,
+    })
+}
+
+/// Reads a file, if a tag is the same bytes in its encoding.
+fn readable(bytes: &[u8]) -> Result<Scan<'_>, TagRefusal> {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if bytes.contains(&0) => Err(TagRefusal::Utf16),
+        _ => Ok(scan(bytes)),
+    }
+}
+
+fn existing(scan: &Scan<'_>, line: usize) -> Result<usize, TagRefusal> {
+    match scan.line_range(line) {
+        Some(_) => Ok(line),
+        None => Err(TagRefusal::NoSuchLine {
+            line,
+            count: scan.line_count(),
+        }),
+    }
+}
+
+/// Finds a tag on the line that is meant. There is at least one, and all are on that line.
+fn located<'a>(
+    scan: &'a Scan<'_>,
+    tag: &Tag,
+    line: Option<usize>,
+) -> Result<Vec<&'a Occurrence>, TagRefusal> {
+    let everywhere = scan.occurrences.iter().filter(|found| found.tag == *tag);
+    if let Some(line) = line {
+        let line = existing(scan, line)?;
+        let found: Vec<_> = everywhere.filter(|found| found.line == line).collect();
+        return if !found.is_empty() {
+            Ok(found)
+        } else if scan.mentions(tag).contains(&line) {
+            Err(mention(scan, tag, vec![line]))
+        } else {
+            Err(TagRefusal::NotOnLine {
+                tag: tag.clone(),
+                line,
+                present: Present::of(scan),
+            })
+        };
+    }
+    let (on_tags_line, inline): (Vec<_>, Vec<_>) =
+        everywhere.partition(|found| found.place == Place::TagsLine);
+    let found = if on_tags_line.is_empty() {
+        inline
+    } else {
+        on_tags_line
+    };
+    let mut lines: Vec<_> = found.iter().map(|found| found.line).collect();
+    lines.dedup();
+    match lines.len() {
+        1 => Ok(found),
+        0 => match scan.mentions(tag) {
+            lines if lines.is_empty() => Err(TagRefusal::Absent {
+                tag: tag.clone(),
+                present: Present::of(scan),
+            }),
+            lines => Err(mention(scan, tag, lines)),
+        },
+        _ => Err(TagRefusal::Several {
+            tag: tag.clone(),
+            lines,
+        }),
+    }
+}
+
+fn mention(scan: &Scan<'_>, tag: &Tag, lines: Vec<usize>) -> TagRefusal {
+    TagRefusal::Mention {
+        tag: tag.clone(),
+        lines,
+        present: Present::of(scan),
+    }
+}
+
+/// Returns where and what to insert behind the text of a line; white space at its end, which may be a line break, stays there.
+fn behind_text(scan: &Scan<'_>, line: usize, words: &str) -> (usize, Vec<u8>, usize) {
+    let range = scan.line_range(line).unwrap_or_default();
+    let text = scan.bytes()[range.clone()].trim_ascii_end();
+    let gap = if text.is_empty() { "" } else { " " };
+    let text_end = range.start + text.len();
+    (text_end, format!("{gap}{words}").into_bytes(), line)
+}
+
+/// Returns where and what to insert so that there is a Tags line, apart from the text that follows.
+fn new_tags_line(scan: &Scan<'_>, words: &str) -> (usize, Vec<u8>, usize) {
+    let bytes = scan.bytes();
+    let above = match &scan.heading {
+        Some(heading) => heading.last_line,
+        None => scan.front_matter,
+    };
+    let before = scan.line_range(above);
+    let own = before.clone().or_else(|| scan.line_range(1));
+    let end = match own.map(|range| ending(bytes, range.end)) {
+        None | Some([]) => b"\n",
+        Some(end) => end,
+    };
+    let mut text = [TAGS, b" ", words.as_bytes()].concat();
+    let at = match before {
+        Some(range) => match ending(bytes, range.end) {
+            // The last line, which is not ended: the new last line is not either.
+            [] => {
+                text = [end, &text].concat();
+                return (range.end, text, above + 1);
+            }
+            ended => range.end + ended.len(),
+        },
+        None if bytes.starts_with(BYTE_ORDER_MARK) => BYTE_ORDER_MARK.len(),
+        None => 0,
+    };
+    text.extend_from_slice(end);
+    let next = scan.line_range(above + 1).unwrap_or_default();
+    if !bytes[next].trim_ascii().is_empty() {
+        text.extend_from_slice(end);
+    }
+    (at, text, above + 1)
+}
+
+/// Returns the bytes of a tag and what separated it: the space before it, or the one behind it if it is the first, none if it is alone; on the Tags
+/// line the comma behind it.
+fn with_separator(scan: &Scan<'_>, found: &Occurrence) -> Range<usize> {
+    let bytes = scan.bytes();
+    let line = scan.line_range(found.line).unwrap_or_default();
+    let Range { start, end } = found.range.clone();
+    let (before, after) = (&bytes[line.start..start], &bytes[end..line.end]);
+    let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let is_comma = |byte: Option<&u8>| matches!(byte, Some(b',' | b';'));
+    if before.trim_ascii().is_empty() && after.trim_ascii().is_empty() {
+        start..end
+    } else if found.place == Place::TagsLine && is_comma(after.first()) {
+        let space = usize::from(is_space(after.get(1)));
+        start..end + 1 + space
+    } else if is_space(before.last()) {
+        start - 1..end
+    } else if is_space(after.first()) {
+        start..end + 1
+    } else {
+        start..end
+    }
+}
+
+fn replaced(bytes: &[u8], range: Range<usize>, by: &[u8]) -> Vec<u8> {
+    [&bytes[..range.start], by, &bytes[range.end..]].concat()
+}

@@ -1,0 +1,88 @@
+//! Where the lines of a file begin and end.
+
+use std::ops::Range;
+
+/// What some programs put before text that is UTF-8.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Finds the lines of a file, each without what ends it: `\n`, `\r\n`, or `\r` alone, as Markdown has it.
+///
+/// The end of a file after a line ending is no line.
+pub(super) fn lines(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut lines = Vec::new();
+    let mut start = if bytes.starts_with(BYTE_ORDER_MARK) {
+        BYTE_ORDER_MARK.len()
+    } else {
+        0
+    };
+    for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+        let is_second = bytes[at] == b'\n' && at > 0 && bytes[at - 1] == b'\r';
+        if !is_second {
+            lines.push(start..at);
+        }
+        start = at + 1;
+    }
+    if start < bytes.len() {
+        lines.push(start..bytes.len());
+    }
+    lines
+}
+
+/// Returns what ends a line that ends there.
+pub(super) fn ending(bytes: &[u8], end: usize) -> &[u8] {
+    let rest = &bytes[end..];
+    let length = match rest {
+        [b'\r', b'\n', ..] => 2,
+        [_, ..] => 1,
+        [] => 0,
+    };
+    &rest[..length]
+}
+
+/// Returns how many lines at the beginning are front matter: between `---` on the first line and the next `---` or `...`.
+pub(super) fn front_matter(bytes: &[u8], lines: &[Range<usize>]) -> usize {
+    let text = |line: &Range<usize>| bytes[line.clone()].trim_ascii_end();
+    match lines.first() {
+        Some(first) if text(first) == b"---" => {}
+        _ => return 0,
+    }
+    let closing = lines
+        .iter()
+        .skip(1)
+        .position(|line| matches!(text(line), b"---" | b"..."));
+    closing.map_or(0, |inside| inside + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_as_the_file_ends_them() {
+        let bytes = b"\xef\xbb\xbfa\r\nb\n\nc\rd";
+        let texts: Vec<_> = lines(bytes)
+            .into_iter()
+            .map(|line| (&bytes[line.clone()], ending(bytes, line.end)))
+            .collect();
+        let wanted: [(&[u8], &[u8]); 5] = [
+            (b"a", b"\r\n"),
+            (b"b", b"\n"),
+            (b"", b"\n"),
+            (b"c", b"\r"),
+            (b"d", b""),
+        ];
+        assert_eq!(texts, wanted);
+        assert_eq!(lines(b"").len(), 0);
+        assert_eq!(lines(b"\n").len(), 1);
+        assert_eq!(lines(b"a\r").len(), 1);
+    }
+
+    #[test]
+    fn front_matter_is_closed_or_is_none() {
+        let count = |text: &[u8]| front_matter(text, &lines(text));
+        assert_eq!(count(b"---\na: 1\n---\n# T\n"), 3);
+        assert_eq!(count(b"---\n...\n"), 2);
+        assert_eq!(count(b"---\na: 1\n"), 0);
+        assert_eq!(count(b"# T\n---\n---\n"), 0);
+    }
+}

@@ -1,0 +1,22 @@
+//! Tags in Markdown files: what a tag is, where tags stand in a file, and what changing one does to its bytes.
+//!
+//! A tag such as `#needs-implementation` stands on the `**Tags**:` line below the first heading, or bare in the text. In code or
+//! a comment it is only a mention. Everything here works on bytes, whatever their encoding, in time that grows with their number.
+
+mod blocks;
+mod change;
+mod cursor;
+mod inline;
+mod lines;
+mod name;
+mod pattern;
+mod refusal;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+pub use change::{Changed, add_tags, remove_tags, swap_tag};
+pub use name::{IllegalTag, Tag};
+pub use pattern::TagPattern;
+pub use refusal::{Present, TagRefusal};
+pub use scan::{Heading, Occurrence, Place, Scan, TagsLine, Weights, scan};

@@ -1,0 +1,81 @@
+//! Which tags are looked for.
+
+use std::fmt;
+
+use super::name::{IllegalTag, Tag};
+
+/// One tag, or all that begin alike: `#needs-fix`, `#needs-*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagPattern {
+    /// The text that a tag is or begins with, with its `#`.
+    text: String,
+    is_prefix: bool,
+}
+
+impl TagPattern {
+    /// Reads a pattern as a person types it, with or without its `#`.
+    pub fn parse(text: &str) -> Result<Self, IllegalTag> {
+        let word = text.strip_prefix('#').unwrap_or(text);
+        let (word, is_prefix) = match word.strip_suffix('*') {
+            Some(word) => (word, true),
+            None => (word, false),
+        };
+        if word.contains('*') {
+            return Err(IllegalTag::Star);
+        }
+        if !(is_prefix && word.is_empty()) {
+            Tag::parse(word)?;
+        }
+        Ok(Self {
+            text: format!("#{word}"),
+            is_prefix,
+        })
+    }
+
+    /// Tells whether a tag, as it is written in a file, is one of those that are looked for.
+    pub fn matches(&self, written: &[u8]) -> bool {
+        if self.is_prefix {
+            written.starts_with(self.needle())
+        } else {
+            written == self.needle()
+        }
+    }
+
+    /// Returns bytes that are in every file that has such a tag.
+    pub fn needle(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
+impl fmt::Display for TagPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        f.write_str(if self.is_prefix { "*" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_one_tag_or_all_that_begin_alike() {
+        let matches = |pattern, written: &str| {
+            TagPattern::parse(pattern)
+                .unwrap()
+                .matches(written.as_bytes())
+        };
+        assert!(matches("#needs-fix", "#needs-fix"));
+        assert!(matches("needs-fix", "#needs-fix"));
+        assert!(!matches("#needs-fix", "#needs-fixing"));
+        assert!(matches("#needs-*", "#needs-fix"));
+        assert!(!matches("#needs-*", "#done-fix"));
+        assert!(matches("*", "#done-fix"));
+        assert_eq!(TagPattern::parse("#n*s"), Err(IllegalTag::Star));
+        assert_eq!(TagPattern::parse("#"), Err(IllegalTag::Empty));
+        assert_eq!(
+            TagPattern::parse("#needs-*").unwrap().to_string(),
+            "#needs-*"
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! What a person must see until it is resolved.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Engine, Result};
+use crate::domain::{Actor, Alert, AlertId, Idempotency, TaskId, Text};
+use crate::error::Error;
+use crate::store::{AlertQuery, Page, RaiseAlert};
+
+/// What a caller says of an alert to be raised.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "message": "The staging key expires on Friday" }))]
+pub struct AlertInput {
+    /// What must be seen.
+    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
+    pub message: Text,
+    /// The task that it is about; a run's own if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+}
+
+impl Engine {
+    /// Raises an alert. Anybody may; a run's is about a task within its reach.
+    pub async fn raise_alert(
+        &self,
+        input: AlertInput,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Alert> {
+        let AlertInput { message, task_id } = input;
+        if message.is_blank() {
+            return Err(Error::InvalidBody("message: must not be empty".to_owned()));
+        }
+        let limit = self.limits().alert;
+        if message.as_str().len() > limit {
+            return Err(Error::TooLarge {
+                what: "message",
+                limit,
+            });
+        }
+        let task_id = match (&by, task_id) {
+            (Actor::Run(run), Some(task_id)) => {
+                self.check_reach(run, &task_id).await?;
+                Some(task_id)
+            }
+            (Actor::Run(run), None) => Some(run.task_id.clone()),
+            (_, task_id) => task_id,
+        };
+        let raise = RaiseAlert {
+            id: AlertId::new(),
+            message,
+            task_id,
+            by,
+        };
+        Ok(self.store.raise_alert(raise, once).await?)
+    }
+
+    /// Resolves an alert. A run cannot: a person must have seen it.
+    pub async fn resolve_alert(
+        &self,
+        id: AlertId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Alert> {
+        if let Actor::Run(run) = &by {
+            return Err(Error::Forbidden(format!(
+                "This run of {} may not resolve alerts: a person must see them",
+                run.agent_name
+            )));
+        }
+        Ok(self.store.resolve_alert(id, by, once).await?)
+    }
+
+    /// Finds an alert.
+    pub async fn alert(&self, id: &AlertId) -> Result<Alert> {
+        self.store
+            .alert(id)
+            .await?
+            .ok_or_else(|| Error::not_found("Alert", id))
+    }
+
+    /// Lists alerts, oldest first.
+    pub async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
+        Ok(self.store.alerts(query).await?)
+    }
+}

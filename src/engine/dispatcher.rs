@@ -1,0 +1,312 @@
+//! Starts approved requests.
+//!
+//! # How it works
+//! All that is known is in the database. A round takes back what somebody claimed and forgot, keeps the claims of the agents that the
+//! server runs, and starts what is approved, once nobody has approved anything for a moment: what is approved together is then
+//! seen together, and the most urgent goes first. It starts only as many as there are free slots, so that what is approved later
+//! and is more urgent overtakes. A claim, the task and the hand-off are one transaction: whatever dies, a request is
+//! either waiting or worked on by a hand-off that is recorded. What becomes of it is decided where hand-offs end, in the same
+//! transaction. Rounds follow on events and on the next time at which something is due; nothing is looked at in vain.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::{Engine, Result, dispatch_prompt, templates};
+use crate::domain::{
+    DispatchOverview, HandoffId, Idempotency, Request, RequestId, RequestState, Route, TaskId,
+    Timestamp,
+};
+use crate::error::Error;
+use crate::runner::follow_in_tmux;
+use crate::store::{Dispatch, Due, RequestQuery};
+
+/// How many requests one agent is given at once.
+const LARGEST_BATCH: u32 = 20;
+
+/// How many requests are started in one go.
+const MOST_AT_ONCE: u32 = 64;
+
+/// After how many times the debounce a request is started although others are still being approved.
+const PATIENCE: u32 = 10;
+
+/// How long to wait where nothing is due.
+const LONG: Duration = Duration::from_hours(1);
+
+/// How long to wait before something that failed is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How requests are started.
+#[derive(Debug, Clone)]
+pub struct DispatcherOptions {
+    /// Whether approved requests are started at all.
+    pub enabled: bool,
+    /// How long to wait after the last approval.
+    pub debounce: Duration,
+    /// How many agents work at the same time.
+    pub max_runs: u32,
+    /// The program that follows logs in windows of tmux, if they are wanted: this one.
+    pub tmux: Option<PathBuf>,
+    /// Where the server is.
+    pub url: String,
+}
+
+impl DispatcherOptions {
+    /// Tells whether there is anybody who would run what is started.
+    const fn starts(&self) -> bool {
+        self.enabled && self.max_runs > 0
+    }
+}
+
+impl Engine {
+    /// Starts approved requests, and takes back forgotten ones, until the server stops.
+    pub async fn dispatch_requests(self, options: DispatcherOptions) {
+        // An error means that it does so already.
+        let _ = self.dispatcher.set(options.clone());
+        let watch = self.feed().watch_dispatch();
+        loop {
+            let changed = watch.changed();
+            let next = match self.dispatch_round(&options).await {
+                Ok(next) => next,
+                Err(error) => {
+                    tracing::error!(error = %crate::error::with_sources(&error), "cannot start requests; trying again");
+                    RETRY
+                }
+            };
+            tokio::select! {
+                () = self.stopping.cancelled() => return,
+                () = changed => {}
+                () = tokio::time::sleep(next) => {}
+            }
+        }
+    }
+
+    /// Does what is due now. Returns how long it is until something is due again.
+    pub async fn dispatch_round(&self, options: &DispatcherOptions) -> Result<Duration> {
+        let now = self.clock().now();
+        let mut due = self.store.due().await?;
+        if due.lease.is_some_and(|lease| lease <= now) {
+            while self.store.expire_leases().await? > 0 {}
+            due = self.store.due().await?;
+        }
+        let lease = Duration::from_secs(self.limits().lease);
+        if let Some(kept) = due.kept_lease
+            && until(kept, now) < lease / 2
+        {
+            self.store.renew_leases(millis(lease)).await?;
+            due = self.store.due().await?;
+        }
+        let mut next = LONG;
+        if let Some(ends) = due.lease {
+            next = next.min(until(ends, now));
+        }
+        if let Some(ends) = due.kept_lease {
+            next = next.min(until(ends, now).saturating_sub(lease / 2));
+        }
+        if let Some(starts) = starts_at(&due, options.debounce)
+            && options.starts()
+        {
+            if starts <= now {
+                self.start_requests(options).await?;
+            } else {
+                next = next.min(until(starts, now));
+            }
+        }
+        Ok(next)
+    }
+
+    /// Starts what waits while there are free slots. Where there are none, one stands in line for the next.
+    async fn start_requests(&self, options: &DispatcherOptions) -> Result<()> {
+        let routes = self.store.routes().await?;
+        loop {
+            let slots = self.store.slots(options.max_runs).await?;
+            let wanted = match slots.free {
+                0 if slots.queued == 0 => 1,
+                free => free.min(MOST_AT_ONCE),
+            };
+            if wanted == 0 {
+                return Ok(());
+            }
+            let chosen = self.store.next_requests(wanted).await?;
+            let mut taken = HashSet::new();
+            let mut started = Vec::new();
+            for request in chosen {
+                if taken.contains(&request.id) {
+                    continue;
+                }
+                let route = routes.iter().find(|route| route.kind == request.kind);
+                let batch = self.batch(request, route, &taken).await?;
+                taken.extend(batch.iter().map(|request| request.id.clone()));
+                started.push(self.start_batch(batch, options));
+            }
+            // Together, so that they are committed together; each stands in the line of the writer in its turn.
+            let started = join_all(started).await;
+            if !started.into_iter().any(|started| started) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Finds what one agent is given together with a request.
+    async fn batch(
+        &self,
+        first: Request,
+        route: Option<&Route>,
+        taken: &HashSet<RequestId>,
+    ) -> Result<Vec<Request>> {
+        // What has failed is tried alone: it may be what made the others fail.
+        if !route.is_some_and(|route| route.batch) || first.attempts > 0 {
+            return Ok(vec![first]);
+        }
+        let query = RequestQuery {
+            kind: Some(first.kind.clone()),
+            state: Some(RequestState::Delegated),
+            limit: LARGEST_BATCH,
+            ..RequestQuery::default()
+        };
+        let mut bytes = first.body.as_str().len();
+        let mut batch = vec![first];
+        for request in self.store.requests(&query).await?.items {
+            bytes += request.body.as_str().len();
+            let fits = request.attempts == 0
+                && request.id != batch[0].id
+                && request.agent_workspace == batch[0].agent_workspace
+                && !taken.contains(&request.id)
+                && bytes <= self.limits().request;
+            if fits {
+                batch.push(request);
+            }
+        }
+        Ok(batch)
+    }
+
+    /// Hands requests to their agent. Returns whether that was done.
+    async fn start_batch(&self, batch: Vec<Request>, options: &DispatcherOptions) -> bool {
+        let kind = batch[0].kind.clone();
+        match self.start_requests_together(batch).await {
+            Ok(Some(handoff_id)) => {
+                if let Some(program) = &options.tmux {
+                    let opened_at = self.clock().now();
+                    follow_in_tmux(program, &options.url, &kind, &handoff_id, opened_at);
+                }
+                true
+            }
+            // Somebody else has claimed one of them.
+            Ok(None) => false,
+            Err(error) => {
+                tracing::error!(error = %crate::error::with_sources(&error), %kind, "cannot start a request");
+                false
+            }
+        }
+    }
+
+    async fn start_requests_together(&self, batch: Vec<Request>) -> Result<Option<HandoffId>> {
+        let first = &batch[0];
+        let task_id = TaskId::new();
+        let workspace = match &first.agent_workspace {
+            Some(workspace) => workspace.clone(),
+            None => self.workspace(&task_id, None)?,
+        };
+        let form = match templates::template(
+            self.options.data_dir.path(),
+            &first.kind,
+            templates::Form::Response,
+        ) {
+            Ok(form) => form,
+            Err(error) => {
+                tracing::warn!(%error, kind = %first.kind, "an agent is not told the form of its response");
+                None
+            }
+        };
+        let dispatch = Dispatch {
+            prompt: dispatch_prompt::compose(&batch, form.as_deref()),
+            description: dispatch_prompt::describe(&batch),
+            ids: batch.into_iter().map(|request| request.id).collect(),
+            new_task: (task_id, workspace),
+            lease_millis: millis(Duration::from_secs(self.limits().lease)),
+        };
+        let Some(task) = self.store.dispatch(dispatch).await? else {
+            return Ok(None);
+        };
+        metrics::counter!("chorus_handoffs_started_total").increment(1);
+        self.wake_runner();
+        Ok(task.agent_chain().last().map(|entry| entry.id.clone()))
+    }
+
+    /// Shows what the dispatcher does.
+    pub async fn dispatch_overview(&self) -> Result<DispatchOverview> {
+        let lists = self.store.dispatch_overview().await?;
+        let options = self.dispatcher.get();
+        Ok(DispatchOverview {
+            enabled: options.is_some_and(DispatcherOptions::starts),
+            max_runs: options.map_or(0, |options| options.max_runs),
+            debounce_seconds: options.map_or(0.0, |options| options.debounce.as_secs_f64()),
+            running: lists.running,
+            waiting: lists.waiting,
+            held: lists.held,
+            stuck: lists.stuck,
+        })
+    }
+
+    /// Lists who gets requests of which kind.
+    pub async fn routes(&self) -> Result<Vec<Route>> {
+        Ok(self.store.routes().await?)
+    }
+
+    /// Sets who gets requests of which kind; these routes are all that there are.
+    pub async fn set_routes(
+        &self,
+        routes: Vec<Route>,
+        once: Option<Idempotency>,
+    ) -> Result<Vec<Route>> {
+        Route::check_all(&routes).map_err(Error::InvalidFields)?;
+        Ok(self.store.set_routes(routes, once).await?)
+    }
+
+    /// Plants the routes that a database begins with, once in its life.
+    pub async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
+        Ok(self.store.seed_routes(routes).await?)
+    }
+}
+
+/// Returns when what waits is to be started: a moment after the last approval, but not for ever later.
+fn starts_at(due: &Due, debounce: Duration) -> Option<Timestamp> {
+    let later = |time: Timestamp, by: Duration| {
+        Timestamp::from_millis(time.as_millis().saturating_add(millis(by)))
+    };
+    let (first, last) = due.first_approval.zip(due.last_approval)?;
+    Some(later(last, debounce).min(later(first, debounce * PATIENCE)))
+}
+
+fn until(time: Timestamp, now: Timestamp) -> Duration {
+    let millis = time.as_millis().saturating_sub(now.as_millis());
+    Duration::from_millis(u64::try_from(millis).unwrap_or_default())
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(first: i64, last: i64) -> Due {
+        Due {
+            first_approval: Some(Timestamp::from_millis(first)),
+            last_approval: Some(Timestamp::from_millis(last)),
+            ..Due::default()
+        }
+    }
+
+    #[test]
+    fn what_is_approved_together_is_started_together_but_not_for_ever_later() {
+        let at = |due: Due| starts_at(&due, Duration::from_secs(3)).map(Timestamp::as_millis);
+        assert_eq!(at(due(1000, 1000)), Some(4000));
+        assert_eq!(at(due(1000, 3500)), Some(6500));
+        assert_eq!(at(due(1000, 60_000)), Some(31_000));
+        assert_eq!(at(Due::default()), None);
+    }
+}

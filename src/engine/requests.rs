@@ -1,0 +1,333 @@
+//! Requests: leaving work behind, approving it, working on it, and waiting for it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use utoipa::ToSchema;
+
+use super::{Engine, Result};
+use crate::domain::{
+    Actor, AgentName, Effort, Idempotency, Kind, NewRequest, Priority, Refusal, Request, RequestId,
+    RequestSource, RequestSourceType, RequestState, TaskId, Text,
+};
+use crate::error::Error;
+use crate::store::{
+    ClaimRequest, EndClaim, EndedClaim, Heartbeat, Page, RequestQuery, Result as StoreResult,
+    StoreError,
+};
+
+/// How many bytes a title may have: it is shown in lists.
+const LONGEST_TITLE: usize = 1000;
+
+/// How many requests are approved at once.
+const MOST_AT_ONCE: usize = 1000;
+
+/// What a caller says of a request to be made.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "title": "Refactor the parser", "body": "It reads every line twice.", "kind": "implementation", "priority": "P1" }))]
+pub struct RequestInput {
+    /// What is to be done, in a line.
+    #[schema(value_type = String, min_length = 1, max_length = 1000, pattern = "\\S")]
+    pub title: Text,
+    /// What is to be done.
+    #[schema(value_type = String)]
+    pub body: Text,
+    /// What kind of work it is.
+    pub kind: Kind,
+    /// How urgent it is; `P2` if it is not given.
+    #[serde(default)]
+    pub priority: Priority,
+    /// How much work it seems to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Where it came from. What a run leaves behind comes from its own task, if it names no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<RequestSource>,
+    /// Where it is to be worked on, an absolute path; that of the source's task, or one of its own, if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub agent_workspace: Option<Text>,
+}
+
+impl Engine {
+    /// Makes a request. A person decides what becomes of it.
+    pub async fn create_request(
+        &self,
+        input: RequestInput,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        check_title(&input.title)?;
+        self.check_request_text("body", &input.body)?;
+        let source = self.request_source(input.source, &by).await?;
+        let agent_workspace = match (&input.agent_workspace, &source.task_id) {
+            (Some(asked), _) => Some(self.asked_workspace(asked)?),
+            (None, Some(task_id)) => Some(self.task(task_id).await?.agent_workspace),
+            (None, None) => None,
+        };
+        let new = NewRequest {
+            id: RequestId::new(),
+            title: input.title,
+            body: input.body,
+            kind: input.kind,
+            priority: input.priority,
+            effort: input.effort,
+            source,
+            agent_workspace,
+        };
+        Ok(self.store.create_request(new, by, once).await?)
+    }
+
+    /// Decides where a request came from. A run cannot speak for a person, nor of tasks that it has nothing to do with.
+    async fn request_source(
+        &self,
+        asked: Option<RequestSource>,
+        by: &Actor,
+    ) -> Result<RequestSource> {
+        if let Some(source) = &asked {
+            source
+                .check()
+                .map_err(|problem| Error::InvalidBody(format!("source: {problem}")))?;
+        }
+        let Actor::Run(run) = by else {
+            let mut source = asked.unwrap_or_default();
+            if source.source_type == RequestSourceType::Person && source.user_id.is_none() {
+                source.user_id = Some(Text::lossy(by.name().to_owned()));
+            }
+            return Ok(source);
+        };
+        match asked {
+            Some(source) if source.source_type == RequestSourceType::File => Ok(source),
+            Some(RequestSource {
+                task_id: Some(task_id),
+                ..
+            }) => {
+                self.check_reach(run, &task_id).await?;
+                Ok(from_task(task_id))
+            }
+            _ => Ok(from_task(run.task_id.clone())),
+        }
+    }
+
+    /// Finds a request.
+    pub async fn request(&self, id: &RequestId) -> Result<Request> {
+        self.store
+            .request(id)
+            .await?
+            .ok_or_else(|| Error::not_found("Request", id))
+    }
+
+    /// Lists requests, oldest first.
+    pub async fn requests(&self, query: &RequestQuery) -> Result<Page<Request>> {
+        Ok(self.store.requests(query).await?)
+    }
+
+    /// Answers when a request has come to a state or beyond it, was withdrawn, at the time-out, or when the server stops.
+    pub async fn request_when(
+        &self,
+        id: &RequestId,
+        state: RequestState,
+        timeout: Duration,
+    ) -> Result<Request> {
+        let deadline = Instant::now() + timeout;
+        let watch = self.feed().watch_request(id);
+        loop {
+            let changed = watch.changed();
+            let request = self.request(id).await?;
+            if request.state.has_reached(state) || request.withdrawn_at.is_some() {
+                return Ok(request);
+            }
+            drop(request);
+            if !self.wait(changed, deadline).await {
+                return self.request(id).await;
+            }
+        }
+    }
+
+    /// Approves requests for the dispatcher: all of them or none.
+    pub async fn approve_requests(
+        &self,
+        mut ids: Vec<RequestId>,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Vec<Request>> {
+        if ids.is_empty() || ids.len() > MOST_AT_ONCE {
+            return Err(Error::InvalidBody(format!(
+                "ids: must name 1 to {MOST_AT_ONCE} requests"
+            )));
+        }
+        let mut seen = std::collections::HashSet::new();
+        ids.retain(|id| seen.insert(id.clone()));
+        Ok(self.store.approve_requests(ids, by, once).await?)
+    }
+
+    /// Approves one request for the dispatcher.
+    pub async fn approve_request(
+        &self,
+        id: RequestId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        let mut approved = self.store.approve_requests(vec![id], by, once).await?;
+        approved
+            .pop()
+            .ok_or_else(|| Error::internal("an approval without a request"))
+    }
+
+    /// Leaves a request to whoever starts next on it.
+    pub async fn leave_to_next(
+        &self,
+        id: RequestId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        Ok(self.store.leave_to_next(id, by, once).await?)
+    }
+
+    /// Claims a request. A run claims for itself, whatever name it gives.
+    pub async fn claim_request(
+        &self,
+        id: RequestId,
+        agent: AgentName,
+        lease_seconds: Option<u64>,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        let agent = match &by {
+            Actor::Run(run) => run.agent_name.clone(),
+            _ => agent,
+        };
+        let by = match by {
+            Actor::Person(_) => Actor::Agent(agent.clone()),
+            by => by,
+        };
+        let claim = ClaimRequest {
+            id,
+            agent,
+            lease_millis: self.lease_millis(lease_seconds)?,
+            by,
+        };
+        Ok(self.store.claim_request(claim, once).await?)
+    }
+
+    /// Extends a claim.
+    pub async fn heartbeat(
+        &self,
+        id: RequestId,
+        fencing: Option<u32>,
+        lease_seconds: Option<u64>,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        let beat = Heartbeat {
+            id,
+            fencing,
+            lease_millis: self.lease_millis(lease_seconds)?,
+            by,
+        };
+        Ok(self.store.heartbeat(beat, once).await?)
+    }
+
+    /// Answers a request.
+    pub async fn finish_request(
+        &self,
+        id: RequestId,
+        response: Text,
+        fencing: Option<u32>,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.check_request_text("response", &response)?;
+        let is_person = matches!(by, Actor::Person(_));
+        let end = EndClaim {
+            id,
+            text: response,
+            fencing,
+            by,
+        };
+        let ended = self.store.finish_request(end, once).await;
+        self.let_go(ended, is_person)
+    }
+
+    /// Gives a request up; a person looks again.
+    pub async fn requeue_request(
+        &self,
+        id: RequestId,
+        reason: Text,
+        fencing: Option<u32>,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        if reason.is_blank() {
+            return Err(Error::InvalidBody("reason: must not be empty".to_owned()));
+        }
+        self.check_request_text("reason", &reason)?;
+        let is_person = matches!(by, Actor::Person(_));
+        let end = EndClaim {
+            id,
+            text: reason,
+            fencing,
+            by,
+        };
+        let ended = self.store.requeue_request(end, once).await;
+        self.let_go(ended, is_person)
+    }
+
+    /// Stops the run that is no longer needed.
+    fn let_go(&self, ended: StoreResult<EndedClaim>, is_person: bool) -> Result<Request> {
+        let EndedClaim { request, unwanted } = match ended {
+            // Somebody who shows no token may be the operator, and is asked for it.
+            Err(StoreError::Refused(refusal @ Refusal::OperatorOnly)) if is_person => {
+                return Err(Error::Unauthorized(refusal.to_string()));
+            }
+            ended => ended?,
+        };
+        if let (Some(run_id), Some(runner)) = (unwanted, self.runner.get().cloned()) {
+            tokio::spawn(async move { runner.stop(&run_id).await });
+        }
+        Ok(request)
+    }
+
+    fn lease_millis(&self, seconds: Option<u64>) -> Result<i64> {
+        let limits = self.limits();
+        let seconds = seconds.unwrap_or(limits.lease);
+        if !(1..=limits.longest_lease).contains(&seconds) {
+            return Err(Error::InvalidBody(format!(
+                "leaseSeconds: must be 1 to {}",
+                limits.longest_lease
+            )));
+        }
+        Ok(i64::try_from(seconds * 1000).unwrap_or(i64::MAX))
+    }
+
+    fn check_request_text(&self, what: &'static str, text: &Text) -> Result<()> {
+        let limit = self.limits().request;
+        if text.as_str().len() > limit {
+            return Err(Error::TooLarge { what, limit });
+        }
+        Ok(())
+    }
+}
+
+fn from_task(task_id: TaskId) -> RequestSource {
+    RequestSource {
+        source_type: RequestSourceType::Task,
+        task_id: Some(task_id),
+        ..RequestSource::default()
+    }
+}
+
+fn check_title(title: &Text) -> Result<()> {
+    let problem = if title.is_blank() {
+        "must not be empty"
+    } else if title.as_str().len() > LONGEST_TITLE {
+        "must not be longer than 1000 bytes; put the rest into the body"
+    } else if title.as_str().contains(['\n', '\r']) {
+        "must be one line; put the rest into the body"
+    } else {
+        return Ok(());
+    };
+    Err(Error::InvalidBody(format!("title: {problem}")))
+}

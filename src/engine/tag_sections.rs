@@ -1,0 +1,110 @@
+//! What a file is told of its requests, beside their tags.
+
+use chrono::DateTime;
+
+use crate::domain::{Recovery, RequestState, Text, Timestamp};
+use crate::store::TagChange;
+use crate::tags::Section;
+
+/// How many bytes of what went wrong a file is told.
+const REASON: usize = 500;
+
+/// Writes what is told at the end of the file: where the response is, and what was done about claims that came to nothing.
+pub(super) fn compose(change: &TagChange, url: &str) -> Vec<Section> {
+    let request = &change.request;
+    let told = usize::try_from(change.recoveries_told).unwrap_or(usize::MAX);
+    let mut sections: Vec<_> = request
+        .recovery
+        .iter()
+        .skip(told)
+        .map(|recovery| recovered(&change.title, recovery))
+        .collect();
+    if request.state == RequestState::Done && change.was != RequestState::Done {
+        sections.push(answered(change, url));
+    }
+    sections
+}
+
+fn answered(change: &TagChange, url: &str) -> Section {
+    let request = &change.request;
+    let (at, by) = match request.transitions.last() {
+        Some(moved) => (moved.at, plain(&moved.by)),
+        None => (request.updated_at, String::new()),
+    };
+    let line = format!(
+        "* [{}]({url}/api/requests/{}/response), {} by {by}",
+        plain(&Text::lossy(change.title.clone())),
+        request.id,
+        time(at),
+    );
+    Section {
+        heading: "## Response",
+        lines: vec![line],
+    }
+}
+
+fn recovered(title: &str, recovery: &Recovery) -> Section {
+    let run = recovery.earlier_run.as_ref();
+    let run = run.map_or_else(|| "none".to_owned(), |run| format!("`{run}`"));
+    Section {
+        heading: "## Recovery",
+        lines: vec![
+            format!("* **Request**: {}", plain(&Text::lossy(title.to_owned()))),
+            format!("* **Date**: {}", time(recovery.date)),
+            format!("* **Reason**: {}", plain(&recovery.reason)),
+            format!("* **Earlier run**: {run}"),
+            format!("* **Action**: {}", plain(&recovery.action)),
+            String::new(),
+        ],
+    }
+}
+
+/// Puts text on one line in which nothing is a tag, a link or code.
+fn plain(text: &Text) -> String {
+    let words: Vec<_> = text.as_str().split_whitespace().collect();
+    let mut plain = String::new();
+    for character in Text::lossy(words.join(" "))
+        .beginning(REASON)
+        .as_str()
+        .chars()
+    {
+        if matches!(
+            character,
+            '#' | '[' | ']' | '(' | ')' | '`' | '<' | '\\' | '*'
+        ) {
+            plain.push('\\');
+        }
+        plain.push(if character.is_control() {
+            ' '
+        } else {
+            character
+        });
+    }
+    plain
+}
+
+fn time(at: Timestamp) -> String {
+    DateTime::from_timestamp_millis(at.as_millis()).map_or_else(
+        || at.as_millis().to_string(),
+        |time| time.format("%Y-%m-%d %H:%M:%S UTC").to_string(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::tag::scan;
+
+    #[test]
+    fn what_went_wrong_can_be_no_tag() {
+        for text in [
+            "#needs-fix",
+            "a (#needs-fix) [#P0](x) `#done-fix` \\#needs-x",
+            "a\n# b\n\n**Tags**: #needs-fix",
+            "<!-- #needs-fix",
+        ] {
+            let told = format!("* **Reason**: {}\n", plain(&Text::lossy(text.to_owned())));
+            assert_eq!(scan(told.as_bytes()).occurrences, [], "{told}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Keeps requests and the tags of watched files in agreement.
+//!
+//! # How it works
+//! One task does everything in turn: look at what changed in the trees, tell the ledger, and write into files what the ledger says
+//! is still to be written. The ledger remembers for each tag what it said when both agreed. If the file says something else
+//! since, somebody changed it, and the file wins; if the request has moved, the file is changed. So an approval that was
+//! answered is not lost when the server dies before the file is written, and a person who edits the file while the server is away
+//! is heard when it comes back. The server's own writes are seen like anybody's, and say what is known already.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use super::{Engine, Result, tag_sections};
+use crate::domain::tag::Tag;
+use crate::domain::{RequestState, Text};
+use crate::error::{Error, with_sources};
+use crate::store::{AlertTagChange, FileReport, FilesReport, Reconciled, TagChange};
+use crate::tags::{FileTags, Look, Survey, SurveyError, TagWrite, write_tag};
+
+/// How long to let changes gather: a program that saves several files is seen as one.
+const GATHER: Duration = Duration::from_millis(30);
+
+/// How long to wait before something that failed is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Which files are watched, and what they may say.
+#[derive(Debug, Clone)]
+pub struct WatchOptions {
+    /// The trees.
+    pub roots: Vec<PathBuf>,
+    /// Whether a tag that says `delegated` or `next` counts as approval.
+    pub file_approval: bool,
+    /// Where the server is, for links to responses.
+    pub url: String,
+}
+
+/// Trees that are watched.
+pub struct FileWatch {
+    survey: Survey,
+    notices: Arc<Notices>,
+    options: WatchOptions,
+}
+
+/// Whether there may be something to look at.
+#[derive(Default)]
+struct Notices {
+    is_due: AtomicBool,
+    wake: Notify,
+}
+
+impl FileWatch {
+    /// Begins to watch trees. Nothing is read yet.
+    pub fn start(options: WatchOptions) -> std::result::Result<Self, SurveyError> {
+        let notices = Arc::new(Notices::default());
+        let told = notices.clone();
+        let survey = Survey::start(&options.roots, move || {
+            told.is_due.store(true, Ordering::SeqCst);
+            told.wake.notify_one();
+        })?;
+        Ok(Self {
+            survey,
+            notices,
+            options,
+        })
+    }
+}
+
+impl Engine {
+    /// Keeps requests and the tags of files in agreement, until the server stops.
+    pub async fn watch_files(self, mut watch: FileWatch) {
+        let requests = self.feed().watch_requests();
+        let mut is_first = true;
+        loop {
+            let changed = requests.changed();
+            let began = Instant::now();
+            let walks = watch.notices.is_due.swap(false, Ordering::SeqCst) || is_first;
+            let mut pause = GATHER;
+            match self.look_at_files(&mut watch, walks, is_first).await {
+                Ok(()) => is_first = false,
+                Err(error) => {
+                    tracing::error!(error = %with_sources(&error), "cannot bring requests and files into agreement; trying again");
+                    watch.notices.is_due.store(true, Ordering::SeqCst);
+                    watch.notices.wake.notify_one();
+                    pause = RETRY;
+                }
+            }
+            tokio::select! {
+                () = self.stopping.cancelled() => return,
+                () = changed => {}
+                () = watch.notices.wake.notified() => {}
+            }
+            // A large tree takes its time to walk; half of it is left to others.
+            let pause = if walks {
+                pause.max(began.elapsed())
+            } else {
+                pause
+            };
+            tokio::select! {
+                () = self.stopping.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    async fn look_at_files(
+        &self,
+        watch: &mut FileWatch,
+        walks: bool,
+        is_first: bool,
+    ) -> Result<()> {
+        let known = self.store.tagged_files(!is_first).await?;
+        let again: HashSet<PathBuf> = known
+            .iter()
+            .map(|file| PathBuf::from(file.as_str()))
+            .filter(|file| watch.survey.root_of(file).is_some())
+            .collect();
+        if again.is_empty() && !walks {
+            return Ok(());
+        }
+        let survey = &mut watch.survey;
+        let look = tokio::task::block_in_place(|| {
+            if walks {
+                survey.look(&again)
+            } else {
+                survey.look_again(&again)
+            }
+        });
+        let Look { files, problems } = look;
+        for problem in problems {
+            tracing::warn!(problem, "cannot look at a watched file");
+        }
+        if files.is_empty() {
+            return Ok(());
+        }
+        let report = FilesReport {
+            files: files.into_iter().filter_map(report).collect(),
+            file_approval: watch.options.file_approval,
+        };
+        let Reconciled {
+            changes,
+            alerts,
+            unwanted,
+        } = self.store.reconcile_files(report).await?;
+        for run_id in unwanted {
+            if let Some(runner) = self.runner.get().cloned() {
+                tokio::spawn(async move { runner.stop(&run_id).await });
+            }
+        }
+        for change in changes {
+            self.write_request(&change, &watch.options.url).await?;
+        }
+        for change in alerts {
+            self.write_alert(&change).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes into a file where a request stands.
+    async fn write_request(&self, change: &TagChange, url: &str) -> Result<()> {
+        let request = &change.request;
+        let tag = |state: RequestState| Tag::State {
+            state,
+            kind: request.kind.clone(),
+        };
+        let write = TagWrite {
+            swap: (change.was != request.state).then(|| (tag(change.was), tag(request.state))),
+            line: change.line,
+            title: change.title.clone(),
+            sections: tag_sections::compose(change, url),
+        };
+        if write_to(&change.file, &change.root, write).await? {
+            let told = u32::try_from(request.recovery.len()).unwrap_or(u32::MAX);
+            self.store
+                .tag_written(request.id.clone(), request.state, told)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Writes into a file that an alert is done.
+    async fn write_alert(&self, change: &AlertTagChange) -> Result<()> {
+        let write = TagWrite {
+            swap: Some((Tag::Alert { active: true }, Tag::Alert { active: false })),
+            line: change.line,
+            title: change.title.clone(),
+            sections: Vec::new(),
+        };
+        if write_to(&change.file, &change.root, write).await? {
+            self.store.alert_tag_written(change.id.clone()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Changes a tag. Returns whether it was there. A file that cannot be written keeps its tag until something changes again.
+async fn write_to(file: &Text, root: &Text, write: TagWrite) -> Result<bool> {
+    let (path, root) = (PathBuf::from(file.as_str()), PathBuf::from(root.as_str()));
+    let written = tokio::task::spawn_blocking(move || write_tag(&path, &root, &write))
+        .await
+        .map_err(Error::internal)?;
+    Ok(written.unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot write into a watched file what became of its request");
+        false
+    }))
+}
+
+fn report(file: FileTags) -> Option<FileReport> {
+    let text = |path: &Path| path.to_str()?.parse().ok();
+    Some(FileReport {
+        file: text(&file.path)?,
+        root: text(&file.root)?,
+        tags: file.tags,
+        alerts: file.alerts,
+    })
+}

@@ -1,0 +1,17 @@
+//! Tags in Markdown files on the disk: changed without losing anything, found, and waited for. No server is needed.
+
+mod edit;
+mod find;
+mod reading;
+mod survey;
+mod verbs;
+mod wait;
+mod writing;
+
+pub use edit::{EditError, edit};
+pub use find::{ContextLine, Found, Search, Unreadable, find};
+pub use reading::FileTags;
+pub use survey::{Look, Survey, SurveyError};
+pub use verbs::{TagError, add, remove, swap};
+pub use wait::{WaitError, await_tag};
+pub use writing::{Section, TagWrite, write_tag};

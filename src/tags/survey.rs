@@ -1,0 +1,343 @@
+//! Trees of Markdown files whose tags are looked at again whenever something has changed.
+//!
+//! # How it works
+//! A notice of the system only says that there is something to look at; what there is, is seen by walking the trees. Editors save by
+//! renaming, files move, folders come with all that is in them: a walk sees what is there in the end, whatever the order of notices.
+//! Files that have not changed since they were read are not read again. Every folder is watched by itself, so that those
+//! that `.gitignore` names cost nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime};
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use notify::event::EventKind;
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::find::is_markdown;
+use super::reading::{FileTags, read_tags};
+
+/// A file that changed so shortly before it was read may have changed again since without another time.
+const GRAIN: Duration = Duration::from_millis(50);
+
+/// Why trees cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum SurveyError {
+    /// It is not there, or not a folder.
+    #[error("cannot watch {}: {cause}", path.display())]
+    Root {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// The system gives no notice.
+    #[error("cannot watch files: {0}")]
+    Notice(#[from] notify::Error),
+}
+
+/// Trees that are watched.
+pub struct Survey {
+    roots: Vec<PathBuf>,
+    seen: HashMap<PathBuf, Seen>,
+    folders: HashSet<PathBuf>,
+    watcher: RecommendedWatcher,
+}
+
+/// What a file was when it was read.
+struct Seen {
+    stamp: Option<Stamp>,
+    has_tags: bool,
+}
+
+/// What changes with a file.
+type Stamp = (u64, u64, u64, i64, i64, i64, i64);
+
+/// What a look found.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// Files that have changed, with their tags; files that are gone have none.
+    pub files: Vec<FileTags>,
+    /// What could not be seen, and why.
+    pub problems: Vec<String>,
+}
+
+impl Survey {
+    /// Begins to watch trees. `notice` is called when there may be something to look at.
+    pub fn start(
+        roots: &[PathBuf],
+        notice: impl Fn() + Send + 'static,
+    ) -> Result<Self, SurveyError> {
+        let roots = roots
+            .iter()
+            .map(|path| root(path))
+            .collect::<Result<Vec<_>, _>>()?;
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            if event.map_or(true, |event| is_of_interest(&event)) {
+                notice();
+            }
+        })?;
+        Ok(Self {
+            roots,
+            seen: HashMap::new(),
+            folders: HashSet::new(),
+            watcher,
+        })
+    }
+
+    /// Returns the root that a file is below.
+    pub fn root_of(&self, file: &Path) -> Option<&Path> {
+        self.roots
+            .iter()
+            .map(PathBuf::as_path)
+            .find(|root| file.starts_with(root))
+    }
+
+    /// Looks at what has changed, and in any case at these files.
+    pub fn look(&mut self, again: &HashSet<PathBuf>) -> Look {
+        let mut look = Look::default();
+        loop {
+            let found = self.walk(&mut look);
+            let mut files = HashSet::new();
+            for (path, stamp) in found.files {
+                self.look_at(&path, stamp, again, &mut look);
+                files.insert(path);
+            }
+            self.look_for_gone(&files, again, &mut look);
+            // What came into a new folder before it was watched is only seen by looking again.
+            if !self.watch(found.folders, &mut look) {
+                return look;
+            }
+        }
+    }
+
+    /// Looks at these files only.
+    pub fn look_again(&mut self, files: &HashSet<PathBuf>) -> Look {
+        let mut look = Look::default();
+        for path in files {
+            if self.is_gone(path) {
+                self.forget(path, files, &mut look);
+            } else {
+                self.look_at(path, stamp(path), files, &mut look);
+            }
+        }
+        look
+    }
+
+    fn walk(&self, look: &mut Look) -> Found {
+        let Some((first, others)) = self.roots.split_first() else {
+            return Found::default();
+        };
+        let mut walk = WalkBuilder::new(first);
+        for root in others {
+            walk.add(root);
+        }
+        walk.require_git(false);
+        let (results, entries) = mpsc::channel();
+        walk.build_parallel().run(|| {
+            let results = results.clone();
+            Box::new(move |entry| {
+                let entry = match entry {
+                    Ok(entry) => examine(&entry),
+                    Err(error) => Some(Entry::Problem(error.to_string())),
+                };
+                match entry.map(|entry| results.send(entry)) {
+                    Some(Err(_)) => WalkState::Quit,
+                    _ => WalkState::Continue,
+                }
+            })
+        });
+        drop(results);
+        let mut found = Found::default();
+        for entry in entries {
+            match entry {
+                Entry::Folder(path) => found.folders.push(path),
+                Entry::File(path, stamp) => found.files.push((path, stamp)),
+                Entry::Problem(problem) => look.problems.push(problem),
+            }
+        }
+        found.files.sort_unstable();
+        found
+    }
+
+    fn look_at(
+        &mut self,
+        path: &Path,
+        stamp: Option<Stamp>,
+        again: &HashSet<PathBuf>,
+        look: &mut Look,
+    ) {
+        let seen = self.seen.get(path);
+        let is_same = seen.is_some_and(|seen| seen.stamp.is_some() && seen.stamp == stamp);
+        if is_same && !again.contains(path) {
+            return;
+        }
+        let had_tags = seen.is_some_and(|seen| seen.has_tags);
+        let root = self.root_of(path).unwrap_or(path).to_owned();
+        match read_tags(path, &root) {
+            Ok(tags) => {
+                let has_tags = !tags.is_empty();
+                let seen = Seen { stamp, has_tags };
+                self.seen.insert(path.to_owned(), seen);
+                if has_tags || had_tags || again.contains(path) {
+                    look.files.retain(|file| file.path != path);
+                    look.files.push(tags);
+                }
+            }
+            // It has gone since it was seen.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => look.problems.push(format!("{}: {error}", path.display())),
+        }
+    }
+
+    /// Finds files that are no longer there. What only cannot be seen, or is passed over now, is left alone.
+    fn look_for_gone(
+        &mut self,
+        there: &HashSet<PathBuf>,
+        again: &HashSet<PathBuf>,
+        look: &mut Look,
+    ) {
+        let mut missing: HashSet<PathBuf> = self
+            .seen
+            .keys()
+            .chain(again)
+            .filter(|path| !there.contains(*path))
+            .cloned()
+            .collect();
+        missing.retain(|path| self.is_gone(path));
+        for path in missing {
+            self.forget(&path, again, look);
+        }
+    }
+
+    /// Tells whether there is no such file any more. A tree that is not there at all tells nothing.
+    fn is_gone(&self, path: &Path) -> bool {
+        self.root_of(path).is_some_and(Path::is_dir) && is_no_file(path)
+    }
+
+    /// Reports that a file is gone, if it had tags.
+    fn forget(&mut self, path: &Path, again: &HashSet<PathBuf>, look: &mut Look) {
+        let had_tags = self.seen.remove(path).is_some_and(|seen| seen.has_tags);
+        let root = self.root_of(path).unwrap_or(path).to_owned();
+        if had_tags || again.contains(path) {
+            look.files.retain(|file| file.path != path);
+            look.files.push(FileTags::none(path.to_owned(), root));
+        }
+    }
+
+    /// Watches folders that are new. Returns whether there were any.
+    fn watch(&mut self, folders: Vec<PathBuf>, look: &mut Look) -> bool {
+        let there: HashSet<PathBuf> = folders.into_iter().collect();
+        for gone in self.folders.extract_if(|folder| !there.contains(folder)) {
+            // An error means that it is gone, and the watch with it.
+            let _ = self.watcher.unwatch(&gone);
+        }
+        let mut has_new = false;
+        for folder in there {
+            if self.folders.contains(&folder) {
+                continue;
+            }
+            match self.watcher.watch(&folder, RecursiveMode::NonRecursive) {
+                Ok(()) => {
+                    has_new = true;
+                    self.folders.insert(folder);
+                }
+                Err(_) if !folder.is_dir() => {}
+                Err(error) => {
+                    look.problems.push(format!(
+                        "{} is not watched: {error}; see fs.inotify.max_user_watches",
+                        folder.display()
+                    ));
+                }
+            }
+        }
+        has_new
+    }
+}
+
+/// What a walk found.
+#[derive(Default)]
+struct Found {
+    folders: Vec<PathBuf>,
+    files: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+enum Entry {
+    Folder(PathBuf),
+    File(PathBuf, Option<Stamp>),
+    Problem(String),
+}
+
+fn root(path: &Path) -> Result<PathBuf, SurveyError> {
+    let problem = |cause| SurveyError::Root {
+        path: path.to_owned(),
+        cause,
+    };
+    let found = path.canonicalize().map_err(problem)?;
+    if !found.is_dir() {
+        return Err(problem(ErrorKind::NotADirectory.into()));
+    }
+    if found.to_str().is_none() {
+        return Err(problem(std::io::Error::other("its name is not UTF-8")));
+    }
+    Ok(found)
+}
+
+fn examine(entry: &DirEntry) -> Option<Entry> {
+    let kind = entry.file_type()?;
+    let path = entry.path();
+    if kind.is_dir() {
+        return Some(Entry::Folder(path.to_owned()));
+    }
+    if !kind.is_file() || !is_markdown(path) {
+        return None;
+    }
+    if path.to_str().is_none() {
+        return Some(Entry::Problem(format!(
+            "{} is passed over: its name is not UTF-8",
+            path.display()
+        )));
+    }
+    Some(Entry::File(path.to_owned(), stamp(path)))
+}
+
+/// Returns what changes with a file, unless it is too young to tell.
+fn stamp(path: &Path) -> Option<Stamp> {
+    let file = std::fs::symlink_metadata(path).ok()?;
+    let age = SystemTime::now().duration_since(file.modified().ok()?);
+    let is_old = age.is_ok_and(|age| age > GRAIN);
+    is_old.then(|| {
+        (
+            file.dev(),
+            file.ino(),
+            file.size(),
+            file.mtime(),
+            file.mtime_nsec(),
+            file.ctime(),
+            file.ctime_nsec(),
+        )
+    })
+}
+
+/// Tells whether a path leads to no file. A symbolic link is another thing.
+fn is_no_file(path: &Path) -> bool {
+    match std::fs::symlink_metadata(path) {
+        Ok(file) => !file.is_file(),
+        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
+
+/// Tells whether a notice may be about a Markdown file, a folder, or what is passed over.
+fn is_of_interest(event: &notify::Event) -> bool {
+    let is_looked_at = |path: &PathBuf| {
+        let is_list = path
+            .file_name()
+            .is_some_and(|name| name == ".gitignore" || name == ".ignore");
+        is_list || is_markdown(path) || path.extension().is_none() || path.is_dir()
+    };
+    !matches!(event.kind, EventKind::Access(_))
+        && (event.need_rescan() || event.paths.iter().any(is_looked_at))
+}

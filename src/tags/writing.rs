@@ -1,0 +1,150 @@
+//! Writes into a file what became of its requests.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::edit::{EditError, edit};
+use super::reading::title;
+use crate::domain::tag::{Tag, scan};
+
+/// A change of a tag, with what is told of it at the end of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagWrite {
+    /// What the tag says, if it changes.
+    pub swap: Option<(Tag, Tag)>,
+    /// Where it stood when it was seen last, from 1.
+    pub line: u32,
+    /// What its line is about.
+    pub title: String,
+    /// What is told at the end of the file.
+    pub sections: Vec<Section>,
+}
+
+/// Lines below a heading at the end of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The heading.
+    pub heading: &'static str,
+    /// The lines, without tags.
+    pub lines: Vec<String>,
+}
+
+/// Changes a tag, and nothing else before the end of the file. Returns whether it was there. The file must be below a tree, not by
+/// a symbolic link.
+pub fn write_tag(path: &Path, root: &Path, write: &TagWrite) -> Result<bool, EditError> {
+    let not_found = || EditError::NotFound {
+        path: path.to_owned(),
+    };
+    let folder = path.parent().ok_or_else(not_found)?;
+    let folder = folder.canonicalize().map_err(|_| not_found())?;
+    if !folder.starts_with(root) {
+        return Err(EditError::NotAFile {
+            path: path.to_owned(),
+        });
+    }
+    edit(path, |bytes| Ok(changed(bytes, path, write)))
+}
+
+fn changed(bytes: &[u8], path: &Path, write: &TagWrite) -> Option<Vec<u8>> {
+    let mut new = match &write.swap {
+        None => bytes.to_vec(),
+        Some((old, new)) => {
+            let place = find(bytes, path, old, write)?;
+            let mut changed = bytes[..place.start].to_vec();
+            changed.extend_from_slice(new.to_string().as_bytes());
+            changed.extend_from_slice(&bytes[place.end..]);
+            changed
+        }
+    };
+    for section in &write.sections {
+        append(&mut new, section);
+    }
+    Some(new)
+}
+
+/// Finds the tag that is about the same, nearest to where it stood.
+fn find(bytes: &[u8], path: &Path, old: &Tag, write: &TagWrite) -> Option<Range<usize>> {
+    let scan = scan(bytes);
+    let expected = usize::try_from(write.line).unwrap_or(usize::MAX);
+    scan.occurrences
+        .iter()
+        .filter(|found| found.tag == *old && title(&scan, found, path) == write.title)
+        .min_by_key(|found| found.line.abs_diff(expected))
+        .map(|found| found.range.clone())
+}
+
+/// Adds lines to the end of a file, below their heading if that is the last one.
+fn append(bytes: &mut Vec<u8>, section: &Section) {
+    let end: &[u8] = if bytes.windows(2).any(|pair| pair == b"\r\n") {
+        b"\r\n"
+    } else {
+        b"\n"
+    };
+    if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+        bytes.extend_from_slice(end);
+    }
+    let last_heading = bytes
+        .split(|byte| *byte == b'\n')
+        .rfind(|line| line.starts_with(b"#"))
+        .map(<[u8]>::trim_ascii_end);
+    if last_heading != Some(section.heading.as_bytes()) {
+        if !bytes.is_empty() {
+            bytes.extend_from_slice(end);
+        }
+        bytes.extend_from_slice(section.heading.as_bytes());
+        bytes.extend_from_slice(end);
+        bytes.extend_from_slice(end);
+    }
+    for line in &section.lines {
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.extend_from_slice(end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(line: u32, title: &str, sections: Vec<Section>) -> TagWrite {
+        TagWrite {
+            swap: Some((
+                Tag::parse("#claimed-fix").unwrap(),
+                Tag::parse("#done-fix").unwrap(),
+            )),
+            line,
+            title: title.to_owned(),
+            sections,
+        }
+    }
+
+    fn after(before: &[u8], write: &TagWrite) -> Option<String> {
+        changed(before, Path::new("a.md"), write)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    #[test]
+    fn the_tag_that_is_about_the_same_is_changed_and_no_other() {
+        let file = b"- one #claimed-fix\n- two #claimed-fix\n- two #claimed-fix";
+        assert_eq!(
+            after(file, &write(3, "two", vec![])).unwrap(),
+            "- one #claimed-fix\n- two #claimed-fix\n- two #done-fix"
+        );
+        assert_eq!(after(file, &write(1, "three", vec![])), None);
+    }
+
+    #[test]
+    fn what_is_told_stands_at_the_end_in_the_files_own_way() {
+        let told = |line: &str| Section {
+            heading: "## Response",
+            lines: vec![line.to_owned()],
+        };
+        let once = after(
+            b"# a\r\n\r\n- x #claimed-fix",
+            &write(3, "x", vec![told("* 1"), told("* 2")]),
+        );
+        assert_eq!(
+            once.unwrap(),
+            "# a\r\n\r\n- x #done-fix\r\n\r\n## Response\r\n\r\n* 1\r\n* 2\r\n"
+        );
+    }
+}

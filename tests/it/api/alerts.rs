@@ -1,0 +1,313 @@
+//! `/api/alerts`
+
+use axum::http::{Method, Request};
+use chorus::config::Limits;
+use chorus::runner::token_hash;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::{Reply, TestApp};
+
+/// Raises an alert and returns its id.
+async fn raise(app: &TestApp, message: &str) -> String {
+    let alert = app.post("/api/alerts", json!({ "message": message })).await;
+    alert.data()["id"].as_str().unwrap().to_owned()
+}
+
+async fn resolve(app: &TestApp, id: &str) -> Reply {
+    let path = format!("/api/alerts/{id}/resolve");
+    app.request(Method::POST, &path, "").await
+}
+
+/// Sends something with a header.
+async fn with(app: &TestApp, (name, value): (&str, &str), path: &str, body: Value) -> Reply {
+    let request = Request::post(path)
+        .header("host", "localhost")
+        .header(name, value);
+    app.send(request.body(body.to_string().into()).unwrap())
+        .await
+}
+
+/// Returns the messages of a list.
+async fn messages(app: &TestApp, query: &str) -> Vec<String> {
+    let alerts = app.get(&format!("/api/alerts?{query}")).await.data();
+    let alerts = alerts.as_array().unwrap().iter();
+    alerts
+        .map(|alert| alert["message"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Hands a task to the developer, who works on it and shows this token.
+async fn working(app: &TestApp, task: &str, token: &str) {
+    let body = json!({ "agentName": "developer", "prompt": "Write it" });
+    app.post(&format!("/api/tasks/{task}/handoff"), body)
+        .await
+        .data();
+    app.store
+        .claim_run(1, String::new(), Vec::new(), token_hash(token))
+        .await
+        .unwrap()
+        .expect("there is a run");
+}
+
+#[tokio::test]
+async fn an_alert_is_raised_shown_and_resolved() {
+    let app = TestApp::new().await;
+    assert_snapshot!(app.get("/api/alerts").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000}}"#);
+    let task = app.task("Write it").await;
+    let body = json!({ "message": "The disk is full", "taskId": task });
+    let raised = app.post("/api/alerts", body).await;
+    assert_snapshot!(raised.page(), @r#"
+    201
+    {
+      "data": {
+        "id": "<id 1>",
+        "message": "The disk is full",
+        "taskId": "<id 2>",
+        "file": null,
+        "line": null,
+        "raisedAt": 1767225600000,
+        "raisedBy": "anonymous",
+        "resolvedAt": null,
+        "resolvedBy": null
+      },
+      "meta": {
+        "timestamp": 1767225600000
+      }
+    }
+    "#);
+    let id = raised.data()["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/alerts/{id}");
+    assert_eq!(app.get(&path).await.data(), raised.data());
+    assert_eq!(app.get("/api/alerts").await.data(), json!([raised.data()]));
+    app.clock.advance(1000);
+    let resolved = resolve(&app, &id).await;
+    assert_snapshot!(resolved.line(), @r#"200 {"data":{"id":"<id 1>","message":"The disk is full","taskId":"<id 2>","file":null,"line":null,"raisedAt":1767225600000,"raisedBy":"anonymous","resolvedAt":1767225601000,"resolvedBy":"anonymous"},"meta":{"timestamp":1767225601000}}"#);
+    assert_eq!(app.get(&path).await.data(), resolved.data());
+    assert_eq!(app.get("/api/alerts").await.data(), json!([]));
+    let all = app.get("/api/alerts?resolved=true").await.data();
+    assert_eq!(all, json!([resolved.data()]));
+}
+
+#[tokio::test]
+async fn an_alert_is_resolved_once() {
+    let app = TestApp::new().await;
+    let id = raise(&app, "Look").await;
+    let first = resolve(&app, &id).await.data();
+    app.clock.advance(1000);
+    assert_snapshot!(resolve(&app, &id).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Alert <id 1> has already been resolved by anonymous"}}"#);
+    assert_eq!(app.get(&format!("/api/alerts/{id}")).await.data(), first);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found() {
+    let app = TestApp::new().await;
+    assert_snapshot!(app.get("/api/alerts/nope").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Alert not found: nope"}}"#);
+    assert_snapshot!(resolve(&app, "nope").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Alert not found: nope"}}"#);
+    assert_snapshot!(resolve(&app, "..%2fx").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Alert not found: ../x"}}"#);
+    assert_snapshot!(app.get("/api/alerts?after=nope").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Alert not found: nope"}}"#);
+    let unknown = json!({ "message": "Look", "taskId": "nope" });
+    assert_snapshot!(app.post("/api/alerts", unknown).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
+    assert_eq!(app.get("/api/alerts").await.data(), json!([]));
+    assert!(app.store.events_after(0, 10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_alert_must_say_something_and_not_too_much() {
+    let app = TestApp::new().await;
+    let refused = async |body: Value| app.post("/api/alerts", body).await.line();
+    assert_snapshot!(app.request(Method::POST, "/api/alerts", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
+    assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `message`"}}"#);
+    assert_snapshot!(refused(json!({ "message": "" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"message: must not be empty"}}"#);
+    assert_snapshot!(refused(json!({ "message": " \n\t" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"message: must not be empty"}}"#);
+    assert_snapshot!(refused(json!({ "message": 7 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"message: invalid type: integer `7`, expected a string"}}"#);
+    assert_snapshot!(refused(json!({ "message": null })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"message: invalid type: null, expected a string"}}"#);
+    assert_snapshot!(refused(json!({ "message": "a\u{0}b" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"message: has a NUL character (\\u0000) at byte 1, which cannot be stored; remove it"}}"#);
+    assert_snapshot!(refused(json!({ "message": "a", "taskId": 7 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"taskId: invalid type: integer `7`, expected a string"}}"#);
+    assert_snapshot!(refused(json!({ "message": "a", "taskId": "../x" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"taskId: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
+    assert_snapshot!(refused(json!({ "message": "a", "by": "me" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"by: unknown field `by`, expected `message` or `taskId`"}}"#);
+    assert_snapshot!(refused(json!(["a"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    let limit = Limits::default().alert;
+    assert_snapshot!(refused(json!({ "message": "a".repeat(limit + 1) })).await, @r#"413 {"error":{"code":"TOO_LARGE","message":"message is too large: the limit is 16384 bytes","details":{"limit":16384}}}"#);
+    // Bytes count, not characters.
+    let wide = json!({ "message": "é".repeat(limit / 2 + 1) });
+    assert_eq!(app.post("/api/alerts", wide).await.status, 413);
+    assert_eq!(app.get("/api/alerts").await.data(), json!([]));
+    raise(&app, &"a".repeat(limit)).await;
+    raise(&app, "two\nlines \u{1b}[2J 🎶").await;
+    assert_eq!(
+        messages(&app, "").await,
+        ["a".repeat(limit), "two\nlines \u{1b}[2J 🎶".to_owned()]
+    );
+}
+
+#[tokio::test]
+async fn a_repeated_request_does_nothing_twice() {
+    let app = TestApp::new().await;
+    let body = json!({ "message": "Look" });
+    let first = with(&app, ("idempotency-key", "k"), "/api/alerts", body.clone()).await;
+    app.clock.advance(1000);
+    let second = with(&app, ("idempotency-key", "k"), "/api/alerts", body).await;
+    assert_eq!((first.status.as_u16(), second.status.as_u16()), (201, 201));
+    assert_eq!(first.data(), second.data());
+    let other = json!({ "message": "Look away" });
+    assert_snapshot!(with(&app, ("idempotency-key", "k"), "/api/alerts", other).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"This Idempotency-Key was used for a different request; choose another key"}}"#);
+    assert_eq!(messages(&app, "").await, ["Look"]);
+    let path = format!(
+        "/api/alerts/{}/resolve",
+        first.data()["id"].as_str().unwrap()
+    );
+    let resolved = with(&app, ("idempotency-key", "r"), &path, json!({})).await;
+    let again = with(&app, ("idempotency-key", "r"), &path, json!({})).await;
+    assert_eq!(resolved.data(), again.data());
+    assert_eq!(app.store.events_after(0, 10).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_raises_alerts_within_its_reach_and_resolves_none() {
+    let app = TestApp::new().await;
+    let (own, other) = (app.task("Write it").await, app.task("Other").await);
+    working(&app, &own, "sesame").await;
+    let token = ("authorization", "Bearer sesame");
+    let raised = with(&app, token, "/api/alerts", json!({ "message": "Help" })).await;
+    assert_eq!(raised.data()["taskId"], json!(own));
+    assert_eq!(raised.data()["raisedBy"], "developer");
+    let child = with(&app, token, "/api/tasks", json!({ "description": "c" })).await;
+    for task in [&json!(own), &child.data()["id"]] {
+        let body = json!({ "message": "Help", "taskId": task });
+        let raised = with(&app, token, "/api/alerts", body).await;
+        assert_eq!(&raised.data()["taskId"], task);
+    }
+    let beyond = json!({ "message": "Help", "taskId": other });
+    assert_snapshot!(with(&app, token, "/api/alerts", beyond).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may only change its own task <id 1> and those below it"}}"#);
+    let nowhere = json!({ "message": "Help", "taskId": "nope" });
+    assert_snapshot!(with(&app, token, "/api/alerts", nowhere).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
+    let id = raised.data()["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/alerts/{id}/resolve");
+    assert_snapshot!(with(&app, token, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may not resolve alerts: a person must see them"}}"#);
+    assert_eq!(messages(&app, "").await, ["Help"; 3]);
+    assert_eq!(resolve(&app, &id).await.data()["resolvedBy"], "anonymous");
+}
+
+#[tokio::test]
+async fn pages_hold_every_alert_once_and_oldest_first() {
+    let app = TestApp::new().await;
+    let mut ids = Vec::new();
+    for place in 0..7 {
+        ids.push(raise(&app, &place.to_string()).await);
+    }
+    for place in [0, 3] {
+        resolve(&app, &ids[place]).await.data();
+    }
+    for (query, expected) in [
+        ("", &["1", "2", "4", "5", "6"][..]),
+        ("resolved=false", &["1", "2", "4", "5", "6"]),
+        ("resolved=true", &["0", "1", "2", "3", "4", "5", "6"]),
+    ] {
+        for limit in [1, 2, 5, 7, 1000] {
+            let (mut found, mut after) = (Vec::new(), String::new());
+            loop {
+                let path = format!("/api/alerts?{query}&limit={limit}{after}");
+                let reply = app.get(&path).await;
+                let page = reply.data();
+                let page = page.as_array().unwrap();
+                assert!(page.len() <= limit);
+                found.extend(page.iter().map(|alert| alert["message"].clone()));
+                match reply.json()["meta"]["next"].as_str() {
+                    Some(next) => after = format!("&after={next}"),
+                    None => break,
+                }
+            }
+            assert_eq!(found, expected, "{query} {limit}");
+        }
+    }
+    // A place that has left the list is still a place.
+    let behind = format!("limit=2&after={}", ids[3]);
+    assert_eq!(messages(&app, &behind).await, ["4", "5"]);
+    let refused = async |query: &str| app.get(&format!("/api/alerts?{query}")).await.line();
+    assert_snapshot!(refused("limit=0").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: limit: must be 1 to 1000"}}"#);
+    assert_snapshot!(refused("resolved=yes").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: resolved: provided string was not `true` or `false`"}}"#);
+    assert_snapshot!(refused("after=a%2Fb").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: after: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
+    assert_snapshot!(refused("state=active").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: unknown field `state`, expected one of `resolved`, `limit`, `after`"}}"#);
+}
+
+#[tokio::test]
+async fn alerts_are_in_the_history_of_their_task_and_among_all_events() {
+    let app = TestApp::new().await;
+    let task = app.task("Write it").await;
+    let about = json!({ "message": "Of the task", "taskId": task });
+    let about = app.post("/api/alerts", about).await.data();
+    let alone = raise(&app, "Of nothing").await;
+    for id in [about["id"].as_str().unwrap(), &alone] {
+        resolve(&app, id).await.data();
+    }
+    assert_snapshot!(app.get(&format!("/api/tasks/{task}/history")).await.page(), @r#"
+    200
+    {
+      "data": {
+        "events": [
+          {
+            "timestamp": 1767225600000,
+            "eventType": "task_created",
+            "data": {
+              "description": "Write it"
+            },
+            "number": 1
+          },
+          {
+            "timestamp": 1767225600000,
+            "eventType": "alert_raised",
+            "data": {
+              "alertId": "<id 1>",
+              "by": "anonymous",
+              "message": "Of the task"
+            },
+            "number": 2
+          },
+          {
+            "timestamp": 1767225600000,
+            "eventType": "alert_resolved",
+            "data": {
+              "alertId": "<id 1>",
+              "by": "anonymous"
+            },
+            "number": 4
+          }
+        ]
+      },
+      "meta": {
+        "timestamp": 1767225600000
+      }
+    }
+    "#);
+    // A stream that has sent all that happened ends, because the server stops.
+    app.engine.stopping().cancel();
+    let shown = async |query: &str| {
+        let stream = app.get(&format!("/api/events?after=1{query}")).await;
+        crate::support::settled(std::str::from_utf8(&stream.body).unwrap())
+    };
+    assert_snapshot!(shown("").await, @r#"
+    id: 1
+
+    id: 2
+    data: {"timestamp":1767225600000,"eventType":"alert_raised","data":{"alertId":"<id 1>","by":"anonymous","message":"Of the task"},"number":2,"taskId":"<id 2>","masterTaskId":"<id 2>"}
+
+    id: 3
+    data: {"timestamp":1767225600000,"eventType":"alert_raised","data":{"alertId":"<id 3>","by":"anonymous","message":"Of nothing"},"number":3}
+
+    id: 4
+    data: {"timestamp":1767225600000,"eventType":"alert_resolved","data":{"alertId":"<id 1>","by":"anonymous"},"number":4,"taskId":"<id 2>","masterTaskId":"<id 2>"}
+
+    id: 5
+    data: {"timestamp":1767225600000,"eventType":"alert_resolved","data":{"alertId":"<id 3>","by":"anonymous"},"number":5}
+    "#);
+    assert_snapshot!(shown(&format!("&task={task}")).await, @r#"
+    id: 1
+
+    id: 2
+    data: {"timestamp":1767225600000,"eventType":"alert_raised","data":{"alertId":"<id 1>","by":"anonymous","message":"Of the task"},"number":2,"taskId":"<id 2>","masterTaskId":"<id 2>"}
+
+    id: 4
+    data: {"timestamp":1767225600000,"eventType":"alert_resolved","data":{"alertId":"<id 1>","by":"anonymous"},"number":4,"taskId":"<id 2>","masterTaskId":"<id 2>"}
+    "#);
+}

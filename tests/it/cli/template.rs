@@ -1,0 +1,114 @@
+//! The forms of requests and of their responses.
+
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use crate::support::{Chorus, settled};
+
+/// Asks for a form where there is neither a server nor a database.
+fn form(data_dir: &Path, arguments: &[&str]) -> String {
+    let command = ["request", "template"].iter().chain(arguments).copied();
+    settled(
+        &Chorus::new(command)
+            .env("CHORUS_DATA_DIR", data_dir)
+            .transcript(),
+    )
+}
+
+#[test]
+fn the_forms_of_a_kind_are_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_snapshot!(form(folder.path(), &["chores"]), @"
+    exit 0
+    --- stdout
+    # Chores: what is to be tidied, in one line
+
+    **Tags**: #needs-chores #P2
+
+    <!-- Say what the comments ask for, and leave out what does not apply. More urgent than `#P2`: `#P1`, then `#P0`. -->
+
+    ## Topic
+
+    <!-- What is to be done. Nobody who uses it should notice a difference, or say which. -->
+
+    ## List
+
+    <!-- One box each, small enough to be checked: `- [ ] raise the version of x in y`. -->
+
+    ## Context
+
+    <!-- Where, by which rules, why now. Paths and links. -->
+
+    ## Leave alone
+
+    <!-- What looks as if it belonged to it and must not be touched. -->
+
+    ## Expectations
+
+    <!-- The checks that must pass afterwards. What to do with what turns out to be more than a chore. -->
+    --- stderr
+    ");
+    assert_snapshot!(form(&folder.path().join("nowhere"), &["chores", "--response"]), @"
+    exit 0
+    --- stdout
+    # Chores: what was to be tidied
+
+    ## In short
+
+    <!-- How many are done, and whether anything behaves differently now. -->
+
+    ## List
+
+    <!-- Every box of the request: done, or not and why. -->
+
+    ## Change
+
+    <!-- Files; commit or branch. -->
+
+    ## Evidence
+
+    <!-- The checks that you ran, and what they said. -->
+
+    ## Left
+
+    <!-- What turned out to be more than a chore, and what you noticed and did not touch. -->
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_form_of_your_own_is_printed_and_one_that_is_missing_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("templates");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("audit.request.md"), "# Audit\n\n").unwrap();
+    std::fs::write(own.join("fix.request.md"), b"\xff").unwrap();
+    assert_snapshot!(form(folder.path(), &["audit"]), @"
+    exit 0
+    --- stdout
+    # Audit
+    --- stderr
+    ");
+    assert_snapshot!(form(folder.path(), &["audit", "--response"]), @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: there is no response form for audit
+    hint: there are forms for: audit, brainstorm, chores, documentation, fix, implementation, loop, research
+    hint: write your own in <tmp>/templates/audit.response.md
+    ");
+    assert_snapshot!(form(folder.path(), &["../x"]), @r#"
+    exit 3
+    --- stdout
+    --- stderr
+    error: "../x" is not a kind: it must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64
+    hint: there are forms for: audit, brainstorm, chores, documentation, fix, implementation, loop, research
+    "#);
+    assert_snapshot!(form(folder.path(), &["fix"]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the template <tmp>/templates/fix.request.md is not UTF-8 text; save it as UTF-8
+    ");
+}
