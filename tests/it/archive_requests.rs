@@ -74,9 +74,10 @@ async fn requests_alerts_and_routes_go_out_and_in_again() {
         "SELECT group_concat(e.type || q.id, ' ') FROM (SELECT * FROM events WHERE task_number IS NOT NULL ORDER BY number) e
            JOIN requests q ON q.number = e.request_number",
     ] {
-        let expected = match query.contains("is_active") {
-            true => "Text(\"0,1\")".to_owned(),
-            false => one(&app, query),
+        let expected = if query.contains("is_active") {
+            "Text(\"0,1\")".to_owned()
+        } else {
+            one(&app, query)
         };
         assert_eq!(one(&other, query), expected, "{query}");
     }
@@ -370,7 +371,7 @@ async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
         ("alerts/a.json", "[]", "alerts/a.json"),
     ] {
         let report = report_of(&archive, |archive| {
-            std::fs::write(archive.join(name), content).unwrap()
+            std::fs::write(archive.join(name), content).unwrap();
         });
         let report = report.await;
         assert!(report.contains(said), "{name}: {report}");
@@ -387,11 +388,11 @@ async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
     // All that is bad is named at once.
     let report = report_of(&archive, |archive| {
         edit(&archive.join(&file), |request| {
-            request["state"] = json!("done")
+            request["state"] = json!("done");
         });
         edit(&archive.join(&alert), |alert| alert["message"] = json!(""));
         edit(&archive.join(&routes), |routes| {
-            routes[0]["pollSeconds"] = json!(0)
+            routes[0]["pollSeconds"] = json!(0);
         });
     });
     assert_eq!(report.await.lines().count(), 3);
@@ -437,7 +438,7 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
     // What was imported is not mixed with the defaults later; an agent that is not there is no reason to refuse.
     let stranger: Vec<Route> = vec![route("mine", "stranger")];
     edit(&archive.join("dispatch/routes.json"), |routes| {
-        routes[0]["agent"] = json!("stranger")
+        routes[0]["agent"] = json!("stranger");
     });
     let fresh = bare().await;
     import(&fresh, &archive, false).await.unwrap();

@@ -100,7 +100,7 @@ pub(super) fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Ta
         request.is_job = route.mode == RouteMode::Async;
         request.set_task(&on.task.id, on.number);
     }
-    let begin = Begin {
+    let asked = Begin {
         mode: Mode::Request,
         agent_name,
         from_agent: None,
@@ -112,7 +112,7 @@ pub(super) fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Ta
         resumes: None,
         is_invoked: true,
     };
-    let begun = handoffs::begin(tx, on, begin)?;
+    let begun = handoffs::begin(tx, on, asked)?;
     let entry = begun.on.task.agent_chain().last();
     let handoff_id = entry.map(|entry| entry.id.clone());
     for request in &mut stored {

@@ -126,9 +126,9 @@ fn import_task(
         let request_id = event.request_id.as_ref();
         let request_number = request_id.map(|id| requests::number(tx, id)).transpose()?;
         let place = events::Place {
-            task_number: Some(number),
-            handoff_number,
-            request_number: request_number.flatten(),
+            task: Some(number),
+            handoff: handoff_number,
+            request: request_number.flatten(),
         };
         events::insert(tx, place, event)?;
     }

@@ -419,23 +419,20 @@ pub(super) async fn list(readers: &SqlitePool, asked: &RequestQuery) -> Result<P
     let kind = asked.kind.as_ref().map(ToString::to_string);
     let priority = asked.priority.map(Priority::number);
     let limit = asked.limit;
-    match asked.state {
-        Some(state) => {
-            let rows = query!(
-                OF_STATE,
-                state.as_str(),
-                after,
-                kind,
-                priority,
-                asked.withdrawn,
-                limit + 1
-            );
-            REQUESTS.page(rows.fetch(readers), limit).await
-        }
-        None => {
-            let rows = query!(OF_ALL, after, kind, priority, asked.withdrawn, limit + 1);
-            REQUESTS.page(rows.fetch(readers), limit).await
-        }
+    if let Some(state) = asked.state {
+        let rows = query!(
+            OF_STATE,
+            state.as_str(),
+            after,
+            kind,
+            priority,
+            asked.withdrawn,
+            limit + 1
+        );
+        REQUESTS.page(rows.fetch(readers), limit).await
+    } else {
+        let rows = query!(OF_ALL, after, kind, priority, asked.withdrawn, limit + 1);
+        REQUESTS.page(rows.fetch(readers), limit).await
     }
 }
 

@@ -336,17 +336,13 @@ pub(super) fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
     let (mut outcome, mut output) = (finish.outcome, finish.output.clone());
     if outcome == Outcome::Completed && dispatches::starts_job(tx, place.handoff_number)? {
         // The job goes on elsewhere, and the hand-off with it.
-        match output.as_str().trim().lines().next_back() {
-            Some(line) => {
-                let job_id = Text::lossy(line.trim().to_owned());
-                dispatches::job_started(tx, place.handoff_number, &job_id)?;
-                return Ok(false);
-            }
-            None => {
-                outcome = Outcome::Failed;
-                output = Text::lossy("The start command printed no id of a job".to_owned());
-            }
+        if let Some(line) = output.as_str().trim().lines().next_back() {
+            let job_id = Text::lossy(line.trim().to_owned());
+            dispatches::job_started(tx, place.handoff_number, &job_id)?;
+            return Ok(false);
         }
+        outcome = Outcome::Failed;
+        output = Text::lossy("The start command printed no id of a job".to_owned());
     }
     let on = tasks::load(tx, &place.task_id)?;
     let closed = handoffs::close(tx, on, outcome, &output)?;
