@@ -140,7 +140,7 @@ mod tests {
         let moved = |from: Value, to: &str, by: &str| json!({ "from": from, "to": to, "by": by, "at": 1, "reason": null });
         json!({
             "id": "r", "title": "t", "body": "", "kind": "fix", "state": "claimed", "priority": "P1", "effort": null,
-            "source": { "sourceType": "task", "taskId": null }, "taskId": null, "response": null, "attempts": 1,
+            "source": { "sourceType": "task", "taskId": null, "file": null, "line": null }, "taskId": null, "response": null, "attempts": 1,
             "lease": { "agent": "qa", "fencing": 1, "expiresAt": 2 }, "recovery": [], "createdAt": 1, "updatedAt": 1,
             "transitions": [
                 moved(Value::Null, "needs", "operator"), moved(json!("needs"), "delegated", "operator"),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use chorus::domain::{Outcome, Request, RequestState, Route};
+use chorus::domain::{FileTag, Outcome, Request, RequestState, Route};
 use chorus::engine::archive::{ArchiveError, BadFile};
-use chorus::store::{AlertQuery, RequestQuery, Store};
+use chorus::store::{AlertQuery, FileReport, FilesReport, RequestQuery, Store};
 use serde_json::{Value, json};
 
 use crate::archive::{assert_same, bare, export, import};
@@ -518,10 +518,76 @@ async fn a_server_on_imported_data_puts_what_was_worked_on_back_into_its_line() 
         "for a person needs 1 1|for the dispatcher delegated 1 1"
     );
     let why = workshop.read(
-        "SELECT group_concat(action, '|') FROM request_recoveries WHERE earlier_run_id IS NOT NULL",
+        "SELECT group_concat(action, '|') FROM (SELECT action FROM request_recoveries WHERE earlier_run_id IS NOT NULL ORDER BY request_number)",
     );
     assert_eq!(
         why,
         "Re-queued for a person to look at|Re-queued for attempt 2"
     );
+}
+
+/// Says what a file has: these tags, of the kind `fix`.
+fn file_with(tags: &[(&str, RequestState)]) -> FilesReport {
+    let tag = |(line, (title, state)): (u32, &(&str, RequestState))| FileTag {
+        kind: "fix".parse().unwrap(),
+        state: *state,
+        line,
+        title: (*title).to_owned(),
+        body: String::new(),
+        priority: None,
+        effort: None,
+    };
+    let file = FileReport {
+        file: "/notes/a.md".parse().unwrap(),
+        root: "/notes".parse().unwrap(),
+        tags: (1..).zip(tags).map(tag).collect(),
+        alerts: vec![],
+    };
+    FilesReport {
+        files: vec![file],
+        file_approval: true,
+    }
+}
+
+#[tokio::test]
+async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
+    use RequestState::{Claimed, Delegated, Done, Needs};
+    let app = TestApp::new().await;
+    let requests = Requests(&*app.store);
+    let routes = vec![route("fix", "developer")];
+    app.store.set_routes(routes, None).await.unwrap();
+    requests.tool("to_qa", "qa").await;
+    for tags in [
+        [("moves on", Delegated), ("waits", Needs), ("jumps", Needs)],
+        // The file wins, also over the order of states.
+        [
+            ("moves on", Delegated),
+            ("waits", Needs),
+            ("jumps", Claimed),
+        ],
+    ] {
+        app.store.reconcile_files(file_with(&tags)).await.unwrap();
+    }
+    let found = all(&*app.store).await;
+    let task = requests.begin(&found[0]).await;
+    let run = requests.take_run(&task).await;
+    let child = requests.transfer(&task.id, "to_qa", Some(run)).await;
+    // Its tag is gone while another task works on it.
+    let left = [("waits", Needs), ("jumps", Done)];
+    app.store.reconcile_files(file_with(&left)).await.unwrap();
+    assert!(requests.find(&found[0]).await.withdrawn_at.is_some());
+    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    let (_first, first) = export(&app).await;
+    let other = bare().await;
+    import(&other, &first, false).await.unwrap();
+    let (_second, second) = export(&other).await;
+    assert_same(&first, &second);
+    // The file says what it said: nothing is new, and what was removed comes back as what it was.
+    let tags = [("waits", Needs), ("jumps", Done), ("moves on", Claimed)];
+    let changes = other.store.reconcile_files(file_with(&tags)).await.unwrap();
+    assert!(changes.changes.is_empty(), "{changes:?}");
+    let again = all(&*other.store).await;
+    assert_eq!(again.len(), 3);
+    assert_eq!(again[0].handoff_id, Some(child.agent_chain()[0].id.clone()));
+    assert_eq!(again[0].withdrawn_at, None);
 }

@@ -173,6 +173,7 @@ const SABOTAGE: &[(&str, &str)] = &[
         "INSERT INTO events (request_number, occurred_at, type, data) VALUES (1, 0, 'request_next', '{\"to\":\"next\"}')",
         "are not its transitions",
     ),
+    ("UPDATE events SET handoff_number = 3 WHERE type = 'request_claimed'", "about a hand-off of another task"),
     ("UPDATE events SET type = 'x' WHERE type = 'alert_raised'", "exactly one event of its beginning"),
     ("UPDATE events SET type = 'x' WHERE type = 'alert_resolved'", "or of its end"),
     ("UPDATE requests SET job_id = NULL", "exactly one run that is not ended"),

@@ -221,6 +221,10 @@ const RULES: &[(&str, &str)] = &[
           WHERE m.type IS NOT t.type OR (m.place > 1 AND m.to_state IS NOT t.to_state)",
     ),
     (
+        "an event is about a hand-off of another task",
+        "SELECT e.number FROM events e JOIN handoffs h ON h.number = e.handoff_number WHERE e.task_number IS NOT h.task_number",
+    ),
+    (
         "an alert has not exactly one event of its beginning, or of its end",
         "SELECT id FROM alerts a
           WHERE 1 <> (SELECT count(*) FROM events WHERE type = 'alert_raised' AND data ->> 'alertId' = a.id)
