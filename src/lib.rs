@@ -1,7 +1,7 @@
 //! Chorus: a hand-off server for coding agents.
 //!
 //! Read it in this order: [`domain`] (the nouns and rules), [`store`] (where they are kept), [`engine`] (the verbs), [`api`] (the HTTP door),
-//! [`client`] (the API from the other side), [`cli`] (the command line).
+//! [`web`] (the page), [`client`] (the API from the other side), [`cli`] (the command line).
 
 pub mod api;
 pub mod cli;
@@ -17,5 +17,6 @@ pub mod store;
 pub mod supervisor;
 pub mod tags;
 pub mod telemetry;
+pub mod web;
 
 pub use error::Error;

@@ -20,6 +20,12 @@ use crate::Error;
 use crate::domain::{Actor, Refusal, RunIdentity};
 use crate::secret::Token;
 use crate::store::TokenHolder;
+use crate::web;
+
+/// What is answered beyond this machine without a token: that the server lives, and the page. A browser that follows a link
+/// cannot send a token. The page has no data and no secret in it, it is the same for everybody; all that it shows and does
+/// it asks of the API, with the token that the person gives it.
+const OPEN: [&str; 2] = ["/healthz", web::PATH];
 
 /// Who may ask.
 #[derive(Debug, Clone, Default)]
@@ -98,7 +104,7 @@ impl Guard {
 
     fn check_token(&self, uri: &Uri, headers: &HeaderMap) -> Result<Shown, Error> {
         match headers.get(AUTHORIZATION) {
-            None if self.is_public && uri.path() != "/healthz" => Err(Error::Unauthorized(
+            None if self.is_public && !OPEN.contains(&uri.path()) => Err(Error::Unauthorized(
                 "A token is needed: Authorization: Bearer <token>".to_owned(),
             )),
             None => Ok(Shown::Nothing),

@@ -45,14 +45,17 @@ pub(super) struct ListParameters {
     /// Those that were withdrawn, instead of all others.
     #[serde(default)]
     withdrawn: bool,
+    /// The newest first, instead of the oldest.
+    #[serde(default)]
+    newest: bool,
     /// At most so many.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
-    /// Only requests made after this one: `meta.next` of the answer before.
+    /// Only requests that follow this one in the list: `meta.next` of the answer before.
     after: Option<RequestId>,
 }
 
-/// Lists requests, oldest first.
+/// Lists requests, oldest first unless `newest` is said.
 #[utoipa::path(
     get, path = "/api/requests", operation_id = "list_requests", tag = "requests", params(ListParameters),
     responses(
@@ -69,6 +72,7 @@ pub(super) async fn list_requests(
         state: parameters.state,
         priority: parameters.priority,
         withdrawn: parameters.withdrawn,
+        newest: parameters.newest,
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };

@@ -14,8 +14,8 @@ use super::{
     agents, alerts, analytics, attachments, description, dispatch, docs, events, guard, handoffs,
     health, logs, messages, observe, queue, requests, sessions, tasks, tools, usage,
 };
-use crate::Error;
 use crate::engine::Engine;
+use crate::{Error, web};
 
 /// What every handler has.
 #[derive(Clone)]
@@ -118,7 +118,7 @@ pub fn openapi() -> String {
     serde_json::to_string_pretty(&document).expect("an OpenAPI document is JSON")
 }
 
-/// Puts the API on an engine.
+/// Puts the API on an engine, and the page beside it: the same names and pages may ask for both.
 pub fn router(engine: Engine, guard: guard::Guard) -> Router {
     let (routes, mut document) = routes().split_for_parts();
     description::complete(&mut document);
@@ -130,6 +130,7 @@ pub fn router(engine: Engine, guard: guard::Guard) -> Router {
         openapi,
     };
     routes
+        .merge(web::routes())
         .fallback(no_such_path)
         .method_not_allowed_fallback(no_such_method)
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))

@@ -88,7 +88,9 @@ pub struct RequestQuery {
     pub priority: Option<Priority>,
     /// Those that were withdrawn, instead of all others.
     pub withdrawn: bool,
-    /// Only those made after this one.
+    /// The newest first, instead of the oldest.
+    pub newest: bool,
+    /// Only those that follow this one in that order.
     pub after: Option<RequestId>,
     /// At most so many.
     pub limit: u32,

@@ -123,6 +123,18 @@ fn dependencies_point_down() {
         ],
     );
     never_uses(
+        "web",
+        &[
+            "crate::api",
+            "crate::cli",
+            "crate::client",
+            "crate::store",
+            "sqlx",
+            "rusqlite",
+            "std::process",
+        ],
+    );
+    never_uses(
         "client",
         &[
             "crate::cli",
@@ -155,6 +167,7 @@ fn only_the_store_has_sql() {
         "tags",
         "engine",
         "api",
+        "web",
         "client",
         "cli",
     ] {

@@ -5,6 +5,7 @@ pub mod ask;
 #[cfg(feature = "otlp")]
 pub mod collector;
 mod counting;
+mod desk;
 mod follower;
 pub mod invariants;
 pub mod load;
@@ -17,6 +18,7 @@ mod workshop;
 
 pub use app::{BEGINNING, Reply, TestApp};
 pub use counting::{CountingStore, Reads};
+pub use desk::Desk;
 pub use follower::Follower;
 pub use random::{Random, setting};
 pub use server::{Chorus, Server};

@@ -398,42 +398,65 @@ const REQUESTS: Item<Request> = Item {
     name: |request| request.id.to_string(),
 };
 
-/// Lists requests, oldest first.
+/// Lists requests, oldest first or newest first.
 pub(super) async fn list(readers: &SqlitePool, asked: &RequestQuery) -> Result<Page<Request>> {
-    const OF_STATE: Statement = sql!(
+    const OLDEST_OF_STATE: Statement = sql!(
         select_requests!(),
         " WHERE r.state = $1 AND r.number > $2 AND ($3 IS NULL OR r.kind = $3) AND ($4 IS NULL OR r.priority = $4)
             AND (r.withdrawn_at IS NOT NULL) = $5
           ORDER BY r.number LIMIT $6"
     );
-    const OF_ALL: Statement = sql!(
+    const NEWEST_OF_STATE: Statement = sql!(
+        select_requests!(),
+        " WHERE r.state = $1 AND r.number < $2 AND ($3 IS NULL OR r.kind = $3) AND ($4 IS NULL OR r.priority = $4)
+            AND (r.withdrawn_at IS NOT NULL) = $5
+          ORDER BY r.number DESC LIMIT $6"
+    );
+    const OLDEST: Statement = sql!(
         select_requests!(),
         " WHERE r.number > $1 AND ($2 IS NULL OR r.kind = $2) AND ($3 IS NULL OR r.priority = $3)
             AND (r.withdrawn_at IS NOT NULL) = $4
           ORDER BY r.number LIMIT $5"
     );
+    const NEWEST: Statement = sql!(
+        select_requests!(),
+        " WHERE r.number < $1 AND ($2 IS NULL OR r.kind = $2) AND ($3 IS NULL OR r.priority = $3)
+            AND (r.withdrawn_at IS NOT NULL) = $4
+          ORDER BY r.number DESC LIMIT $5"
+    );
     let after = match &asked.after {
+        None if asked.newest => i64::MAX,
         None => 0,
         Some(id) => find_number(readers, id).await?,
     };
     let kind = asked.kind.as_ref().map(ToString::to_string);
     let priority = asked.priority.map(Priority::number);
-    let limit = asked.limit;
-    if let Some(state) = asked.state {
-        let rows = query!(
-            OF_STATE,
-            state.as_str(),
+    let (withdrawn, limit) = (asked.withdrawn, asked.limit);
+    let more = limit + 1;
+    let state = asked.state.map(RequestState::as_str);
+    let rows = match (state, asked.newest) {
+        (Some(state), false) => query!(
+            OLDEST_OF_STATE,
+            state,
             after,
             kind,
             priority,
-            asked.withdrawn,
-            limit + 1
-        );
-        REQUESTS.page(rows.fetch(readers), limit).await
-    } else {
-        let rows = query!(OF_ALL, after, kind, priority, asked.withdrawn, limit + 1);
-        REQUESTS.page(rows.fetch(readers), limit).await
-    }
+            withdrawn,
+            more
+        ),
+        (Some(state), true) => query!(
+            NEWEST_OF_STATE,
+            state,
+            after,
+            kind,
+            priority,
+            withdrawn,
+            more
+        ),
+        (None, false) => query!(OLDEST, after, kind, priority, withdrawn, more),
+        (None, true) => query!(NEWEST, after, kind, priority, withdrawn, more),
+    };
+    REQUESTS.page(rows.fetch(readers), limit).await
 }
 
 async fn find_number(readers: &SqlitePool, id: &RequestId) -> Result<i64> {

@@ -333,20 +333,18 @@ pub(super) fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
         return Ok(false);
     }
     let place = place(tx, run_number)?;
-    let (mut outcome, mut output) = (finish.outcome, finish.output.clone());
-    if outcome == Outcome::Completed && dispatches::starts_job(tx, place.handoff_number)? {
+    if finish.outcome == Outcome::Completed
+        && dispatches::starts_job(tx, place.handoff_number)?
+        && let Some(line) = finish.output.as_str().trim().lines().next_back()
+    {
         // The job goes on elsewhere, and the hand-off with it.
-        if let Some(line) = output.as_str().trim().lines().next_back() {
-            let job_id = Text::lossy(line.trim().to_owned());
-            dispatches::job_started(tx, place.handoff_number, &job_id)?;
-            return Ok(false);
-        }
-        outcome = Outcome::Failed;
-        output = Text::lossy("The start command printed no id of a job".to_owned());
+        let job_id = Text::lossy(line.trim().to_owned());
+        dispatches::job_started(tx, place.handoff_number, &job_id)?;
+        return Ok(false);
     }
     let on = tasks::load(tx, &place.task_id)?;
-    let closed = handoffs::close(tx, on, outcome, &output)?;
-    dispatches::handoff_ended(tx, closed, outcome, &output)?;
+    let closed = handoffs::close(tx, on, finish.outcome, &finish.output)?;
+    dispatches::handoff_ended(tx, closed, finish.outcome, &finish.output)?;
     Ok(true)
 }
 

@@ -85,7 +85,7 @@ async fn a_foreign_page_is_refused_and_does_nothing() {
 }
 
 #[tokio::test]
-async fn beyond_this_machine_every_request_but_one_needs_the_token() {
+async fn beyond_this_machine_every_request_but_two_needs_the_token() {
     let guarded = Guarded::start(&["--bind", "0.0.0.0"]);
     let answer = guarded.get("/api/tasks").send().await.unwrap();
     assert_eq!(answer.headers()["www-authenticate"], "Bearer");
@@ -94,7 +94,9 @@ async fn beyond_this_machine_every_request_but_one_needs_the_token() {
     for path in ["/readyz", "/metrics", "/api/docs", "/nope"] {
         assert_eq!(status(guarded.get(path)).await, 401, "{path}");
     }
-    assert_eq!(status(guarded.get("/healthz")).await, 200);
+    for path in ["/healthz", "/requests"] {
+        assert_eq!(status(guarded.get(path)).await, 200, "{path}");
+    }
     let token = std::fs::read_to_string(guarded.folder.path().join("operator.token")).unwrap();
     assert_eq!(
         status(guarded.get("/api/tasks").bearer_auth(token.trim())).await,

@@ -134,3 +134,39 @@ async fn an_empty_list_is_an_empty_array() {
     let app = TestApp::new().await;
     assert_snapshot!(app.get("/api/tasks").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000}}"#);
 }
+
+#[tokio::test]
+async fn requests_are_listed_from_either_end() {
+    let app = TestApp::new().await;
+    let mut all = Vec::new();
+    for place in 0..5 {
+        let kind = if place % 2 == 0 { "fix" } else { "chores" };
+        let request = json!({ "title": format!("request {place}"), "body": "", "kind": kind });
+        all.push(id(&app.post("/api/requests", request).await.data()));
+    }
+    for filter in ["", "&state=needs"] {
+        for limit in [1, 2, 5] {
+            for (order, kind) in [("false", ""), ("true", ""), ("true", "&kind=fix")] {
+                let mut expected: Vec<_> = match kind {
+                    "" => all.clone(),
+                    _ => all.iter().step_by(2).cloned().collect(),
+                };
+                if order == "true" {
+                    expected.reverse();
+                }
+                let query = format!("newest={order}&limit={limit}{filter}{kind}");
+                let mut found = Vec::new();
+                let mut after = String::new();
+                loop {
+                    let reply = app.get(&format!("/api/requests?{query}{after}")).await;
+                    found.extend(reply.data().as_array().unwrap().iter().map(id));
+                    match reply.json()["meta"]["next"].as_str() {
+                        Some(next) => after = format!("&after={next}"),
+                        None => break,
+                    }
+                }
+                assert_eq!(found, expected, "{query}");
+            }
+        }
+    }
+}

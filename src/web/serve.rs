@@ -1,0 +1,62 @@
+//! `/requests`: one file that loads nothing from elsewhere.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest, Sha256};
+
+/// Where the page is.
+pub const PATH: &str = "/requests";
+
+const PAGE: &str = include_str!("assets/requests.html");
+
+/// What the page may do: run its own script, use its own style, and ask this server. What others wrote is shown, and can
+/// never become a script, a form, a frame or a picture from elsewhere.
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let (script, style) = (hash_of("script"), hash_of("style"));
+    let policy = format!(
+        "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'"
+    );
+    HeaderValue::try_from(policy).expect("the policy is ASCII")
+});
+
+/// Puts the page where it belongs.
+pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new().route(PATH, get(show_page))
+}
+
+async fn show_page() -> Response {
+    let plain = HeaderValue::from_static;
+    (
+        [
+            (CONTENT_SECURITY_POLICY, POLICY.clone()),
+            (REFERRER_POLICY, plain("no-referrer")),
+            (X_FRAME_OPTIONS, plain("DENY")),
+            (X_CONTENT_TYPE_OPTIONS, plain("nosniff")),
+            (CACHE_CONTROL, plain("no-store")),
+        ],
+        Html(PAGE),
+    )
+        .into_response()
+}
+
+/// Returns the hash by which the policy knows the page's one element of this name.
+fn hash_of(element: &str) -> String {
+    let inside = PAGE
+        .split_once(&format!("<{element}>"))
+        .and_then(|(_, rest)| rest.split_once(&format!("</{element}>")))
+        .map(|(inside, _)| inside)
+        .expect("the page has a script and a style");
+    format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(inside)))
+}

@@ -1,0 +1,111 @@
+//! What agents may do with requests.
+
+use chorus::domain::{Request, RequestSourceType, RequestState};
+use serde_json::json;
+
+use super::route;
+use crate::support::{Desk, Workshop, run};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_leaves_work_behind_but_cannot_approve_it() {
+    let script = "id=$(chorus request create 'Tidy up' --kind chores --priority P1) && echo $id
+                  for verb in approve next; do chorus request $verb $id 2>&1; echo exit $?; done
+                  chorus request done $id 'I say so' 2>&1; echo exit $?
+                  chorus request routes --set /dev/null 2>&1 | head -1
+                  echo '[]' | chorus request routes --set - 2>&1; echo exit $?";
+    let workshop = Workshop::new().agent("worker", script);
+    let server = workshop.serve_with(2, &["--port", "0", "--debounce-seconds", "0"]);
+    let desk = Desk::at(&server);
+    let handoff = run(&desk.client, "worker").await;
+    let said = handoff.output.as_str();
+    let refusals = said
+        .matches("may not do what only the operator does")
+        .count();
+    assert_eq!(refusals, 3, "{said}");
+    assert!(
+        said.contains("Only the operator moves a request out of `needs`"),
+        "{said}"
+    );
+    assert_eq!(said.matches("exit 1").count(), 4, "{said}");
+    let left: Vec<Request> = desk
+        .client
+        .get("/api/requests", &[])
+        .await
+        .unwrap()
+        .data()
+        .unwrap();
+    let [request] = left.as_slice() else {
+        panic!("{left:?}");
+    };
+    assert_eq!(request.state, RequestState::Needs);
+    assert_eq!(request.source.source_type, RequestSourceType::Task);
+    assert_eq!(request.source.task_id.as_ref(), Some(&handoff.task_id));
+    assert_eq!(request.transitions[0].by.as_str(), "worker");
+    let routes = workshop.read("SELECT count(*) FROM dispatch_routes");
+    assert_eq!(routes, "7");
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_answers_its_own_request_and_gives_up_another() {
+    let workshop = Workshop::new()
+        .agent(
+            "answering",
+            "id=$(chorus request list --state claimed --json | jq -r .data[0].id)
+             chorus request done $id 'The real answer' >/dev/null && echo goodbye",
+        )
+        .agent(
+            "giving-up",
+            "id=$(chorus request list --state claimed --json | jq -r .data[0].id)
+             chorus request requeue $id 'Too hard for me' >/dev/null && echo goodbye",
+        );
+    let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0"]);
+    let desk = Desk::at(&server);
+    desk.route(&json!([
+        route("fix", "answering", 3.0),
+        route("loop", "giving-up", 4.0)
+    ]))
+    .await;
+    let answered = desk.delegate("fix", "Mend it").await;
+    let done = desk.until(&answered, RequestState::Done).await;
+    assert_eq!(done.response.unwrap().as_str(), "The real answer");
+    assert_eq!(done.transitions.last().unwrap().by.as_str(), "answering");
+    let given_up = desk.delegate("loop", "Go on").await;
+    let back = desk.until(&given_up, RequestState::Needs).await;
+    assert_eq!(back.recovery[0].reason.as_str(), "Too hard for me");
+    workshop.until_quiet();
+    let handoffs = workshop.read("SELECT group_concat(outcome) FROM handoffs");
+    assert_eq!(handoffs, "completed,completed");
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn control_that_an_agent_passes_on_takes_the_request_along() {
+    let workshop = Workshop::new()
+        .agent("first", "chorus tool call $CHORUS_TASK_ID to_second")
+        .agent("second", "echo the end");
+    let server = workshop.serve_with(2, &["--port", "0", "--debounce-seconds", "0"]);
+    let desk = Desk::at(&server);
+    let made = server
+        .chorus([
+            "tool",
+            "create",
+            "to_second",
+            "--target",
+            "second",
+            "--description",
+            "Use it always.",
+        ])
+        .output();
+    assert!(made.status.success());
+    desk.route(&json!([route("fix", "first", 3.0)])).await;
+    let request = desk.delegate("fix", "Mend it").await;
+    let done = desk.until(&request, RequestState::Done).await;
+    assert_eq!(done.response.unwrap().as_str(), "the end");
+    workshop.until_quiet();
+    assert_eq!(
+        workshop.read("SELECT group_concat(DISTINCT status) FROM tasks"),
+        "completed"
+    );
+    assert_eq!(workshop.violations(), [""; 0]);
+}
