@@ -75,7 +75,7 @@ CREATE TABLE request_transitions (
     number          INTEGER PRIMARY KEY,
     request_number  INTEGER NOT NULL REFERENCES requests (number),
     -- NULL for its beginning.
-    from_state      TEXT,
+    from_state      TEXT    CHECK (from_state = 'needs' OR from_state = 'delegated' OR from_state = 'next' OR from_state = 'claimed' OR from_state = 'done'),
     to_state        TEXT    NOT NULL CHECK (to_state = 'needs' OR to_state = 'delegated' OR to_state = 'next' OR to_state = 'claimed' OR to_state = 'done'),
     moved_by        TEXT    NOT NULL CHECK (instr(moved_by, char(0)) = 0),
     moved_at        INTEGER NOT NULL,
@@ -84,9 +84,9 @@ CREATE TABLE request_transitions (
     reason          TEXT    CHECK (instr(reason, char(0)) = 0),
     CHECK (is_by_file = 1
            OR (from_state IS NULL AND to_state = 'needs')
-           OR (from_state = 'needs' AND (to_state = 'delegated' OR to_state = 'next' OR to_state = 'done'))
-           OR ((from_state = 'delegated' OR from_state = 'next') AND to_state = 'claimed')
-           OR (from_state = 'claimed' AND (to_state = 'done' OR to_state = 'needs' OR to_state = 'delegated')))
+           OR (from_state IS 'needs' AND (to_state = 'delegated' OR to_state = 'next' OR to_state = 'done'))
+           OR ((from_state IS 'delegated' OR from_state IS 'next') AND to_state = 'claimed')
+           OR (from_state IS 'claimed' AND (to_state = 'done' OR to_state = 'needs' OR to_state = 'delegated')))
 ) STRICT;
 
 -- Serves the transitions of a request, in order.

@@ -23,7 +23,13 @@ pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Fai
     report_missing(ui, &exported.missing_attachments);
     ui.line(format_args!(
         "Exported {} to {}",
-        counts(exported.tasks, exported.agents, exported.tools),
+        counts([
+            exported.tasks,
+            exported.agents,
+            exported.tools,
+            exported.requests,
+            exported.alerts
+        ]),
         arguments.dir.display()
     ))
 }
@@ -55,11 +61,13 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
             report_missing(ui, &report.missing_attachments);
             ui.line(format_args!(
                 "Imported {}; left out {}",
-                counts(
+                counts([
                     report.imported.tasks,
                     report.imported.agents,
-                    report.imported.tools
-                ),
+                    report.imported.tools,
+                    report.imported.requests,
+                    report.imported.alerts
+                ]),
                 report.left_out.len()
             ))
         }
@@ -72,13 +80,17 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
     }
 }
 
-/// Counts what an archive has; tools only if there are any.
-fn counts(tasks: u64, agents: u64, tools: u64) -> String {
-    let (tasks, agents) = (count(tasks, "task"), count(agents, "agent"));
-    match tools {
-        0 => format!("{tasks} and {agents}"),
-        tools => format!("{tasks}, {agents} and {}", count(tools, "tool")),
-    }
+/// Counts what an archive has: tasks and agents, and of the rest what there is.
+fn counts(numbers: [u64; 5]) -> String {
+    let things = ["task", "agent", "tool", "request", "alert"];
+    let counted: Vec<_> = numbers
+        .into_iter()
+        .zip(things)
+        .filter(|(number, thing)| *number > 0 || matches!(*thing, "task" | "agent"))
+        .map(|(number, thing)| count(number, thing))
+        .collect();
+    let (last, others) = counted.split_last().expect("there are tasks and agents");
+    format!("{} and {last}", others.join(", "))
 }
 
 fn report_bad(ui: Ui, bad: &[BadFile]) {

@@ -40,3 +40,22 @@ pub struct Alert {
     #[schema(required, value_type = Option<String>)]
     pub resolved_by: Option<Text>,
 }
+
+impl Alert {
+    /// Says what does not fit together.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if self.message.as_str().is_empty() {
+            return Err("`message` must not be empty");
+        }
+        if self.resolved_at.is_some() != self.resolved_by.is_some() {
+            return Err("`resolvedAt` and `resolvedBy` belong together");
+        }
+        if self.file.is_some() != self.line.is_some() {
+            return Err("`file` and `line` belong together");
+        }
+        if self.line == Some(0) {
+            return Err("lines count from 1");
+        }
+        Ok(())
+    }
+}

@@ -21,6 +21,7 @@ mod problem;
 mod queue;
 mod refusal;
 mod request;
+mod request_check;
 mod request_state;
 mod run;
 mod session;

@@ -59,10 +59,10 @@ impl RequestState {
                 Some(Self::Delegated)
             }
             (Self::Needs, RequestMove::Next) => Some(Self::Next),
-            (Self::Delegated | Self::Next, RequestMove::Claim) => Some(Self::Claimed),
+            (Self::Delegated | Self::Next, RequestMove::Claim)
+            | (Self::Claimed, RequestMove::Heartbeat) => Some(Self::Claimed),
             (Self::Claimed | Self::Needs, RequestMove::Finish) => Some(Self::Done),
             (Self::Claimed, RequestMove::Requeue) => Some(Self::Needs),
-            (Self::Claimed, RequestMove::Heartbeat) => Some(Self::Claimed),
             _ => None,
         }
     }

@@ -485,13 +485,45 @@ pub struct Imported {
     pub agents: u64,
     /// How many tools.
     pub tools: u64,
+    /// How many requests.
+    pub requests: u64,
+    /// How many alerts.
+    pub alerts: u64,
 }
 
-/// The tasks of an import, read while it goes on; an error ends it, and nothing is imported.
-pub type ImportSource = Box<
-    dyn Iterator<Item = std::result::Result<TaskArchive, Box<dyn std::error::Error + Send + Sync>>>
-        + Send,
+/// What may be too much for the memory, read while an import goes on; an error ends it, and nothing is imported.
+pub type ImportSource<T> = Box<
+    dyn Iterator<Item = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>> + Send,
 >;
+
+/// What is to be imported.
+pub struct Import {
+    /// The agents.
+    pub agents: Vec<Agent>,
+    /// The hand-off tools.
+    pub tools: Vec<Tool>,
+    /// The routes, in the place of all that there are; none to leave them alone.
+    pub routes: Option<Vec<Route>>,
+    /// The tasks, a parent before its children.
+    pub tasks: ImportSource<TaskArchive>,
+    /// The requests, oldest first.
+    pub requests: ImportSource<Request>,
+    /// The alerts, oldest first.
+    pub alerts: ImportSource<Alert>,
+}
+
+impl Default for Import {
+    fn default() -> Self {
+        Self {
+            agents: Vec::new(),
+            tools: Vec::new(),
+            routes: None,
+            tasks: Box::new(std::iter::empty()),
+            requests: Box::new(std::iter::empty()),
+            alerts: Box::new(std::iter::empty()),
+        }
+    }
+}
 
 /// The ledger. When a writing operation returns, what it did is on disk.
 #[async_trait]
@@ -725,6 +757,8 @@ pub trait Store: Send + Sync + 'static {
     /// Replaces all routes.
     async fn set_routes(&self, routes: Vec<Route>, once: Option<Idempotency>)
     -> Result<Vec<Route>>;
+    /// Tells whether somebody has set the routes since the default ones were planted.
+    async fn routes_are_chosen(&self) -> Result<bool>;
     /// Plants the default routes, if that has never been done and there are none.
     async fn seed_routes(&self, routes: Vec<Route>) -> Result<()>;
 
@@ -760,13 +794,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Opens a view of the whole ledger at one moment.
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
-    /// Takes in agents, tools and tasks, all of them or none.
-    async fn import(
-        &self,
-        agents: Vec<Agent>,
-        tools: Vec<Tool>,
-        tasks: ImportSource,
-    ) -> Result<Imported>;
+    /// Takes in what was exported, all of it or nothing. What refers to something that is not there refers to nothing.
+    async fn import(&self, import: Import) -> Result<Imported>;
     /// Writes a consistent copy of the database to a file that does not exist yet.
     async fn backup(&self, to: &Path) -> Result<()>;
 
@@ -819,4 +848,10 @@ pub trait Snapshot: Send {
     async fn agents(&mut self) -> Result<Vec<Agent>>;
     /// Lists the hand-off tools by name.
     async fn tools(&mut self) -> Result<Vec<Tool>>;
+    /// Lists the routes: first those that are dispatched first.
+    async fn routes(&mut self) -> Result<Vec<Route>>;
+    /// Returns the next requests, oldest first; none at the end.
+    async fn next_requests(&mut self) -> Result<Vec<Request>>;
+    /// Returns the next alerts, oldest first; none at the end.
+    async fn next_alerts(&mut self) -> Result<Vec<Alert>>;
 }

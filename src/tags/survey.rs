@@ -175,14 +175,14 @@ impl Survey {
         if is_same && !again.contains(path) {
             return;
         }
-        let had_tags = seen.is_some_and(|seen| seen.has_tags);
+        let had_any = seen.is_some_and(|seen| seen.has_tags);
         let root = self.root_of(path).unwrap_or(path).to_owned();
         match read_tags(path, &root) {
             Ok(tags) => {
                 let has_tags = !tags.is_empty();
                 let seen = Seen { stamp, has_tags };
                 self.seen.insert(path.to_owned(), seen);
-                if has_tags || had_tags || again.contains(path) {
+                if has_tags || had_any || again.contains(path) {
                     look.files.retain(|file| file.path != path);
                     look.files.push(tags);
                 }

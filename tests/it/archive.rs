@@ -14,7 +14,7 @@ fn many() -> usize {
     std::env::var("CHORUS_TEST_TASKS").map_or(300, |tasks| tasks.parse().unwrap())
 }
 
-async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
+pub async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let archive = folder.path().join("archive");
     app.engine.export(&archive, |_| {}).await.unwrap();
@@ -22,11 +22,11 @@ async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
 }
 
 /// Makes an installation that has never been served, so that no agents were planted.
-async fn bare() -> TestApp {
+pub async fn bare() -> TestApp {
     TestApp::unseeded().await
 }
 
-async fn import(
+pub async fn import(
     app: &TestApp,
     archive: &Path,
     skip_bad: bool,
@@ -37,7 +37,7 @@ async fn import(
 }
 
 /// Fails unless two directories hold the same files with the same bytes.
-fn assert_same(left: &Path, right: &Path) {
+pub fn assert_same(left: &Path, right: &Path) {
     let output = Command::new("diff")
         .arg("-r")
         .args([left, right])

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{TestApp, invariants};
+use crate::support::{TestApp, invariants, requests};
 
 /// Makes a database with a completed, a cancelled and an open hand-off, a message and two attachments, one removed, and
-/// with control that moved by a tool and in a session.
+/// with control that moved by a tool and in a session. Requests of all kinds come behind them.
 async fn good_database() -> TestApp {
     let app = TestApp::new().await;
     for (number, end) in ["complete", "cancel", "none"].into_iter().enumerate() {
@@ -42,6 +42,7 @@ async fn good_database() -> TestApp {
             .data();
     }
     transfer_and_move(&app).await;
+    requests::live(&*app.store, &app.clock).await;
     app.engine.close().await;
     app
 }
@@ -141,7 +142,7 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("UPDATE tasks SET master_number = 2 WHERE number = 5", "not the one that the parents lead to"),
     ("UPDATE tasks SET master_number = NULL WHERE number = 5", "not the one that the parents lead to"),
     ("UPDATE tasks SET parent_number = 3, master_number = 3 WHERE number = 5", "to one that is no child of it"),
-    ("UPDATE handoffs SET from_number = 6 WHERE mode = 'transfer'", "comes from a later one"),
+    ("UPDATE handoffs SET from_number = 6 WHERE number = 5", "comes from a later one"),
     ("UPDATE handoffs SET from_number = 1 WHERE mode = 'session'", "or from another chain"),
     ("UPDATE session_handoffs SET to_agent = 'planner'", "do not belong together"),
     ("UPDATE tasks SET session_id = 'other' WHERE session_id = 's'", "do not belong together"),
@@ -153,6 +154,29 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("DELETE FROM events WHERE number = 1", "have gaps"),
     ("UPDATE tasks SET status = 'active' WHERE number = 1", "and nobody set it so"),
     ("UPDATE tasks SET status = 'completed' WHERE number = 1", "not the one of the history"),
+    (
+        "UPDATE handoffs SET completed_at = 0, outcome = 'failed' WHERE number = (SELECT handoff_number FROM requests WHERE title = 'first')",
+        "claimed by a hand-off that has ended",
+    ),
+    ("UPDATE requests SET handoff_number = 3 WHERE title = 'first'", "of another chain than its task"),
+    ("UPDATE requests SET state = 'next' WHERE title = 'waits'", "does not lead to its state"),
+    ("DELETE FROM request_transitions WHERE to_state = 'delegated'", "does not begin where the one before it led"),
+    ("UPDATE requests SET response = NULL WHERE state = 'done'", "done without a response"),
+    ("UPDATE requests SET response = 'early' WHERE state = 'next'", "or has one and is not"),
+    ("UPDATE requests SET attempts = 7 WHERE title = 'is held'", "more or less often than its transitions say"),
+    ("UPDATE request_transitions SET is_by_file = 1 WHERE to_state = 'claimed'", "more or less often than its transitions say"),
+    ("UPDATE requests SET is_stuck = 1 WHERE title = 'is held'", "does not wait for a person"),
+    ("UPDATE events SET type = 'request_done' WHERE type = 'request_requeued'", "are not its transitions"),
+    ("UPDATE events SET request_number = NULL WHERE type = 'request_created'", "are not its transitions"),
+    ("UPDATE events SET data = '{\"to\":\"needs\"}' WHERE type = 'request_requeued'", "are not its transitions"),
+    (
+        "INSERT INTO events (request_number, occurred_at, type, data) VALUES (1, 0, 'request_next', '{\"to\":\"next\"}')",
+        "are not its transitions",
+    ),
+    ("UPDATE events SET handoff_number = 3 WHERE type = 'request_claimed'", "about a hand-off of another task"),
+    ("UPDATE events SET type = 'x' WHERE type = 'alert_raised'", "exactly one event of its beginning"),
+    ("UPDATE events SET type = 'x' WHERE type = 'alert_resolved'", "or of its end"),
+    ("UPDATE requests SET job_id = NULL", "exactly one run that is not ended"),
     ("DELETE FROM tasks WHERE number = 1", "foreign_key_check"),
     (
         "PRAGMA writable_schema = on;

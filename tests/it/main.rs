@@ -10,6 +10,7 @@ mod support;
 
 mod api;
 mod archive;
+mod archive_requests;
 mod cli;
 mod concurrency;
 mod crash;
@@ -23,6 +24,7 @@ mod runner;
 mod schema;
 mod schema_doc;
 mod store;
+mod store_requests;
 mod surface;
 mod tags;
 #[cfg(feature = "otlp")]

@@ -7,6 +7,7 @@ const FIRST: [&str; 2] = [
     include_str!("../../migrations/sqlite/0002_running.sql"),
 ];
 const TRANSFER: &str = include_str!("../../migrations/sqlite/0003_transfer.sql");
+const REQUESTS: &str = include_str!("../../migrations/sqlite/0004_requests.sql");
 
 fn row(connection: &Connection, query: &str) -> String {
     let mut statement = connection.prepare(query).unwrap();
@@ -103,4 +104,69 @@ fn tasks_that_were_handed_on_before_know_their_chain() {
         let error = connection.execute_batch(forbidden).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
+}
+
+#[test]
+fn a_ledger_without_requests_stays_as_it_is_and_can_have_them() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = on")
+        .unwrap();
+    for migration in FIRST.iter().chain([&TRANSFER]) {
+        connection.execute_batch(migration).unwrap();
+    }
+    connection
+        .execute_batch(
+            "INSERT INTO tasks (id, status, created_at, updated_at, source_type, source_user_id, agent_workspace, description)
+             VALUES ('t', 'active', 1, 2, 'api', 'me', '/', 'd');
+             INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, completed_at, outcome, prompt)
+             VALUES ('h1', 1, 1, 'a', 'delegate', 1, 2, 'completed', 'p'), ('h2', 1, 2, 'b', 'delegate', 3, NULL, NULL, 'p');
+             INSERT INTO runs (id, handoff_number, attempt, state, queued_at) VALUES ('r', 2, 1, 'queued', 3);
+             INSERT INTO events (task_number, handoff_number, occurred_at, type, data)
+             VALUES (1, NULL, 1, 'task_created', '{}'), (1, 2, 3, 'agent_handoff_started', '{\"agentName\":\"b\"}');
+             INSERT INTO messages (chain_number, task_number, handoff_number, occurred_at, type, content)
+             VALUES (1, 1, 2, 3, 'assistant_message', 'said')",
+        )
+        .unwrap();
+    let tables = ["tasks", "handoffs", "runs", "messages"];
+    let all = |table: &str| row(&connection, &format!("SELECT * FROM {table}"));
+    let events = "SELECT number, task_number, handoff_number, occurred_at, type, data FROM events";
+    let before = tables.map(all);
+    let history = row(&connection, events);
+    connection.execute_batch(REQUESTS).unwrap();
+    assert_eq!(tables.map(all), before);
+    assert_eq!(row(&connection, events), history);
+    assert_eq!(
+        row(&connection, "SELECT request_number FROM events"),
+        "-\n-"
+    );
+    assert_eq!(
+        row(&connection, "SELECT routes_planted_at FROM installation"),
+        "-"
+    );
+    assert_eq!(row(&connection, "PRAGMA foreign_key_check"), "");
+    assert_eq!(row(&connection, "PRAGMA integrity_check"), "ok");
+    for empty in ["open_requests", "active_alerts"] {
+        assert_eq!(all(empty), "");
+    }
+    // The old rows can be referred to, and the old rules hold.
+    connection
+        .execute_batch(
+            "INSERT INTO requests (id, kind, state, priority, created_at, updated_at, attempts, lease_agent, lease_expires_at,
+                                   source_type, source_task_number, task_number, handoff_number, title, body)
+             VALUES ('q', 'fix', 'claimed', 1, 3, 3, 1, 'b', 9, 'task', 1, 1, 2, 'title', '');
+             INSERT INTO events (task_number, request_number, occurred_at, type, data) VALUES (1, 1, 4, 'x', '{}')",
+        )
+        .unwrap();
+    assert_eq!(
+        row(
+            &connection,
+            "SELECT id, state, priority, lease_agent, task_id FROM open_requests"
+        ),
+        "q claimed P1 b t"
+    );
+    let error = connection
+        .execute_batch("UPDATE events SET request_number = NULL")
+        .unwrap_err();
+    assert!(error.to_string().contains("never changes"), "{error}");
 }

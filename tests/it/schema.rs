@@ -5,9 +5,11 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde_json::json;
 
+use crate::support::requests::{Requests, new_request, route};
 use crate::support::{TestApp, invariants};
 
-/// Makes a ledger with a completed (number 1) and an open (number 2) hand-off of one task.
+/// Makes a ledger with a completed (number 1) and an open (number 2) hand-off of one task, a request that is claimed (1) and one
+/// that waits (2), a route and an alert.
 async fn ledger() -> TestApp {
     let app = TestApp::new().await;
     let path = format!("/api/tasks/{}", app.task("a task").await);
@@ -23,6 +25,15 @@ async fn ledger() -> TestApp {
                 .data();
         }
     }
+    let requests = Requests(&*app.store);
+    app.store
+        .set_routes(vec![route("fix", "qa")], None)
+        .await
+        .unwrap();
+    let claimed = requests.approved(new_request("fix", "claimed")).await;
+    requests.claim(&claimed, "stranger").await.unwrap();
+    requests.leave(new_request("fix", "needed")).await;
+    requests.raise("look", None).await;
     app
 }
 
@@ -171,6 +182,115 @@ const ATTACKS: &[(&str, &str)] = &[
     ("INSERT INTO sessions (id, task_number, created_at) VALUES ('', 1, 0)", "CHECK constraint failed"),
     ("INSERT INTO sessions (id, task_number, created_at) VALUES ('x', 1, 0), ('y', 1, 0)", "UNIQUE constraint failed"),
     ("INSERT INTO sessions (id, task_number, created_at) VALUES ('x', 77, 0)", "FOREIGN KEY constraint failed"),
+    // A request has a name that leads nowhere else, and words that are known.
+    ("UPDATE requests SET id = '' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET id = '../x' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET id = '.x' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET id = 'a/b' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET id = 'a' || char(0) WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET id = hex(zeroblob(51)) WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET id = (SELECT id FROM requests WHERE number = 1) WHERE number = 2", "UNIQUE constraint failed"),
+    ("UPDATE requests SET kind = '' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET kind = 'Fix' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET kind = '2fix' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET kind = 'a b' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET kind = 'a' || char(0) WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET state = 'won' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET priority = 3 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET priority = -1 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET effort = 'XL' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET attempts = -1 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET is_stuck = 2 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET source_type = 'mail' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET is_job = 2 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET title = '' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET title = char(0) WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET body = char(0) WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET source_user_id = char(0) WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET agent_workspace = char(0) WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET source_type = 'file', source_file = char(0) WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET source_type = 'file', source_file = 'a', source_line = 0 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET created_at = 'yesterday' WHERE number = 2", "cannot store TEXT value in INTEGER column"),
+    // It has what belongs to its state, and nothing else.
+    ("UPDATE requests SET lease_expires_at = NULL WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET lease_agent = NULL WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET lease_agent = char(0) WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET state = 'delegated' WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET attempts = 0 WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET lease_agent = NULL, lease_expires_at = NULL, handoff_number = 2 WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET job_id = 'x' WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET is_job = 1, job_id = '' WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET is_job = 1, job_id = char(0) WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET is_stuck = 1 WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET response = 'early' WHERE number = 1", "CHECK constraint failed"),
+    ("UPDATE requests SET handoff_number = 2 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET state = 'done' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET state = 'done', response = char(0) WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET response = 'early' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET source_task_number = 1 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET source_file = 'a' WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET source_line = 1 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE requests SET handoff_number = 77 WHERE number = 1", "FOREIGN KEY constraint failed"),
+    ("UPDATE requests SET task_number = 77 WHERE number = 1", "FOREIGN KEY constraint failed"),
+    ("UPDATE requests SET source_type = 'task', source_task_number = 77 WHERE number = 2", "FOREIGN KEY constraint failed"),
+    ("INSERT INTO events (request_number, occurred_at, type, data) VALUES (77, 0, 'x', '{}')", "FOREIGN KEY constraint failed"),
+    ("DELETE FROM requests WHERE number = 2", "never deleted"),
+    // Its life is append-only, and goes one way unless a file says otherwise.
+    ("DELETE FROM request_transitions", "never deleted"),
+    ("UPDATE request_transitions SET reason = 'other'", "never changes"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'needs', 'claimed', 'x', 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'needs', 'needs', 'x', 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, NULL, 'delegated', 'x', 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, NULL, 'claimed', 'x', 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, NULL, 'done', 'x', 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'next', 'done', 'x', 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'delegated', 'needs', 'x', 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'claimed', 'next', 'x', 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'done', 'needs', 'x', 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'needs', 'won', 'x', 0, 1)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'won', 'needs', 'x', 0, 1)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'needs', 'next', char(0), 0, 0)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'needs', 'next', 'x', 0, 2)", "CHECK constraint failed"),
+    ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (77, 'needs', 'next', 'x', 0, 0)", "FOREIGN KEY constraint failed"),
+    ("INSERT INTO request_recoveries (request_number, recovered_at, reason, action) VALUES (2, 0, char(0), 'x')", "CHECK constraint failed"),
+    ("INSERT INTO request_recoveries (request_number, recovered_at, reason, action) VALUES (2, 0, 'x', char(0))", "CHECK constraint failed"),
+    ("INSERT INTO request_recoveries (request_number, recovered_at, reason, action) VALUES (77, 0, 'x', 'x')", "FOREIGN KEY constraint failed"),
+    ("INSERT INTO request_tags (request_number, file, state) VALUES (2, '', 'needs')", "CHECK constraint failed"),
+    ("INSERT INTO request_tags (request_number, file, state) VALUES (2, 'a', 'won')", "CHECK constraint failed"),
+    ("INSERT INTO request_tags (request_number, file, state) VALUES (77, 'a', 'needs')", "FOREIGN KEY constraint failed"),
+    ("INSERT INTO request_tags (request_number, file, state) VALUES (2, 'a', 'needs'), (2, 'b', 'needs')", "UNIQUE constraint failed"),
+    // A kind has one route, with commands exactly if it is asynchronous.
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('fix', 'qa', 'agent', 1, 0, 0, 1, 1)", "UNIQUE constraint failed"),
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('Fix', 'qa', 'agent', 1, 0, 0, 1, 1)", "CHECK constraint failed"),
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('x', 'qa', 'magic', 1, 0, 0, 1, 1)", "CHECK constraint failed"),
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('x', 'qa', 'agent', 1, 2, 0, 1, 1)", "CHECK constraint failed"),
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('x', 'qa', 'agent', 1, 0, 2, 1, 1)", "CHECK constraint failed"),
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('x', 'qa', 'agent', 1, 0, 0, 0, 1)", "CHECK constraint failed"),
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('x', 'qa', 'agent', 1, 0, 0, 101, 1)", "CHECK constraint failed"),
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('x', 'qa', 'agent', 1, 0, 0, 1, 0)", "CHECK constraint failed"),
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('x', 'qa', 'agent', 1, 0, 0, 1, 86401)", "CHECK constraint failed"),
+    ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('x', 'qa', 'async', 1, 0, 0, 1, 1)", "CHECK constraint failed"),
+    ("UPDATE dispatch_routes SET start_command = '[]' WHERE kind = 'fix'", "CHECK constraint failed"),
+    ("UPDATE dispatch_routes SET poll_command = '[]' WHERE kind = 'fix'", "CHECK constraint failed"),
+    ("UPDATE dispatch_routes SET mode = 'async', start_command = '[]' WHERE kind = 'fix'", "CHECK constraint failed"),
+    ("UPDATE dispatch_routes SET mode = 'async', start_command = '{}', poll_command = '[]' WHERE kind = 'fix'", "CHECK constraint failed"),
+    ("UPDATE dispatch_routes SET mode = 'async', start_command = '[]', poll_command = '1' WHERE kind = 'fix'", "CHECK constraint failed"),
+    // An alert stays, and is resolved by somebody.
+    ("DELETE FROM alerts", "never deleted"),
+    ("UPDATE alerts SET resolved_at = 1", "CHECK constraint failed"),
+    ("UPDATE alerts SET resolved_by = 'x'", "CHECK constraint failed"),
+    ("UPDATE alerts SET resolved_at = 1, resolved_by = char(0)", "CHECK constraint failed"),
+    ("UPDATE alerts SET file = 'a'", "CHECK constraint failed"),
+    ("UPDATE alerts SET file = 'a', line = 1", "CHECK constraint failed"),
+    ("UPDATE alerts SET line = 1", "CHECK constraint failed"),
+    ("UPDATE alerts SET is_active_in_file = 1", "CHECK constraint failed"),
+    ("UPDATE alerts SET file = 'a', line = 0, is_active_in_file = 1", "CHECK constraint failed"),
+    ("UPDATE alerts SET file = 'a', line = 1, is_active_in_file = 2", "CHECK constraint failed"),
+    ("UPDATE alerts SET message = ''", "CHECK constraint failed"),
+    ("UPDATE alerts SET message = char(0)", "CHECK constraint failed"),
+    ("UPDATE alerts SET raised_by = char(0)", "CHECK constraint failed"),
+    ("UPDATE alerts SET task_number = 77", "FOREIGN KEY constraint failed"),
+    ("INSERT INTO alerts (id, raised_at, raised_by, message) SELECT id, 0, 'x', 'x' FROM alerts", "UNIQUE constraint failed"),
     // NUL ends a text for some readers and not for others.
     ("UPDATE tasks SET description = 'a' || char(0) || 'b' WHERE number = 1", "CHECK constraint failed"),
     ("UPDATE tasks SET status = 'failed', failure_message = char(0) WHERE number = 1", "CHECK constraint failed"),

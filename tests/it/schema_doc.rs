@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::TestApp;
+use crate::support::{TestApp, requests};
 
 const DOCUMENT: &str = include_str!("../../docs/schema.md");
 
@@ -70,6 +70,7 @@ async fn lived_in() -> TestApp {
         "fromAgent": "qa", "toAgent": "planner", "reason": "r", "userIntent": "u", "conversationHistory": [], "invoke": false,
     });
     app.post("/api/sessions/s/handoffs", moved).await.data();
+    requests::live(&*app.store, &app.clock).await;
     app
 }
 

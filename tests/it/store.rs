@@ -7,7 +7,7 @@ use chorus::domain::{
 };
 use chorus::engine::default_agents;
 use chorus::store::{
-    EndHandoff, SqliteOptions, SqliteStore, StartHandoff, Store, StoreError, TaskQuery,
+    EndHandoff, Import, SqliteOptions, SqliteStore, StartHandoff, Store, StoreError, TaskQuery,
 };
 
 use crate::support::{BEGINNING, TestApp, invariants};
@@ -57,7 +57,10 @@ async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
         ..default_agents().remove(0)
     };
     store
-        .import(vec![mine], vec![], Box::new(std::iter::empty()))
+        .import(Import {
+            agents: vec![mine],
+            ..Import::default()
+        })
         .await
         .unwrap();
     assert_eq!(store.seed_agents(default_agents()).await.unwrap(), 0);
@@ -118,7 +121,11 @@ async fn a_writer_in_the_middle_of_a_transaction_does_not_hold_up_readers() {
         Some(Ok(archive(task)))
     });
     let store = app.store.clone();
-    let import = tokio::spawn(async move { store.import(vec![], vec![], Box::new(source)).await });
+    let import = Import {
+        tasks: Box::new(source),
+        ..Import::default()
+    };
+    let import = tokio::spawn(async move { store.import(import).await });
     is_entered.await.unwrap();
     assert_eq!(count(&*app.store).await, 0);
     assert_eq!(app.store.agents().await.unwrap().len(), 5);
@@ -152,12 +159,12 @@ async fn an_import_that_fails_in_the_middle_leaves_nothing() {
         vec![good(), Ok(archive(task.clone())), Ok(archive(task))],
     ];
     for source in sources {
-        let agents = vec![other.clone()];
-        let error = app
-            .store
-            .import(agents, vec![], Box::new(source.into_iter()))
-            .await
-            .unwrap_err();
+        let import = Import {
+            agents: vec![other.clone()],
+            tasks: Box::new(source.into_iter()),
+            ..Import::default()
+        };
+        let error = app.store.import(import).await.unwrap_err();
         assert!(
             matches!(error, StoreError::Source(_) | StoreError::Driver(_)),
             "{error:?}"

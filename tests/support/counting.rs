@@ -14,7 +14,7 @@ use chorus::domain::{
 use chorus::store::{
     AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
     DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
-    ImportSource, Imported, Job, MessageQuery, MoveSession, Moved, Page, RaiseAlert, Reconciled,
+    Import, Imported, Job, MessageQuery, MoveSession, Moved, Page, RaiseAlert, Reconciled,
     RequestQuery, Result, Slots, Snapshot, SqliteStore, StartHandoff, Store, TaskQuery,
     TokenHolder, Transfer,
 };
@@ -415,6 +415,10 @@ impl Store for CountingStore {
         self.store.set_routes(routes, once).await
     }
 
+    async fn routes_are_chosen(&self) -> Result<bool> {
+        self.read(self.store.routes_are_chosen()).await
+    }
+
     async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
         self.store.seed_routes(routes).await
     }
@@ -472,13 +476,8 @@ impl Store for CountingStore {
         self.read(self.store.snapshot()).await
     }
 
-    async fn import(
-        &self,
-        agents: Vec<Agent>,
-        tools: Vec<Tool>,
-        tasks: ImportSource,
-    ) -> Result<Imported> {
-        self.store.import(agents, tools, tasks).await
+    async fn import(&self, import: Import) -> Result<Imported> {
+        self.store.import(import).await
     }
 
     async fn backup(&self, to: &Path) -> Result<()> {

@@ -62,7 +62,9 @@ const RULES: &[(&str, &str)] = &[
     (
         "an open hand-off has not exactly one run that is not ended, or an ended one has any",
         "SELECT h.id FROM handoffs h
-          WHERE (h.completed_at IS NULL)
+          WHERE (h.completed_at IS NULL
+                 -- A job goes on elsewhere.
+                 AND NOT EXISTS (SELECT 1 FROM requests q WHERE q.handoff_number = h.number AND q.job_id IS NOT NULL))
              <> (SELECT count(*) FROM runs r WHERE r.handoff_number = h.number AND r.state <> 'ended')",
     ),
     (
@@ -160,6 +162,74 @@ const RULES: &[(&str, &str)] = &[
             AND 'active' IS NOT (SELECT CASE type WHEN 'status_changed' THEN data ->> 'to' END FROM events
                                   WHERE task_number = t.number AND (type = 'status_changed' OR type LIKE 'agent_handoff_%')
                                   ORDER BY number DESC LIMIT 1)",
+    ),
+    (
+        "a request is claimed by a hand-off that has ended",
+        "SELECT q.id FROM requests q JOIN handoffs h ON h.number = q.handoff_number WHERE h.completed_at IS NOT NULL",
+    ),
+    (
+        "a request is worked on by a hand-off of another chain than its task",
+        "SELECT q.id FROM requests q JOIN handoffs h ON h.number = q.handoff_number JOIN tasks t ON t.number = h.task_number
+           LEFT JOIN tasks o ON o.number = q.task_number
+          WHERE coalesce(t.master_number, t.number) IS NOT coalesce(o.master_number, o.number)",
+    ),
+    (
+        "the last transition of a request does not lead to its state",
+        "SELECT id FROM requests q
+          WHERE state IS NOT (SELECT to_state FROM request_transitions WHERE request_number = q.number
+                               ORDER BY number DESC LIMIT 1)",
+    ),
+    (
+        "a transition does not begin where the one before it led",
+        "SELECT number FROM (SELECT number, from_state,
+                                    lag(to_state) OVER (PARTITION BY request_number ORDER BY number) AS before
+                               FROM request_transitions)
+          WHERE from_state IS NOT before",
+    ),
+    (
+        "a request is done without a response, or has one and is not",
+        "SELECT id FROM requests WHERE (state = 'done') <> (response IS NOT NULL)",
+    ),
+    (
+        "a request is claimed more or less often than its transitions say",
+        "SELECT id FROM requests q
+          WHERE attempts <> (SELECT count(*) FROM request_transitions
+                              WHERE request_number = q.number AND to_state = 'claimed' AND is_by_file = 0)",
+    ),
+    (
+        "a request is stuck and does not wait for a person",
+        "SELECT id FROM requests WHERE is_stuck AND state <> 'needs'",
+    ),
+    (
+        "the events of a request are not its transitions",
+        "WITH moves AS (
+             SELECT request_number, to_state, row_number() OVER life AS place,
+                    CASE WHEN row_number() OVER life = 1 THEN 'request_created'
+                         WHEN to_state = 'needs' OR (from_state = 'claimed' AND to_state = 'delegated') THEN 'request_requeued'
+                         WHEN to_state = 'delegated' THEN 'request_approved'
+                         ELSE 'request_' || to_state END AS type
+               FROM request_transitions WINDOW life AS (PARTITION BY request_number ORDER BY number)
+         ), told AS (
+             SELECT request_number, type, data ->> 'to' AS to_state,
+                    row_number() OVER (PARTITION BY request_number ORDER BY number) AS place
+               FROM events
+              WHERE type IN ('request_created', 'request_approved', 'request_next', 'request_claimed', 'request_done',
+                             'request_requeued')
+         )
+         SELECT coalesce(m.request_number, t.request_number, 'none')
+           FROM moves m FULL JOIN told t ON t.request_number = m.request_number AND t.place = m.place
+          WHERE m.type IS NOT t.type OR (m.place > 1 AND m.to_state IS NOT t.to_state)",
+    ),
+    (
+        "an event is about a hand-off of another task",
+        "SELECT e.number FROM events e JOIN handoffs h ON h.number = e.handoff_number WHERE e.task_number IS NOT h.task_number",
+    ),
+    (
+        "an alert has not exactly one event of its beginning, or of its end",
+        "SELECT id FROM alerts a
+          WHERE 1 <> (SELECT count(*) FROM events WHERE type = 'alert_raised' AND data ->> 'alertId' = a.id)
+             OR (resolved_at IS NOT NULL)
+             <> (SELECT count(*) FROM events WHERE type = 'alert_resolved' AND data ->> 'alertId' = a.id)",
     ),
 ];
 

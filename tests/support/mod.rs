@@ -11,6 +11,7 @@ pub mod invariants;
 pub mod load;
 pub mod model;
 mod random;
+pub mod requests;
 mod server;
 mod shown;
 mod workshop;

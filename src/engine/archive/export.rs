@@ -9,13 +9,18 @@ use serde::Serialize;
 use serde::ser::{Error as _, SerializeSeq};
 use tokio::sync::mpsc;
 
-use super::{ArchiveError, Progress, VERSION, at};
+use super::one_file::{OneFile, file_of};
+use super::{ArchiveError, Progress, ROUTES, VERSION, at};
 use crate::config::DataDir;
-use crate::domain::{Agent, TaskArchive, TaskSummary, Tool};
+use crate::domain::{Agent, Alert, Request, Route, TaskArchive, TaskSummary, Tool};
 use crate::engine::Engine;
+use crate::store::Snapshot;
 
-/// How many tasks may be read ahead of the files.
+/// How many tasks, requests or alerts may be read ahead of the files.
 const AHEAD: usize = 100;
+
+/// Rows on their way to the thread that writes files; an error says that they ended early.
+type Rows<T> = mpsc::Receiver<Result<T, ()>>;
 
 /// What an export wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +31,10 @@ pub struct Exported {
     pub agents: u64,
     /// How many tools.
     pub tools: u64,
+    /// How many requests.
+    pub requests: u64,
+    /// How many alerts.
+    pub alerts: u64,
     /// The attachments whose bytes were missing.
     pub missing_attachments: Vec<PathBuf>,
 }
@@ -42,9 +51,12 @@ impl Engine {
         }
         let mut snapshot = self.store.snapshot().await?;
         let total = snapshot.count_tasks().await?;
-        let agents = snapshot.agents().await?;
-        let tools = snapshot.tools().await?;
-        let (sender, tasks) = mpsc::channel(AHEAD);
+        let few = Few {
+            agents: snapshot.agents().await?,
+            tools: snapshot.tools().await?,
+            routes: snapshot.routes().await?,
+        };
+        let (senders, tasks, requests, alerts) = Senders::new();
         let files = Files {
             to: to.to_owned(),
             data_dir: self.options.data_dir.clone(),
@@ -54,26 +66,8 @@ impl Engine {
             failure: RefCell::default(),
             progress: Box::new(move |done| progress(Progress { done, total })),
         };
-        let writing = tokio::task::spawn_blocking(move || files.write(&agents, &tools));
-        let reading = async {
-            loop {
-                let page = snapshot.next_tasks().await?;
-                if page.is_empty() {
-                    return Ok(());
-                }
-                for task in page {
-                    if sender.send(Ok(task)).await.is_err() {
-                        return Ok(());
-                    }
-                }
-            }
-        };
-        let read: Result<(), ArchiveError> = reading.await;
-        if read.is_err() {
-            // The files are incomplete, and whoever writes them must know.
-            let _ = sender.send(Err(())).await;
-        }
-        drop(sender);
+        let writing = tokio::task::spawn_blocking(move || files.write(&few, requests, alerts));
+        let read = senders.read(&mut *snapshot).await;
         let written = writing
             .await
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
@@ -81,11 +75,71 @@ impl Engine {
     }
 }
 
+/// What is read before anything is written.
+struct Few {
+    agents: Vec<Agent>,
+    tools: Vec<Tool>,
+    routes: Vec<Route>,
+}
+
+/// The ends at which rows are read.
+struct Senders {
+    tasks: mpsc::Sender<Result<TaskArchive, ()>>,
+    requests: mpsc::Sender<Result<Request, ()>>,
+    alerts: mpsc::Sender<Result<Alert, ()>>,
+}
+
+impl Senders {
+    fn new() -> (Self, Rows<TaskArchive>, Rows<Request>, Rows<Alert>) {
+        let (tasks, task_rows) = mpsc::channel(AHEAD);
+        let (requests, request_rows) = mpsc::channel(AHEAD);
+        let (alerts, alert_rows) = mpsc::channel(AHEAD);
+        let senders = Self {
+            tasks,
+            requests,
+            alerts,
+        };
+        (senders, task_rows, request_rows, alert_rows)
+    }
+
+    /// Reads everything, one kind after the other. Each end is closed when its rows are through.
+    async fn read(self, snapshot: &mut dyn Snapshot) -> Result<(), ArchiveError> {
+        send_all(self.tasks, async || snapshot.next_tasks().await).await?;
+        send_all(self.requests, async || snapshot.next_requests().await).await?;
+        send_all(self.alerts, async || snapshot.next_alerts().await).await
+    }
+}
+
+/// Sends pages until there are no more, or nobody wants them.
+async fn send_all<T>(
+    sender: mpsc::Sender<Result<T, ()>>,
+    mut next: impl AsyncFnMut() -> crate::store::Result<Vec<T>>,
+) -> Result<(), ArchiveError> {
+    loop {
+        let page = match next().await {
+            Ok(page) => page,
+            Err(error) => {
+                // The files are incomplete, and whoever writes them must know.
+                let _ = sender.send(Err(())).await;
+                return Err(error.into());
+            }
+        };
+        if page.is_empty() {
+            return Ok(());
+        }
+        for item in page {
+            if sender.send(Ok(item)).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+}
+
 /// The thread that writes, while another reads the rows.
 struct Files {
     to: PathBuf,
     data_dir: DataDir,
-    tasks: RefCell<mpsc::Receiver<Result<TaskArchive, ()>>>,
+    tasks: RefCell<Rows<TaskArchive>>,
     written: Cell<u64>,
     missing_attachments: RefCell<Vec<PathBuf>>,
     failure: RefCell<Option<ArchiveError>>,
@@ -120,7 +174,17 @@ impl Serialize for Summaries<'_> {
 }
 
 impl Files {
-    fn write(self, agents: &[Agent], tools: &[Tool]) -> Result<Exported, ArchiveError> {
+    fn write(
+        self,
+        few: &Few,
+        requests: Rows<Request>,
+        alerts: Rows<Alert>,
+    ) -> Result<Exported, ArchiveError> {
+        let Few {
+            agents,
+            tools,
+            routes,
+        } = few;
         let beside = match self.to.parent() {
             Some(parent) if parent != Path::new("") => parent.to_owned(),
             _ => PathBuf::from("."),
@@ -157,6 +221,12 @@ impl Files {
                 write_json(&folder.join(format!("{}.json", tool.name)), tool)?;
             }
         }
+        let requests = write_rows(unfinished.path(), requests)?;
+        let alerts = write_rows(unfinished.path(), alerts)?;
+        if !routes.is_empty() {
+            new_folder(unfinished.path(), "dispatch")?;
+            write_json(&unfinished.path().join(ROUTES), routes)?;
+        }
         let finished = unfinished.keep();
         if let Err(cause) = std::fs::rename(&finished, &self.to) {
             // What was written is of no use under its temporary name.
@@ -167,6 +237,8 @@ impl Files {
             tasks: self.written.get(),
             agents: agents.len() as u64,
             tools: tools.len() as u64,
+            requests,
+            alerts,
             missing_attachments: self.missing_attachments.take(),
         })
     }
@@ -204,6 +276,21 @@ impl Files {
         (self.progress)(self.written.get());
         Ok(())
     }
+}
+
+/// Writes a file for each row, in a folder that is made for the first. Returns how many.
+fn write_rows<T: OneFile>(to: &Path, mut rows: Rows<T>) -> Result<u64, ArchiveError> {
+    let mut written = 0;
+    while let Some(item) = rows.blocking_recv() {
+        let ended = |()| at(to)(std::io::Error::other("the rows ended early"));
+        let item = item.map_err(ended)?;
+        if written == 0 {
+            new_folder(to, T::FOLDER)?;
+        }
+        write_json(&to.join(file_of::<T>(item.id())), &item)?;
+        written += 1;
+    }
+    Ok(written)
 }
 
 fn new_folder(beside: &Path, name: &str) -> Result<PathBuf, ArchiveError> {

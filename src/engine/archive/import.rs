@@ -8,16 +8,18 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::one_file::{self, Planned, check_all, file_of};
 use super::reader::{ArchiveDir, BadFile};
-use super::{ArchiveError, Progress, VERSION, at};
+use super::{ArchiveError, Progress, ROUTES, VERSION, at};
 use crate::config::DataDir;
 use crate::domain::{
-    Agent, AttachmentId, ChainEntry, Conversation, Filename, HandoffId, History, MessageId, Mode,
-    Queue, SessionId, Task, TaskArchive, TaskId, TaskSummary, Tool,
+    Agent, Alert, AlertId, AttachmentId, ChainEntry, Conversation, Filename, HandoffId, History,
+    MessageId, Mode, Queue, Request, RequestId, Route, SessionId, Task, TaskArchive, TaskId,
+    TaskSummary, Tool,
 };
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
-use crate::store::Imported;
+use crate::store::{Import, ImportSource, Imported};
 
 /// How an import goes about what is bad or already there.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,15 +68,22 @@ impl Engine {
         }
         let uploads = Uploads::copy(&self.options.data_dir, &archive, &plan.tasks)?;
         let mut ids = uploads.ids.clone();
-        let source = plan.tasks.into_iter().map(move |planned| {
+        let requests = source(&archive, plan.requests);
+        let alerts = source(&archive, plan.alerts);
+        let tasks = plan.tasks.into_iter().map(move |planned| {
             let mut task = read_task(&archive, &planned.id)?;
             task.attachment_ids = ids.remove(&planned.id).unwrap_or_default();
             Ok(task)
         });
-        let imported = self
-            .store
-            .import(plan.agents, plan.tools, Box::new(source))
-            .await?;
+        let import = Import {
+            agents: plan.agents,
+            tools: plan.tools,
+            routes: plan.routes,
+            tasks: Box::new(tasks),
+            requests,
+            alerts,
+        };
+        let imported = self.store.import(import).await?;
         let missing_attachments = uploads.keep();
         Ok(ImportReport {
             imported,
@@ -147,8 +156,66 @@ impl Engine {
             });
         }
         plan.tools = tools;
+        self.leave_out_requests_and_alerts(plan).await?;
+        self.leave_out_routes(plan).await
+    }
+
+    async fn leave_out_requests_and_alerts(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
+        let is_there = |file: PathBuf, what: &str| BadFile {
+            file,
+            line: None,
+            message: format!("{what} is already in the database"),
+        };
+        let mut requests = Vec::new();
+        for planned in std::mem::take(&mut plan.requests) {
+            match RequestId::parse(planned.id.as_str()) {
+                Ok(id) if self.store.request(&id).await?.is_some() => plan.bad.push(is_there(
+                    file_of::<Request>(&planned.id),
+                    &format!("request {id}"),
+                )),
+                _ => requests.push(planned),
+            }
+        }
+        plan.requests = requests;
+        let mut alerts = Vec::new();
+        for planned in std::mem::take(&mut plan.alerts) {
+            match AlertId::parse(planned.id.as_str()) {
+                Ok(id) if self.store.alert(&id).await?.is_some() => plan.bad.push(is_there(
+                    file_of::<Alert>(&planned.id),
+                    &format!("alert {id}"),
+                )),
+                _ => alerts.push(planned),
+            }
+        }
+        plan.alerts = alerts;
         Ok(())
     }
+
+    /// Leaves routes alone that somebody has set. The default ones give way.
+    async fn leave_out_routes(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
+        if let Some(routes) = &plan.routes
+            && self.store.routes_are_chosen().await?
+            && self.store.routes().await? != *routes
+        {
+            plan.routes = None;
+            plan.bad.push(BadFile {
+                file: ROUTES.into(),
+                line: None,
+                message: "somebody has set other routes in the database".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Reads what was planned, once more, while it is written.
+fn source<T: one_file::OneFile>(archive: &ArchiveDir, planned: Vec<Planned>) -> ImportSource<T> {
+    let archive = archive.clone();
+    Box::new(
+        planned
+            .into_iter()
+            .map(move |planned| Ok(one_file::read(&archive, &file_of::<T>(&planned.id))?)),
+    )
 }
 
 async fn blocking<T: Send + 'static>(
@@ -172,6 +239,9 @@ struct Plan {
     tasks: Vec<PlannedTask>,
     agents: Vec<Agent>,
     tools: Vec<Tool>,
+    requests: Vec<Planned>,
+    alerts: Vec<Planned>,
+    routes: Option<Vec<Route>>,
     bad: Vec<BadFile>,
 }
 
@@ -196,6 +266,9 @@ impl Plan {
             tasks: Vec::new(),
             agents: Vec::new(),
             tools: Vec::new(),
+            requests: Vec::new(),
+            alerts: Vec::new(),
+            routes: None,
             bad: Vec::new(),
         };
         plan.check_folders(archive, &registry);
@@ -210,7 +283,47 @@ impl Plan {
         }
         plan.check_agents(archive);
         plan.check_tools(archive);
+        plan.requests = check_all(archive, &mut plan.bad, |request: &Request| {
+            let id = request.handoff_id.as_ref()?;
+            let has_ended = seen.handoffs.get(id) == Some(&false);
+            has_ended.then(|| format!("it is claimed by the hand-off {id}, which has ended"))
+        });
+        plan.alerts = check_all(archive, &mut plan.bad, |_: &Alert| None);
+        plan.check_routes(archive);
         Ok(plan)
+    }
+
+    fn check_routes(&mut self, archive: &ArchiveDir) {
+        let file = Path::new(ROUTES);
+        let folder = file.parent().expect("the routes are in a folder");
+        match archive.names(&folder.to_string_lossy()) {
+            Err(bad) => return self.bad.push(bad),
+            Ok(names) if names.is_empty() => return,
+            Ok(names) => {
+                for name in names {
+                    let other = folder.join(name);
+                    if other != file {
+                        self.bad.push(BadFile {
+                            file: other,
+                            line: None,
+                            message: format!("is not known; only {ROUTES} is"),
+                        });
+                    }
+                }
+            }
+        }
+        let routes = archive.read::<Vec<Route>>(file).and_then(|routes| {
+            let checked = Route::check_all(&routes).map_err(|problems| BadFile {
+                file: file.to_owned(),
+                line: None,
+                message: problems.to_string(),
+            });
+            checked.map(|()| routes)
+        });
+        match routes {
+            Ok(routes) => self.routes = Some(routes),
+            Err(bad) => self.bad.push(bad),
+        }
     }
 
     /// Names the folders that the index does not know: their tasks would be lost.
@@ -294,7 +407,8 @@ impl Plan {
 #[derive(Default)]
 struct Seen {
     tasks: HashSet<TaskId>,
-    handoffs: HashSet<HandoffId>,
+    /// The hand-offs, and whether they are open.
+    handoffs: HashMap<HandoffId, bool>,
     messages: HashSet<MessageId>,
     sessions: HashSet<SessionId>,
     said: HashSet<i64>,
@@ -317,7 +431,8 @@ impl Seen {
             );
         }
         for entry in archive.task.agent_chain() {
-            if !self.handoffs.insert(entry.id.clone()) {
+            let before = self.handoffs.insert(entry.id.clone(), entry.is_open());
+            if before.is_some() {
                 return bad(
                     "task.json",
                     format!("the hand-off id {} is used twice", entry.id),

@@ -9,10 +9,17 @@
 //! registry/<task-id>/attachments/       the bytes of its attachments
 //! agents/<name>.json                    an agent
 //! tools/<name>.json                     a hand-off tool, if there is any
+//! requests/<id>.json                    a request with its transitions and recoveries, if there is any
+//! alerts/<id>.json                      an alert, if there is any
+//! dispatch/routes.json                  the routes of requests, an array, if there are any
 //! ```
+//!
+//! What refers to something that is not in the archive refers to nothing when it is read. Which tag of which file a request
+//! stands for is not kept: whoever watches the file finds that out again.
 
 mod export;
 mod import;
+mod one_file;
 mod reader;
 
 use std::path::PathBuf;
@@ -22,6 +29,9 @@ pub use import::{ImportOptions, ImportReport};
 pub use reader::BadFile;
 
 use crate::store::StoreError;
+
+/// Where the routes are.
+const ROUTES: &str = "dispatch/routes.json";
 
 /// The version of the layout.
 const VERSION: u32 = 1;

@@ -7,19 +7,26 @@ use super::row::{Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
 use super::{events, tasks};
-use crate::domain::{Actor, Alert, AlertId, EventKind, Refusal, Text};
+use crate::domain::{Actor, Alert, AlertId, EventKind, Refusal, TaskId, Text, Timestamp};
 use crate::store::{AlertQuery, Page, RaiseAlert, Result};
 
 macro_rules! select_alerts {
     () => {
-        "SELECT a.id, a.message, t.id, a.file, a.line, a.raised_at, a.raised_by, a.resolved_at, a.resolved_by
+        "SELECT a.id, a.message, t.id, a.file, a.line, a.raised_at, a.raised_by, a.resolved_at, a.resolved_by,
+                a.number
            FROM alerts a LEFT JOIN tasks t ON t.number = a.task_number"
     };
 }
 
+/// Selects whole alerts behind a number.
+pub(super) const SELECT_ARCHIVE: Statement = sql!(
+    select_alerts!(),
+    " WHERE a.number > $1 ORDER BY a.number LIMIT $2"
+);
+
 const ONE: Statement = sql!(select_alerts!(), " WHERE a.id = $1");
 
-fn from_row(row: &impl Columns) -> Result<Alert> {
+pub(super) fn from_row(row: &impl Columns) -> Result<Alert> {
     Ok(Alert {
         id: row.parsed(0)?,
         message: row.text(1)?,
@@ -67,6 +74,30 @@ pub(super) fn raise(tx: &mut Tx<'_>, raise: &RaiseAlert) -> Result<Alert> {
     };
     events::record_about(tx, about, raised)?;
     load(tx, &raise.id)
+}
+
+/// Inserts the row of an alert that was exported. Its file, if it has one, said of it what it is.
+pub(super) fn insert(tx: &Tx<'_>, alert: &Alert) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO alerts (id, task_number, raised_at, raised_by, resolved_at, resolved_by, file, line,
+                                 is_active_in_file, message)
+             VALUES ($1, (SELECT number FROM tasks WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10)"
+        ),
+        params![
+            alert.id.as_str(),
+            alert.task_id.as_ref().map(TaskId::as_str),
+            alert.raised_at.as_millis(),
+            alert.raised_by.as_str(),
+            alert.resolved_at.map(Timestamp::as_millis),
+            alert.resolved_by.as_ref().map(Text::as_str),
+            alert.file.as_ref().map(Text::as_str),
+            alert.line,
+            alert.file.as_ref().map(|_| alert.resolved_at.is_none()),
+            alert.message.as_str(),
+        ],
+    )?;
+    Ok(())
 }
 
 /// Resolves an alert.
@@ -117,10 +148,6 @@ pub(super) async fn list(readers: &SqlitePool, asked: &AlertQuery) -> Result<Pag
         select_alerts!(),
         " WHERE a.resolved_at IS NULL AND a.number > $1 ORDER BY a.number LIMIT $2"
     );
-    const ALL: Statement = sql!(
-        select_alerts!(),
-        " WHERE a.number > $1 ORDER BY a.number LIMIT $2"
-    );
     let after = match &asked.after {
         None => 0,
         Some(id) => query!(sql!("SELECT number FROM alerts WHERE id = $1"), id.as_str())
@@ -131,7 +158,7 @@ pub(super) async fn list(readers: &SqlitePool, asked: &AlertQuery) -> Result<Pag
     };
     let limit = asked.limit;
     if asked.resolved {
-        let rows = query!(ALL, after, limit + 1);
+        let rows = query!(SELECT_ARCHIVE, after, limit + 1);
         ALERTS.page(rows.fetch(readers), limit).await
     } else {
         let rows = query!(ACTIVE, after, limit + 1);

@@ -1,5 +1,7 @@
 //! What the dispatcher asks of the ledger: what comes next, beginning it, and what becomes of it when its hand-off ends.
 
+use std::collections::HashSet;
+
 use rusqlite::params;
 use sqlx::SqlitePool;
 
@@ -98,7 +100,7 @@ pub(super) fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Ta
         request.is_job = route.mode == RouteMode::Async;
         request.set_task(&on.task.id, on.number);
     }
-    let begin = Begin {
+    let asked = Begin {
         mode: Mode::Request,
         agent_name,
         from_agent: None,
@@ -110,7 +112,7 @@ pub(super) fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Ta
         resumes: None,
         is_invoked: true,
     };
-    let begun = handoffs::begin(tx, on, begin)?;
+    let begun = handoffs::begin(tx, on, asked)?;
     let entry = begun.on.task.agent_chain().last();
     let handoff_id = entry.map(|entry| entry.id.clone());
     for request in &mut stored {
@@ -130,7 +132,8 @@ struct Plan {
 /// Checks everything before anything is written.
 fn plan(tx: &Tx<'_>, dispatch: &Dispatch) -> Result<Option<Plan>> {
     let mut stored = Vec::new();
-    for id in &dispatch.ids {
+    let mut seen = HashSet::new();
+    for id in dispatch.ids.iter().filter(|id| seen.insert(*id)) {
         let request = requests::load(tx, id)?;
         // Only what waits for the dispatcher is the dispatcher's.
         if request.request.state != RequestState::Delegated
@@ -243,10 +246,12 @@ fn has_open_request(tx: &Tx<'_>, task_number: i64) -> Result<bool> {
     Ok(found.is_some())
 }
 
-/// Lets requests follow where control of their hand-off went.
+/// Lets requests follow where control of their hand-off went. An agent has it then, and no job.
 pub(super) fn follow(tx: &Tx<'_>, from_number: i64, to_number: i64) -> Result<()> {
     tx.execute(
-        sql!("UPDATE requests SET handoff_number = $1 WHERE handoff_number = $2"),
+        sql!(
+            "UPDATE requests SET handoff_number = $1, is_job = 0, job_id = NULL WHERE handoff_number = $2"
+        ),
         params![to_number, from_number],
     )?;
     Ok(())

@@ -52,9 +52,9 @@ pub(super) fn record_about(tx: &mut Tx<'_>, about: About<'_>, kind: EventKind) -
         master_task_id: about.on.map(|on| on.master_id.unwrap_or(on.id).clone()),
     };
     let place = Place {
-        task_number: about.on.map(|on| on.number),
-        handoff_number: about.handoff.map(|(_, number)| number),
-        request_number: about.request.map(|(_, number)| number),
+        task: about.on.map(|on| on.number),
+        handoff: about.handoff.map(|(_, number)| number),
+        request: about.request.map(|(_, number)| number),
     };
     let number = insert(tx, place, &event)?;
     keep(tx, event, number);
@@ -69,12 +69,12 @@ fn keep(tx: &mut Tx<'_>, event: Event, number: i64) {
     });
 }
 
-/// The rows that an event refers to.
+/// The numbers of the rows that an event refers to.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Place {
-    pub task_number: Option<i64>,
-    pub handoff_number: Option<i64>,
-    pub request_number: Option<i64>,
+    pub task: Option<i64>,
+    pub handoff: Option<i64>,
+    pub request: Option<i64>,
 }
 
 /// Inserts an event's row and returns its number.
@@ -85,9 +85,9 @@ pub(super) fn insert(tx: &Tx<'_>, place: Place, event: &Event) -> Result<i64> {
              VALUES ($1, $2, $3, $4, $5, $6)"
         ),
         params![
-            place.task_number,
-            place.handoff_number,
-            place.request_number,
+            place.task,
+            place.handoff,
+            place.request,
             event.timestamp.as_millis(),
             event.event_type.as_str(),
             serde_json::to_string(&event.data).expect("strings are JSON"),

@@ -30,12 +30,12 @@ pub(super) fn reconcile(
             .iter()
             .position(|known| known.title.as_str() == tag.title);
         match same.map(|place| known.remove(place)) {
-            Some(known) => settle(tx, file, tag, known, reconciled)?,
+            Some(known) => settle(tx, file, tag, &known, reconciled)?,
             None if tag.active => raise(tx, file, tag)?,
             None => {}
         }
     }
-    for gone in known {
+    for gone in &known {
         forget(tx, gone)?;
     }
     Ok(())
@@ -63,7 +63,7 @@ fn settle(
     tx: &mut Tx<'_>,
     file: &FileReport,
     tag: &FileAlert,
-    known: Known,
+    known: &Known,
     reconciled: &mut Reconciled,
 ) -> Result<()> {
     match (known.is_resolved, tag.active) {
@@ -116,7 +116,7 @@ fn raise(tx: &mut Tx<'_>, file: &FileReport, tag: &FileAlert) -> Result<()> {
 }
 
 /// Resolves an alert whose tag is gone.
-fn forget(tx: &mut Tx<'_>, known: Known) -> Result<()> {
+fn forget(tx: &mut Tx<'_>, known: &Known) -> Result<()> {
     if !known.is_resolved {
         alerts::resolve(tx, &known.id, &Actor::File)?;
     }

@@ -66,8 +66,8 @@ pub(super) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
     if begin.mode != Mode::Transfer {
         messages::insert_prompt(tx, on.on(), handoff_number)?;
     }
-    // Where control goes, the requests go that were worked on.
-    if let (Mode::Transfer | Mode::Session, Some(from_number)) = (begin.mode, begin.from_number) {
+    // Where control goes, the requests go that were worked on. A run that begins a conversation keeps its own.
+    if let (Mode::Transfer, Some(from_number)) = (begin.mode, begin.from_number) {
         dispatches::follow(tx, from_number, handoff_number)?;
     }
     tasks::update_status(tx, on.number, &on.task)?;
@@ -156,6 +156,15 @@ const SELECT_NUMBER: Statement = sql!("SELECT number FROM handoffs WHERE id = $1
 /// Finds the number of a hand-off.
 pub(super) fn number(tx: &Tx<'_>, id: &HandoffId) -> Result<Option<i64>> {
     tx.row(SELECT_NUMBER, params![id.as_str()], |row| row.integer(0))
+}
+
+/// Finds the number of the task of a hand-off.
+pub(super) fn task_number(tx: &Tx<'_>, handoff_number: i64) -> Result<Option<i64>> {
+    tx.row(
+        sql!("SELECT task_number FROM handoffs WHERE number = $1"),
+        params![handoff_number],
+        |row| row.integer(0),
+    )
 }
 
 /// Ends the open hand-off of a task, and what it was for.

@@ -1,47 +1,70 @@
-//! Takes in tasks and agents that were exported.
+//! Takes in what was exported.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::writer::Tx;
 use super::{
-    agents, attachments, events, handoffs, messages, queue_messages, runs, sessions, tasks, tools,
+    agents, alerts, attachments, events, handoffs, import_requests, messages, queue_messages,
+    requests, routes, runs, sessions, tasks, tools,
 };
-use crate::domain::{
-    Agent, ChainEntry, HandoffId, MovedConversation, SessionId, Task, TaskArchive, Tool,
-};
-use crate::store::{ImportSource, Imported, Result, StoreError};
+use crate::domain::{ChainEntry, HandoffId, MovedConversation, SessionId, Task, TaskArchive};
+use crate::store::{Import, Imported, Result, StoreError};
 
 /// Imports everything, in one transaction. An agent or a tool that is there already and the same is left alone.
-pub(super) fn import(
-    tx: &Tx<'_>,
-    new_agents: &[Agent],
-    new_tools: &[Tool],
-    source: ImportSource,
-) -> Result<Imported> {
+///
+/// Events are about requests, and never change; requests are about tasks. So the requests come first, and are told of
+/// their tasks at the end.
+pub(super) fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     let mut imported = Imported::default();
     agents::mark_seeded(tx)?;
-    for agent in new_agents {
+    for agent in &import.agents {
         if agents::load(tx, &agent.name)?.as_ref() != Some(agent) {
             agents::insert(tx, agent)?;
             imported.agents += 1;
         }
     }
-    for tool in new_tools {
+    for tool in &import.tools {
         if tools::load(tx, &tool.name)?.as_ref() != Some(tool) {
             tools::insert(tx, tool)?;
             imported.tools += 1;
         }
     }
+    if let Some(new_routes) = &import.routes {
+        routes::mark_planted(tx)?;
+        routes::insert_all(tx, new_routes)?;
+    }
+    let mut links = Vec::new();
+    for request in import.requests {
+        links.push(import_requests::insert(
+            tx,
+            request.map_err(StoreError::Source)?,
+        )?);
+        imported.requests += 1;
+    }
+    let jobs = links.iter().filter_map(|link| link.job()).collect();
     // Messages of one chain keep their order, whichever task they belong to.
     let before = messages::last_number(tx)?;
-    for archive in source {
-        import_task(tx, &archive.map_err(StoreError::Source)?, before)?;
+    for archive in import.tasks {
+        import_task(tx, &archive.map_err(StoreError::Source)?, before, &jobs)?;
         imported.tasks += 1;
+    }
+    for link in &links {
+        link.set(tx)?;
+    }
+    for alert in import.alerts {
+        alerts::insert(tx, &alert.map_err(StoreError::Source)?)?;
+        imported.alerts += 1;
     }
     Ok(imported)
 }
 
-fn import_task(tx: &Tx<'_>, archive: &TaskArchive, before: i64) -> Result<()> {
+/// Imports a task. Some of its open hand-offs may be those of jobs that go on elsewhere.
+fn import_task(
+    tx: &Tx<'_>,
+    archive: &TaskArchive,
+    before: i64,
+    jobs: &HashSet<&HandoffId>,
+) -> Result<()> {
     let TaskArchive {
         task,
         history,
@@ -74,7 +97,9 @@ fn import_task(tx: &Tx<'_>, archive: &TaskArchive, before: i64) -> Result<()> {
         if let Some(moved) = moved {
             import_move(tx, (number, task), (handoff_number, entry), moved)?;
         }
-        if entry.is_open() {
+        if entry.is_open() && jobs.contains(&entry.id) {
+            runs::insert_job_starter(tx, handoff_number, entry.started_at)?;
+        } else if entry.is_open() {
             // It was at work elsewhere. The next server finds no trace of it here, and ends it.
             runs::insert_running(tx, handoff_number, entry.started_at)?;
         }
@@ -98,10 +123,12 @@ fn import_task(tx: &Tx<'_>, archive: &TaskArchive, before: i64) -> Result<()> {
     }
     for event in &history.events {
         let handoff_number = find(event.handoff_id.as_ref())?;
+        let request_id = event.request_id.as_ref();
+        let request_number = request_id.map(|id| requests::number(tx, id)).transpose()?;
         let place = events::Place {
-            task_number: Some(number),
-            handoff_number,
-            request_number: None,
+            task: Some(number),
+            handoff: handoff_number,
+            request: request_number.flatten(),
         };
         events::insert(tx, place, event)?;
     }

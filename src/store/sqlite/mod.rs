@@ -19,6 +19,7 @@ mod file_alerts;
 mod handoffs;
 mod idempotency_keys;
 mod import;
+mod import_requests;
 mod lineage;
 mod messages;
 mod migrations;

@@ -1,5 +1,7 @@
 //! Moving requests through their states.
 
+use std::collections::HashSet;
+
 use rusqlite::params;
 
 use super::requests::{self, StoredRequest};
@@ -8,19 +10,20 @@ use super::sql::sql;
 use super::writer::Tx;
 use super::{handoffs, routes};
 use crate::domain::{
-    Actor, AfterFailure, AgentName, Lease, Outcome, Recovery, Refusal, Request, RequestId,
-    RequestMove, RequestState, RunId, Text, Timestamp,
+    Actor, AfterFailure, AgentName, HandoffId, Lease, Outcome, Recovery, Refusal, Request,
+    RequestId, RequestMove, RequestState, RunId, Text, Timestamp,
 };
 use crate::store::{ClaimRequest, EndClaim, EndedClaim, Heartbeat, Result, StoreError};
 
 /// How many leases that ran out are looked at in one transaction.
 const AT_ONCE: u32 = 100;
 
-/// Approves requests for the dispatcher: all of them or none.
+/// Approves requests for the dispatcher: all of them or none. One that is named twice is approved once.
 pub(super) fn approve(tx: &mut Tx<'_>, ids: &[RequestId], by: &Actor) -> Result<Vec<Request>> {
     let mut approved = Vec::new();
     let mut problems = Vec::new();
-    for id in ids {
+    let mut seen = HashSet::new();
+    for id in ids.iter().filter(|id| seen.insert(*id)) {
         match check_approval(tx, id, RequestMove::Approve, by) {
             Ok(found) => approved.push(found),
             Err(StoreError::Refused(refusal)) if ids.len() > 1 => {
@@ -111,7 +114,7 @@ fn check_claim(stored: &StoredRequest, fencing: Option<u32>, by: &Actor) -> Resu
         .into());
     }
     let holder = request.lease.as_ref().map(|lease| &lease.agent);
-    let handoff = request.handoff_id.as_ref().map(|id| id.as_str());
+    let handoff = request.handoff_id.as_ref().map(HandoffId::as_str);
     if let Actor::Run(run) = by
         && request.state == RequestState::Claimed
         && !by.may_end_claim(holder, handoff)

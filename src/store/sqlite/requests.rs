@@ -6,7 +6,7 @@ use sqlx::SqlitePool;
 use super::row::{Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
-use super::{events, tasks};
+use super::{events, handoffs, tasks};
 use crate::domain::{
     Actor, Effort, EventKind, HandoffId, Lease, NewRequest, Priority, Recovery, Refusal, Request,
     RequestId, RequestMove, RequestSource, RequestSourceType, RequestState, RunId, TaskId, Text,
@@ -129,12 +129,25 @@ fn unpack_recovery((_, date, reason, earlier_run, action): PackedRecovery) -> Re
     }
 }
 
+/// Selects whole requests behind a number.
+pub(super) const SELECT_ARCHIVE: Statement = sql!(
+    select_requests!(),
+    " WHERE r.number > $1 ORDER BY r.number LIMIT $2"
+);
+
 const SELECT_ONE: Statement = sql!(select_requests!(), " WHERE r.id = $1");
+
+const SELECT_NUMBER: Statement = sql!("SELECT number FROM requests WHERE id = $1");
 
 /// Loads the request that an operation is about.
 pub(super) fn load(tx: &Tx<'_>, id: &RequestId) -> Result<StoredRequest> {
     tx.row(SELECT_ONE, params![id.as_str()], |row| from_row(row))?
         .ok_or_else(|| Refusal::RequestNotFound(id.to_string()).into())
+}
+
+/// Finds the number of a request.
+pub(super) fn number(tx: &Tx<'_>, id: &RequestId) -> Result<Option<i64>> {
+    tx.row(SELECT_NUMBER, params![id.as_str()], |row| row.integer(0))
 }
 
 /// Loads the requests that a hand-off works on, in order.
@@ -180,7 +193,7 @@ pub(super) fn create(tx: &mut Tx<'_>, new: &NewRequest, by: &Actor) -> Result<St
         at: tx.now,
         reason: None,
     };
-    insert_transition(tx, number, &beginning, by)?;
+    insert_transition(tx, number, &beginning, *by == Actor::File)?;
     let created = load(tx, &new.id)?;
     let kind = EventKind::RequestCreated {
         title: new.title.clone(),
@@ -204,7 +217,7 @@ pub(super) fn insert_transition(
     tx: &Tx<'_>,
     request_number: i64,
     transition: &Transition,
-    by: &Actor,
+    is_by_file: bool,
 ) -> Result<()> {
     tx.insert(
         sql!(
@@ -217,7 +230,7 @@ pub(super) fn insert_transition(
             transition.to.as_str(),
             transition.by.as_str(),
             transition.at.as_millis(),
-            *by == Actor::File,
+            is_by_file,
             transition.reason.as_ref().map(Text::as_str),
         ],
     )?;
@@ -296,7 +309,7 @@ impl StoredRequest {
             at: tx.now,
             reason,
         };
-        insert_transition(tx, self.number, &moved, by)?;
+        insert_transition(tx, self.number, &moved, *by == Actor::File)?;
         self.request.transitions.push(moved.clone());
         self.record(tx, EventKind::RequestMoved(moved))
     }
@@ -345,9 +358,15 @@ impl StoredRequest {
         let task_id = self.request.task_id.as_ref();
         let place = task_id.map(|id| tasks::place(tx, id)).transpose()?;
         let handoff_id: Option<&HandoffId> = self.request.handoff_id.as_ref();
+        // A tool may have passed control to another task, whose history is another one.
+        let of_task = place.as_ref().map(|place| place.number);
+        let handoff_number = match self.handoff_number {
+            Some(number) if handoffs::task_number(tx, number)? == of_task => Some(number),
+            _ => None,
+        };
         let about = events::About {
             on: task_id.zip(place.as_ref()).map(|(id, place)| place.on(id)),
-            handoff: handoff_id.zip(self.handoff_number),
+            handoff: handoff_id.zip(handoff_number),
             request: Some((&self.request.id, self.number)),
         };
         events::record_about(tx, about, kind)
@@ -441,12 +460,9 @@ pub(super) async fn list(readers: &SqlitePool, asked: &RequestQuery) -> Result<P
 }
 
 async fn find_number(readers: &SqlitePool, id: &RequestId) -> Result<i64> {
-    query!(
-        sql!("SELECT number FROM requests WHERE id = $1"),
-        id.as_str()
-    )
-    .fetch_optional(readers)
-    .await?
-    .ok_or_else(|| Refusal::RequestNotFound(id.to_string()))?
-    .integer(0)
+    query!(SELECT_NUMBER, id.as_str())
+        .fetch_optional(readers)
+        .await?
+        .ok_or_else(|| Refusal::RequestNotFound(id.to_string()))?
+        .integer(0)
 }

@@ -1,7 +1,7 @@
 //! The table `dispatch_routes`.
 
 use rusqlite::params;
-use sqlx::SqliteExecutor;
+use sqlx::{SqliteExecutor, SqlitePool};
 
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
@@ -81,27 +81,26 @@ pub(super) fn mark_planted(tx: &Tx<'_>) -> Result<bool> {
 fn with_known_agents(tx: &Tx<'_>, routes: &[Route]) -> Result<Vec<Route>> {
     let known = agents::names(tx)?;
     let mut problems = Problems::default();
-    let mut named = Vec::new();
+    let mut found = Vec::new();
     for (place, route) in routes.iter().enumerate() {
-        match match_agent_name(route.agent.as_str(), &known) {
-            Some(agent) => named.push(Route {
+        if let Some(agent) = match_agent_name(route.agent.as_str(), &known) {
+            found.push(Route {
                 agent: agent.clone(),
                 ..route.clone()
-            }),
-            None => {
-                let names: Vec<_> = known.iter().map(AgentName::as_str).collect();
-                problems.add(
-                    format!("routes[{place}].agent"),
-                    format!(
-                        "unknown agent {}; the agents are: {}",
-                        route.agent,
-                        names.join(", ")
-                    ),
-                );
-            }
+            });
+        } else {
+            let names: Vec<_> = known.iter().map(AgentName::as_str).collect();
+            problems.add(
+                format!("routes[{place}].agent"),
+                format!(
+                    "unknown agent {}; the agents are: {}",
+                    route.agent,
+                    names.join(", ")
+                ),
+            );
         }
     }
-    Ok(problems.none_or(|| named).map_err(Refusal::Invalid)?)
+    Ok(problems.none_or(|| found).map_err(Refusal::Invalid)?)
 }
 
 /// Puts these routes in the place of all that there are.
@@ -133,6 +132,16 @@ pub(super) fn insert_all(tx: &Tx<'_>, routes: &[Route]) -> Result<()> {
 
 fn json(words: &[Text]) -> String {
     serde_json::to_string(words).expect("texts are JSON")
+}
+
+/// Tells whether somebody has set the routes since the default ones were planted.
+pub(super) async fn are_chosen(readers: &SqlitePool) -> Result<bool> {
+    let found = query!(sql!(
+        "SELECT 1 FROM events WHERE type = 'dispatch_routes_changed' LIMIT 1"
+    ))
+    .fetch_optional(readers)
+    .await?;
+    Ok(found.is_some())
 }
 
 /// Lists the routes: first those that are dispatched first.

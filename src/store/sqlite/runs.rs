@@ -48,6 +48,18 @@ pub(super) fn insert_running(tx: &Tx<'_>, handoff_number: i64, at: Timestamp) ->
     Ok(())
 }
 
+/// Inserts the run that had started a job elsewhere when its task was exported: the job goes on.
+pub(super) fn insert_job_starter(tx: &Tx<'_>, handoff_number: i64, at: Timestamp) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO runs (id, handoff_number, attempt, state, queued_at, started_at, ended_at, outcome)
+             VALUES ($1, $2, 1, 'ended', $3, $3, $3, 'completed')"
+        ),
+        params![RunId::new().as_str(), handoff_number, at.as_millis()],
+    )?;
+    Ok(())
+}
+
 /// Ends the run of a hand-off that has not ended, if there is one.
 pub(super) fn end(tx: &Tx<'_>, handoff_number: i64, outcome: Outcome) -> Result<()> {
     tx.execute(

@@ -5,17 +5,20 @@ use sqlx::SqliteConnection;
 
 use super::row::Columns;
 use super::sql::{query, sql};
-use super::{agents, events, messages, queue_messages, tasks, tools};
-use crate::domain::{Agent, Conversation, TaskArchive, Tool};
+use super::{agents, alerts, events, messages, queue_messages, requests, routes, tasks, tools};
+use crate::domain::{Agent, Alert, Conversation, Request, Route, TaskArchive, Tool};
 use crate::store::{Result, Snapshot, StoreError};
 
-/// How many tasks are read at once.
+/// How many tasks, requests or alerts are read at once.
 const PAGE: u32 = 100;
 
 /// A connection with an open read transaction.
 pub(super) struct SqliteSnapshot {
     connection: SqliteConnection,
+    /// The last task that was read.
     after: i64,
+    after_request: i64,
+    after_alert: i64,
 }
 
 impl SqliteSnapshot {
@@ -29,6 +32,8 @@ impl SqliteSnapshot {
         Ok(Self {
             connection,
             after: 0,
+            after_request: 0,
+            after_alert: 0,
         })
     }
 }
@@ -71,5 +76,34 @@ impl Snapshot for SqliteSnapshot {
 
     async fn tools(&mut self) -> Result<Vec<Tool>> {
         tools::list(&mut self.connection).await
+    }
+
+    async fn routes(&mut self) -> Result<Vec<Route>> {
+        routes::list(&mut self.connection).await
+    }
+
+    async fn next_requests(&mut self) -> Result<Vec<Request>> {
+        let rows = query!(requests::SELECT_ARCHIVE, self.after_request, PAGE)
+            .fetch_all(&mut self.connection)
+            .await?;
+        let mut page = Vec::with_capacity(rows.len());
+        for row in rows {
+            let stored = requests::from_row(&row)?;
+            self.after_request = stored.number;
+            page.push(stored.request);
+        }
+        Ok(page)
+    }
+
+    async fn next_alerts(&mut self) -> Result<Vec<Alert>> {
+        let rows = query!(alerts::SELECT_ARCHIVE, self.after_alert, PAGE)
+            .fetch_all(&mut self.connection)
+            .await?;
+        let mut page = Vec::with_capacity(rows.len());
+        for row in rows {
+            self.after_alert = row.integer(9)?;
+            page.push(alerts::from_row(&row)?);
+        }
+        Ok(page)
     }
 }

@@ -34,7 +34,7 @@ use crate::domain::{
 use crate::store::{
     AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
     DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
-    ImportSource, Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page, RaiseAlert,
+    Import, Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page, RaiseAlert,
     Reconciled, RequestQuery, Result, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery,
     TokenHolder, Transfer,
 };
@@ -576,6 +576,10 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn routes_are_chosen(&self) -> Result<bool> {
+        routes::are_chosen(&self.readers).await
+    }
+
     async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
         self.writer.write(move |tx| routes::seed(tx, &routes)).await
     }
@@ -642,14 +646,9 @@ impl Store for SqliteStore {
         ))
     }
 
-    async fn import(
-        &self,
-        agents: Vec<Agent>,
-        tools: Vec<Tool>,
-        tasks: ImportSource,
-    ) -> Result<Imported> {
+    async fn import(&self, import: Import) -> Result<Imported> {
         self.writer
-            .write_alone(move |tx| import::import(tx, &agents, &tools, tasks))
+            .write_alone(move |tx| import::import(tx, import))
             .await
     }
 

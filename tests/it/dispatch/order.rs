@@ -163,7 +163,7 @@ async fn a_dispatcher_that_is_off_starts_nothing_but_takes_back_what_was_forgott
     assert_eq!(claimed.lease.unwrap().fencing, 1);
     assert_eq!(
         app.engine.dispatch_round(&off).await.unwrap(),
-        Duration::from_secs(60)
+        Duration::from_mins(1)
     );
     app.clock.advance(60_000);
     app.engine.dispatch_round(&off).await.unwrap();
