@@ -99,7 +99,10 @@ impl Engine {
             return Ok(source);
         };
         match asked {
-            Some(source) if source.source_type == RequestSourceType::File => Ok(source),
+            Some(source) if source.source_type == RequestSourceType::File => Ok(RequestSource {
+                user_id: None,
+                ..source
+            }),
             Some(RequestSource {
                 task_id: Some(task_id),
                 ..
