@@ -28,6 +28,7 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     0001	pending	initial
     0002	pending	running
     0003	pending	transfer
+    0004	pending	requests
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -45,6 +46,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0001	applied	initial
     0002	applied	running
     0003	applied	transfer
+    0004	applied	requests
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -65,6 +67,7 @@ fn a_migration_that_was_changed_is_told() {
     0001	changed	initial
     0002	applied	running
     0003	applied	transfer
+    0004	applied	requests
     --- stderr
     error: a migration is not the one that was applied
     ");
@@ -90,6 +93,7 @@ fn a_migration_that_is_not_known_is_told() {
     0001	applied	initial
     0002	applied	running
     0003	applied	transfer
+    0004	applied	requests
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: the database was made by a newer version of Chorus
