@@ -150,7 +150,7 @@ struct Body {
 /// Returns what was said before the session moved last; nothing if it is new.
 async fn last_history(client: &Client, session: &str) -> Result<ConversationHistory, Failure> {
     let last = format!("{}/handoffs/last", path(session));
-    let last: Option<SessionHandoff> = get_patiently(client, &last, &[]).await?.data()?;
+    let last: Option<SessionHandoff> = get_patiently(client, &last, &[], None).await?.data()?;
     Ok(last.map_or_else(ConversationHistory::default, |last| {
         last.conversation_history
     }))

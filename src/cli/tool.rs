@@ -229,7 +229,9 @@ async fn with_variables(
     if variables.is_empty() {
         return Ok(arguments);
     }
-    let tool: Tool = get_patiently(client, &path(tool), &[]).await?.data()?;
+    let tool: Tool = get_patiently(client, &path(tool), &[], None)
+        .await?
+        .data()?;
     let mut given = HashSet::new();
     for (name, text) in variables {
         if !given.insert(name.clone()) {

@@ -37,7 +37,7 @@ pub(super) async fn post_once(
             .json(body);
         match client.send(request).await {
             Err(error @ ClientError::Unreachable { .. }) => {
-                be_patient(&mut away_since, error).await?;
+                be_patient(&mut away_since, None, error).await?;
             }
             result => return Ok(result?),
         }
@@ -82,7 +82,7 @@ async fn to_the_end(
         let Some(next) = handoff.outcome.and(handoff.transferred_to) else {
             return Ok(reply);
         };
-        let goes_on: Handoff = ask(client, &next, 0).await?.data()?;
+        let goes_on: Handoff = ask(client, &next, 0, deadline).await?.data()?;
         ui.notice(format_args!(
             "→ {} goes on (hand-off {next})",
             goes_on.agent_name
@@ -102,7 +102,7 @@ async fn wait(
         let seconds = left.map_or(POLL, |left| {
             POLL.min(left.as_secs() + u64::from(left.subsec_nanos() > 0))
         });
-        let reply = ask(client, handoff, seconds).await?;
+        let reply = ask(client, handoff, seconds, deadline).await?;
         let has_ended = reply.data::<Handoff>()?.outcome.is_some();
         if has_ended || left.is_some_and(|left| left.is_zero()) {
             return Ok(reply);
@@ -111,31 +111,43 @@ async fn wait(
 }
 
 /// Asks for a hand-off; the server answers after so many seconds at most.
-async fn ask(client: &Client, handoff: &HandoffId, seconds: u64) -> Result<Reply, Failure> {
+async fn ask(
+    client: &Client,
+    handoff: &HandoffId,
+    seconds: u64,
+    deadline: Option<Instant>,
+) -> Result<Reply, Failure> {
     let query = [("wait", seconds.to_string())];
-    get_patiently(client, &format!("/api/handoffs/{handoff}"), &query).await
+    let path = format!("/api/handoffs/{handoff}");
+    get_patiently(client, &path, &query, deadline).await
 }
 
-/// Asks for something until the server answers.
+/// Asks for something until the server answers. A server that is away is waited for until the deadline at most.
 pub(super) async fn get_patiently(
     client: &Client,
     path: &str,
     query: &[(&str, String)],
+    deadline: Option<Instant>,
 ) -> Result<Reply, Failure> {
     let mut away_since = None;
     loop {
         match client.get(path, query).await {
             Err(error @ ClientError::Unreachable { .. }) => {
-                be_patient(&mut away_since, error).await?;
+                be_patient(&mut away_since, deadline, error).await?;
             }
             result => return Ok(result?),
         }
     }
 }
 
-/// Waits a little for a server that is away, unless it has been away for too long.
-async fn be_patient(away_since: &mut Option<Instant>, error: ClientError) -> Result<(), Failure> {
-    if away_since.get_or_insert_with(Instant::now).elapsed() > AWAY {
+/// Waits a little for a server that is away, unless it has been away for too long or the deadline has come.
+async fn be_patient(
+    away_since: &mut Option<Instant>,
+    deadline: Option<Instant>,
+    error: ClientError,
+) -> Result<(), Failure> {
+    let is_over = deadline.is_some_and(|deadline| deadline <= Instant::now());
+    if is_over || away_since.get_or_insert_with(Instant::now).elapsed() > AWAY {
         return Err(error.into());
     }
     tokio::time::sleep(RETRY).await;

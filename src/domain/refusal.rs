@@ -147,7 +147,10 @@ pub enum Refusal {
     )]
     Withdrawn(RequestId),
     /// A later claim has replaced the one that asks.
-    #[error("Request {id} is no longer yours: it is {}, and the number of its last claim is {fencing}; you show {shown}", state.as_str())]
+    #[error("Request {id} is no longer yours: it is {}{}", state.as_str(), match state {
+        RequestState::Claimed => format!(", and the number of its claim is {fencing}; you show {shown}"),
+        _ => String::new(),
+    })]
     StaleClaim {
         /// The request.
         id: RequestId,
@@ -159,9 +162,7 @@ pub enum Refusal {
         fencing: u32,
     },
     /// Only an operator approves.
-    #[error(
-        "Only the operator moves a request out of `needs`: show the token in data/operator.token, as `chorus request` does by itself"
-    )]
+    #[error("Only the operator moves a request out of `needs`")]
     OperatorOnly,
     /// A run ends its own claims.
     #[error("Request {id} is not claimed by this run of {agent}")]

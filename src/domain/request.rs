@@ -191,7 +191,11 @@ impl RequestSourceType {
 
 /// Where a request came from: a task, a line of a file, or a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "a source, such as {\"sourceType\": \"person\"}"
+)]
 #[schema(example = json!({ "sourceType": "file", "taskId": null, "file": "/work/notes.md", "line": 12, "userId": null }))]
 pub struct RequestSource {
     /// Which of the three.
@@ -221,7 +225,7 @@ impl RequestSource {
             RequestSourceType::Task if self.task_id.is_none() => {
                 Err("a source of type `task` needs a taskId")
             }
-            RequestSourceType::File if self.file.is_none() => {
+            RequestSourceType::File if self.file.as_ref().is_none_or(Text::is_blank) => {
                 Err("a source of type `file` needs a file")
             }
             RequestSourceType::File | RequestSourceType::Person if self.task_id.is_some() => {
@@ -426,6 +430,10 @@ mod tests {
             },
             RequestSource {
                 file: None,
+                ..file.clone()
+            },
+            RequestSource {
+                file: Some(Text::default()),
                 ..file.clone()
             },
             RequestSource {

@@ -99,7 +99,10 @@ impl Engine {
             return Ok(source);
         };
         match asked {
-            Some(source) if source.source_type == RequestSourceType::File => Ok(source),
+            Some(source) if source.source_type == RequestSourceType::File => Ok(RequestSource {
+                user_id: None,
+                ..source
+            }),
             Some(RequestSource {
                 task_id: Some(task_id),
                 ..
@@ -280,7 +283,9 @@ impl Engine {
         let EndedClaim { request, unwanted } = match ended {
             // Somebody who shows no token may be the operator, and is asked for it.
             Err(StoreError::Refused(refusal @ Refusal::OperatorOnly)) if is_person => {
-                return Err(Error::Unauthorized(refusal.to_string()));
+                return Err(Error::Unauthorized(format!(
+                    "{refusal}: Authorization: Bearer <the word in operator.token>"
+                )));
             }
             ended => ended?,
         };

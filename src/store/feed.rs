@@ -185,12 +185,13 @@ impl Feed {
         }
     }
 
-    /// Counts what is watched.
+    /// Counts the tasks, chains and requests that are watched. What the server always watches for itself does not count.
     pub fn watched(&self) -> usize {
-        self.watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len()
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched
+            .keys()
+            .filter(|subject| !matches!(subject, Subject::Requests | Subject::Dispatch))
+            .count()
     }
 }
 

@@ -59,7 +59,10 @@ fn describe() {
     );
     metrics::describe_gauge!("chorus_waiters", "Long polls that wait now");
     metrics::describe_gauge!("chorus_event_streams", "Event streams that are open now");
-    metrics::describe_gauge!("chorus_watched", "Tasks that somebody waits for");
+    metrics::describe_gauge!(
+        "chorus_watched",
+        "Tasks and requests that somebody waits for"
+    );
     metrics::describe_histogram!(
         "chorus_store_batch_size",
         "Writes that were committed together"

@@ -11,6 +11,7 @@ use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
 use chorus::domain::{ChainLimits, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
+use chorus::secret::Token;
 use chorus::store::{SqliteOptions, SqliteStore, Store};
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -19,6 +20,9 @@ use tower::ServiceExt;
 
 /// When tests begin: 2026-01-01, midnight UTC.
 pub const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+
+/// The token of the operator.
+pub const OPERATOR: &str = "the-operator";
 
 /// An installation in a directory of its own, with the five default agents.
 pub struct TestApp {
@@ -118,7 +122,11 @@ impl TestApp {
             workspace_root: None,
         };
         let engine = Engine::new(store.clone(), options);
-        let router = router(engine.clone(), Guard::default());
+        let guard = Guard {
+            operator: Some(Token::given(OPERATOR.to_owned())),
+            ..Guard::default()
+        };
+        let router = router(engine.clone(), guard);
         Self {
             engine,
             store,
@@ -176,6 +184,22 @@ impl TestApp {
     /// Sends JSON.
     pub async fn put(&self, path: &str, body: Value) -> Reply {
         self.request(Method::PUT, path, body.to_string()).await
+    }
+
+    /// Sends JSON with a token.
+    pub async fn with_token(&self, token: &str, method: Method, path: &str, body: Value) -> Reply {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, "localhost")
+            .header(header::AUTHORIZATION, format!("Bearer {token}"));
+        self.send(request.body(body.to_string().into()).unwrap())
+            .await
+    }
+
+    /// Sends JSON as the operator.
+    pub async fn post_as_operator(&self, path: &str, body: Value) -> Reply {
+        self.with_token(OPERATOR, Method::POST, path, body).await
     }
 
     /// Makes a task and returns its id.

@@ -16,7 +16,7 @@ mod server;
 mod shown;
 mod workshop;
 
-pub use app::{BEGINNING, Reply, TestApp};
+pub use app::{BEGINNING, OPERATOR, Reply, TestApp};
 pub use counting::{CountingStore, Reads};
 pub use desk::Desk;
 pub use follower::Follower;

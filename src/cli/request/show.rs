@@ -15,15 +15,13 @@ pub(super) fn list(ui: Ui, reply: &Reply) -> Result<(), Failure> {
             &state(request),
             request.priority.as_str(),
             request.kind.as_str(),
-            who.unwrap_or_default(),
+            who.unwrap_or("-"),
             request.title.as_str(),
         ]);
     }
     ui.table(&table)?;
     if let Some(next) = meta.next {
-        ui.notice(format_args!(
-            "there is more: chorus request list --after {next}"
-        ));
+        ui.notice(format_args!("There are more: --after {next}"));
     }
     Ok(())
 }

@@ -42,8 +42,8 @@ fn since(since: Timestamp, now: Timestamp) -> String {
 
 fn running(table: &mut Table, request: &DispatchedRequest, now: Timestamp) {
     let what = request.run.as_deref().unwrap_or("claimed");
-    let agent = request.agent.as_ref().map_or("", |agent| agent.as_str());
-    let handoff = request.handoff_id.as_ref().map_or("", |id| id.as_str());
+    let agent = request.agent.as_ref().map_or("-", |agent| agent.as_str());
+    let handoff = request.handoff_id.as_ref().map_or("-", |id| id.as_str());
     let place = request.job_id.as_ref().or(request.workspace.as_ref());
     table.row([
         what,
@@ -52,7 +52,7 @@ fn running(table: &mut Table, request: &DispatchedRequest, now: Timestamp) {
         request.kind.as_str(),
         agent,
         handoff,
-        place.map_or("", |place| place.as_str()),
+        place.map_or("-", |place| place.as_str()),
         request.id.as_str(),
         request.title.as_str(),
     ]);
@@ -64,9 +64,9 @@ fn waiting(table: &mut Table, what: &str, request: &WaitingRequest, now: Timesta
         &since(request.since, now),
         request.priority.as_str(),
         request.kind.as_str(),
-        "",
-        "",
-        "",
+        "-",
+        "-",
+        "-",
         request.id.as_str(),
         request.title.as_str(),
     ]);

@@ -34,7 +34,7 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<()
             ("wait", seconds.to_string()),
             ("state", state.as_str().to_owned()),
         ];
-        let reply = get_patiently(&client, &path(&id, ""), &query).await?;
+        let reply = get_patiently(&client, &path(&id, ""), &query, deadline).await?;
         let request: Request = reply.data()?;
         if request.state.has_reached(state) {
             if server.print_json(ui, &reply)? {

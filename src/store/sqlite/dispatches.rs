@@ -64,12 +64,20 @@ pub(super) async fn slots(readers: &SqlitePool, max_runs: u32) -> Result<Slots> 
     })
 }
 
-/// Finds when something is due: the first and the last approval of those that wait, and the end of the first lease that nobody
-/// keeps.
+/// Finds when something is due: the first and the last approval of those that wait and can be started, and the end of the first
+/// lease that nobody keeps.
 pub(super) async fn due(readers: &SqlitePool) -> Result<Due> {
     let row = query!(sql!(
-        "SELECT (SELECT min(approved_at) FROM requests WHERE state = 'delegated' AND withdrawn_at IS NULL),
-                (SELECT max(approved_at) FROM requests WHERE state = 'delegated' AND withdrawn_at IS NULL),
+        "SELECT (SELECT o.approved_at FROM requests o
+                  WHERE o.state = 'delegated' AND o.withdrawn_at IS NULL AND o.approved_at IS NOT NULL
+                    AND EXISTS (SELECT 1 FROM dispatch_routes d JOIN agents a ON a.name = d.agent_name
+                                 WHERE d.kind = o.kind AND d.mode <> 'interactive' AND a.available = 1)
+                  ORDER BY o.approved_at LIMIT 1),
+                (SELECT o.approved_at FROM requests o
+                  WHERE o.state = 'delegated' AND o.withdrawn_at IS NULL AND o.approved_at IS NOT NULL
+                    AND EXISTS (SELECT 1 FROM dispatch_routes d JOIN agents a ON a.name = d.agent_name
+                                 WHERE d.kind = o.kind AND d.mode <> 'interactive' AND a.available = 1)
+                  ORDER BY o.approved_at DESC LIMIT 1),
                 (SELECT min(lease_expires_at) FROM requests
                   WHERE lease_expires_at IS NOT NULL AND handoff_number IS NULL),
                 (SELECT min(lease_expires_at) FROM requests WHERE handoff_number IS NOT NULL)"

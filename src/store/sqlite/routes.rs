@@ -43,9 +43,10 @@ pub(super) fn load(tx: &Tx<'_>, kind: &Kind) -> Result<Option<Route>> {
     tx.row(ONE, params![kind.as_str()], |row| from_row(row))
 }
 
-/// Replaces all routes.
+/// Replaces all routes. Returns them as they are listed.
 pub(super) fn replace(tx: &mut Tx<'_>, routes: &[Route]) -> Result<Vec<Route>> {
-    let routes = with_known_agents(tx, routes)?;
+    let mut routes = with_known_agents(tx, routes)?;
+    routes.sort_by(|a, b| a.rank.total_cmp(&b.rank).then_with(|| a.kind.cmp(&b.kind)));
     insert_all(tx, &routes)?;
     let kinds = routes.iter().map(|route| route.kind.clone()).collect();
     events::record_of_none(tx, EventKind::RoutesChanged { kinds })?;

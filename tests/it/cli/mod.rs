@@ -8,6 +8,7 @@ mod doctor;
 mod exit_codes;
 mod handoff;
 mod migrate;
+mod request;
 mod serve;
 mod session;
 mod stats;

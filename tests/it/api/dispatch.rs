@@ -1,0 +1,594 @@
+//! `/api/dispatch`
+
+use std::time::Duration;
+
+use axum::http::Method;
+use chorus::engine::{DispatcherOptions, default_routes};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::support::{OPERATOR, Reply, Server, TestApp};
+
+const ROUTES: &str = "/api/dispatch/routes";
+
+/// Makes an installation as it is after the first start.
+async fn planted() -> TestApp {
+    let app = TestApp::new().await;
+    app.engine.seed_routes(default_routes()).await.unwrap();
+    app
+}
+
+async fn set(app: &TestApp, routes: Value) -> Reply {
+    app.with_token(OPERATOR, Method::PUT, ROUTES, routes).await
+}
+
+/// Returns the kinds of the routes, in their order.
+async fn kinds(app: &TestApp) -> Vec<String> {
+    let routes = app.get(ROUTES).await.data();
+    let routes = routes.as_array().unwrap().iter();
+    routes
+        .map(|route| route["kind"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Leaves work behind and approves it. Returns its id.
+async fn approved(app: &TestApp, title: &str, kind: &str, priority: &str) -> String {
+    let body = json!({ "title": title, "body": "", "kind": kind, "priority": priority });
+    let made = app.post("/api/requests", body).await.data();
+    let id = made["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/requests/{id}/approve");
+    app.post_as_operator(&path, json!({})).await.data();
+    id
+}
+
+/// Starts what may be started.
+async fn round(app: &TestApp, max_runs: u32) {
+    let options = DispatcherOptions {
+        enabled: true,
+        debounce: Duration::ZERO,
+        max_runs,
+        tmux: None,
+        url: String::new(),
+    };
+    app.engine.dispatch_round(&options).await.unwrap();
+}
+
+/// Returns what the overview shows of a list.
+async fn titles(app: &TestApp, list: &str) -> Vec<Value> {
+    let overview = app.get("/api/dispatch").await.data();
+    let requests = overview[list].as_array().unwrap().iter();
+    requests.map(|request| request["title"].clone()).collect()
+}
+
+#[tokio::test]
+async fn the_default_routes_are_there_in_the_order_in_which_they_are_dispatched() {
+    let app = planted().await;
+    assert_eq!(
+        kinds(&app).await,
+        [
+            "brainstorm",
+            "research",
+            "fix",
+            "implementation",
+            "loop",
+            "chores",
+            "documentation"
+        ]
+    );
+    let routes = app.get(ROUTES).await.data();
+    assert_snapshot!(routes[4].to_string(), @r#"{"kind":"loop","agent":"developer","mode":"agent","rank":4.5,"batch":false,"retry":false,"maxAttempts":2,"startCommand":null,"pollCommand":null,"pollSeconds":10}"#);
+    let rows = routes.as_array().unwrap().iter();
+    let rows: Vec<_> = rows
+        .map(|route| {
+            (
+                route["rank"].as_f64().unwrap(),
+                route["agent"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (1.0, "planner"),
+            (2.0, "planner"),
+            (3.0, "developer"),
+            (4.0, "developer"),
+            (4.5, "developer"),
+            (5.0, "developer"),
+            (6.0, "developer")
+        ]
+    );
+    // Their agents are there in a new installation.
+    assert_eq!(set(&app, routes.clone()).await.data(), routes);
+}
+
+#[tokio::test]
+async fn default_routes_are_planted_once_and_what_was_deleted_stays_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let routes = async |server: &Server| {
+        let routes: Value = server
+            .client()
+            .get(ROUTES, &[])
+            .await
+            .unwrap()
+            .data()
+            .unwrap();
+        routes
+    };
+    let server = Server::start(folder.path());
+    let planted = routes(&server).await;
+    assert_eq!(planted.as_array().unwrap().len(), 7);
+    let token = std::fs::read_to_string(folder.path().join("operator.token")).unwrap();
+    let change = async |server: &Server, routes: Value| {
+        let request = server
+            .client()
+            .request(Method::PUT, ROUTES)
+            .bearer_auth(token.trim());
+        let response = request.json(&routes).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+    };
+    change(&server, json!([planted[2]])).await;
+    server.stop();
+    let server = Server::start(folder.path());
+    assert_eq!(routes(&server).await, json!([planted[2]]));
+    change(&server, json!([])).await;
+    server.stop();
+    let server = Server::start(folder.path());
+    assert_eq!(routes(&server).await, json!([]));
+}
+
+#[tokio::test]
+async fn routes_are_replaced_by_a_list_or_an_object_with_one() {
+    let app = planted().await;
+    let list = json!([
+        { "kind": "later", "agent": "QA", "rank": 2.5, "mode": "interactive" },
+        { "kind": "first", "agent": "developer", "rank": -1, "batch": true, "retry": true, "maxAttempts": 100 },
+        { "kind": "elsewhere", "agent": "developer", "rank": 2, "mode": "async", "startCommand": ["start", "it"],
+          "pollCommand": ["ask", "{job}"], "pollSeconds": 86_400 },
+    ]);
+    let answer = set(&app, list.clone()).await;
+    assert_snapshot!(answer.page(), @r#"
+    200
+    {
+      "data": [
+        {
+          "kind": "first",
+          "agent": "developer",
+          "mode": "agent",
+          "rank": -1.0,
+          "batch": true,
+          "retry": true,
+          "maxAttempts": 100,
+          "startCommand": null,
+          "pollCommand": null,
+          "pollSeconds": 10
+        },
+        {
+          "kind": "elsewhere",
+          "agent": "developer",
+          "mode": "async",
+          "rank": 2.0,
+          "batch": false,
+          "retry": false,
+          "maxAttempts": 2,
+          "startCommand": [
+            "start",
+            "it"
+          ],
+          "pollCommand": [
+            "ask",
+            "{job}"
+          ],
+          "pollSeconds": 86400
+        },
+        {
+          "kind": "later",
+          "agent": "qa",
+          "mode": "interactive",
+          "rank": 2.5,
+          "batch": false,
+          "retry": false,
+          "maxAttempts": 2,
+          "startCommand": null,
+          "pollCommand": null,
+          "pollSeconds": 10
+        }
+      ],
+      "meta": {
+        "timestamp": 1767225600000
+      }
+    }
+    "#);
+    assert_eq!(kinds(&app).await, ["first", "elsewhere", "later"]);
+    let stored = app.get(ROUTES).await.data();
+    assert_eq!(stored, answer.data());
+    let object = json!({ "routes": stored });
+    assert_eq!(set(&app, object).await.status, 200);
+    assert_eq!(app.get(ROUTES).await.data(), stored);
+    assert_eq!(set(&app, json!({ "routes": [] })).await.data(), json!([]));
+    assert_eq!(kinds(&app).await, [""; 0]);
+    let spaced = format!(" \n {list}\n");
+    let request = axum::http::Request::put(ROUTES)
+        .header("host", "localhost")
+        .header("authorization", format!("Bearer {OPERATOR}"));
+    assert_eq!(
+        app.send(request.body(spaced.into()).unwrap()).await.status,
+        200
+    );
+    let events = app.store.events_after(0, 100).await.unwrap();
+    let last = events.last().unwrap();
+    assert_snapshot!(serde_json::to_string(last).unwrap(), @r#"{"timestamp":1767225600000,"eventType":"dispatch_routes_changed","data":{"kinds":"first, elsewhere, later"},"number":4}"#);
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
+    let app = planted().await;
+    let before = app.get(ROUTES).await.data();
+    let route = |change: Value| {
+        let mut route = json!({ "kind": "fix", "agent": "developer", "rank": 1 });
+        route
+            .as_object_mut()
+            .unwrap()
+            .extend(change.as_object().unwrap().clone());
+        route
+    };
+    let several = json!([
+        route(json!({ "maxAttempts": 0, "pollSeconds": 0 })),
+        route(json!({ "mode": "async", "batch": true, "pollCommand": [" "] })),
+        route(json!({ "kind": "loop", "startCommand": ["x"] })),
+    ]);
+    let page = set(&app, several).await;
+    assert_snapshot!(page.page(), @r#"
+    400
+    {
+      "error": {
+        "code": "INVALID_BODY",
+        "message": "routes[0].maxAttempts: must be 1 to 100; routes[0].pollSeconds: must be 1 to 86400; routes[1].kind: fix stands twice; one kind has one route; routes[1].startCommand: an async route needs it: the program and its arguments as a list; routes[1].pollCommand: must begin with a program; routes[1].batch: only a route of mode `agent` has batches; routes[2].startCommand: only an async route has it",
+        "details": {
+          "problems": [
+            {
+              "field": "routes[0].maxAttempts",
+              "message": "must be 1 to 100"
+            },
+            {
+              "field": "routes[0].pollSeconds",
+              "message": "must be 1 to 86400"
+            },
+            {
+              "field": "routes[1].kind",
+              "message": "fix stands twice; one kind has one route"
+            },
+            {
+              "field": "routes[1].startCommand",
+              "message": "an async route needs it: the program and its arguments as a list"
+            },
+            {
+              "field": "routes[1].pollCommand",
+              "message": "must begin with a program"
+            },
+            {
+              "field": "routes[1].batch",
+              "message": "only a route of mode `agent` has batches"
+            },
+            {
+              "field": "routes[2].startCommand",
+              "message": "only an async route has it"
+            }
+          ]
+        }
+      }
+    }
+    "#);
+    let refused = async |routes: Value| set(&app, routes).await.line();
+    let nobody = json!([
+        route(json!({ "agent": "nobody" })),
+        route(json!({ "kind": "x", "agent": "somebody" }))
+    ]);
+    assert_snapshot!(refused(nobody).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].agent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; routes[1].agent: unknown agent somebody; the agents are: developer, developer-review, orchestrator, planner, qa","details":{"problems":[{"field":"routes[0].agent","message":"unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa"},{"field":"routes[1].agent","message":"unknown agent somebody; the agents are: developer, developer-review, orchestrator, planner, qa"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "async" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: an async route needs it: the program and its arguments as a list; routes[0].pollCommand: an async route needs it: the program and its arguments as a list","details":{"problems":[{"field":"routes[0].startCommand","message":"an async route needs it: the program and its arguments as a list"},{"field":"routes[0].pollCommand","message":"an async route needs it: the program and its arguments as a list"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "async", "startCommand": [], "pollCommand": ["x"] }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: must begin with a program","details":{"problems":[{"field":"routes[0].startCommand","message":"must begin with a program"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "interactive", "batch": true }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].batch: only a route of mode `agent` has batches","details":{"problems":[{"field":"routes[0].batch","message":"only a route of mode `agent` has batches"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "maxAttempts": 101, "pollSeconds": 86_401 }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].maxAttempts: must be 1 to 100; routes[0].pollSeconds: must be 1 to 86400","details":{"problems":[{"field":"routes[0].maxAttempts","message":"must be 1 to 100"},{"field":"routes[0].pollSeconds","message":"must be 1 to 86400"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "kind": "Fix" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "magic" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].mode: unknown variant `magic`, expected one of `agent`, `interactive`, `async`"}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "rank": "first" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].rank: invalid type: string \"first\", expected f64"}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "priority": "P0" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].priority: unknown field `priority`, expected one of `kind`, `agent`, `mode`, `rank`, `batch`, `retry`, `maxAttempts`, `startCommand`, `pollCommand`, `pollSeconds`"}}"#);
+    assert_snapshot!(refused(json!([{ "kind": "fix", "agent": "developer" }])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0]: missing field `rank`"}}"#);
+    assert_snapshot!(refused(json!(["fix"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0]: invalid type: string \"fix\", expected a route"}}"#);
+    assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `routes`"}}"#);
+    assert_snapshot!(refused(json!(null)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused(json!({ "routes": [], "more": [] })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"more: unknown field `more`, expected `routes`"}}"#);
+    let raw = async |body: &str| {
+        let request = axum::http::Request::put(ROUTES)
+            .header("host", "localhost")
+            .header("authorization", format!("Bearer {OPERATOR}"));
+        app.send(request.body(body.to_owned().into()).unwrap())
+            .await
+            .error()
+    };
+    for body in [
+        "",
+        "[",
+        "[]]",
+        "[]}",
+        "[],\"routes\":[]",
+        "[],\"x\":1",
+        "[]} {",
+        "[{\"kind\":\"x\",\"agent\":\"qa\",\"rank\":1e999}]",
+    ] {
+        assert_eq!(raw(body).await, (400, "INVALID_BODY".to_owned()), "{body}");
+    }
+    assert_eq!(app.get(ROUTES).await.data(), before);
+    assert!(app.store.events_after(0, 10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn routes_are_set_once_under_a_key() {
+    let app = planted().await;
+    let put = async |routes: Value| {
+        let request = axum::http::Request::put(ROUTES)
+            .header("host", "localhost")
+            .header("authorization", format!("Bearer {OPERATOR}"))
+            .header("idempotency-key", "k");
+        app.send(request.body(routes.to_string().into()).unwrap())
+            .await
+    };
+    let one = json!([{ "kind": "fix", "agent": "qa", "rank": 1 }]);
+    let first = put(one.clone()).await.data();
+    set(&app, json!([])).await.data();
+    assert_eq!(put(one).await.data(), first);
+    assert_eq!(kinds(&app).await, [""; 0]);
+    assert_eq!(put(json!([])).await.error(), (409, "CONFLICT".to_owned()));
+}
+
+#[tokio::test]
+async fn an_idle_dispatcher_has_nothing_before_it() {
+    let app = planted().await;
+    assert_snapshot!(app.get("/api/dispatch").await.page(), @r#"
+    200
+    {
+      "data": {
+        "enabled": false,
+        "maxRuns": 0,
+        "debounceSeconds": 0.0,
+        "running": [],
+        "waiting": [],
+        "held": [],
+        "stuck": []
+      },
+      "meta": {
+        "timestamp": 1767225600000
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn what_waits_is_shown_in_the_order_in_which_it_is_started() {
+    let app = planted().await;
+    for (title, kind, priority) in [
+        ("P2 fix", "fix", "P2"),
+        ("P2 research", "research", "P2"),
+        ("P1 documentation", "documentation", "P1"),
+        ("P1 fix, older", "fix", "P1"),
+        ("P1 loop", "loop", "P1"),
+        ("P1 fix, younger", "fix", "P1"),
+        ("P0 chores", "chores", "P0"),
+        ("P1 implementation", "implementation", "P1"),
+    ] {
+        approved(&app, title, kind, priority).await;
+        app.clock.advance(1_000);
+    }
+    let order = [
+        "P0 chores",
+        "P1 fix, older",
+        "P1 fix, younger",
+        "P1 implementation",
+        "P1 loop",
+        "P1 documentation",
+        "P2 research",
+        "P2 fix",
+    ];
+    assert_eq!(titles(&app, "waiting").await, order);
+    for started in 1..=3 {
+        round(&app, started).await;
+        let count = usize::try_from(started).unwrap();
+        assert_eq!(titles(&app, "waiting").await, order[count..]);
+        let running = titles(&app, "running").await;
+        assert!(
+            order[..count]
+                .iter()
+                .all(|title| running.contains(&json!(title))),
+            "{running:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_was_approved_first_is_not_older_than_what_was_asked_first() {
+    let app = planted().await;
+    let body = |title: &str| json!({ "title": title, "body": "", "kind": "fix" });
+    let older = app.post("/api/requests", body("older")).await.data();
+    approved(&app, "younger", "fix", "P2").await;
+    let path = format!("/api/requests/{}/approve", older["id"].as_str().unwrap());
+    app.post_as_operator(&path, json!({})).await.data();
+    assert_eq!(titles(&app, "waiting").await, ["older", "younger"]);
+}
+
+#[tokio::test]
+async fn what_is_worked_on_is_shown_with_where_and_since_when() {
+    let app = planted().await;
+    approved(&app, "By an agent", "fix", "P1").await;
+    app.clock.advance(1_000);
+    round(&app, 1).await;
+    app.clock.advance(1_000);
+    let by_hand = approved(&app, "By hand", "fix", "P2").await;
+    let path = format!("/api/requests/{by_hand}/claim");
+    app.post(&path, json!({ "agent": "somebody" })).await.data();
+    app.clock.advance(1_000);
+    assert_snapshot!(app.get("/api/dispatch").await.page(), @r#"
+    200
+    {
+      "data": {
+        "enabled": false,
+        "maxRuns": 0,
+        "debounceSeconds": 0.0,
+        "running": [
+          {
+            "id": "<id 1>",
+            "title": "By an agent",
+            "kind": "fix",
+            "priority": "P1",
+            "agent": "developer",
+            "since": 1767225601000,
+            "taskId": "<id 2>",
+            "handoffId": "<id 3>",
+            "run": "queued",
+            "workspace": "<tmp>/workspaces/<id 2>",
+            "jobId": null,
+            "attempts": 1
+          },
+          {
+            "id": "<id 4>",
+            "title": "By hand",
+            "kind": "fix",
+            "priority": "P2",
+            "agent": "somebody",
+            "since": 1767225602000,
+            "taskId": null,
+            "handoffId": null,
+            "run": null,
+            "workspace": null,
+            "jobId": null,
+            "attempts": 1
+          }
+        ],
+        "waiting": [],
+        "held": [],
+        "stuck": []
+      },
+      "meta": {
+        "timestamp": 1767225603000
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
+    let app = planted().await;
+    let database = rusqlite::Connection::open(app.data_dir.database()).unwrap();
+    let mut routes = app.get(ROUTES).await.data();
+    routes[0]["mode"] = json!("interactive");
+    routes[1]["agent"] = json!("qa");
+    set(&app, routes).await.data();
+    for (kind, count) in [
+        ("unheard-of", 2),
+        ("brainstorm", 1),
+        ("research", 1),
+        ("fix", 1),
+    ] {
+        for _ in 0..count {
+            approved(&app, kind, kind, "P1").await;
+        }
+    }
+    // What nobody could start is worth knowing before it is approved.
+    let body = json!({ "title": "t", "body": "", "kind": "unheard-of" });
+    app.post("/api/requests", body).await.data();
+    let held = async || {
+        let overview = app.get("/api/dispatch").await.data();
+        assert_eq!(
+            overview["waiting"].as_array().unwrap().len(),
+            5 - overview["held"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|held| if held["kind"] == "unheard-of" { 2 } else { 1 })
+                .sum::<usize>()
+        );
+        serde_json::to_string_pretty(&overview["held"]).unwrap()
+    };
+    assert_snapshot!(held().await, @r#"
+    [
+      {
+        "kind": "brainstorm",
+        "count": 1,
+        "reason": "Its route is interactive: take it with `chorus request claim`"
+      },
+      {
+        "kind": "unheard-of",
+        "count": 3,
+        "reason": "The kind unheard-of has no route: add one with PUT /api/dispatch/routes"
+      }
+    ]
+    "#);
+    database
+        .execute("UPDATE agents SET available = 0 WHERE name = 'qa'", [])
+        .unwrap();
+    let unavailable: Value = serde_json::from_str(&held().await).unwrap();
+    assert_snapshot!(unavailable[1].to_string(), @r#"{"kind":"research","count":1,"reason":"The agent qa of its route is not available"}"#);
+    database
+        .execute("DELETE FROM agents WHERE name = 'qa'", [])
+        .unwrap();
+    let unknown: Value = serde_json::from_str(&held().await).unwrap();
+    assert_snapshot!(unknown[1].to_string(), @r#"{"kind":"research","count":1,"reason":"The agent qa of its route is not configured: change the route"}"#);
+    // Only what can be started is.
+    round(&app, 10).await;
+    assert_eq!(titles(&app, "running").await, ["fix"]);
+    assert_eq!(titles(&app, "waiting").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_has_failed_too_often_is_stuck_until_a_person_looks() {
+    let app = planted().await;
+    let id = approved(&app, "Hopeless", "fix", "P0").await;
+    let path = |action: &str| format!("/api/requests/{id}/{action}");
+    app.post(
+        &path("claim"),
+        json!({ "agent": "somebody", "leaseSeconds": 1 }),
+    )
+    .await
+    .data();
+    app.clock.advance(1_000);
+    round(&app, 0).await;
+    assert_eq!(titles(&app, "stuck").await, [""; 0]);
+    app.post_as_operator(&path("approve"), json!({}))
+        .await
+        .data();
+    app.post(
+        &path("claim"),
+        json!({ "agent": "somebody", "leaseSeconds": 1 }),
+    )
+    .await
+    .data();
+    app.clock.advance(1_000);
+    round(&app, 0).await;
+    let overview = app.get("/api/dispatch").await.data();
+    assert_snapshot!(crate::support::settled(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
+    app.post_as_operator(&path("approve"), json!({}))
+        .await
+        .data();
+    assert_eq!(titles(&app, "stuck").await, [""; 0]);
+    assert_eq!(titles(&app, "waiting").await, ["Hopeless"]);
+}
+
+#[tokio::test]
+async fn a_request_that_nobody_will_start_does_not_hurry_others() {
+    let app = planted().await;
+    let options = DispatcherOptions {
+        enabled: true,
+        debounce: Duration::from_secs(3),
+        max_runs: 4,
+        tmux: None,
+        url: String::new(),
+    };
+    approved(&app, "Held", "unheard-of", "P0").await;
+    app.clock.advance(60_000);
+    approved(&app, "First", "fix", "P2").await;
+    let next = app.engine.dispatch_round(&options).await.unwrap();
+    assert_eq!(next, Duration::from_secs(3));
+    assert_eq!(titles(&app, "waiting").await, ["First"]);
+    app.clock.advance(3_000);
+    app.engine.dispatch_round(&options).await.unwrap();
+    assert_eq!(titles(&app, "running").await, ["First"]);
+}

@@ -1,0 +1,165 @@
+//! `/api/requests`
+
+mod claims;
+mod idempotency;
+mod input;
+mod life;
+mod lists;
+mod moves;
+mod operator;
+mod runs;
+mod waiting;
+
+use std::time::Duration;
+
+use axum::http::{Method, Request};
+use chorus::domain::FileTag;
+use chorus::engine::DispatcherOptions;
+use chorus::runner::token_hash;
+use chorus::store::{FileReport, FilesReport};
+use serde_json::{Value, json};
+
+use crate::support::{OPERATOR, Reply, TestApp};
+
+/// Every state, in the order of a life.
+const STATES: [&str; 5] = ["needs", "delegated", "next", "claimed", "done"];
+
+/// Leaves work behind and returns its id.
+async fn create(app: &TestApp, title: &str) -> String {
+    let body = json!({ "title": title, "body": "All of it.", "kind": "fix" });
+    id(&app.post("/api/requests", body).await)
+}
+
+/// Returns the id of the request that was answered.
+fn id(reply: &Reply) -> String {
+    reply.data()["id"].as_str().unwrap().to_owned()
+}
+
+/// Does something with a request, as anybody.
+async fn act(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
+    let path = format!("/api/requests/{id}/{action}");
+    app.post(&path, body).await
+}
+
+/// Does something with a request, as the operator.
+async fn act_as_operator(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
+    let path = format!("/api/requests/{id}/{action}");
+    app.post_as_operator(&path, body).await
+}
+
+async fn approve(app: &TestApp, id: &str) {
+    act_as_operator(app, id, "approve", json!({})).await.data();
+}
+
+/// Claims a request and returns the number of the claim.
+async fn claim(app: &TestApp, id: &str, agent: &str) -> u64 {
+    let claimed = act(app, id, "claim", json!({ "agent": agent }))
+        .await
+        .data();
+    claimed["lease"]["fencing"].as_u64().unwrap()
+}
+
+/// Makes a request and brings it to a state.
+async fn in_state(app: &TestApp, state: &str) -> String {
+    let id = create(app, state).await;
+    match state {
+        "needs" => {}
+        "next" => {
+            act_as_operator(app, &id, "next", json!({})).await.data();
+        }
+        _ => approve(app, &id).await,
+    }
+    if matches!(state, "claimed" | "done") {
+        claim(app, &id, "worker").await;
+    }
+    if state == "done" {
+        act(app, &id, "done", json!({ "response": "It is done." }))
+            .await
+            .data();
+    }
+    assert_eq!(show(app, &id).await["state"], state);
+    id
+}
+
+async fn show(app: &TestApp, id: &str) -> Value {
+    app.get(&format!("/api/requests/{id}")).await.data()
+}
+
+/// Returns what an error says, with its status before it.
+fn refusal(reply: &Reply) -> String {
+    let json = reply.json();
+    let message = json["error"]["message"].as_str().unwrap();
+    crate::support::settled(&format!("{} {message}", reply.status.as_u16()))
+}
+
+/// Lets a developer work on a new task and show this token. Returns the task.
+async fn working(app: &TestApp, token: &str) -> String {
+    let task = app.task("Write it").await;
+    let body = json!({ "agentName": "developer", "prompt": "Write it" });
+    app.post(&format!("/api/tasks/{task}/handoff"), body)
+        .await
+        .data();
+    app.store
+        .claim_run(100, String::new(), Vec::new(), token_hash(token))
+        .await
+        .unwrap()
+        .expect("there is a run");
+    task
+}
+
+/// Sends JSON under a key.
+async fn with_key(app: &TestApp, key: &str, path: &str, body: Value) -> Reply {
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header("host", "localhost")
+        .header("authorization", format!("Bearer {OPERATOR}"))
+        .header("idempotency-key", key);
+    app.send(request.body(body.to_string().into()).unwrap())
+        .await
+}
+
+/// Lets a file ask for something, and then no longer.
+async fn withdrawn(app: &TestApp, title: &str) -> String {
+    reconcile(app, &[title]).await;
+    reconcile(app, &[]).await;
+    let found = app.get("/api/requests?withdrawn=true").await.data();
+    let mut found = found.as_array().unwrap().iter();
+    let found = found.find(|request| request["title"] == title).unwrap();
+    found["id"].as_str().unwrap().to_owned()
+}
+
+/// Says what a file asks for now.
+async fn reconcile(app: &TestApp, titles: &[&str]) {
+    let tag = |(line, title): (u32, &&str)| FileTag {
+        kind: "fix".parse().unwrap(),
+        state: chorus::domain::RequestState::Needs,
+        line,
+        title: (*title).to_owned(),
+        body: String::new(),
+        priority: None,
+        effort: None,
+    };
+    let report = FilesReport {
+        files: vec![FileReport {
+            file: "/notes/todo.md".parse().unwrap(),
+            root: "/notes".parse().unwrap(),
+            tags: (1..).zip(titles).map(tag).collect(),
+            alerts: Vec::new(),
+        }],
+        file_approval: true,
+    };
+    app.store.reconcile_files(report).await.unwrap();
+}
+
+/// Does what the dispatcher does when nobody may start anything.
+async fn round(app: &TestApp) -> Duration {
+    let options = DispatcherOptions {
+        enabled: false,
+        debounce: Duration::ZERO,
+        max_runs: 0,
+        tmux: None,
+        url: String::new(),
+    };
+    app.engine.dispatch_round(&options).await.unwrap()
+}

@@ -1,0 +1,181 @@
+//! Every move from every state.
+
+use std::fmt::Write;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{STATES, act_as_operator, in_state, refusal, show, withdrawn};
+use crate::support::TestApp;
+
+/// Every move, and what is sent with it.
+fn moves() -> [(&'static str, Value); 6] {
+    [
+        ("approve", json!({})),
+        ("next", json!({})),
+        ("claim", json!({ "agent": "other" })),
+        ("heartbeat", json!({})),
+        ("done", json!({ "response": "Yes." })),
+        ("requeue", json!({ "reason": "No time" })),
+    ]
+}
+
+#[tokio::test]
+async fn every_move_from_every_state_leads_on_or_names_the_state() {
+    let app = TestApp::new().await;
+    let mut table = String::new();
+    for state in STATES {
+        for (action, body) in moves() {
+            let id = in_state(&app, state).await;
+            let before = show(&app, &id).await;
+            app.clock.advance(1_000);
+            let reply = act_as_operator(&app, &id, action, body).await;
+            let after = show(&app, &id).await;
+            if reply.status == 200 {
+                assert_eq!(after, reply.data(), "{state} {action}");
+                let to = after["state"].as_str().unwrap();
+                writeln!(table, "{state} {action}: {to}").unwrap();
+            } else {
+                assert_eq!(after, before, "{state} {action}");
+                assert_eq!(reply.error(), (409, "CONFLICT".to_owned()));
+                assert!(
+                    refusal(&reply).contains(&format!(" is {state}")),
+                    "{state} {action}"
+                );
+                writeln!(table, "{state} {action}: {}", refusal(&reply)).unwrap();
+            }
+        }
+    }
+    assert_snapshot!(table, @"
+    needs approve: delegated
+    needs next: next
+    needs claim: 409 Request <id 1> is needs: it cannot be claimed
+    needs heartbeat: 409 Request <id 1> is needs: it cannot be kept
+    needs done: done
+    needs requeue: 409 Request <id 1> is needs: it cannot be re-queued
+    delegated approve: 409 Request <id 1> is delegated: it cannot be approved
+    delegated next: 409 Request <id 1> is delegated: it cannot be left to whoever starts next
+    delegated claim: claimed
+    delegated heartbeat: 409 Request <id 1> is delegated: it cannot be kept
+    delegated done: 409 Request <id 1> is delegated: it cannot be finished
+    delegated requeue: 409 Request <id 1> is delegated: it cannot be re-queued
+    next approve: 409 Request <id 1> is next: it cannot be approved
+    next next: 409 Request <id 1> is next: it cannot be left to whoever starts next
+    next claim: claimed
+    next heartbeat: 409 Request <id 1> is next: it cannot be kept
+    next done: 409 Request <id 1> is next: it cannot be finished
+    next requeue: 409 Request <id 1> is next: it cannot be re-queued
+    claimed approve: 409 Request <id 1> is claimed by worker: it cannot be approved
+    claimed next: 409 Request <id 1> is claimed by worker: it cannot be left to whoever starts next
+    claimed claim: 409 Request <id 1> is claimed by worker: it cannot be claimed
+    claimed heartbeat: claimed
+    claimed done: done
+    claimed requeue: needs
+    done approve: 409 Request <id 1> is done: it cannot be approved
+    done next: 409 Request <id 1> is done: it cannot be left to whoever starts next
+    done claim: 409 Request <id 1> is done: it cannot be claimed
+    done heartbeat: 409 Request <id 1> is done: it cannot be kept
+    done done: 409 Request <id 1> is done: it cannot be finished
+    done requeue: 409 Request <id 1> is done: it cannot be re-queued
+    ");
+}
+
+#[tokio::test]
+async fn a_number_that_is_not_of_the_claim_is_refused_in_every_state() {
+    let app = TestApp::new().await;
+    let mut table = String::new();
+    for state in STATES {
+        for (action, mut body) in moves().into_iter().skip(3) {
+            let id = in_state(&app, state).await;
+            let before = show(&app, &id).await;
+            for shown in [0, 2, u32::MAX] {
+                body["fencing"] = json!(shown);
+                let reply = act_as_operator(&app, &id, action, body.clone()).await;
+                assert_eq!(
+                    reply.error(),
+                    (409, "CONFLICT".to_owned()),
+                    "{state} {action} {shown}"
+                );
+                if shown == 2 {
+                    writeln!(table, "{state} {action}: {}", refusal(&reply)).unwrap();
+                }
+            }
+            assert_eq!(show(&app, &id).await, before, "{state} {action}");
+        }
+    }
+    assert_snapshot!(table, @"
+    needs heartbeat: 409 Request <id 1> is no longer yours: it is needs
+    needs done: 409 Request <id 1> is no longer yours: it is needs
+    needs requeue: 409 Request <id 1> is no longer yours: it is needs
+    delegated heartbeat: 409 Request <id 1> is no longer yours: it is delegated
+    delegated done: 409 Request <id 1> is no longer yours: it is delegated
+    delegated requeue: 409 Request <id 1> is no longer yours: it is delegated
+    next heartbeat: 409 Request <id 1> is no longer yours: it is next
+    next done: 409 Request <id 1> is no longer yours: it is next
+    next requeue: 409 Request <id 1> is no longer yours: it is next
+    claimed heartbeat: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
+    claimed done: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
+    claimed requeue: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
+    done heartbeat: 409 Request <id 1> is done: it cannot be kept
+    done done: 409 Request <id 1> is done: it cannot be finished
+    done requeue: 409 Request <id 1> is done: it cannot be re-queued
+    ");
+}
+
+#[tokio::test]
+async fn what_was_withdrawn_is_not_moved() {
+    let app = TestApp::new().await;
+    let mut table = String::new();
+    for (action, body) in moves() {
+        let id = withdrawn(&app, action).await;
+        let before = show(&app, &id).await;
+        assert_eq!(before["withdrawnAt"], 1_767_225_600_000_i64);
+        let reply = act_as_operator(&app, &id, action, body).await;
+        assert_eq!(reply.error(), (409, "CONFLICT".to_owned()));
+        writeln!(table, "{action}: {}", refusal(&reply)).unwrap();
+        assert_eq!(show(&app, &id).await, before);
+    }
+    assert_snapshot!(table, @"
+    approve: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
+    next: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
+    claim: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
+    heartbeat: 409 Request <id 1> is needs: it cannot be kept
+    done: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
+    requeue: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
+    ");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found() {
+    let app = TestApp::new().await;
+    for id in [
+        "nope",
+        "01980000-0000-7000-8000-000000000000",
+        "..%2f..%2fetc%2fpasswd",
+        "..",
+        "%2e%2e",
+        "%22",
+        "a'%20OR%201=1--",
+        "%00",
+        "a%0ab",
+        "%F0%9F%8E%B6",
+    ] {
+        for (action, body) in moves() {
+            let reply = act_as_operator(&app, id, action, body).await;
+            assert_eq!(
+                reply.error(),
+                (404, "NOT_FOUND".to_owned()),
+                "{id} {action}"
+            );
+        }
+        for path in ["", "/response", "?wait=600"] {
+            let reply = app.get(&format!("/api/requests/{id}{path}")).await;
+            assert_eq!(reply.error(), (404, "NOT_FOUND".to_owned()), "{id} {path}");
+        }
+    }
+    assert_snapshot!(app.get("/api/requests/..%2fx").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Request not found: ../x"}}"#);
+    assert_snapshot!(app.get("/api/requests/%22;--").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Request not found: \";--"}}"#);
+    assert_snapshot!(app.get("/api/requests/%ff").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Invalid URL: Invalid UTF-8 in `id`"}}"#);
+    let long = "x".repeat(10_000);
+    assert_eq!(app.get(&format!("/api/requests/{long}")).await.status, 404);
+}

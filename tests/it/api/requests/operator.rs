@@ -1,0 +1,228 @@
+//! Only an operator moves a request out of `needs`, and says who gets what.
+
+use axum::http::Method;
+use futures_util::future::join_all;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{create, refusal, show, working};
+use crate::support::{OPERATOR, Reply, TestApp};
+
+/// Everything that only the operator does, with a body that is right.
+fn deeds(id: &str) -> [(Method, String, Value); 5] {
+    [
+        (
+            Method::POST,
+            format!("/api/requests/{id}/approve"),
+            json!({}),
+        ),
+        (Method::POST, format!("/api/requests/{id}/next"), json!({})),
+        (
+            Method::POST,
+            "/api/requests/approve".to_owned(),
+            json!({ "ids": [id] }),
+        ),
+        (
+            Method::POST,
+            format!("/api/requests/{id}/done"),
+            json!({ "response": "No." }),
+        ),
+        (Method::PUT, "/api/dispatch/routes".to_owned(), json!([])),
+    ]
+}
+
+async fn refused(app: &TestApp, replies: Vec<Reply>, id: &str) -> String {
+    let request = show(app, id).await;
+    assert_eq!(
+        (
+            &request["state"],
+            request["transitions"].as_array().unwrap().len()
+        ),
+        (&json!("needs"), 1)
+    );
+    assert_eq!(app.store.routes().await.unwrap().len(), 7);
+    replies.iter().map(|reply| refusal(reply) + "\n").collect()
+}
+
+async fn app() -> TestApp {
+    let app = TestApp::new().await;
+    app.engine
+        .seed_routes(chorus::engine::default_routes())
+        .await
+        .unwrap();
+    app
+}
+
+#[tokio::test]
+async fn without_a_token_nothing_is_approved_also_on_this_machine() {
+    let app = app().await;
+    let id = create(&app, "Look").await;
+    let mut replies = Vec::new();
+    for (method, path, body) in deeds(&id) {
+        let reply = app.request(method, &path, body.to_string()).await;
+        assert_eq!(reply.error(), (401, "UNAUTHORIZED".to_owned()), "{path}");
+        replies.push(reply);
+    }
+    assert_snapshot!(refused(&app, replies, &id).await, @"
+    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    401 Only the operator moves a request out of `needs`: Authorization: Bearer <the word in operator.token>
+    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    ");
+}
+
+#[tokio::test]
+async fn a_run_approves_nothing() {
+    let app = app().await;
+    let id = create(&app, "Look").await;
+    working(&app, "sesame").await;
+    let mut replies = Vec::new();
+    for (method, path, body) in deeds(&id) {
+        let reply = app.with_token("sesame", method, &path, body).await;
+        assert_eq!(reply.error(), (403, "FORBIDDEN".to_owned()), "{path}");
+        replies.push(reply);
+    }
+    assert_snapshot!(refused(&app, replies, &id).await, @"
+    403 This run of developer may not do what only the operator does
+    403 This run of developer may not do what only the operator does
+    403 This run of developer may not do what only the operator does
+    403 Only the operator moves a request out of `needs`
+    403 This run of developer may not do what only the operator does
+    ");
+}
+
+#[tokio::test]
+async fn what_a_run_leaves_behind_it_cannot_approve_either() {
+    let app = app().await;
+    working(&app, "sesame").await;
+    let body = json!({ "title": "Look", "body": "", "kind": "fix" });
+    let own = app
+        .with_token("sesame", Method::POST, "/api/requests", body)
+        .await;
+    let id = super::id(&own);
+    let mut replies = Vec::new();
+    for (method, path, body) in deeds(&id) {
+        let reply = app.with_token("sesame", method, &path, body).await;
+        assert_eq!(reply.error(), (403, "FORBIDDEN".to_owned()), "{path}");
+        replies.push(reply);
+    }
+    refused(&app, replies, &id).await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_nobodys_approves_nothing() {
+    let app = app().await;
+    let id = create(&app, "Look").await;
+    let mut replies = Vec::new();
+    for (method, path, body) in deeds(&id) {
+        for token in ["guess", "", &OPERATOR[1..]] {
+            let reply = app
+                .with_token(token, method.clone(), &path, body.clone())
+                .await;
+            assert_eq!(reply.error(), (401, "UNAUTHORIZED".to_owned()), "{path}");
+            replies.push(reply);
+        }
+    }
+    refused(&app, replies, &id).await;
+}
+
+#[tokio::test]
+async fn the_operator_does_all_of_it() {
+    let app = app().await;
+    for place in 0..5 {
+        let id = create(&app, "Look").await;
+        let (method, path, body) = deeds(&id)[place].clone();
+        let reply = app.with_token(OPERATOR, method, &path, body).await;
+        assert_eq!(reply.status, 200, "{path}");
+        let state = show(&app, &id).await["state"].clone();
+        assert_eq!(
+            state,
+            ["delegated", "next", "delegated", "done", "needs"][place]
+        );
+    }
+    assert_eq!(app.get("/api/dispatch/routes").await.data(), json!([]));
+}
+
+#[tokio::test]
+async fn an_operators_answer_under_a_key_is_not_given_to_others() {
+    let app = app().await;
+    let id = create(&app, "Look").await;
+    let path = format!("/api/requests/{id}/approve");
+    let approved = super::with_key(&app, "k", &path, json!({})).await;
+    assert_eq!(approved.status, 200);
+    let request = axum::http::Request::post(&path)
+        .header("host", "localhost")
+        .header("idempotency-key", "k");
+    let reply = app.send(request.body("{}".into()).unwrap()).await;
+    assert_eq!(reply.error(), (401, "UNAUTHORIZED".to_owned()));
+}
+
+#[tokio::test]
+async fn many_are_approved_together_in_the_order_in_which_they_were_named() {
+    let app = app().await;
+    let mut ids = Vec::new();
+    for title in ["a", "b", "c"] {
+        ids.push(create(&app, title).await);
+    }
+    let [a, b, c] = &ids[..] else { panic!() };
+    let approved = app
+        .post_as_operator("/api/requests/approve", json!({ "ids": [c, a, c] }))
+        .await
+        .data();
+    let titles: Vec<_> = approved
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|request| request["title"].clone())
+        .collect();
+    assert_eq!(titles, ["c", "a"]);
+    for (id, state) in [(a, "delegated"), (b, "needs"), (c, "delegated")] {
+        assert_eq!(show(&app, id).await["state"], state);
+    }
+    assert_eq!(
+        show(&app, c).await["transitions"].as_array().unwrap().len(),
+        2
+    );
+}
+
+#[tokio::test]
+async fn of_many_all_are_approved_or_none() {
+    let app = app().await;
+    let first = create(&app, "first").await;
+    let done = super::in_state(&app, "done").await;
+    let gone = super::withdrawn(&app, "gone").await;
+    let approve = async |ids: Value| {
+        app.post_as_operator("/api/requests/approve", json!({ "ids": ids }))
+            .await
+            .line()
+    };
+    assert_snapshot!(approve(json!([first, done, "nope", gone])).await, @r#"409 {"error":{"code":"CONFLICT","message":"Nothing was approved: Request <id 1> is done: it cannot be approved; Request not found: nope; Request <id 2> was withdrawn: its tag was removed from its file. Put the tag back to revive it"}}"#);
+    assert_snapshot!(approve(json!(["nope"])).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Request not found: nope"}}"#);
+    assert_snapshot!(approve(json!([done])).await, @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> is done: it cannot be approved"}}"#);
+    assert_snapshot!(approve(json!([])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids: must name 1 to 1000 requests"}}"#);
+    assert_snapshot!(approve(json!(vec![&first; 1001])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids: must name 1 to 1000 requests"}}"#);
+    assert_snapshot!(approve(json!([first, "../x"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids[1]: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
+    assert_snapshot!(approve(json!([first, 7])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids[1]: invalid type: integer `7`, expected a string"}}"#);
+    assert_snapshot!(approve(json!([first, null])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids[1]: invalid type: null, expected a string"}}"#);
+    assert_snapshot!(approve(json!(first)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids: invalid type: string \"<id 1>\", expected a sequence"}}"#);
+    let refused = async |body: Value| {
+        app.post_as_operator("/api/requests/approve", body)
+            .await
+            .line()
+    };
+    assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `ids`"}}"#);
+    assert_snapshot!(refused(json!([first])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused(json!({ "ids": [first], "all": true })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"all: unknown field `all`, expected `ids`"}}"#);
+    assert_eq!(show(&app, &first).await["state"], "needs");
+    let more = join_all((1..1000).map(|_| create(&app, "more"))).await;
+    let many: Vec<_> = [first].into_iter().chain(more).collect();
+    let body = json!({ "ids": many });
+    let approved = app
+        .post_as_operator("/api/requests/approve", body)
+        .await
+        .data();
+    assert_eq!(approved.as_array().unwrap().len(), 1000);
+    let left = app.get("/api/requests?state=needs").await.data();
+    assert_eq!(left, json!([]));
+}

@@ -1,0 +1,151 @@
+//! What a run may do with requests, by its token.
+
+use axum::http::Method;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{act, approve, create, id, in_state, refusal, show, working};
+use crate::support::{Reply, TestApp};
+
+async fn as_run(app: &TestApp, path: &str, body: Value) -> Reply {
+    app.with_token("sesame", Method::POST, path, body).await
+}
+
+fn asking(source: &Value) -> Value {
+    json!({ "title": "Look", "body": "", "kind": "fix", "source": source })
+}
+
+#[tokio::test]
+async fn what_a_run_leaves_behind_comes_from_its_task_and_was_left_by_its_agent() {
+    let app = TestApp::new().await;
+    let task = working(&app, "sesame").await;
+    let child = as_run(&app, "/api/tasks", json!({ "description": "c" }))
+        .await
+        .data();
+    // A run cannot speak for a person.
+    let person = json!({ "sourceType": "person", "userId": "boss" });
+    let of_child = json!({ "sourceType": "task", "taskId": child["id"], "userId": "boss" });
+    for (source, comes_from) in [
+        (json!(null), json!(task)),
+        (person, json!(task)),
+        (of_child, child["id"].clone()),
+    ] {
+        let made = as_run(&app, "/api/requests", asking(&source)).await;
+        assert_eq!(
+            made.data()["source"],
+            json!({ "sourceType": "task", "taskId": comes_from, "file": null, "line": null, "userId": null })
+        );
+        assert_eq!(made.data()["transitions"][0]["by"], "developer");
+        assert_eq!(made.data()["state"], "needs");
+        assert_eq!(show(&app, &id(&made)).await, made.data());
+    }
+    let history = app.get(&format!("/api/tasks/{task}/history")).await.data();
+    let events = history["events"].as_array().unwrap().iter();
+    assert_eq!(
+        events
+            .filter(|event| event["eventType"] == "request_created")
+            .count(),
+        2
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_names_a_file_leaves_the_work_of_that_file_behind() {
+    let app = TestApp::new().await;
+    working(&app, "sesame").await;
+    let file =
+        json!({ "sourceType": "file", "file": "/notes/todo.md", "line": 3, "userId": "boss" });
+    let made = as_run(&app, "/api/requests", asking(&file)).await.data();
+    assert_eq!(
+        made["source"],
+        json!({ "sourceType": "file", "taskId": null, "file": "/notes/todo.md", "line": 3, "userId": null })
+    );
+    assert_eq!(made["transitions"][0]["by"], "developer");
+}
+
+#[tokio::test]
+async fn a_run_does_not_speak_of_tasks_that_it_has_nothing_to_do_with() {
+    let app = TestApp::new().await;
+    let other = app.task("Other").await;
+    working(&app, "sesame").await;
+    let source = json!({ "sourceType": "task", "taskId": other });
+    assert_snapshot!(as_run(&app, "/api/requests", asking(&source)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may only change its own task <id 1> and those below it"}}"#);
+    let source = json!({ "sourceType": "task", "taskId": "nope" });
+    assert_snapshot!(as_run(&app, "/api/requests", asking(&source)).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
+    assert_eq!(app.get("/api/requests").await.data(), json!([]));
+}
+
+#[tokio::test]
+async fn a_run_claims_for_itself_whatever_it_says() {
+    let app = TestApp::new().await;
+    working(&app, "sesame").await;
+    let id = create(&app, "Look").await;
+    approve(&app, &id).await;
+    let path = |action: &str| format!("/api/requests/{id}/{action}");
+    let claimed = as_run(&app, &path("claim"), json!({ "agent": "qa" }))
+        .await
+        .data();
+    assert_eq!(claimed["lease"]["agent"], "developer");
+    assert_eq!(claimed["transitions"][2]["by"], "developer");
+    assert_eq!(
+        as_run(&app, &path("heartbeat"), json!({ "fencing": 1 }))
+            .await
+            .status,
+        200
+    );
+    let done = as_run(
+        &app,
+        &path("done"),
+        json!({ "response": "r", "fencing": 1 }),
+    )
+    .await
+    .data();
+    assert_eq!(
+        (&done["state"], &done["transitions"][3]["by"]),
+        (&json!("done"), &json!("developer"))
+    );
+}
+
+#[tokio::test]
+async fn a_run_neither_keeps_nor_ends_what_others_have_claimed() {
+    let app = TestApp::new().await;
+    working(&app, "sesame").await;
+    let id = in_state(&app, "claimed").await;
+    let before = show(&app, &id).await;
+    let mut said = String::new();
+    for (action, body) in [
+        ("heartbeat", json!({ "fencing": 1 })),
+        ("done", json!({ "response": "r", "fencing": 1 })),
+        ("requeue", json!({ "reason": "r" })),
+    ] {
+        let reply = as_run(&app, &format!("/api/requests/{id}/{action}"), body).await;
+        said += &(refusal(&reply) + "\n");
+    }
+    assert_snapshot!(said, @"
+    403 Request <id 1> is not claimed by this run of developer
+    403 Request <id 1> is not claimed by this run of developer
+    403 Request <id 1> is not claimed by this run of developer
+    ");
+    assert_eq!(show(&app, &id).await, before);
+    act(&app, &id, "done", json!({ "response": "r" }))
+        .await
+        .data();
+}
+
+#[tokio::test]
+async fn a_run_may_read_all_requests() {
+    let app = TestApp::new().await;
+    working(&app, "sesame").await;
+    let id = in_state(&app, "done").await;
+    for path in [
+        "/api/requests".to_owned(),
+        format!("/api/requests/{id}"),
+        "/api/dispatch".to_owned(),
+        "/api/dispatch/routes".to_owned(),
+    ] {
+        let reply = app
+            .with_token("sesame", Method::GET, &path, json!(null))
+            .await;
+        assert_eq!(reply.status, 200, "{path}");
+    }
+}
