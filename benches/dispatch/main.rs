@@ -1,9 +1,9 @@
-//! Measures how fast work that is kept in files is found.
+//! Measures how fast approved requests are started, and how fast work that is kept in files is found.
 //!
 //! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
 //! in the same run. Nothing is asserted.
 //!
-//! `cargo bench --bench dispatch [-- tag-find]`; `CHORUS_BENCH_QUICK=1` makes everything small, and `CHORUS_BENCH_FILES` says
+//! `cargo bench --bench dispatch [-- starts|tag-find]`; `CHORUS_BENCH_QUICK=1` makes everything small, and `CHORUS_BENCH_FILES` says
 //! how many files the tree has.
 
 #![expect(
@@ -11,6 +11,7 @@
     reason = "the tables are what this program is for"
 )]
 
+mod starts;
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "the other benchmarks use the rest")]
 mod support;
@@ -22,6 +23,10 @@ struct Plan {
     files: usize,
     /// How many times each search is timed.
     rounds: usize,
+    /// How many requests are approved.
+    requests: usize,
+    /// How many times that is timed.
+    starts: usize,
 }
 
 impl Plan {
@@ -30,11 +35,15 @@ impl Plan {
             Self {
                 files: 2_000,
                 rounds: 3,
+                requests: 50,
+                starts: 1,
             }
         } else {
             Self {
                 files: 50_000,
                 rounds: 15,
+                requests: 1_000,
+                starts: 3,
             }
         };
         let files = match std::env::var("CHORUS_BENCH_FILES") {
@@ -53,6 +62,13 @@ fn main() {
         .filter(|argument| !argument.starts_with('-'))
         .collect();
     let is_asked = |section: &str| asked.is_empty() || asked.iter().any(|name| name == section);
+    if is_asked("starts") {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime can be built");
+        runtime.block_on(starts::run(&plan));
+    }
     if is_asked("tag-find") {
         tag_find::run(&plan);
     }

@@ -15,15 +15,12 @@ fn script(heading: &str) -> &'static str {
     script.split("\n```").next().unwrap()
 }
 
-#[test]
-fn the_worked_examples_of_transfers_and_sessions_run() {
+/// Pastes scripts into a shell that stops at the first command that fails, and takes the server with it. Returns what it shows.
+fn paste(scripts: &[&str], port: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let port = own_port();
-    let examples = [script("Passing control"), script("Sessions")].join("\n");
-    // It stops at the first command that fails, and takes the server with it.
     let examples = format!(
         "set -euo pipefail\ntrap 'kill $(jobs -p); wait' EXIT\n{}",
-        examples.replace("8181", &port)
+        scripts.join("\n").replace(port, &own_port())
     );
     let program = Path::new(env!("CARGO_BIN_EXE_chorus"));
     let path = format!(
@@ -44,7 +41,20 @@ fn the_worked_examples_of_transfers_and_sessions_run() {
         String::from_utf8_lossy(&output.stderr),
     );
     assert!(output.status.success(), "{shown}\n{complained}");
-    for part in [
+    shown.into_owned()
+}
+
+/// Checks that each part is shown.
+fn shows(shown: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(shown.contains(part), "{part}\nis not in\n{shown}");
+    }
+}
+
+#[test]
+fn the_worked_examples_of_transfers_and_sessions_run() {
+    let shown = paste(&[script("Passing control"), script("Sessions")], "8181");
+    let parts = [
         "# Context from handoff\n\nlead_id: 123\n",
         "price: 900\n",
         "_handoff_chain: [\"triage\",\"sdr\"]\n",
@@ -52,7 +62,20 @@ fn the_worked_examples_of_transfers_and_sessions_run() {
         "Routed to closer",
         "user: Which plan fits us?\n\nassistant (triage): How many are you?\n",
         "\"outcome\": \"completed\"",
-    ] {
-        assert!(shown.contains(part), "{part}\nis not in\n{shown}");
-    }
+    ];
+    shows(&shown, &parts);
+}
+
+#[test]
+fn the_worked_examples_of_requests_run() {
+    let shown = paste(&[script("Requests")], "8182");
+    let parts = [
+        "Two million, says the census.\n",
+        "Done: Read every file once\n",
+        "Done: Mend a typo in the error messages\n",
+        "1. Refactor the auth module #done-implementation #P1 #M\n",
+        "3. Mend a typo in the error messages #done-chores\n",
+        "## Response\n\n* [",
+    ];
+    shows(&shown, &parts);
 }

@@ -4,7 +4,7 @@ use chorus::domain::{Request, RequestSourceType, RequestState};
 use serde_json::json;
 
 use super::route;
-use crate::support::{Desk, Workshop, run};
+use crate::support::{Desk, Workshop, ended, last_id, run};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_leaves_work_behind_but_cannot_approve_it() {
@@ -68,14 +68,17 @@ async fn an_agent_answers_its_own_request_and_gives_up_another() {
     .await;
     let answered = desk.delegate("fix", "Mend it").await;
     let done = desk.until(&answered, RequestState::Done).await;
-    assert_eq!(done.response.unwrap().as_str(), "The real answer");
+    assert_eq!(done.response.as_ref().unwrap().as_str(), "The real answer");
     assert_eq!(done.transitions.last().unwrap().by.as_str(), "answering");
     let given_up = desk.delegate("loop", "Go on").await;
     let back = desk.until(&given_up, RequestState::Needs).await;
     assert_eq!(back.recovery[0].reason.as_str(), "Too hard for me");
-    workshop.until_quiet();
-    let handoffs = workshop.read("SELECT group_concat(outcome) FROM handoffs");
-    assert_eq!(handoffs, "completed,completed");
+    for task_id in [done.task_id, back.task_id] {
+        let path = format!("/api/tasks/{}", task_id.unwrap());
+        let task = desk.client.get(&path, &[]).await.unwrap();
+        let handoff = ended(&desk.client, last_id(&task.data().unwrap())).await;
+        assert_eq!(handoff.output.as_str(), "goodbye");
+    }
     assert_eq!(workshop.violations(), [""; 0]);
 }
 
