@@ -33,7 +33,7 @@ pub async fn run(plan: &Plan) {
     for in_flight in IN_FLIGHT {
         let mut rounds = Vec::new();
         for _ in 0..plan.starts {
-            let subject = Subject::start(in_flight).await;
+            let subject = Subject::start(in_flight);
             let handoffs = subject.hand_off(plan.requests).await;
             rounds.push((subject.dispatch(plan.requests).await, handoffs));
         }
@@ -59,7 +59,7 @@ struct Subject {
 }
 
 impl Subject {
-    async fn start(in_flight: usize) -> Self {
+    fn start(in_flight: usize) -> Self {
         let data_dir = DataDir::create();
         let database = fill::open(&data_dir.database());
         database

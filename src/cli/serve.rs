@@ -1,5 +1,6 @@
 //! `chorus serve`
 
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -111,8 +112,9 @@ impl Serving {
             enabled: !arguments.no_dispatch,
             debounce: Duration::from_secs_f64(arguments.debounce_seconds),
             max_runs: runner.max_runs,
-            tmux: arguments.tmux.then(|| runner.program.clone()),
-            url: url.clone(),
+            tmux: arguments
+                .tmux
+                .then(|| following(&runner.program, &url, &data_dir)),
         };
         if arguments.tmux && !tmux_is_installed() {
             ui.notice("tmux is not installed: logs are not followed in windows");
@@ -121,6 +123,7 @@ impl Serving {
             .then(|| {
                 FileWatch::start(WatchOptions {
                     roots: arguments.watch,
+                    left_out: data_dir.path().to_owned(),
                     file_approval: !arguments.no_file_approval,
                     url: url.clone(),
                 })
@@ -199,6 +202,20 @@ fn workspace_root(root: &Path) -> Result<PathBuf, Failure> {
             root.display()
         ))
     })
+}
+
+/// Returns the command that follows the log of a hand-off.
+fn following(program: &Path, url: &str, data_dir: &DataDir) -> Vec<OsString> {
+    let words: [&OsStr; 7] = [
+        program.as_ref(),
+        "log".as_ref(),
+        "--url".as_ref(),
+        url.as_ref(),
+        "--data-dir".as_ref(),
+        data_dir.path().as_ref(),
+        "-f".as_ref(),
+    ];
+    words.map(OsStr::to_owned).to_vec()
 }
 
 /// Agents mostly wait for their models, so there may be more of them than cores.

@@ -9,7 +9,7 @@
 //! transaction. Rounds follow on events and on the next time at which something is due; nothing is looked at in vain.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -19,7 +19,7 @@ use crate::domain::{
     DispatchOverview, HandoffId, Idempotency, Request, RequestId, RequestState, Route, TaskId,
     Timestamp,
 };
-use crate::error::Error;
+use crate::error::{Error, with_sources};
 use crate::runner::follow_in_tmux;
 use crate::store::{Dispatch, Due, RequestQuery};
 
@@ -47,10 +47,17 @@ pub struct DispatcherOptions {
     pub debounce: Duration,
     /// How many agents work at the same time.
     pub max_runs: u32,
-    /// The program that follows logs in windows of tmux, if they are wanted: this one.
-    pub tmux: Option<PathBuf>,
-    /// Where the server is.
-    pub url: String,
+    /// The command that follows the log of the hand-off that is named behind it, if windows of tmux are wanted.
+    pub tmux: Option<Vec<OsString>>,
+}
+
+/// What a round leaves to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Round {
+    /// How long it is until something is due again.
+    pub next: Duration,
+    /// Whether something may wait for a free slot.
+    pub waits_for_slot: bool,
 }
 
 impl DispatcherOptions {
@@ -65,26 +72,30 @@ impl Engine {
     pub async fn dispatch_requests(self, options: DispatcherOptions) {
         // An error means that it does so already.
         let _ = self.dispatcher.set(options.clone());
-        let watch = self.feed().watch_dispatch();
+        let (requests, slots) = (self.feed().watch_requests(), self.feed().watch_slots());
         loop {
-            let changed = watch.changed();
-            let next = match self.dispatch_round(&options).await {
-                Ok(next) => next,
+            let (changed, freed) = (requests.changed(), slots.changed());
+            let round = match self.dispatch_round(&options).await {
+                Ok(round) => round,
                 Err(error) => {
-                    tracing::error!(error = %crate::error::with_sources(&error), "cannot start requests; trying again");
-                    RETRY
+                    tracing::error!(error = %with_sources(&error), "cannot start requests; trying again");
+                    Round {
+                        next: RETRY,
+                        waits_for_slot: false,
+                    }
                 }
             };
             tokio::select! {
                 () = self.stopping.cancelled() => return,
                 () = changed => {}
-                () = tokio::time::sleep(next) => {}
+                () = freed, if round.waits_for_slot => {}
+                () = tokio::time::sleep(round.next) => {}
             }
         }
     }
 
-    /// Does what is due now. Returns how long it is until something is due again.
-    pub async fn dispatch_round(&self, options: &DispatcherOptions) -> Result<Duration> {
+    /// Does what is due now.
+    pub async fn dispatch_round(&self, options: &DispatcherOptions) -> Result<Round> {
         let now = self.clock().now();
         let mut due = self.store.due().await?;
         if due.lease.is_some_and(|lease| lease <= now) {
@@ -99,6 +110,7 @@ impl Engine {
             due = self.store.due().await?;
         }
         let mut next = LONG;
+        let mut waits_for_slot = false;
         if let Some(ends) = due.lease {
             next = next.min(until(ends, now));
         }
@@ -110,11 +122,15 @@ impl Engine {
         {
             if starts <= now {
                 self.start_requests(options).await?;
+                waits_for_slot = true;
             } else {
                 next = next.min(until(starts, now));
             }
         }
-        Ok(next)
+        Ok(Round {
+            next,
+            waits_for_slot,
+        })
     }
 
     /// Starts what waits while there are free slots. Where there are none, one stands in line for the next.
@@ -187,16 +203,15 @@ impl Engine {
         let kind = batch[0].kind.clone();
         match self.start_requests_together(batch).await {
             Ok(Some(handoff_id)) => {
-                if let Some(program) = &options.tmux {
-                    let opened_at = self.clock().now();
-                    follow_in_tmux(program, &options.url, &kind, &handoff_id, opened_at);
+                if let Some(command) = &options.tmux {
+                    follow_in_tmux(command.clone(), &kind, &handoff_id, self.clock().now());
                 }
                 true
             }
             // Somebody else has claimed one of them.
             Ok(None) => false,
             Err(error) => {
-                tracing::error!(error = %crate::error::with_sources(&error), %kind, "cannot start a request");
+                tracing::error!(error = %with_sources(&error), %kind, "cannot start a request");
                 false
             }
         }

@@ -39,7 +39,7 @@ pub use alerts::AlertInput;
 pub use asker::Asker;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
-pub use dispatcher::DispatcherOptions;
+pub use dispatcher::{DispatcherOptions, Round};
 pub use follow::Follower;
 pub use handoffs::HandoffInput;
 pub use requests::RequestInput;

@@ -33,6 +33,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct WatchOptions {
     /// The trees.
     pub roots: Vec<PathBuf>,
+    /// The folder in them that is not looked at: the server's own data, where agents work.
+    pub left_out: PathBuf,
     /// Whether a tag that says `delegated` or `next` counts as approval.
     pub file_approval: bool,
     /// Where the server is, for links to responses.
@@ -44,6 +46,8 @@ pub struct FileWatch {
     survey: Survey,
     notices: Arc<Notices>,
     options: WatchOptions,
+    /// What could not be seen at the last walk, and was told.
+    problems: HashSet<String>,
 }
 
 /// Whether there may be something to look at.
@@ -58,7 +62,7 @@ impl FileWatch {
     pub fn start(options: WatchOptions) -> std::result::Result<Self, SurveyError> {
         let notices = Arc::new(Notices::default());
         let told = notices.clone();
-        let survey = Survey::start(&options.roots, move || {
+        let survey = Survey::start(&options.roots, &options.left_out, move || {
             told.is_due.store(true, Ordering::SeqCst);
             told.wake.notify_one();
         })?;
@@ -66,6 +70,7 @@ impl FileWatch {
             survey,
             notices,
             options,
+            problems: HashSet::new(),
         })
     }
 }
@@ -131,8 +136,13 @@ impl Engine {
             }
         });
         let Look { files, problems } = look;
-        for problem in problems {
-            tracing::warn!(problem, "cannot look at a watched file");
+        for problem in &problems {
+            if !watch.problems.contains(problem) {
+                tracing::warn!(problem, "cannot look at a watched file");
+            }
+        }
+        if walks {
+            watch.problems = problems.into_iter().collect();
         }
         if files.is_empty() {
             return Ok(());

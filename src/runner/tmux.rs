@@ -1,6 +1,6 @@
 //! Windows of tmux that follow the logs of dispatched agents.
 
-use std::path::Path;
+use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
 use crate::domain::{HandoffId, Kind, Timestamp};
@@ -8,31 +8,17 @@ use crate::domain::{HandoffId, Kind, Timestamp};
 /// The session that has the windows.
 const SESSION: &str = "dispatch";
 
-/// Opens a window that follows a hand-off's log. Agents do not depend on it: what goes wrong is only logged.
-pub fn follow(program: &Path, url: &str, kind: &Kind, handoff_id: &HandoffId, at: Timestamp) {
+/// Opens a window in which a command follows a hand-off's log. Agents do not depend on it: what goes wrong is only logged.
+pub fn follow(mut command: Vec<OsString>, kind: &Kind, handoff_id: &HandoffId, at: Timestamp) {
     let window = format!("agent-{kind}-{}", at.as_millis() / 1000);
-    let (program, url, handoff) = (
-        program.to_owned(),
-        url.to_owned(),
-        handoff_id.as_str().to_owned(),
-    );
+    command.push(handoff_id.as_str().into());
     tokio::task::spawn_blocking(move || {
-        let follow = |tmux: &mut Command| {
-            // Words of their own, so that no shell reads them.
-            tmux.arg("--")
-                .arg(&program)
-                .args(["log", "-f", &handoff, "--url", &url]);
-        };
         let target = format!("{SESSION}:");
-        let mut add = tmux(&["new-window", "-d", "-t", &target, "-n", &window]);
-        follow(&mut add);
-        if succeeds(&mut add) {
-            return;
-        }
-        // There is no session yet.
-        let mut begin = tmux(&["new-session", "-d", "-s", SESSION, "-n", &window]);
-        follow(&mut begin);
-        if !succeeds(&mut begin) && !succeeds(&mut add) {
+        let mut add = tmux(&["new-window", "-d", "-t", &target, "-n", &window, "--"]);
+        let mut begin = tmux(&["new-session", "-d", "-s", SESSION, "-n", &window, "--"]);
+        // Words of their own, so that no shell reads them. There may be no session yet, or somebody makes it at the same moment.
+        let (add, begin) = (add.args(&command), begin.args(&command));
+        if !succeeds(add) && !succeeds(begin) && !succeeds(add) {
             tracing::warn!(window, "cannot open a window of tmux");
         }
     });

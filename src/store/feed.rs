@@ -49,10 +49,10 @@ enum Subject {
     Chain(TaskId),
     /// Events of one request.
     Request(RequestId),
-    /// Events of any request or alert.
+    /// Events of any request or alert, and of routes.
     Requests,
-    /// Whatever may let the dispatcher start something: a request or a route that changed, a run that started or ended.
-    Dispatch,
+    /// Whatever may free a slot, or take one: hand-offs and runs that begin or end.
+    Slots,
 }
 
 impl Subject {
@@ -60,16 +60,15 @@ impl Subject {
     fn of(event: &Event) -> impl Iterator<Item = Self> {
         let request = event.request_id.clone();
         let kind = event.event_type.as_str();
-        let is_for_dispatcher = request.is_some()
-            || kind.starts_with("agent_handoff_")
-            || kind == "run_started"
-            || kind == "dispatch_routes_changed";
+        let is_of_requests =
+            request.is_some() || kind.starts_with("alert_") || kind == "dispatch_routes_changed";
+        let is_of_slots = kind.starts_with("agent_handoff_") || kind == "run_started";
         [
             event.task_id.clone().map(Self::Task),
             event.master_task_id.clone().map(Self::Chain),
-            (request.is_some() || kind.starts_with("alert_")).then_some(Self::Requests),
+            is_of_requests.then_some(Self::Requests),
             request.map(Self::Request),
-            is_for_dispatcher.then_some(Self::Dispatch),
+            is_of_slots.then_some(Self::Slots),
         ]
         .into_iter()
         .flatten()
@@ -164,14 +163,14 @@ impl Feed {
         self.watch_subject(Subject::Request(id.clone()))
     }
 
-    /// Watches all requests and alerts.
+    /// Watches all requests, alerts and routes.
     pub fn watch_requests(&self) -> Watch<'_> {
         self.watch_subject(Subject::Requests)
     }
 
-    /// Watches whatever may let the dispatcher start something.
-    pub fn watch_dispatch(&self) -> Watch<'_> {
-        self.watch_subject(Subject::Dispatch)
+    /// Watches whatever may free a slot for an agent.
+    pub fn watch_slots(&self) -> Watch<'_> {
+        self.watch_subject(Subject::Slots)
     }
 
     fn watch_subject(&self, subject: Subject) -> Watch<'_> {
@@ -190,7 +189,7 @@ impl Feed {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched
             .keys()
-            .filter(|subject| !matches!(subject, Subject::Requests | Subject::Dispatch))
+            .filter(|subject| !matches!(subject, Subject::Requests | Subject::Slots))
             .count()
     }
 }

@@ -42,6 +42,8 @@ pub enum SurveyError {
 /// Trees that are watched.
 pub struct Survey {
     roots: Vec<PathBuf>,
+    /// A folder that is not looked at.
+    left_out: PathBuf,
     seen: HashMap<PathBuf, Seen>,
     folders: HashSet<PathBuf>,
     watcher: RecommendedWatcher,
@@ -66,9 +68,10 @@ pub struct Look {
 }
 
 impl Survey {
-    /// Begins to watch trees. `notice` is called when there may be something to look at.
+    /// Begins to watch trees, but for one folder in them. `notice` is called when there may be something to look at.
     pub fn start(
         roots: &[PathBuf],
+        left_out: &Path,
         notice: impl Fn() + Send + 'static,
     ) -> Result<Self, SurveyError> {
         let roots = roots
@@ -82,6 +85,7 @@ impl Survey {
         })?;
         Ok(Self {
             roots,
+            left_out: left_out.to_owned(),
             seen: HashMap::new(),
             folders: HashSet::new(),
             watcher,
@@ -135,7 +139,9 @@ impl Survey {
         for root in others {
             walk.add(root);
         }
-        walk.require_git(false);
+        let left_out = self.left_out.clone();
+        walk.require_git(false)
+            .filter_entry(move |entry| entry.path() != left_out);
         let (results, entries) = mpsc::channel();
         walk.build_parallel().run(|| {
             let results = results.clone();

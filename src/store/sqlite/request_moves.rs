@@ -15,6 +15,9 @@ use crate::domain::{
 };
 use crate::store::{ClaimRequest, EndClaim, EndedClaim, Heartbeat, Result, StoreError};
 
+/// How many bytes of what went wrong are kept with a request; its hand-off has all of it.
+const LONGEST_REASON: usize = 8 * 1024;
+
 /// How many leases that ran out are looked at in one transaction.
 const AT_ONCE: u32 = 100;
 
@@ -228,6 +231,7 @@ pub(super) fn recover(
     reason: &Text,
     outcome: Option<Outcome>,
 ) -> Result<()> {
+    let reason = reason.beginning(LONGEST_REASON);
     let route = routes::load(tx, &stored.request.kind)?;
     let mut after = AfterFailure::decide(route.as_ref(), stored.request.attempts, outcome);
     if stored.request.withdrawn_at.is_some() {
@@ -256,7 +260,7 @@ pub(super) fn recover(
     };
     requests::insert_recovery(tx, stored.number, &recovery)?;
     stored.request.stuck = after.stuck;
-    stored.move_to(tx, to, &Actor::Dispatcher, Some(reason.clone()))
+    stored.move_to(tx, to, &Actor::Dispatcher, Some(reason))
 }
 
 /// Takes requests back from those who have not said for too long that they work on them. Returns how many.

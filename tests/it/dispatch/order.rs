@@ -108,9 +108,8 @@ async fn nothing_is_started_until_nobody_has_approved_anything_for_three_seconds
         debounce: Duration::from_secs(3),
         max_runs: 8,
         tmux: None,
-        url: String::new(),
     };
-    let round = async || app.engine.dispatch_round(&options).await.unwrap();
+    let round = async || app.engine.dispatch_round(&options).await.unwrap().next;
     let first = delegate(&app, "first").await;
     assert_eq!(round().await, Duration::from_secs(3));
     app.clock.advance(2000);
@@ -148,7 +147,6 @@ async fn a_dispatcher_that_is_off_starts_nothing_but_takes_back_what_was_forgott
         debounce: Duration::ZERO,
         max_runs: 8,
         tmux: None,
-        url: String::new(),
     };
     let id = delegate(&app, "somebody else's").await;
     app.engine.dispatch_round(&off).await.unwrap();
