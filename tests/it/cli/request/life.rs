@@ -1,7 +1,8 @@
 //! The life of a request, and how it is shown.
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use reqwest::Method;
+use serde_json::{Value, json};
 
 use super::Office;
 use crate::cli::transcript;
@@ -102,7 +103,6 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
     Response
     It is
     released.
-
     --- stderr
     ");
     assert_snapshot!(office.run(["await", &id]).await, @"
@@ -358,4 +358,71 @@ async fn what_is_asked_for_is_printed_as_it_came() {
             .unwrap();
         assert_eq!(answer["data"], asked);
     }
+}
+
+#[tokio::test]
+async fn a_person_sees_where_a_request_is_to_be_worked_on_and_what_it_came_from() {
+    let office = Office::open();
+    let folder = tempfile::tempdir().unwrap();
+    let create = [
+        "request",
+        "create",
+        "Fix the lock",
+        "--kind",
+        "fix",
+        "--workspace",
+        "here",
+    ];
+    let made = office.chorus(create).current_dir(folder.path()).output();
+    let id = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    assert_snapshot!(office.run(["request", "show", &id]).await, @"
+    exit 0
+    --- stdout
+    request   <id 1>
+    title     Fix the lock
+    state     needs
+    kind      fix
+    priority  P2
+    source    tester
+    works in  <tmp>/here
+
+    Life
+      <time>  needs      anonymous
+    --- stderr
+    ");
+    let body = json!({ "description": "Write it" });
+    let client = office.server.client();
+    let task = client.send_json(Method::POST, "/api/tasks", &body).await;
+    let task: Value = task.unwrap().data().unwrap();
+    let task = task["id"].as_str().unwrap();
+    let create = [
+        "request", "create", "Test it", "--kind", "fix", "--task", task,
+    ];
+    let made = office.chorus(create).output();
+    let id = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    assert_snapshot!(office.run(["request", "show", &id]).await, @"
+    exit 0
+    --- stdout
+    request   <id 1>
+    title     Test it
+    state     needs
+    kind      fix
+    priority  P2
+    source    task <id 2>
+    works in  <tmp>/workspaces/<id 2>
+
+    Life
+      <time>  needs      anonymous
+    --- stderr
+    ");
+    let body = json!({
+        "title": "Read it", "body": "", "kind": "fix",
+        "source": { "sourceType": "file", "file": "/notes/todo.md", "line": 7 },
+    });
+    let made = client.send_json(Method::POST, "/api/requests", &body).await;
+    let made: Value = made.unwrap().data().unwrap();
+    let seen = office
+        .run(["request", "show", made["id"].as_str().unwrap()])
+        .await;
+    assert!(seen.contains("\nsource    /notes/todo.md:7\n"), "{seen}");
 }
