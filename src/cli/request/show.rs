@@ -52,6 +52,8 @@ pub(super) fn one(ui: Ui, request: &Request) -> Result<(), Failure> {
             .map(|effort| format!("effort    {}", effort.as_str())),
     );
     lines.push(format!("source    {}", source(request)));
+    let workspace = request.agent_workspace.as_ref();
+    lines.extend(workspace.map(|workspace| format!("works in  {workspace}")));
     lines.extend(request.task_id.as_ref().map(|id| format!("task      {id}")));
     lines.extend(
         request
@@ -78,7 +80,7 @@ pub(super) fn one(ui: Ui, request: &Request) -> Result<(), Failure> {
         lines.extend(request.recovery.iter().map(recovery));
     }
     if let Some(response) = &request.response {
-        lines.push(format!("\nResponse\n{response}"));
+        lines.push(format!("\nResponse\n{}", response.as_str().trim_end()));
     }
     ui.line(printable(&lines.join("\n")))
 }

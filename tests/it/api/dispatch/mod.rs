@@ -1,0 +1,23 @@
+//! `/api/dispatch`
+
+mod overview;
+mod routes;
+
+use axum::http::Method;
+use chorus::engine::default_routes;
+use serde_json::Value;
+
+use crate::support::{OPERATOR, Reply, TestApp};
+
+const ROUTES: &str = "/api/dispatch/routes";
+
+/// Makes an installation as it is after the first start.
+async fn planted() -> TestApp {
+    let app = TestApp::new().await;
+    app.engine.seed_routes(default_routes()).await.unwrap();
+    app
+}
+
+async fn set(app: &TestApp, routes: Value) -> Reply {
+    app.with_token(OPERATOR, Method::PUT, ROUTES, routes).await
+}

@@ -1,0 +1,172 @@
+//! What only the operator does, and what is before the dispatcher.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::Office;
+use crate::cli::transcript;
+use crate::support::{Workshop, run, settled};
+
+#[tokio::test]
+async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
+    let office = Office::open();
+    let id = office.create("One").await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let stranger = |arguments: &[&str]| {
+        let command = office.chorus(arguments.iter().copied());
+        transcript(command.env("CHORUS_DATA_DIR", elsewhere.path()))
+    };
+    assert_snapshot!(stranger(&["request", "approve", &id]).await.unwrap(), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    ");
+    assert_snapshot!(stranger(&["request", "next", &id]).await.unwrap(), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    ");
+    assert_snapshot!(stranger(&["request", "done", &id, "No."]).await.unwrap(), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: Only the operator moves a request out of `needs`: Authorization: Bearer <the word in operator.token>
+    ");
+    assert_eq!(office.show(&id).await["state"], "needs");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_leaves_work_behind_and_cannot_approve_it() {
+    let script = "id=$(chorus request create 'Fix the lock' --kind fix) && chorus request approve $id 2>&1; \
+                  chorus request next $id 2>&1; chorus request done $id yes 2>&1; chorus request routes --set /dev/null 2>&1; \
+                  echo '[]' | chorus request routes --set - 2>&1; echo exit $?";
+    let workshop = Workshop::new().agent("worker", script);
+    let server = workshop.serve(1);
+    let client = server.client();
+    let handoff = run(&client, "worker").await;
+    assert_snapshot!(settled(handoff.output.as_str()), @"
+    error: This run of worker may not do what only the operator does
+    error: This run of worker may not do what only the operator does
+    error: Only the operator moves a request out of `needs`
+    error: /dev/null is not JSON: EOF while parsing a value at line 1 column 0
+    error: This run of worker may not do what only the operator does
+    exit 1
+    ");
+    let requests: Value = client
+        .get("/api/requests", &[])
+        .await
+        .unwrap()
+        .data()
+        .unwrap();
+    assert_eq!(requests[0]["state"], "needs");
+    assert_eq!(requests[0]["source"]["taskId"], json!(handoff.task_id));
+    assert_eq!(requests[0]["transitions"][0]["by"], "worker");
+}
+
+#[tokio::test]
+async fn routes_are_shown_and_set_from_a_file() {
+    let office = Office::open();
+    assert_snapshot!(office.run(["request", "routes"]).await, @"
+    exit 0
+    --- stdout
+    brainstorm	planner	agent	1	attempts 2
+    research	planner	agent	2	attempts 2
+    fix	developer	agent	3	attempts 2
+    implementation	developer	agent	4	attempts 2
+    loop	developer	agent	4.5	attempts 2
+    chores	developer	agent	5	attempts 2
+    documentation	developer	agent	6	attempts 2
+    --- stderr
+    ");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("routes.json");
+    let path = file.to_str().unwrap();
+    std::fs::write(&file, r#"{ "routes": [{ "kind": "fix", "agent": "qa", "rank": 1.5, "retry": true, "batch": true, "maxAttempts": 3 }] }"#).unwrap();
+    assert_snapshot!(office.run(["request", "routes", "--set", path]).await, @"
+    exit 0
+    --- stdout
+    fix	qa	agent	1.5	attempts 3 retry batch
+    --- stderr
+    ");
+    let piped = office
+        .chorus(["request", "routes", "--set", "-"])
+        .input("[]");
+    assert_snapshot!(transcript(piped).await.unwrap(), @"
+    exit 0
+    --- stdout
+    --- stderr
+    ");
+    std::fs::write(
+        &file,
+        r#"[{ "kind": "fix", "agent": "nobody", "rank": 1, "maxAttempts": 3 }]"#,
+    )
+    .unwrap();
+    assert_snapshot!(office.run(["request", "routes", "--set", path]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: routes[0].agent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa
+    ");
+    std::fs::write(&file, "kind: fix").unwrap();
+    assert_snapshot!(office.run(["request", "routes", "--set", path]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: <tmp>/routes.json is not JSON: expected value at line 1 column 1
+    ");
+    assert_snapshot!(office.run(["request", "routes", "--set", "/no/where"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: cannot read /no/where: No such file or directory (os error 2)
+    ");
+    assert_snapshot!(office.run(["request", "routes"]).await, @"
+    exit 0
+    --- stdout
+    --- stderr
+    ");
+}
+
+#[tokio::test]
+async fn what_is_before_the_dispatcher_is_shown() {
+    let office = Office::open();
+    let (first, second) = (office.create("One").await, office.create("Two").await);
+    office
+        .run(["request", "create", "Three", "--kind", "unheard-of"])
+        .await;
+    office.run(["request", "approve", &first, &second]).await;
+    office
+        .run(["request", "claim", &first, "--agent", "worker"])
+        .await;
+    let seen = office.run(["request", "top"]).await;
+    // How long ago something was is real time.
+    let columns = |line: &str| {
+        let columns = line.split('\t').enumerate();
+        columns
+            .filter(|(place, _)| *place != 1)
+            .map(|(_, column)| column)
+            .collect::<Vec<_>>()
+            .join("\t")
+    };
+    let seen: Vec<_> = seen
+        .lines()
+        .map(|line| {
+            if line.contains('\t') {
+                columns(line)
+            } else {
+                line.to_owned()
+            }
+        })
+        .collect();
+    assert_snapshot!(seen.join("\n"), @"
+    exit 0
+    --- stdout
+    claimed	P2	fix	worker	-	-	<id 1>	One
+    waits	P2	fix	-	-	-	<id 2>	Two
+    --- stderr
+    1 of kind unheard-of will not be started. The kind unheard-of has no route: add one with PUT /api/dispatch/routes
+    The dispatcher is off: approved requests wait until somebody claims them
+    ");
+}

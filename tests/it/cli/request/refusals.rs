@@ -1,0 +1,143 @@
+//! What is refused, and with which exit code.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::Office;
+use crate::cli::transcript;
+use crate::support::{Chorus, own_port};
+
+#[tokio::test]
+async fn a_request_that_is_not_there_exits_with_three() {
+    let office = Office::open();
+    for arguments in [
+        &["show", "nope"][..],
+        &["approve", "nope"],
+        &["next", "nope"],
+        &["claim", "nope"],
+        &["heartbeat", "nope"],
+        &["done", "nope", "r"],
+        &["requeue", "nope", "r"],
+        &["list", "--after", "nope"],
+    ] {
+        let seen = office
+            .run(["request"].into_iter().chain(arguments.iter().copied()))
+            .await;
+        assert_eq!(
+            seen, "exit 3\n--- stdout\n--- stderr\nerror: Request not found: nope\n",
+            "{arguments:?}"
+        );
+    }
+    assert_snapshot!(office.run(["await", "../tasks"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Request not found: ../tasks
+    ");
+    let task = ["request", "create", "t", "--kind", "fix", "--task", "nope"];
+    assert_snapshot!(office.run(task).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: nope
+    ");
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
+    let office = Office::open();
+    assert_snapshot!(office.run(["request", "create", "t"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      --kind <KIND>
+
+    Usage: chorus request create --kind <KIND> --url <URL> --data-dir <DIR> <TITLE>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(office.run(["request", "create", "t", "--kind", "Fix it"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64
+    ");
+    assert_snapshot!(office.run(["request", "create", "two\nlines", "--kind", "fix"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: title: must be one line; put the rest into the body
+    ");
+    assert_snapshot!(office.run(["request", "create", "t", "--kind", "fix", "--effort", "huge"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: effort: unknown variant `HUGE`, expected one of `S`, `M`, `L`
+    ");
+    assert_snapshot!(office.run(["request", "done", "x"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      <RESPONSE>
+
+    Usage: chorus request done --url <URL> --data-dir <DIR> <REQUEST> <RESPONSE>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(office.run(["request", "heartbeat", "x", "--fencing", "-1"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: unexpected argument '-1' found
+
+      tip: to pass '-1' as a value, use '-- -1'
+
+    Usage: chorus request heartbeat [OPTIONS] <REQUEST>
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(office.run(["await", "x", "--state", "over"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'over' for '--state <STATE>'
+      [possible values: needs, delegated, next, claimed, done]
+
+    For more information, try '--help'.
+    ");
+    assert_eq!(
+        office
+            .server
+            .client()
+            .get("/api/requests", &[])
+            .await
+            .unwrap()
+            .data::<Value>()
+            .unwrap(),
+        json!([])
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_exits_with_five() {
+    let url = format!("http://127.0.0.1:{}", own_port());
+    let list = Chorus::new(["request", "list", "--url", &url]);
+    assert_snapshot!(transcript(list).await.unwrap(), @"
+    exit 5
+    --- stdout
+    --- stderr
+    error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
+    ");
+    // Who waits is patient with a server that restarts, but not beyond the time that they have.
+    let wait = Chorus::new(["await", "x", "--timeout", "1", "--url", &url]);
+    assert_snapshot!(transcript(wait).await.unwrap(), @"
+    exit 5
+    --- stdout
+    --- stderr
+    error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
+    ");
+}

@@ -1,0 +1,140 @@
+//! `chorus await`.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use chorus::client::Client;
+use insta::assert_snapshot;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{Office, show};
+use crate::cli::transcript;
+use crate::support::{Chorus, Server, Workshop, own_port};
+
+/// Starts `chorus await`.
+fn begin_to_wait(server: &Server, id: &str) -> std::process::Child {
+    server
+        .chorus(["await", id, "--timeout", "60"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+}
+
+/// Waits until somebody waits for an answer of the server.
+async fn until_asked(client: &Client) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    loop {
+        let request = client.request(Method::GET, "/metrics");
+        let metrics = request.send().await.unwrap().text().await.unwrap();
+        if metrics.lines().any(|line| line == "chorus_waiters 1") {
+            return;
+        }
+        assert!(Instant::now() < deadline, "nobody asks");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn who_waits_in_vain_is_told_at_the_timeout() {
+    let office = Office::open();
+    let id = office.create("One").await;
+    assert_snapshot!(office.run(["await", &id, "--timeout", "0"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: request <id 1> is still needs and not done
+    ");
+    assert_snapshot!(office.run(["await", &id, "--timeout", "1", "--state", "claimed"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: request <id 1> is still needs and not claimed
+    ");
+    assert_snapshot!(office.run(["await", &id, "--state", "needs"]).await, @"
+    exit 0
+    --- stdout
+    --- stderr
+    ");
+    office.run(["request", "approve", &id]).await;
+    assert_snapshot!(office.run(["await", &id, "--state", "next"]).await, @"
+    exit 0
+    --- stdout
+    --- stderr
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_is_woken_by_an_answer_from_elsewhere() {
+    let office = Office::open();
+    let id = office.create("One").await;
+    let waits = begin_to_wait(&office.server, &id);
+    until_asked(&office.server.client()).await;
+    office
+        .run(["request", "done", &id, "# It is done\nreally"])
+        .await;
+    let output = waits.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "# It is done\nreally\n"
+    );
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_survives_a_restart_of_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = own_port();
+    let serve = || {
+        let command = Chorus::new(["serve", "--port", &port, "--max-runs", "0", "--log", "warn"]);
+        Server::spawn(folder.path(), command)
+    };
+    let server = serve();
+    let body = json!({ "title": "One", "body": "", "kind": "fix" });
+    let client = server.client();
+    let made = client.send_json(Method::POST, "/api/requests", &body).await;
+    let made: Value = made.unwrap().data().unwrap();
+    let id = made["id"].as_str().unwrap();
+    let waits = begin_to_wait(&server, id);
+    until_asked(&client).await;
+    server.kill();
+    let server = serve();
+    until_asked(&client).await;
+    let done = transcript(server.chorus(["request", "done", id, "After all."]));
+    assert!(done.await.unwrap().starts_with("exit 0"));
+    let output = waits.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "After all.\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_dispatched_answers_who_waits() {
+    let workshop = Workshop::new().agent("worker", "cat >/dev/null; echo 'I did it.'");
+    let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0"]);
+    let client = server.client();
+    let routes = server
+        .chorus(["request", "routes", "--set", "-"])
+        .input(r#"[{ "kind": "fix", "agent": "worker", "rank": 1 }]"#);
+    assert!(transcript(routes).await.unwrap().starts_with("exit 0"));
+    let made = server
+        .chorus(["request", "create", "One", "--kind", "fix"])
+        .output();
+    let id = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let waits = begin_to_wait(&server, &id);
+    until_asked(&client).await;
+    let approved = transcript(server.chorus(["request", "approve", &id]));
+    assert!(approved.await.unwrap().starts_with("exit 0"));
+    let output = waits.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "I did it.\n");
+    let request = show(&client, &id).await;
+    let moved_by: Vec<_> = request["transitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["by"].clone())
+        .collect();
+    assert_eq!(moved_by, ["anonymous", "operator", "dispatcher", "worker"]);
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
