@@ -160,7 +160,7 @@ async fn a_dispatcher_that_is_off_starts_nothing_but_takes_back_what_was_forgott
         .unwrap();
     assert_eq!(claimed.lease.unwrap().fencing, 1);
     assert_eq!(
-        app.engine.dispatch_round(&off).await.unwrap(),
+        app.engine.dispatch_round(&off).await.unwrap().next,
         Duration::from_mins(1)
     );
     app.clock.advance(60_000);

@@ -26,7 +26,6 @@ async fn round(app: &TestApp, max_runs: u32) {
         debounce: Duration::ZERO,
         max_runs,
         tmux: None,
-        url: String::new(),
     };
     app.engine.dispatch_round(&options).await.unwrap();
 }
@@ -277,12 +276,11 @@ async fn a_request_that_nobody_will_start_does_not_hurry_others() {
         debounce: Duration::from_secs(3),
         max_runs: 4,
         tmux: None,
-        url: String::new(),
     };
     approved(&app, "Held", "unheard-of", "P0").await;
     app.clock.advance(60_000);
     approved(&app, "First", "fix", "P2").await;
-    let next = app.engine.dispatch_round(&options).await.unwrap();
+    let next = app.engine.dispatch_round(&options).await.unwrap().next;
     assert_eq!(next, Duration::from_secs(3));
     assert_eq!(titles(&app, "waiting").await, ["First"]);
     app.clock.advance(3_000);

@@ -159,7 +159,6 @@ async fn round(app: &TestApp) -> Duration {
         debounce: Duration::ZERO,
         max_runs: 0,
         tmux: None,
-        url: String::new(),
     };
-    app.engine.dispatch_round(&options).await.unwrap()
+    app.engine.dispatch_round(&options).await.unwrap().next
 }
