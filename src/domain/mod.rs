@@ -14,6 +14,7 @@ mod event;
 mod handoff;
 mod id;
 mod idempotency;
+mod kind;
 mod lineage;
 mod message;
 mod planning;
@@ -37,6 +38,7 @@ mod tool;
 mod trace;
 mod tree;
 mod usage;
+mod weight;
 
 pub use agent::{Agent, OutputForm, Provider, match_agent_name};
 pub use alert::{Alert, AlertId};
@@ -53,6 +55,7 @@ pub use handoff::{
 };
 pub use id::{AgentName, IllegalName};
 pub use idempotency::{Idempotency, IdempotencyKey};
+pub use kind::{IllegalKind, Kind};
 pub use lineage::{ChainLimits, Lineage};
 pub use message::{Message, MessageType, Move, NewMessage, RunIdentity};
 pub use planning::{Planning, PlanningChange};
@@ -60,8 +63,7 @@ pub use problem::{Problem, Problems};
 pub use queue::{MessageId, Queue, QueueMessage};
 pub use refusal::Refusal;
 pub use request::{
-    Effort, IllegalKind, Kind, Lease, NewRequest, Priority, Recovery, Request, RequestId,
-    RequestSource, RequestSourceType, Transition,
+    Lease, NewRequest, Recovery, Request, RequestId, RequestSource, RequestSourceType, Transition,
 };
 pub use request_state::{Actor, RequestMove, RequestState};
 pub use run::{Run, RunId, RunState};
@@ -81,3 +83,4 @@ pub use tool::{
 pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
 pub use tree::{TaskTree, TreeHandoff};
 pub use usage::UsageSum;
+pub use weight::{Effort, Priority};

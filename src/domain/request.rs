@@ -3,159 +3,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, HandoffId, RequestState, RunId, TaskId, Text, Timestamp, id};
-
-/// The longest kind.
-const MAX_KIND: usize = 64;
+use super::{
+    AgentName, Effort, HandoffId, Kind, Priority, RequestState, RunId, TaskId, Text, Timestamp, id,
+};
 
 id::id! {
     /// The id of a request.
     RequestId
-}
-
-/// What kind of work a request asks for: `[a-z][a-z0-9-]*`, so that it can stand in a tag.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(try_from = "String")]
-#[schema(value_type = String, pattern = "^[a-z][a-z0-9-]*$", max_length = 64, example = "implementation")]
-pub struct Kind(String);
-
-/// Says why a word cannot be a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most {MAX_KIND}"
-)]
-pub struct IllegalKind;
-
-impl Kind {
-    /// Reads a kind, if it has the legal form.
-    pub fn parse(kind: impl Into<String>) -> Result<Self, IllegalKind> {
-        let kind = kind.into();
-        let is_legal =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if kind.len() > MAX_KIND
-            || !kind.starts_with(|c: char| c.is_ascii_lowercase())
-            || !kind.bytes().all(is_legal)
-        {
-            return Err(IllegalKind);
-        }
-        Ok(Self(kind))
-    }
-
-    /// Returns the word.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for Kind {
-    type Error = IllegalKind;
-
-    fn try_from(kind: String) -> Result<Self, Self::Error> {
-        Self::parse(kind)
-    }
-}
-
-impl std::str::FromStr for Kind {
-    type Err = IllegalKind;
-
-    fn from_str(kind: &str) -> Result<Self, Self::Err> {
-        Self::parse(kind)
-    }
-}
-
-impl std::fmt::Display for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// How urgent a request is.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    ToSchema,
-)]
-pub enum Priority {
-    /// Before everything else.
-    P0,
-    /// Soon.
-    P1,
-    /// In its turn.
-    #[default]
-    P2,
-}
-
-impl Priority {
-    /// Every priority, the most urgent first.
-    pub const ALL: [Self; 3] = [Self::P0, Self::P1, Self::P2];
-
-    /// Returns the word that stands for it in JSON and tags.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::P0 => "P0",
-            Self::P1 => "P1",
-            Self::P2 => "P2",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|priority| priority.as_str() == word)
-    }
-
-    /// Returns the number that stands for it in SQL: the lower, the more urgent.
-    pub const fn number(self) -> i64 {
-        self as i64
-    }
-
-    /// Reads the number.
-    pub fn from_number(number: i64) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|priority| priority.number() == number)
-    }
-}
-
-/// How much work somebody thinks it is. Nothing depends on it.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
-pub enum Effort {
-    /// Less than half an hour.
-    S,
-    /// Up to two hours.
-    M,
-    /// More than that.
-    L,
-}
-
-impl Effort {
-    /// Returns the letter that stands for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::S => "S",
-            Self::M => "M",
-            Self::L => "L",
-        }
-    }
-
-    /// Reads the letter.
-    pub fn parse(letter: &str) -> Option<Self> {
-        [Self::S, Self::M, Self::L]
-            .into_iter()
-            .find(|effort| effort.as_str() == letter)
-    }
 }
 
 /// What a request came from.
@@ -381,31 +235,6 @@ pub struct NewRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_kind_can_stand_in_a_tag() {
-        for kind in ["fix", "my-kind2", "x"] {
-            assert_eq!(Kind::parse(kind).unwrap().as_str(), kind);
-        }
-        let long = "x".repeat(MAX_KIND + 1);
-        for kind in [
-            "", "Fix", "2fix", "-fix", "a b", "a_b", "fix\n", "é", "../x", &long,
-        ] {
-            assert_eq!(Kind::parse(kind), Err(IllegalKind), "{kind:?}");
-        }
-    }
-
-    #[test]
-    fn words_and_numbers_are_read_as_they_are_written() {
-        for priority in Priority::ALL {
-            assert_eq!(Priority::parse(priority.as_str()), Some(priority));
-            assert_eq!(Priority::from_number(priority.number()), Some(priority));
-        }
-        assert_eq!(Priority::from_number(3), None);
-        assert_eq!(Priority::parse("p1"), None);
-        assert_eq!(Effort::parse("M"), Some(Effort::M));
-        assert_eq!(Effort::parse("XL"), None);
-    }
 
     #[test]
     fn a_source_has_what_belongs_to_it() {

@@ -152,7 +152,7 @@ impl Engine {
     /// Approves requests for the dispatcher: all of them or none.
     pub async fn approve_requests(
         &self,
-        mut ids: Vec<RequestId>,
+        ids: Vec<RequestId>,
         by: Actor,
         once: Option<Idempotency>,
     ) -> Result<Vec<Request>> {
@@ -161,8 +161,6 @@ impl Engine {
                 "ids: must name 1 to {MOST_AT_ONCE} requests"
             )));
         }
-        let mut seen = std::collections::HashSet::new();
-        ids.retain(|id| seen.insert(id.clone()));
         Ok(self.store.approve_requests(ids, by, once).await?)
     }
 
