@@ -105,7 +105,7 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
     released.
     --- stderr
     ");
-    assert_snapshot!(office.run(["await", &id]).await, @"
+    assert_snapshot!(office.run(["await", &id, "--timeout", "60"]).await, @"
     exit 0
     --- stdout
     It is

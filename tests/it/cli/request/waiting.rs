@@ -51,13 +51,13 @@ async fn who_waits_in_vain_is_told_at_the_timeout() {
     --- stderr
     error: request <id 1> is still needs and not claimed
     ");
-    assert_snapshot!(office.run(["await", &id, "--state", "needs"]).await, @"
+    assert_snapshot!(office.run(["await", &id, "--state", "needs", "--timeout", "60"]).await, @"
     exit 0
     --- stdout
     --- stderr
     ");
     office.run(["request", "approve", &id]).await;
-    assert_snapshot!(office.run(["await", &id, "--state", "next"]).await, @"
+    assert_snapshot!(office.run(["await", &id, "--state", "next", "--timeout", "60"]).await, @"
     exit 0
     --- stdout
     --- stderr
