@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, RunIdentity};
+use super::{AgentName, HandoffId, RunIdentity};
 
 /// Where a request stands.
 #[derive(
@@ -143,12 +143,11 @@ impl Actor {
         matches!(self, Self::Operator | Self::File)
     }
 
-    /// Tells whether this one may end a claim that an agent has, by a hand-off or by its name.
-    pub fn may_end_claim(&self, holder: Option<&AgentName>, handoff: Option<&str>) -> bool {
-        match self {
-            Self::Run(run) => {
-                handoff == Some(run.handoff_id.as_str()) || holder == Some(&run.agent_name)
-            }
+    /// Tells whether this one may end a claim. A run may end that of its own hand-off, or one that it made itself by its name.
+    pub fn may_end_claim(&self, holder: Option<&AgentName>, handoff: Option<&HandoffId>) -> bool {
+        match (self, handoff) {
+            (Self::Run(run), Some(handoff)) => *handoff == run.handoff_id,
+            (Self::Run(run), None) => holder == Some(&run.agent_name),
             _ => true,
         }
     }
@@ -188,7 +187,7 @@ mod tests {
     fn only_an_operator_or_the_file_approves() {
         let run = RunIdentity {
             run_id: super::super::RunId::new(),
-            handoff_id: super::super::HandoffId::new(),
+            handoff_id: HandoffId::new(),
             task_id: super::super::TaskId::new(),
             agent_name: "developer".parse().unwrap(),
         };
@@ -201,6 +200,29 @@ mod tests {
         ] {
             assert!(!actor.may_approve(), "{actor:?}");
         }
+    }
+
+    #[test]
+    fn a_run_ends_no_claim_but_its_own() {
+        let run = |handoff_id: &HandoffId| {
+            Actor::Run(RunIdentity {
+                run_id: super::super::RunId::new(),
+                handoff_id: handoff_id.clone(),
+                task_id: super::super::TaskId::new(),
+                agent_name: "developer".parse().unwrap(),
+            })
+        };
+        let (own, other) = (HandoffId::new(), HandoffId::new());
+        let (me, somebody) = (
+            "developer".parse::<AgentName>().unwrap(),
+            "qa".parse().unwrap(),
+        );
+        assert!(run(&own).may_end_claim(Some(&me), Some(&own)));
+        assert!(!run(&own).may_end_claim(Some(&me), Some(&other)));
+        assert!(run(&own).may_end_claim(Some(&me), None));
+        assert!(!run(&own).may_end_claim(Some(&somebody), None));
+        assert!(!run(&own).may_end_claim(None, None));
+        assert!(Actor::Operator.may_end_claim(Some(&somebody), Some(&other)));
     }
 
     #[test]

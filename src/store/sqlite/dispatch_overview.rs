@@ -51,7 +51,7 @@ async fn running(readers: &SqlitePool) -> Result<Vec<DispatchedRequest>> {
            LEFT JOIN handoffs h ON h.number = r.handoff_number
            LEFT JOIN tasks t ON t.number = coalesce(h.task_number, r.task_number)
           WHERE r.state = 'claimed'
-          ORDER BY 6, r.number"
+          ORDER BY 6, r.number LIMIT 1000"
     ))
     .fetch_all(readers)
     .await?;

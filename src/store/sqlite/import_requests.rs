@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::requests;
 use super::sql::sql;
 use super::writer::Tx;
-use crate::domain::{Effort, HandoffId, Request, TaskId, Text, Timestamp};
+use crate::domain::{Effort, HandoffId, Request, RequestState, TaskId, Text, Timestamp};
 use crate::store::Result;
 
 /// What a request refers to, and is told once that is there.
@@ -22,6 +22,15 @@ pub(super) fn insert(tx: &Tx<'_>, request: Request) -> Result<Links> {
     let lease = request.lease.as_ref();
     // A job that has no id yet is only about to be started, and that goes no further here.
     let is_job = request.job_id.is_some();
+    // The dispatcher starts what was approved at some time; an archive need not say when.
+    let approved_at = request.approved_at.or_else(|| {
+        let is_approval = |state| matches!(state, RequestState::Delegated | RequestState::Next);
+        let approval = request
+            .transitions
+            .iter()
+            .rfind(|moved| is_approval(moved.to));
+        approval.map(|moved| moved.at)
+    });
     let number = tx.insert(
         sql!(
             "INSERT INTO requests (id, kind, state, priority, effort, created_at, updated_at, approved_at, attempts, is_stuck,
@@ -38,7 +47,7 @@ pub(super) fn insert(tx: &Tx<'_>, request: Request) -> Result<Links> {
             request.effort.map(Effort::as_str),
             request.created_at.as_millis(),
             request.updated_at.as_millis(),
-            request.approved_at.map(Timestamp::as_millis),
+            approved_at.map(Timestamp::as_millis),
             request.attempts,
             request.stuck,
             request.withdrawn_at.map(Timestamp::as_millis),

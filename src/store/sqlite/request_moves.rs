@@ -10,8 +10,8 @@ use super::sql::sql;
 use super::writer::Tx;
 use super::{handoffs, routes};
 use crate::domain::{
-    Actor, AfterFailure, AgentName, HandoffId, Lease, Outcome, Recovery, Refusal, Request,
-    RequestId, RequestMove, RequestState, RunId, Text, Timestamp,
+    Actor, AfterFailure, AgentName, Lease, Outcome, Recovery, Refusal, Request, RequestId,
+    RequestMove, RequestState, RunId, Text, Timestamp,
 };
 use crate::store::{ClaimRequest, EndClaim, EndedClaim, Heartbeat, Result, StoreError};
 
@@ -117,7 +117,7 @@ fn check_claim(stored: &StoredRequest, fencing: Option<u32>, by: &Actor) -> Resu
         .into());
     }
     let holder = request.lease.as_ref().map(|lease| &lease.agent);
-    let handoff = request.handoff_id.as_ref().map(HandoffId::as_str);
+    let handoff = request.handoff_id.as_ref();
     if let Actor::Run(run) = by
         && request.state == RequestState::Claimed
         && !by.may_end_claim(holder, handoff)

@@ -148,6 +148,6 @@ async fn a_question_that_cannot_be_answered_is_refused_by_name() {
     assert_snapshot!(refused("limit=1001").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: limit: must be 1 to 1000"}}"#);
     assert_snapshot!(refused("after=nope").await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Request not found: nope"}}"#);
     assert_snapshot!(refused("after=a%2Fb").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: after: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
-    assert_snapshot!(refused("status=needs").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: status: unknown field `status`, expected one of `kind`, `state`, `priority`, `withdrawn`, `limit`, `after`"}}"#);
+    assert_snapshot!(refused("status=needs").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: status: unknown field `status`, expected one of `kind`, `state`, `priority`, `withdrawn`, `newest`, `limit`, `after`"}}"#);
     assert_snapshot!(refused("state=needs&state=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: duplicate field `state`"}}"#);
 }
