@@ -105,7 +105,7 @@ pub(super) struct WaitParameters {
     /// How many seconds to wait until the request has come to `state`.
     #[param(minimum = 0, maximum = 600)]
     wait: Option<u64>,
-    /// What to wait for; `done` if it is not given. It is also over when that state has been passed, or the request was withdrawn.
+    /// What to wait for; `done` if it is not given. It is also over when that state has been passed, or the request was withdrawn or is stuck.
     #[param(inline)]
     state: Option<RequestState>,
 }

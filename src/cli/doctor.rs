@@ -194,7 +194,10 @@ async fn check_ledger(data_dir: &DataDir, engine: &Engine, findings: &mut Vec<Fi
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
     match engine.agents().await {
-        Ok(agents) => check_agents(data_dir.path(), &agents, findings),
+        Ok(agents) => {
+            check_routes(engine, &agents, findings).await;
+            check_agents(data_dir.path(), &agents, findings);
+        }
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
 }
@@ -243,6 +246,30 @@ fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
             count(stuck.attempts.into(), "attempt"),
             stuck.id,
             one_line(stuck.title.as_str())
+        )));
+    }
+}
+
+/// Looks for routes whose agents are not there.
+async fn check_routes(engine: &Engine, agents: &[Agent], findings: &mut Vec<Finding>) {
+    let routes = match engine.routes().await {
+        Ok(routes) => routes,
+        Err(error) => {
+            findings.push(Bad(error.to_string(), "restore a backup".to_owned()));
+            return;
+        }
+    };
+    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for route in &routes {
+        if agents.iter().all(|agent| agent.name != route.agent) {
+            let kinds = missing.entry(route.agent.as_str()).or_default();
+            kinds.push(route.kind.as_str());
+        }
+    }
+    for (agent, kinds) in missing {
+        findings.push(Note(format!(
+            "requests of kind {} go to the agent {agent}, which is not configured; change that with `chorus request routes --set FILE`",
+            kinds.join(", ")
         )));
     }
 }

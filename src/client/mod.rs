@@ -84,6 +84,10 @@ impl Client {
     /// Makes a client. Nothing is sent yet.
     pub fn new(url: &str, token: Option<Token>) -> Result<Self, ClientError> {
         let url = url.trim_end_matches('/').to_owned();
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            let cause = "the address must begin with http://".to_owned();
+            return Err(ClientError::Unreachable { url, cause });
+        }
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT)
             .no_proxy()

@@ -71,7 +71,9 @@ pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, 
 pub use session_move::SessionMove;
 pub use status::{Status, StatusName};
 pub use summary::TaskSummary;
-pub use tag_match::{Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags};
+pub use tag_match::{
+    Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
+};
 pub(crate) use task::TaskWire;
 pub use task::{NewTask, Source, Task, TaskId};
 pub use text::Text;

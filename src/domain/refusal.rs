@@ -130,7 +130,7 @@ pub enum Refusal {
     #[error("Request {id} is {}{}: it cannot be {}", state.as_str(), match holder {
         Some(holder) => format!(" by {holder}"),
         None => String::new(),
-    }, step.participle())]
+    }, step.advice(*state))]
     WrongState {
         /// The request.
         id: RequestId,

@@ -44,13 +44,28 @@ pub struct KnownTag {
     pub state: RequestState,
     /// What its line was about.
     pub title: String,
+    /// The line, from 1, if it is known.
+    pub line: Option<u32>,
+}
+
+/// Writes a text without what its tags say of states: they change while the text stays.
+pub fn without_states(text: &str) -> String {
+    let mut text = text.to_owned();
+    for state in RequestState::ALL {
+        text = text.replace(&format!("#{}-", state.as_str()), "#");
+    }
+    text
 }
 
 /// Finds the request of each tag of a file, by places in the two lists. What a line is about tells more than where it is: lines are
 /// moved. Of several that are the same, those that say the same are matched first, then in order. A line that was rewritten
-/// is known by being the only one that is left of its kind and state.
+/// is known by its kind and state and its place, or by being the only one that is left.
 pub fn match_tags(found: &[FileTag], known: &[KnownTag]) -> Vec<(usize, usize)> {
     let mut matching = Matching::by_title(found, known);
+    matching.pair_in_order(
+        |new| (&found[new].kind, found[new].state, Some(found[new].line)),
+        |old| (&known[old].kind, known[old].state, known[old].line),
+    );
     matching.pair_single(
         |new| (&found[new].kind, found[new].state),
         |old| (&known[old].kind, known[old].state),
@@ -186,7 +201,35 @@ mod tests {
             kind: kind.parse().unwrap(),
             state,
             title: title.to_owned(),
+            line: None,
         }
+    }
+
+    #[test]
+    fn a_line_that_was_rewritten_in_its_place_is_known_among_others() {
+        let was = KnownTag {
+            line: Some(7),
+            ..known("fix", Claimed, "old")
+        };
+        let place = |line, title| FileTag {
+            line,
+            ..tag("fix", Claimed, title)
+        };
+        let after = [place(3, "somebody else's"), place(7, "new")];
+        assert_eq!(match_tags(&after, &[was]), [(1, 0)]);
+    }
+
+    #[test]
+    fn the_states_of_tags_are_no_part_of_a_text() {
+        let text = |state: &str| format!("a #{state}-fix b `#{state}-x` #P1");
+        assert_eq!(
+            without_states(&text("needs")),
+            without_states(&text("claimed"))
+        );
+        assert_ne!(
+            without_states("a #needs-fix"),
+            without_states("a #needs-loop")
+        );
     }
 
     #[test]

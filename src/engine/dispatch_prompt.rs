@@ -65,11 +65,17 @@ pub(super) fn compose(batch: &[Request], form: Option<&str>) -> Text {
 }
 
 fn about(text: &mut String, request: &Request) {
-    if !request.body.is_blank() {
+    let body = request.body.as_str().trim_end();
+    if request.source.source_type == RequestSourceType::File && !body.is_empty() {
         write(
             text,
-            format_args!("\n{}\n", request.body.as_str().trim_end()),
+            format_args!(
+                "\nIt stands in a file. This is around it; only what is about {:?} is asked of you:\n\n{body}\n",
+                request.title.as_str()
+            ),
         );
+    } else if !body.is_empty() {
+        write(text, format_args!("\n{body}\n"));
     }
     write(
         text,

@@ -127,7 +127,7 @@ impl Engine {
         Ok(self.store.requests(query).await?)
     }
 
-    /// Answers when a request has come to a state or beyond it, was withdrawn, at the time-out, or when the server stops.
+    /// Answers when a request has come to a state or beyond it, was withdrawn, is stuck, at the time-out, or when the server stops.
     pub async fn request_when(
         &self,
         id: &RequestId,
@@ -139,7 +139,7 @@ impl Engine {
         loop {
             let changed = watch.changed();
             let request = self.request(id).await?;
-            if request.state.has_reached(state) || request.withdrawn_at.is_some() {
+            if request.state.has_reached(state) || request.withdrawn_at.is_some() || request.stuck {
                 return Ok(request);
             }
             drop(request);

@@ -94,17 +94,13 @@ impl Engine {
                     pause = RETRY;
                 }
             }
+            // A large tree takes its time to walk; as much is left to others before the next walk.
+            let pause = pause.max(began.elapsed());
             tokio::select! {
                 () = self.stopping.cancelled() => return,
                 () = changed => {}
                 () = watch.notices.wake.notified() => {}
             }
-            // A large tree takes its time to walk; half of it is left to others.
-            let pause = if walks {
-                pause.max(began.elapsed())
-            } else {
-                pause
-            };
             tokio::select! {
                 () = self.stopping.cancelled() => return,
                 () = tokio::time::sleep(pause) => {}

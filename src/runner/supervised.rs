@@ -47,9 +47,14 @@ impl Runner {
                 Provider::Command if agent.spec_path.is_blank() => String::new(),
                 _ => spec::read_spec(agent, options.data_dir.path())?,
             };
-            let told = prompt::compose(&run, &briefing);
+            // A command that starts a job elsewhere is no agent, and is told the request alone.
+            let told = if run.starts_job {
+                run.prompt.to_string()
+            } else {
+                prompt::compose(&run, &briefing)
+            };
             let mut told = providers::plain_text(agent.provider, &told).into_owned();
-            if !line.takes_system_file {
+            if !line.takes_system_file && !system.is_empty() {
                 told.insert_str(0, &format!("{system}\n\n"));
             }
             let workspace = Path::new(run.task.agent_workspace.as_str());

@@ -219,6 +219,8 @@ pub struct ClaimedRun {
     pub mode: Mode,
     /// The trace that it belongs to.
     pub trace_id: TraceId,
+    /// Whether it only starts a job elsewhere, by the command of a route.
+    pub starts_job: bool,
     /// The session that goes on.
     pub resumes: Option<String>,
     /// The data directory whose server took it.

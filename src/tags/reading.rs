@@ -112,7 +112,7 @@ pub(super) fn title(scan: &Scan<'_>, found: &Occurrence, path: &Path) -> String 
     Text::lossy(title).beginning(LARGEST_TITLE).into_string()
 }
 
-/// Returns the text around a tag, without tags that say how far the work is: they change.
+/// Returns the text around a tag.
 fn body(scan: &Scan<'_>, found: &Occurrence) -> String {
     let text = match found.place {
         Place::TagsLine => {
@@ -124,19 +124,6 @@ fn body(scan: &Scan<'_>, found: &Occurrence) -> String {
         }
         Place::Inline => scan.passage(found.line, AROUND),
     };
-    let mut states: Vec<String> = scan
-        .occurrences
-        .iter()
-        .filter(|other| matches!(other.tag, Tag::State { .. }))
-        .map(|other| other.tag.to_string())
-        .collect();
-    // The longest first: one may be the beginning of another.
-    states.sort_unstable_by_key(|state| std::cmp::Reverse(state.len()));
-    states.dedup();
-    let mut text = text;
-    for state in states {
-        text = text.replace(&state, "");
-    }
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     Text::lossy(lines.join("\n").trim().to_owned())
         .beginning(LARGEST_BODY)

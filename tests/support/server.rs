@@ -67,10 +67,14 @@ impl Chorus {
         self
     }
 
-    /// Lets a user run it who owns nothing. Only root can ask for that.
-    pub fn by_nobody(mut self) -> Self {
-        self.0.uid(65534).gid(65534);
-        self
+    /// Lets a user run it who owns nothing, from a copy in a folder that everybody can read: the build may be in one that is root's
+    /// alone. Only root can ask for that.
+    pub fn by_nobody(self, folder: &Path) -> Self {
+        let program = folder.join("chorus");
+        std::fs::copy(self.0.get_program(), &program).unwrap();
+        let mut command = Command::new(program);
+        command.args(self.0.get_args()).uid(65534).gid(65534);
+        Self(command)
     }
 
     /// Starts it.

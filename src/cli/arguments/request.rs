@@ -44,8 +44,14 @@ pub(in crate::cli) enum RequestCommand {
     /// Approve requests for the dispatcher: all of them or none. Needs the operator's token, which is in the data directory
     Approve {
         /// The requests
-        #[arg(required = true)]
+        #[arg(required_unless_present = "all")]
         requests: Vec<String>,
+        /// All that wait for a decision
+        #[arg(long, conflicts_with = "requests")]
+        all: bool,
+        /// Of all, those of this kind
+        #[arg(long, requires = "all")]
+        kind: Option<String>,
         #[command(flatten)]
         server: ServerArguments,
     },

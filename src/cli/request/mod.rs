@@ -8,10 +8,12 @@ use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::alert;
 use super::arguments::{CreateRequestArguments, RequestCommand, ServerArguments};
 use super::server::{json_file, segment, text_or_stdin};
 use super::ui::{Failure, Table, Ui};
-use crate::client::Reply;
+use crate::api::Answer;
+use crate::client::{Client, Reply};
 use crate::domain::{Request, RequestState, Route};
 pub(super) use waiting::wait;
 
@@ -37,11 +39,14 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             query.extend(withdrawn.then(|| ("withdrawn", "true".to_owned())));
             query.extend(limit.map(|limit| ("limit", limit.to_string())));
             query.extend(after.map(|after| ("after", after)));
-            let reply = server.client()?.get("/api/requests", &query).await?;
+            let client = server.client()?;
+            let reply = client.get("/api/requests", &query).await?;
             if server.print_json(ui, &reply)? {
                 return Ok(());
             }
-            show::list(ui, &reply)
+            show::list(ui, &reply)?;
+            alert::notice_active(ui, &client).await;
+            Ok(())
         }
         RequestCommand::Show { request, server } => {
             let reply = server.client()?.get(&path(&request, ""), &[]).await?;
@@ -50,7 +55,19 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             }
             show::one(ui, &reply.data()?)
         }
-        RequestCommand::Approve { requests, server } => approve(ui, requests, &server).await,
+        RequestCommand::Approve {
+            requests,
+            all,
+            kind,
+            server,
+        } => {
+            let requests = if all {
+                undecided(&server, kind).await?
+            } else {
+                requests
+            };
+            approve(ui, requests, &server).await
+        }
         RequestCommand::Next { requests, server } => {
             for request in requests {
                 let reply = post(&server, &request, "/next", &json!({})).await?;
@@ -115,8 +132,12 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             let reply = match set {
                 None => client.get("/api/dispatch/routes", &[]).await?,
                 Some(file) => {
+                    let routes: Value = serde_json::from_str(json_file(&file)?.get())
+                        .map_err(|error| Failure::caused(&error))?;
+                    // What --json prints can be edited and put back.
+                    let routes = routes.get("data").unwrap_or(&routes);
                     client
-                        .send_json(Method::PUT, "/api/dispatch/routes", &json_file(&file)?)
+                        .send_json(Method::PUT, "/api/dispatch/routes", routes)
                         .await?
                 }
             };
@@ -192,7 +213,51 @@ async fn create(ui: Ui, arguments: CreateRequestArguments) -> Result<(), Failure
     if server.print_json(ui, &reply)? {
         return Ok(());
     }
-    ui.line(reply.data::<Request>()?.id)
+    let made: Request = reply.data()?;
+    ui.line(&made.id)?;
+    notice_kind(ui, &client, &made).await;
+    Ok(())
+}
+
+/// Says that nobody takes requests of a kind: it may be mistyped. A server that cannot tell is not worth failing for.
+async fn notice_kind(ui: Ui, client: &Client, made: &Request) {
+    let Ok(reply) = client.get("/api/dispatch/routes", &[]).await else {
+        return;
+    };
+    let Ok(routes) = reply.data::<Vec<Route>>() else {
+        return;
+    };
+    if routes.iter().all(|route| route.kind != made.kind) {
+        let kinds: Vec<_> = routes.iter().map(|route| route.kind.as_str()).collect();
+        ui.notice(format_args!(
+            "no route takes requests of kind {}; those that have one are: {}",
+            made.kind,
+            kinds.join(", ")
+        ));
+    }
+}
+
+/// Lists all requests that wait for a decision.
+async fn undecided(server: &ServerArguments, kind: Option<String>) -> Result<Vec<String>, Failure> {
+    let client = server.client()?;
+    let mut query = vec![
+        ("state", RequestState::Needs.as_str().to_owned()),
+        ("limit", "1000".to_owned()),
+    ];
+    query.extend(kind.map(|kind| ("kind", kind)));
+    let mut found = Vec::new();
+    loop {
+        let mut asked = query.clone();
+        asked.extend(found.last().map(|last: &String| ("after", last.clone())));
+        let Answer { data, meta } = client
+            .get("/api/requests", &asked)
+            .await?
+            .answer::<Vec<Request>>()?;
+        found.extend(data.into_iter().map(|request| request.id.to_string()));
+        if meta.next.is_none() {
+            return Ok(found);
+        }
+    }
 }
 
 async fn approve(ui: Ui, requests: Vec<String>, server: &ServerArguments) -> Result<(), Failure> {
@@ -201,15 +266,18 @@ async fn approve(ui: Ui, requests: Vec<String>, server: &ServerArguments) -> Res
         return moved(ui, server, &reply);
     }
     let client = server.client()?;
-    let body = json!({ "ids": requests });
-    let reply = client
-        .send_json(Method::POST, "/api/requests/approve", &body)
-        .await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    for request in reply.data::<Vec<Request>>()? {
-        say(ui, &request)?;
+    // As many as one question takes; what was approved stays approved if a later part is refused.
+    for some in requests.chunks(1000) {
+        let body = json!({ "ids": some });
+        let reply = client
+            .send_json(Method::POST, "/api/requests/approve", &body)
+            .await?;
+        if server.print_json(ui, &reply)? {
+            continue;
+        }
+        for request in reply.data::<Vec<Request>>()? {
+            say(ui, &request)?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::super::ui::{Failure, Table, Ui, one_line, printable, time};
 use crate::api::Answer;
 use crate::client::Reply;
-use crate::domain::{Recovery, Request, RequestSourceType, Transition};
+use crate::domain::{Recovery, Request, RequestSourceType, RequestState, Transition};
 
 pub(super) fn list(ui: Ui, reply: &Reply) -> Result<(), Failure> {
     let Answer { data, meta } = reply.answer::<Vec<Request>>()?;
@@ -33,6 +33,8 @@ fn state(request: &Request) -> String {
         format!("{state} (withdrawn)")
     } else if request.stuck {
         format!("{state} (stuck)")
+    } else if request.state == RequestState::Needs && !request.recovery.is_empty() {
+        format!("{state} (came back)")
     } else {
         state.to_owned()
     }

@@ -30,6 +30,9 @@ pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure>
             held.count, held.kind, held.reason
         ));
     }
+    if data.running.is_empty() && data.waiting.is_empty() && data.stuck.is_empty() {
+        ui.notice("Nothing is worked on, and nothing waits");
+    }
     if !data.enabled {
         ui.notice("The dispatcher is off: approved requests wait until somebody claims them");
     }

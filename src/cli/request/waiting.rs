@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::super::arguments::AwaitArguments;
-use super::super::ui::{Failure, Ui};
+use super::super::ui::{Failure, Ui, count, one_line};
 use super::super::wait::get_patiently;
 use super::path;
 use crate::domain::{Request, RequestState};
@@ -24,7 +24,6 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<()
     let state = RequestState::from(state);
     let client = server.client()?;
     let deadline = timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let mut is_stuck = false;
     loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let seconds = left.map_or(POLL, |left| {
@@ -50,19 +49,27 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<()
                 "request {id} was withdrawn: its tag was removed from its file"
             )));
         }
+        let went_wrong = request
+            .recovery
+            .last()
+            .map_or_else(String::new, |recovery| {
+                format!("; the last attempt: {}", one_line(recovery.reason.as_str()))
+            });
+        if request.stuck {
+            return Err(Failure::new(format!(
+                "request {id} is stuck after {}{went_wrong}",
+                count(request.attempts.into(), "attempt")
+            ))
+            .with_hint(format!(
+                "look at `chorus request show {id}`; when the operator has approved it again, wait again"
+            )));
+        }
         if left.is_some_and(|left| left.is_zero()) {
             return Err(Failure::new(format!(
-                "request {id} is still {} and not {}",
+                "request {id} is still {} and not {}{went_wrong}",
                 request.state.as_str(),
                 state.as_str()
             )));
         }
-        if request.stuck && !is_stuck {
-            ui.notice(format_args!(
-                "request {id} is stuck: it has failed {} times, and waits for a person to approve it again",
-                request.attempts
-            ));
-        }
-        is_stuck = request.stuck;
     }
 }

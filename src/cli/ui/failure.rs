@@ -79,7 +79,12 @@ impl From<ClientError> for Failure {
                     .details
                     .as_ref()
                     .and_then(|details| details["agents"].as_array());
-                let failure = Self { exit, ..failure };
+                let mut failure = Self { exit, ..failure };
+                if status == StatusCode::UNAUTHORIZED {
+                    failure = failure.with_hint(
+                        "the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR",
+                    );
+                }
                 match agents {
                     None => failure,
                     Some(agents) => {

@@ -93,7 +93,9 @@ async fn held(readers: &SqlitePool) -> Result<Vec<HeldKind>> {
         let is_interactive = row.optional_string(3)?.as_deref() == Some("interactive");
         let reason = match (agent, row.optional_integer(4)?) {
             (None, _) => {
-                format!("The kind {kind} has no route: add one with PUT /api/dispatch/routes")
+                format!(
+                    "The kind {kind} has no route: add one with `chorus request routes --set FILE`, or PUT /api/dispatch/routes"
+                )
             }
             (Some(_), _) if is_interactive => {
                 "Its route is interactive: take it with `chorus request claim`".to_owned()

@@ -10,7 +10,7 @@ use super::writer::Tx;
 use super::{file_alerts, handoffs};
 use crate::domain::{
     Actor, Agreement, EventKind, FileTag, KnownTag, NewRequest, Outcome, RequestId, RequestSource,
-    RequestSourceType, RequestState, RunId, Text, match_moved_tags, match_tags,
+    RequestSourceType, RequestState, RunId, Text, match_moved_tags, match_tags, without_states,
 };
 use crate::store::{FileReport, FilesReport, Reconciled, Result, TagChange};
 
@@ -33,6 +33,7 @@ impl Tagged {
             kind: self.stored.request.kind.clone(),
             state: self.agreed,
             title: self.stored.request.title.to_string(),
+            line: self.stored.request.source.line,
         }
     }
 }
@@ -263,7 +264,11 @@ fn refresh(tx: &mut Tx<'_>, stored: &mut StoredRequest, found: &Found<'_>) -> Re
         request.priority,
         request.effort,
     );
-    let is_edited = can_change && now != before;
+    let same_text =
+        |one: &Text, other: &Text| without_states(one.as_str()) == without_states(other.as_str());
+    let is_same =
+        (&now.0, now.2, now.3) == (&before.0, before.2, before.3) && same_text(&now.1, &before.1);
+    let is_edited = can_change && !is_same;
     if is_edited {
         (
             request.title,

@@ -205,6 +205,7 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
                 reason: row.optional_text(5)?,
                 from_agent: row.optional_parsed(6)?,
                 mode: row.word(10, Mode::parse)?,
+                starts_job: dispatches::starts_job(tx, row.integer(12)?)?,
                 resumes: row.optional_string(7)?,
                 claimed_in: row.optional_string(9)?,
                 followed_bytes,

@@ -214,7 +214,7 @@ async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
       {
         "kind": "unheard-of",
         "count": 3,
-        "reason": "The kind unheard-of has no route: add one with PUT /api/dispatch/routes"
+        "reason": "The kind unheard-of has no route: add one with `chorus request routes --set FILE`, or PUT /api/dispatch/routes"
       }
     ]
     "#);

@@ -74,7 +74,7 @@ async fn a_heartbeat_extends_a_claim_and_never_shortens_it() {
     app.clock.advance(1);
     round(&app).await;
     assert_eq!(show(&app, &id).await["state"], "needs");
-    assert_snapshot!(act(&app, &id, "heartbeat", json!({})).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> is needs: it cannot be kept"}}"#);
+    assert_snapshot!(act(&app, &id, "heartbeat", json!({})).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> is needs: it cannot be extended"}}"#);
     assert_eq!(
         show(&app, &id).await["transitions"]
             .as_array()
@@ -146,12 +146,12 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
         "In time."
     );
     assert_snapshot!(refused(1).await, @"
-    409 Request <id 1> is done: it cannot be kept
+    409 Request <id 1> is done: it cannot be extended
     409 Request <id 1> is done: it cannot be finished
     409 Request <id 1> is done: it cannot be re-queued
     ");
     assert_snapshot!(refused(2).await, @"
-    409 Request <id 1> is done: it cannot be kept
+    409 Request <id 1> is done: it cannot be extended
     409 Request <id 1> is done: it cannot be finished
     409 Request <id 1> is done: it cannot be re-queued
     ");

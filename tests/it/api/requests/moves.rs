@@ -49,20 +49,20 @@ async fn every_move_from_every_state_leads_on_or_names_the_state() {
     assert_snapshot!(table, @"
     needs approve: delegated
     needs next: next
-    needs claim: 409 Request <id 1> is needs: it cannot be claimed
-    needs heartbeat: 409 Request <id 1> is needs: it cannot be kept
+    needs claim: 409 Request <id 1> is needs: it cannot be claimed before the operator approves it
+    needs heartbeat: 409 Request <id 1> is needs: it cannot be extended
     needs done: done
     needs requeue: 409 Request <id 1> is needs: it cannot be re-queued
     delegated approve: 409 Request <id 1> is delegated: it cannot be approved
     delegated next: 409 Request <id 1> is delegated: it cannot be left to whoever starts next
     delegated claim: claimed
-    delegated heartbeat: 409 Request <id 1> is delegated: it cannot be kept
+    delegated heartbeat: 409 Request <id 1> is delegated: it cannot be extended
     delegated done: 409 Request <id 1> is delegated: it cannot be finished
     delegated requeue: 409 Request <id 1> is delegated: it cannot be re-queued
     next approve: 409 Request <id 1> is next: it cannot be approved
     next next: 409 Request <id 1> is next: it cannot be left to whoever starts next
     next claim: claimed
-    next heartbeat: 409 Request <id 1> is next: it cannot be kept
+    next heartbeat: 409 Request <id 1> is next: it cannot be extended
     next done: 409 Request <id 1> is next: it cannot be finished
     next requeue: 409 Request <id 1> is next: it cannot be re-queued
     claimed approve: 409 Request <id 1> is claimed by worker: it cannot be approved
@@ -74,7 +74,7 @@ async fn every_move_from_every_state_leads_on_or_names_the_state() {
     done approve: 409 Request <id 1> is done: it cannot be approved
     done next: 409 Request <id 1> is done: it cannot be left to whoever starts next
     done claim: 409 Request <id 1> is done: it cannot be claimed
-    done heartbeat: 409 Request <id 1> is done: it cannot be kept
+    done heartbeat: 409 Request <id 1> is done: it cannot be extended
     done done: 409 Request <id 1> is done: it cannot be finished
     done requeue: 409 Request <id 1> is done: it cannot be re-queued
     ");
@@ -116,7 +116,7 @@ async fn a_number_that_is_not_of_the_claim_is_refused_in_every_state() {
     claimed heartbeat: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
     claimed done: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
     claimed requeue: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
-    done heartbeat: 409 Request <id 1> is done: it cannot be kept
+    done heartbeat: 409 Request <id 1> is done: it cannot be extended
     done done: 409 Request <id 1> is done: it cannot be finished
     done requeue: 409 Request <id 1> is done: it cannot be re-queued
     ");
@@ -139,7 +139,7 @@ async fn what_was_withdrawn_is_not_moved() {
     approve: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
     next: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
     claim: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
-    heartbeat: 409 Request <id 1> is needs: it cannot be kept
+    heartbeat: 409 Request <id 1> is needs: it cannot be extended
     done: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
     requeue: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
     ");

@@ -293,14 +293,14 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
     exit 4
     --- stdout
     --- stderr
-    error: Request <id 1> is needs: it cannot be kept
+    error: Request <id 1> is needs: it cannot be extended
     ");
     assert_snapshot!(office.run(["request", "show", &first]).await, @"
     exit 0
     --- stdout
     request   <id 1>
     title     One
-    state     needs
+    state     needs (came back)
     kind      fix
     priority  P2
     source    anonymous

@@ -21,18 +21,21 @@ async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
     --- stdout
     --- stderr
     error: The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(stranger(&["request", "next", &id]).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
     error: The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(stranger(&["request", "done", &id, "No."]).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
     error: Only the operator moves a request out of `needs`: Authorization: Bearer <the word in operator.token>
+    hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
     ");
     assert_eq!(office.show(&id).await["state"], "needs");
 }
@@ -166,7 +169,7 @@ async fn what_is_before_the_dispatcher_is_shown() {
     claimed	P2	fix	worker	-	-	<id 1>	One
     waits	P2	fix	-	-	-	<id 2>	Two
     --- stderr
-    1 of kind unheard-of will not be started. The kind unheard-of has no route: add one with PUT /api/dispatch/routes
+    1 of kind unheard-of will not be started. The kind unheard-of has no route: add one with `chorus request routes --set FILE`, or PUT /api/dispatch/routes
     The dispatcher is off: approved requests wait until somebody claims them
     ");
 }
