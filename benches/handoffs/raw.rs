@@ -33,7 +33,8 @@ const INSERT_PROMPT: &str = "INSERT INTO messages (task_number, chain_number, ha
              VALUES ($1, $2, $3, $4, 'user_message', 1, '')";
 const UPDATE_TASK: &str =
     "UPDATE tasks SET status = $1, failure_message = $2, updated_at = $3 WHERE number = $4";
-const INSERT_EVENT: &str = "INSERT INTO events (task_number, handoff_number, occurred_at, type, data) VALUES ($1, $2, $3, $4, $5)";
+const INSERT_EVENT: &str = "INSERT INTO events (task_number, handoff_number, request_number, occurred_at, type, data) VALUES ($1, $2, $3, $4, $5, $6)";
+const COUNT_REQUESTS: &str = "SELECT count(*) FROM requests WHERE handoff_number = $1";
 const OPEN_HANDOFF: &str = "SELECT h.number, h.reason, h.trace_id, h.parent_span_id,
                     (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number)
                FROM handoffs h WHERE h.task_number = $1 AND h.completed_at IS NULL";
@@ -166,6 +167,7 @@ impl Raw {
             params![
                 task_number,
                 handoff_number,
+                None::<i64>,
                 at,
                 "agent_handoff_started",
                 format!(r#"{{"agentName":"{agent}"}}"#)
@@ -191,11 +193,13 @@ impl Raw {
             params![
                 task_number,
                 handoff_number,
+                None::<i64>,
                 at,
                 "agent_handoff_completed",
                 r#"{"agentName":"developer","outputLength":"86"}"#
             ],
         );
+        self.number(COUNT_REQUESTS, params![handoff_number]);
     }
 
     fn number(&self, sql: &str, arguments: impl Params) -> i64 {

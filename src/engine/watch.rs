@@ -144,7 +144,7 @@ impl Engine {
             return Ok(());
         }
         let report = FilesReport {
-            files: files.into_iter().filter_map(report).collect(),
+            files: files.into_values().filter_map(report).collect(),
             file_approval: watch.options.file_approval,
         };
         let Reconciled {

@@ -6,7 +6,7 @@
 //! Files that have not changed since they were read are not read again. Every folder is watched by itself, so that those
 //! that `.gitignore` names cost nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ type Stamp = (u64, u64, u64, i64, i64, i64, i64);
 #[derive(Debug, Default)]
 pub struct Look {
     /// Files that have changed, with their tags; files that are gone have none.
-    pub files: Vec<FileTags>,
+    pub files: BTreeMap<PathBuf, FileTags>,
     /// What could not be seen, and why.
     pub problems: Vec<String>,
 }
@@ -189,8 +189,7 @@ impl Survey {
                 let seen = Seen { stamp, has_tags };
                 self.seen.insert(path.to_owned(), seen);
                 if has_tags || had_any || again.contains(path) {
-                    look.files.retain(|file| file.path != path);
-                    look.files.push(tags);
+                    look.files.insert(path.to_owned(), tags);
                 }
             }
             // It has gone since it was seen.
@@ -229,8 +228,8 @@ impl Survey {
         let had_tags = self.seen.remove(path).is_some_and(|seen| seen.has_tags);
         let root = self.root_of(path).unwrap_or(path).to_owned();
         if had_tags || again.contains(path) {
-            look.files.retain(|file| file.path != path);
-            look.files.push(FileTags::none(path.to_owned(), root));
+            let none = FileTags::none(path.to_owned(), root);
+            look.files.insert(path.to_owned(), none);
         }
     }
 

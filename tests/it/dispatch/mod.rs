@@ -4,6 +4,7 @@ mod inside;
 mod jobs;
 mod order;
 mod recovery;
+mod torture;
 
 use serde_json::{Value, json};
 
