@@ -124,6 +124,10 @@ impl From<Refusal> for Error {
                 what: "context",
                 limit,
             },
+            Refusal::TooMuchAtOnce { limit } => Self::TooLarge {
+                what: "list of requests",
+                limit,
+            },
             Refusal::RunEnded => Self::Unauthorized(message),
             Refusal::NotItsOwnTask(_)
             | Refusal::ToolNotAllowed { .. }

@@ -239,6 +239,16 @@ fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
             held.reason
         )));
     }
+    for claimed in &overview.running {
+        if claimed.agent.is_none() {
+            findings.push(Note(format!(
+                "request {} is claimed in its file since {}; nobody says whether they still work on it: {}",
+                claimed.id,
+                time(claimed.since),
+                one_line(claimed.title.as_str())
+            )));
+        }
+    }
     for stuck in &overview.stuck {
         findings.push(Note(format!(
             "request {} is stuck after {}; look at `chorus request show {}` and approve it again: {}",

@@ -13,6 +13,9 @@ use super::{
 /// How often a request may be claimed before it is stuck, where a route does not say.
 const MAX_ATTEMPTS: u32 = 2;
 
+/// How many routes there may be.
+const MOST_ROUTES: usize = 1000;
+
 /// How many seconds lie between two questions after a job, where a route does not say.
 const POLL_SECONDS: u32 = 10;
 
@@ -104,6 +107,9 @@ impl Route {
     pub fn check_all(routes: &[Self]) -> Result<(), Problems> {
         let mut problems = Problems::default();
         let mut seen = HashSet::new();
+        if routes.len() > MOST_ROUTES {
+            problems.add("routes", format!("must not be more than {MOST_ROUTES}"));
+        }
         for (place, route) in routes.iter().enumerate() {
             let field = |name: &str| format!("routes[{place}].{name}");
             if !seen.insert(&route.kind) {

@@ -175,6 +175,14 @@ pub enum Refusal {
     /// Several requests cannot be moved at once.
     #[error("Nothing was approved: {}", .0.join("; "))]
     NotAll(Vec<String>),
+    /// An answer is bounded.
+    #[error(
+        "These requests have more than {limit} bytes together; nothing was approved. Approve fewer at once"
+    )]
+    TooMuchAtOnce {
+        /// How many bytes are allowed.
+        limit: usize,
+    },
     /// There is no such alert.
     #[error("Alert not found: {0}")]
     AlertNotFound(String),

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// JSON allows `\u0000`, but C strings, SQLite's own functions and process arguments end there, so what comes
 /// after it would be there for some readers and not for others.
 #[derive(
-    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema,
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(try_from = "String")]
 #[schema(value_type = String)]

@@ -3,11 +3,14 @@
 //! A job is known by its id, which is in the database: after a restart it is asked after again.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use tokio::sync::{Notify, Semaphore};
 
 use super::{Engine, Result};
 use crate::domain::{Outcome, RequestId, Text};
+use crate::error::Error;
 use crate::runner::{JobState, ask_after_job};
 use crate::store::Job;
 
@@ -17,65 +20,79 @@ const RETRY: Duration = Duration::from_secs(1);
 /// How often in a row a command may be unable to answer before its job counts as failed.
 const UNANSWERED: u32 = 10;
 
-/// The requests whose jobs are being followed.
-type Followed = Arc<Mutex<HashSet<RequestId>>>;
+/// How many commands are asked at the same time.
+const AT_ONCE: usize = 16;
+
+/// The jobs that are being followed.
+#[derive(Default)]
+struct Followed {
+    jobs: Mutex<HashSet<(RequestId, Text)>>,
+    /// Says that one is no longer followed, and another may have its name.
+    left: Notify,
+}
+
+impl Followed {
+    fn jobs(&self) -> MutexGuard<'_, HashSet<(RequestId, Text)>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Engine {
     /// Follows every job to its end, until the server stops.
     pub async fn follow_jobs(self) {
-        let followed = Followed::default();
+        let followed = Arc::new(Followed::default());
+        let asking = Arc::new(Semaphore::new(AT_ONCE));
         let watch = self.feed().watch_requests();
         loop {
             let changed = watch.changed();
-            let mut soon = None;
+            let mut pause = Duration::MAX;
             match self.store.jobs().await {
                 Ok(jobs) => {
                     for job in jobs {
-                        self.follow_once(job, &followed);
+                        self.follow_once(job, &followed, &asking);
                     }
                 }
                 Err(error) => {
                     tracing::error!(%error, "cannot find the jobs; trying again");
-                    soon = Some(RETRY);
+                    pause = RETRY;
                 }
             }
             tokio::select! {
                 () = self.stopping.cancelled() => return,
                 () = changed => {}
-                () = tokio::time::sleep(soon.unwrap_or(Duration::MAX)) => {}
+                () = followed.left.notified() => {}
+                () = tokio::time::sleep(pause) => {}
             }
         }
     }
 
     /// Follows a job in the background, unless somebody does already.
-    fn follow_once(&self, job: Job, followed: &Followed) {
-        let lock = |followed: &Followed, id: &RequestId, begin: bool| {
-            let mut followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
-            if begin {
-                followed.insert(id.clone())
-            } else {
-                followed.remove(id)
-            }
-        };
-        if !lock(followed, &job.request_id, true) {
+    fn follow_once(&self, job: Job, followed: &Arc<Followed>, asking: &Arc<Semaphore>) {
+        let key = (job.request_id.clone(), job.job_id.clone());
+        if !followed.jobs().insert(key.clone()) {
             return;
         }
-        let (engine, followed) = (self.clone(), followed.clone());
+        let (engine, followed, asking) = (self.clone(), followed.clone(), asking.clone());
         tokio::spawn(async move {
-            let request_id = job.request_id.clone();
-            if let Err(error) = engine.follow_job(job).await {
-                tracing::error!(%error, %request_id, "cannot follow a job");
+            if let Err(error) = engine.follow_job(job, &asking).await {
+                tracing::error!(%error, request_id = %key.0, "cannot follow a job; trying again");
+                tokio::time::sleep(RETRY).await;
             }
-            lock(&followed, &request_id, false);
+            followed.jobs().remove(&key);
+            followed.left.notify_one();
         });
     }
 
-    async fn follow_job(&self, mut job: Job) -> Result<()> {
+    async fn follow_job(&self, mut job: Job, asking: &Semaphore) -> Result<()> {
         let watch = self.feed().watch_request(&job.request_id);
         let mut unanswered = 0;
         loop {
             let changed = watch.changed();
-            let end = match ask_after_job(&job).await {
+            let state = {
+                let _turn = asking.acquire().await.map_err(Error::internal)?;
+                ask_after_job(&job).await
+            };
+            let end = match state {
                 JobState::Running => None,
                 JobState::Finished(response) => Some((Outcome::Completed, response)),
                 JobState::Failed(reason) => Some((Outcome::Failed, reason)),
@@ -98,13 +115,9 @@ impl Engine {
                 () = tokio::time::sleep(pause) => {}
             }
             // Somebody may have ended it, or changed its route.
-            let jobs = self.store.jobs().await?;
-            match jobs
-                .into_iter()
-                .find(|other| (&other.request_id, &other.job_id) == (&job.request_id, &job.job_id))
-            {
-                Some(current) => job = current,
-                None => return Ok(()),
+            match self.store.job(&job.request_id).await? {
+                Some(current) if current.job_id == job.job_id => job = current,
+                _ => return Ok(()),
             }
         }
     }

@@ -5,10 +5,13 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
-use tokio::process::{ChildStderr, Command};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::Command;
+use tokio::task::JoinHandle;
 
 use crate::store::Job;
 
@@ -16,10 +19,13 @@ use crate::store::Job;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How many bytes of a response are taken.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const LARGEST: usize = 4 * 1024 * 1024;
 
 /// How many bytes of a complaint are taken.
-const COMPLAINT: u64 = 16 * 1024;
+const COMPLAINT: usize = 16 * 1024;
+
+/// How long a pipe is read on when the command has ended and somebody else holds it.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// The code that says: not yet.
 const NOT_YET: i32 = 75;
@@ -64,34 +70,41 @@ pub async fn ask(job: &Job) -> JobState {
     if workspace.is_dir() {
         command.current_dir(workspace);
     }
-    match tokio::time::timeout(PATIENCE, answer(command)).await {
-        Ok(Ok(state)) => state,
-        Ok(Err(error)) => JobState::Unknown(format!("{program} cannot be run: {error}")),
-        Err(_) => JobState::Unknown(format!(
+    match answer(command).await {
+        Ok(Some(state)) => state,
+        Ok(None) => JobState::Unknown(format!(
             "{program} did not answer within {} s",
             PATIENCE.as_secs()
         )),
+        Err(error) => JobState::Unknown(format!("{program} cannot be run: {error}")),
     }
 }
 
-async fn answer(mut command: Command) -> std::io::Result<JobState> {
+/// Runs the command. Nothing if it takes too long.
+async fn answer(mut command: Command) -> std::io::Result<Option<JobState>> {
     let mut child = command.spawn()?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let complaint = tokio::spawn(complaint(stderr));
-    let mut printed = Vec::new();
-    if let Some(stdout) = stdout {
-        stdout.take(LARGEST + 1).read_to_end(&mut printed).await?;
+    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let printed = Collected::of(child.stdout.take(), LARGEST);
+    let complaint = Collected::of(child.stderr.take(), COMPLAINT);
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await;
+    if status.is_err() {
+        child.start_kill()?;
     }
-    if printed.len() as u64 > LARGEST {
-        return Ok(JobState::Failed(format!(
-            "The response is larger than {LARGEST} bytes"
-        )));
+    // What it printed is there when it has ended; a child that it left behind may hold the pipes open for ever.
+    let (printed, complaint) = (printed.finish().await, complaint.finish().await);
+    if let Some(group) = group {
+        // An error means that nobody of it is left.
+        let _ = kill_process_group(group, Signal::KILL);
     }
-    let status = child.wait().await?;
-    let complaint = complaint.await.unwrap_or_default();
-    Ok(match status.code() {
+    let Ok(status) = status else { return Ok(None) };
+    let status = status?;
+    let complaint = String::from_utf8_lossy(&complaint.bytes).into_owned();
+    Ok(Some(match status.code() {
+        Some(0) if printed.is_cut => {
+            JobState::Failed(format!("The response is larger than {LARGEST} bytes"))
+        }
         Some(0) => {
-            let response = String::from_utf8_lossy(&printed);
+            let response = String::from_utf8_lossy(&printed.bytes);
             JobState::Finished(response.trim_end().to_owned())
         }
         Some(NOT_YET) => JobState::Running,
@@ -104,15 +117,45 @@ async fn answer(mut command: Command) -> std::io::Result<JobState> {
             },
             complaint.trim()
         )),
-    })
+    }))
 }
 
-async fn complaint(stderr: Option<ChildStderr>) -> String {
-    let mut said = Vec::new();
-    if let Some(mut stderr) = stderr {
-        // What cannot be read is not told; the rest is read away so that the command does not hang.
-        let _ = (&mut stderr).take(COMPLAINT).read_to_end(&mut said).await;
-        let _ = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
+/// What a pipe brings, up to a limit.
+#[derive(Default)]
+struct Printed {
+    bytes: Vec<u8>,
+    is_cut: bool,
+}
+
+/// A pipe that is read in the background.
+struct Collected {
+    printed: Arc<Mutex<Printed>>,
+    reading: JoinHandle<()>,
+}
+
+impl Collected {
+    /// Begins to read a pipe. What is above the limit is read away, so that the command does not hang.
+    fn of(pipe: Option<impl AsyncRead + Unpin + Send + 'static>, limit: usize) -> Self {
+        let printed = Arc::new(Mutex::new(Printed::default()));
+        let kept = printed.clone();
+        let reading = tokio::spawn(async move {
+            let Some(mut pipe) = pipe else { return };
+            let mut piece = vec![0; 16 * 1024];
+            while let Ok(count @ 1..) = pipe.read(&mut piece).await {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = limit - kept.bytes.len();
+                kept.bytes.extend_from_slice(&piece[..count.min(room)]);
+                kept.is_cut |= count > room;
+            }
+        });
+        Self { printed, reading }
     }
-    String::from_utf8_lossy(&said).into_owned()
+
+    /// Returns what came, once the pipe is closed, or a moment after its command has ended.
+    async fn finish(mut self) -> Printed {
+        // Either way all that the command itself printed has been read.
+        let _ = tokio::time::timeout(MOMENT, &mut self.reading).await;
+        self.reading.abort();
+        std::mem::take(&mut self.printed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }

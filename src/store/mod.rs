@@ -529,6 +529,8 @@ pub trait Store: Send + Sync + 'static {
     async fn renew_leases(&self, lease_millis: i64) -> Result<usize>;
     /// Lists the jobs elsewhere that have not ended.
     async fn jobs(&self) -> Result<Vec<Job>>;
+    /// Finds the job of a request, if it has not ended.
+    async fn job(&self, id: &RequestId) -> Result<Option<Job>>;
     /// Ends the hand-off of a job, unless it has ended. Returns whether it had not.
     async fn end_job(&self, job: Job, outcome: Outcome, output: Text) -> Result<bool>;
     /// Shows what is worked on, what waits, and what will not be started.

@@ -60,6 +60,20 @@ pub enum EditError {
     },
 }
 
+impl EditError {
+    /// Names the file by the path that people know.
+    #[must_use]
+    pub(super) fn at(mut self, known: &Path) -> Self {
+        let (Self::NotFound { path }
+        | Self::NotAFile { path }
+        | Self::Unreadable { path, .. }
+        | Self::Unwritable { path, .. }
+        | Self::Busy { path }) = &mut self;
+        known.clone_into(path);
+        self
+    }
+}
+
 /// How one try ended.
 enum Try {
     Done(bool),

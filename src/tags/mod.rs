@@ -1,5 +1,6 @@
 //! Tags in Markdown files on the disk: changed without losing anything, found, and waited for. No server is needed.
 
+mod beneath;
 mod edit;
 mod find;
 mod reading;

@@ -17,6 +17,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use notify::event::EventKind;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
+use super::beneath::{Folder, is_not_there};
 use super::find::is_markdown;
 use super::reading::{FileTags, read_tags};
 
@@ -76,10 +77,11 @@ impl Survey {
     ) -> Result<Self, SurveyError> {
         let roots = roots
             .iter()
-            .map(|path| root(path))
+            .map(|path| root(path, left_out))
             .collect::<Result<Vec<_>, _>>()?;
+        let of_interest = roots.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.map_or(true, |event| is_of_interest(&event)) {
+            if event.map_or(true, |event| is_of_interest(&event, &of_interest)) {
                 notice();
             }
         })?;
@@ -193,7 +195,7 @@ impl Survey {
                 }
             }
             // It has gone since it was seen.
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if is_not_there(&error) => {}
             Err(error) => look.problems.push(format!("{}: {error}", path.display())),
         }
     }
@@ -218,9 +220,18 @@ impl Survey {
         }
     }
 
-    /// Tells whether there is no such file any more. A tree that is not there at all tells nothing.
+    /// Tells whether there is no such file any more; one that is reached by a symbolic link is another. A tree that is not there at
+    /// all tells nothing.
     fn is_gone(&self, path: &Path) -> bool {
-        self.root_of(path).is_some_and(Path::is_dir) && is_no_file(path)
+        let Some((root, name)) = self.root_of(path).zip(path.file_name()) else {
+            return false;
+        };
+        let found =
+            Folder::of(path, root).and_then(|folder| std::fs::symlink_metadata(folder.path(name)));
+        match found {
+            Ok(file) => !file.is_file(),
+            Err(error) => root.is_dir() && is_not_there(&error),
+        }
     }
 
     /// Reports that a file is gone, if it had tags.
@@ -235,7 +246,10 @@ impl Survey {
 
     /// Watches folders that are new. Returns whether there were any.
     fn watch(&mut self, folders: Vec<PathBuf>, look: &mut Look) -> bool {
-        let there: HashSet<PathBuf> = folders.into_iter().collect();
+        let mut there: HashSet<PathBuf> = folders.into_iter().collect();
+        // A tree that goes away comes back there.
+        let parents = self.roots.iter().filter_map(|root| root.parent());
+        there.extend(parents.map(Path::to_owned));
         for gone in self.folders.extract_if(|folder| !there.contains(folder)) {
             // An error means that it is gone, and the watch with it.
             let _ = self.watcher.unwatch(&gone);
@@ -276,7 +290,7 @@ enum Entry {
     Problem(String),
 }
 
-fn root(path: &Path) -> Result<PathBuf, SurveyError> {
+fn root(path: &Path, left_out: &Path) -> Result<PathBuf, SurveyError> {
     let problem = |cause| SurveyError::Root {
         path: path.to_owned(),
         cause,
@@ -287,6 +301,10 @@ fn root(path: &Path) -> Result<PathBuf, SurveyError> {
     }
     if found.to_str().is_none() {
         return Err(problem(std::io::Error::other("its name is not UTF-8")));
+    }
+    if found.starts_with(left_out) {
+        let why = "it is in the server's own data directory, where agents work";
+        return Err(problem(std::io::Error::other(why)));
     }
     Ok(found)
 }
@@ -327,17 +345,13 @@ fn stamp(path: &Path) -> Option<Stamp> {
     })
 }
 
-/// Tells whether a path leads to no file. A symbolic link is another thing.
-fn is_no_file(path: &Path) -> bool {
-    match std::fs::symlink_metadata(path) {
-        Ok(file) => !file.is_file(),
-        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
-    }
-}
-
 /// Tells whether a notice may be about a Markdown file, a folder, or what is passed over.
-fn is_of_interest(event: &notify::Event) -> bool {
+fn is_of_interest(event: &notify::Event, roots: &[PathBuf]) -> bool {
     let is_looked_at = |path: &PathBuf| {
+        // Beside a tree only its own coming and going counts.
+        if !roots.iter().any(|root| path.starts_with(root)) {
+            return false;
+        }
         let is_list = path
             .file_name()
             .is_some_and(|name| name == ".gitignore" || name == ".ignore");

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use super::beneath::Folder;
 use super::edit::{EditError, edit};
 use super::reading::title;
 use crate::domain::tag::{Tag, scan};
@@ -35,14 +36,11 @@ pub fn write_tag(path: &Path, root: &Path, write: &TagWrite) -> Result<bool, Edi
     let not_found = || EditError::NotFound {
         path: path.to_owned(),
     };
-    let folder = path.parent().ok_or_else(not_found)?;
-    let folder = folder.canonicalize().map_err(|_| not_found())?;
-    if !folder.starts_with(root) {
-        return Err(EditError::NotAFile {
-            path: path.to_owned(),
-        });
-    }
-    edit(path, |bytes| Ok(changed(bytes, path, write)))
+    let name = path.file_name().ok_or_else(not_found)?;
+    // Held until the file is replaced: whatever takes the name of the folder meanwhile is not written to.
+    let folder = Folder::of(path, root).map_err(|_| not_found())?;
+    edit(&folder.path(name), |bytes| Ok(changed(bytes, path, write)))
+        .map_err(|error: EditError| error.at(path))
 }
 
 fn changed(bytes: &[u8], path: &Path, write: &TagWrite) -> Option<Vec<u8>> {

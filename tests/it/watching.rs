@@ -1,6 +1,7 @@
 //! Tags in watched files are requests, and what becomes of a request is written into its file.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use chorus::domain::{Request, RequestState};
 use serde_json::{Value, json};
@@ -65,6 +66,15 @@ fn await_tag(file: &Path, tag: &str) {
         "{}",
         String::from_utf8_lossy(&waited.stderr)
     );
+}
+
+/// Waits until files are as they must be: what is in them is no event.
+fn eventually(is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "it has not become so in time");
+        std::thread::yield_now();
+    }
 }
 
 fn read(file: &Path) -> String {
@@ -393,4 +403,102 @@ fn a_tree_that_cannot_be_watched_is_said_at_once() {
         said.contains(&format!("cannot watch {}: ", missing.display())),
         "{said}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_becomes_a_link_is_gone_and_what_it_leads_to_is_neither_read_nor_written() {
+    let notes = Notes::new();
+    notes.write("d/a.md", "One #needs-fix\n");
+    let outside = notes.workshop.path("outside");
+    std::fs::create_dir(&outside).unwrap();
+    let secret = "Secret\nOne #needs-fix\nSecret two #needs-fix\n";
+    std::fs::write(outside.join("a.md"), secret).unwrap();
+    let (_server, desk, mut events) = notes.serve(&["--no-dispatch"]).await;
+    let made = request(&desk, &mut events, "request_created", "One").await;
+    std::fs::rename(notes.root.join("d"), notes.workshop.path("away")).unwrap();
+    std::os::unix::fs::symlink(&outside, notes.root.join("d")).unwrap();
+    // Either the request is withdrawn first, or its file is looked at for it.
+    let _ = desk.post(&made, "next", &json!({})).await;
+    events.until("request_withdrawn", "a.md").await;
+    let now = desk.look(&made).await;
+    assert!(!now.body.as_str().contains("Secret"), "{}", now.body);
+    assert_eq!(notes.workshop.read("SELECT count(*) FROM requests"), "1");
+    assert_eq!(read(&outside.join("a.md")), secret);
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_file_approval_no_word_of_a_file_moves_a_request_out_of_needs() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "One #needs-fix\nTwo #needs-fix\nThree #needs-fix\n");
+    let (_server, desk, mut events) = notes.serve(&["--no-file-approval"]).await;
+    for title in ["One", "Two", "Three"] {
+        request(&desk, &mut events, "request_created", title).await;
+    }
+    std::fs::write(&file, "One #claimed-fix\nTwo #done-fix\nThree #next-fix\n").unwrap();
+    for state in ["claimed", "done", "next"] {
+        events.until("request_tag_ignored", state).await;
+    }
+    // Their tags are put back.
+    eventually(|| read(&file) == "One #needs-fix\nTwo #needs-fix\nThree #needs-fix\n");
+    let states = notes
+        .workshop
+        .read("SELECT group_concat(DISTINCT state) FROM requests");
+    assert_eq!(states, "needs");
+    let ignored = notes
+        .workshop
+        .read("SELECT count(*) FROM events WHERE type = 'request_tag_ignored'");
+    assert_eq!(ignored, "3", "each is said once");
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_of_a_batch_says_does_not_end_the_work_on_the_others() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "One #needs-fix\nTwo #needs-fix\n");
+    let (_server, desk, mut events) = notes.serve(&[]).await;
+    desk.route(&json!([{ "kind": "fix", "agent": "worker", "rank": 1, "batch": true }]))
+        .await;
+    let one = request(&desk, &mut events, "request_created", "One").await;
+    let two = request(&desk, &mut events, "request_created", "Two").await;
+    desk.approve(&[&one, &two]).await;
+    desk.until(&one, RequestState::Claimed).await;
+    events.until("message_added", "").await;
+    eventually(|| read(&file).matches("#claimed-fix").count() == 2);
+    let text = read(&file);
+    std::fs::write(&file, text.replacen("#claimed", "#done", 1)).unwrap();
+    desk.until(&one, RequestState::Done).await;
+    assert_eq!(desk.look(&two).await.state, RequestState::Claimed);
+    notes.gate.let_one_through();
+    let done = desk.until(&two, RequestState::Done).await;
+    assert!(done.response.unwrap().as_str().ends_with("finished"));
+    notes.check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_that_goes_away_and_comes_back_is_watched_again() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "One #needs-fix\n");
+    let (_server, desk, mut events) = notes.serve(&["--no-dispatch"]).await;
+    request(&desk, &mut events, "request_created", "One").await;
+    let away = notes.workshop.path("away");
+    std::fs::rename(&notes.root, &away).unwrap();
+    std::fs::rename(&away, &notes.root).unwrap();
+    std::fs::write(&file, "One #needs-fix\nTwo #needs-fix\n").unwrap();
+    request(&desk, &mut events, "request_created", "Two").await;
+    assert_eq!(titles(&desk).await, ["One", "Two"], "nothing was withdrawn");
+    notes.check();
+}
+
+#[test]
+fn the_servers_own_data_is_not_watched() {
+    let workshop = Workshop::new();
+    let own = workshop.data_dir.join("workspaces");
+    std::fs::create_dir(&own).unwrap();
+    let output = Chorus::new(["serve", "--port", "0", "--watch", own.to_str().unwrap()])
+        .env("CHORUS_DATA_DIR", &workshop.data_dir)
+        .output();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("own data directory"), "{said}");
 }

@@ -395,6 +395,10 @@ impl Store for CountingStore {
         self.read(self.store.jobs()).await
     }
 
+    async fn job(&self, id: &RequestId) -> Result<Option<Job>> {
+        self.read(self.store.job(id)).await
+    }
+
     async fn end_job(&self, job: Job, outcome: Outcome, output: Text) -> Result<bool> {
         self.store.end_job(job, outcome, output).await
     }

@@ -14,7 +14,7 @@ use super::writer::Tx;
 use super::{agents, request_moves, routes};
 use crate::domain::{
     Actor, Agent, Context, EventKind, Mode, NewTask, Outcome, OutputForm, Provider, Request,
-    RequestMove, RequestState, Route, RouteMode, Source, Status, Task, Text,
+    RequestId, RequestMove, RequestState, Route, RouteMode, Source, Status, Task, Text,
 };
 use crate::store::{Dispatch, Due, Job, Result, Slots};
 
@@ -68,12 +68,12 @@ pub(super) async fn slots(readers: &SqlitePool, max_runs: u32) -> Result<Slots> 
 /// lease that nobody keeps.
 pub(super) async fn due(readers: &SqlitePool) -> Result<Due> {
     let row = query!(sql!(
-        "SELECT (SELECT o.approved_at FROM requests o
+        "SELECT (SELECT o.approved_at FROM requests o INDEXED BY requests_approved
                   WHERE o.state = 'delegated' AND o.withdrawn_at IS NULL AND o.approved_at IS NOT NULL
                     AND EXISTS (SELECT 1 FROM dispatch_routes d JOIN agents a ON a.name = d.agent_name
                                  WHERE d.kind = o.kind AND d.mode <> 'interactive' AND a.available = 1)
                   ORDER BY o.approved_at LIMIT 1),
-                (SELECT o.approved_at FROM requests o
+                (SELECT o.approved_at FROM requests o INDEXED BY requests_approved
                   WHERE o.state = 'delegated' AND o.withdrawn_at IS NULL AND o.approved_at IS NOT NULL
                     AND EXISTS (SELECT 1 FROM dispatch_routes d JOIN agents a ON a.name = d.agent_name
                                  WHERE d.kind = o.kind AND d.mode <> 'interactive' AND a.available = 1)
@@ -315,30 +315,45 @@ pub(super) fn job_started(tx: &mut Tx<'_>, handoff_number: i64, job_id: &Text) -
     Ok(())
 }
 
-/// Lists the jobs elsewhere that have not ended.
-pub(super) async fn jobs(readers: &SqlitePool) -> Result<Vec<Job>> {
-    let rows = query!(sql!(
+macro_rules! select_jobs {
+    () => {
         "SELECT r.id, r.job_id, t.id, t.agent_workspace, r.kind, d.poll_command, d.poll_seconds
            FROM requests r
            JOIN handoffs h ON h.number = r.handoff_number AND h.completed_at IS NULL
            JOIN tasks t ON t.number = h.task_number
            LEFT JOIN dispatch_routes d ON d.kind = r.kind
-          WHERE r.handoff_number IS NOT NULL AND r.job_id IS NOT NULL
-          ORDER BY r.number"
-    ))
-    .fetch_all(readers)
-    .await?;
-    row::all(&rows, |row| {
-        Ok(Job {
-            request_id: row.parsed(0)?,
-            job_id: row.text(1)?,
-            task_id: row.parsed(2)?,
-            workspace: row.text(3)?,
-            kind: row.parsed(4)?,
-            poll_command: row.optional_json(5)?,
-            poll_seconds: row.optional_unsigned(6)?.unwrap_or_default(),
-        })
+          WHERE r.handoff_number IS NOT NULL AND r.job_id IS NOT NULL"
+    };
+}
+
+fn job_from_row(row: &impl Columns) -> Result<Job> {
+    Ok(Job {
+        request_id: row.parsed(0)?,
+        job_id: row.text(1)?,
+        task_id: row.parsed(2)?,
+        workspace: row.text(3)?,
+        kind: row.parsed(4)?,
+        poll_command: row.optional_json(5)?,
+        poll_seconds: row.optional_unsigned(6)?.unwrap_or_default(),
     })
+}
+
+/// Lists the jobs elsewhere that have not ended.
+pub(super) async fn jobs(readers: &SqlitePool) -> Result<Vec<Job>> {
+    const ALL: Statement = sql!(select_jobs!(), " ORDER BY r.number");
+    let rows = query!(ALL).fetch_all(readers).await?;
+    row::all(&rows, job_from_row)
+}
+
+/// Finds the job of a request, if it has not ended.
+pub(super) async fn job(readers: &SqlitePool, id: &RequestId) -> Result<Option<Job>> {
+    const ONE: Statement = sql!(select_jobs!(), " AND r.id = $1");
+    query!(ONE, id.as_str())
+        .fetch_optional(readers)
+        .await?
+        .as_ref()
+        .map(job_from_row)
+        .transpose()
 }
 
 /// Ends the hand-off of a job, unless it has ended.

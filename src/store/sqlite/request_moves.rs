@@ -18,6 +18,9 @@ use crate::store::{ClaimRequest, EndClaim, EndedClaim, Heartbeat, Result, StoreE
 /// How many bytes of what went wrong are kept with a request; its hand-off has all of it.
 const LONGEST_REASON: usize = 8 * 1024;
 
+/// How many bytes of requests are approved at once: they are all in the answer.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+
 /// How many leases that ran out are looked at in one transaction.
 const AT_ONCE: u32 = 100;
 
@@ -37,6 +40,13 @@ pub(super) fn approve(tx: &mut Tx<'_>, ids: &[RequestId], by: &Actor) -> Result<
     }
     if !problems.is_empty() {
         return Err(Refusal::NotAll(problems).into());
+    }
+    let bodies = approved
+        .iter()
+        .map(|(stored, _)| stored.request.body.as_str().len());
+    if bodies.sum::<usize>() > LARGEST_ANSWER {
+        let limit = LARGEST_ANSWER;
+        return Err(Refusal::TooMuchAtOnce { limit }.into());
     }
     approved
         .into_iter()

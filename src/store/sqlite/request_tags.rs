@@ -198,13 +198,15 @@ fn settle(
     let file = found.tag.state;
     match Agreement::decide(stored.request.state, agreed, file) {
         Agreement::Agree | Agreement::Write => {}
-        Agreement::Take if is_approval(file) && !report.file_approval => {
+        Agreement::Take if !report.file_approval && needs_approval(stored.request.state, file) => {
             let ignored = EventKind::RequestTagIgnored {
                 file: found.file.file.clone(),
                 state: file,
                 reason: FILES_DO_NOT_APPROVE,
             };
             stored.record(tx, ignored)?;
+            // It is known now, and is put back as soon as the file can be written.
+            agreed = file;
         }
         Agreement::Take => {
             reconciled.unwanted.extend(force(tx, &stored, found)?);
@@ -233,6 +235,11 @@ fn settle(
 
 const fn is_approval(state: RequestState) -> bool {
     matches!(state, RequestState::Delegated | RequestState::Next)
+}
+
+/// Tells whether only an operator may do what somebody wrote into a file: leave `needs`, or let the dispatcher go on.
+const fn needs_approval(from: RequestState, to: RequestState) -> bool {
+    is_approval(to) || matches!(from, RequestState::Needs)
 }
 
 /// Takes over what the text around a tag says now.
@@ -302,7 +309,13 @@ fn force(tx: &mut Tx<'_>, stored: &StoredRequest, found: &Found<'_>) -> Result<O
         found.tag.kind
     ));
     let mut unwanted = None;
-    if let Some(handoff_number) = stored.handoff_number {
+    // What one of a batch says of itself does not end the work on the others.
+    let is_shared = state == RequestState::Done
+        && match stored.handoff_number {
+            Some(number) => requests::of_handoff(tx, number)?.len() > 1,
+            None => false,
+        };
+    if let Some(handoff_number) = stored.handoff_number.filter(|_| !is_shared) {
         let outcome = match state {
             RequestState::Done => Outcome::Completed,
             _ => Outcome::Cancelled,

@@ -553,6 +553,10 @@ impl Store for SqliteStore {
         dispatches::jobs(&self.readers).await
     }
 
+    async fn job(&self, id: &RequestId) -> Result<Option<Job>> {
+        dispatches::job(&self.readers, id).await
+    }
+
     async fn end_job(&self, job: Job, outcome: Outcome, output: Text) -> Result<bool> {
         self.writer
             .write(move |tx| dispatches::end_job(tx, &job, outcome, &output))

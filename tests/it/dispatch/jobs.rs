@@ -99,3 +99,37 @@ async fn a_job_that_fails_or_never_starts_is_tried_again_and_then_stuck() {
     );
     assert_eq!(workshop.violations(), [""; 0]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_followed_while_an_older_one_of_its_request_is_still_asked_after() {
+    let workshop = workshop().program(
+        "slow-poll",
+        "test \"$1\" = job-1 || { echo the answer; exit 0; }; sleep 3",
+    );
+    let server = serve(&workshop);
+    let desk = Desk::at(&server);
+    let mut events = Events::listen(&desk.client).await;
+    desk.route(&route(&json!({ "pollCommand": ["slow-poll", "{job}"] })))
+        .await;
+    let request = desk.delegate("research", "How big?").await;
+    events.until("request_job_started", "job-1").await;
+    let reason = json!({ "reason": "Start again" });
+    desk.post(&request, "requeue", &reason).await.unwrap();
+    desk.approve(&[&request]).await;
+    let done = desk.until(&request, RequestState::Done).await;
+    assert_eq!(done.response.unwrap().as_str(), "the answer");
+    assert_eq!(workshop.violations(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_counts_although_its_command_leaves_a_child_behind() {
+    let workshop = workshop().program("leaving-poll", "sleep 7777 & echo the answer");
+    let server = serve(&workshop);
+    let desk = Desk::at(&server);
+    desk.route(&route(&json!({ "pollCommand": ["leaving-poll"] })))
+        .await;
+    let request = desk.delegate("research", "How big?").await;
+    let done = desk.until(&request, RequestState::Done).await;
+    assert_eq!(done.response.unwrap().as_str(), "the answer");
+    assert_eq!(workshop.violations(), [""; 0]);
+}
