@@ -51,6 +51,17 @@ pub struct DispatcherOptions {
     pub tmux: Option<Vec<OsString>>,
 }
 
+/// What became of requests that were to be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// They are handed off.
+    Done,
+    /// They wait.
+    Left,
+    /// Something went wrong, and is tried again.
+    Failed,
+}
+
 /// What a round leaves to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Round {
@@ -121,8 +132,10 @@ impl Engine {
             && options.starts()
         {
             if starts <= now {
-                self.start_requests(options).await?;
                 waits_for_slot = true;
+                if self.start_requests(options).await? == Start::Failed {
+                    next = next.min(RETRY);
+                }
             } else {
                 next = next.min(until(starts, now));
             }
@@ -134,7 +147,7 @@ impl Engine {
     }
 
     /// Starts what waits while there are free slots. Where there are none, one stands in line for the next.
-    async fn start_requests(&self, options: &DispatcherOptions) -> Result<()> {
+    async fn start_requests(&self, options: &DispatcherOptions) -> Result<Start> {
         let routes = self.store.routes().await?;
         loop {
             let slots = self.store.slots(options.max_runs).await?;
@@ -143,7 +156,7 @@ impl Engine {
                 free => free.min(MOST_AT_ONCE),
             };
             if wanted == 0 {
-                return Ok(());
+                return Ok(Start::Left);
             }
             let chosen = self.store.next_requests(wanted).await?;
             let mut taken = HashSet::new();
@@ -159,8 +172,11 @@ impl Engine {
             }
             // Together, so that they are committed together; each stands in the line of the writer in its turn.
             let started = join_all(started).await;
-            if !started.into_iter().any(|started| started) {
-                return Ok(());
+            if started.contains(&Start::Failed) {
+                return Ok(Start::Failed);
+            }
+            if !started.contains(&Start::Done) {
+                return Ok(Start::Left);
             }
         }
     }
@@ -198,21 +214,21 @@ impl Engine {
         Ok(batch)
     }
 
-    /// Hands requests to their agent. Returns whether that was done.
-    async fn start_batch(&self, batch: Vec<Request>, options: &DispatcherOptions) -> bool {
+    /// Hands requests to their agent.
+    async fn start_batch(&self, batch: Vec<Request>, options: &DispatcherOptions) -> Start {
         let kind = batch[0].kind.clone();
         match self.start_requests_together(batch).await {
             Ok(Some(handoff_id)) => {
                 if let Some(command) = &options.tmux {
                     follow_in_tmux(command.clone(), &kind, &handoff_id, self.clock().now());
                 }
-                true
+                Start::Done
             }
             // Somebody else has claimed one of them.
-            Ok(None) => false,
+            Ok(None) => Start::Left,
             Err(error) => {
                 tracing::error!(error = %with_sources(&error), %kind, "cannot start a request");
-                false
+                Start::Failed
             }
         }
     }
