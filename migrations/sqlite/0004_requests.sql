@@ -66,6 +66,9 @@ CREATE INDEX requests_by_handoff ON requests (handoff_number) WHERE handoff_numb
 -- Serves the question whether all that a task was made for is done.
 CREATE INDEX requests_by_task ON requests (task_number) WHERE task_number IS NOT NULL;
 
+-- Serves the search for the request of a tag that has come back.
+CREATE INDEX requests_of_files ON requests (title) WHERE source_type = 'file' AND state <> 'done';
+
 CREATE TRIGGER requests_are_never_deleted BEFORE DELETE ON requests
 BEGIN
     SELECT RAISE(ABORT, 'a request is never deleted: it is done or withdrawn');

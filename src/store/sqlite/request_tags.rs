@@ -276,6 +276,11 @@ fn refresh(tx: &mut Tx<'_>, stored: &mut StoredRequest, found: &Found<'_>) -> Re
     let is_same =
         (&now.0, now.2, now.3) == (&before.0, before.2, before.3) && same_text(&now.1, &before.1);
     let is_edited = can_change && !is_same;
+    let workspace = Some(found.file.root.clone());
+    let is_elsewhere = can_change && request.agent_workspace != workspace;
+    if is_elsewhere {
+        request.agent_workspace = workspace;
+    }
     if is_edited {
         (
             request.title,
@@ -284,7 +289,7 @@ fn refresh(tx: &mut Tx<'_>, stored: &mut StoredRequest, found: &Found<'_>) -> Re
             request.effort,
         ) = now;
     }
-    if is_restored || is_moved || is_edited {
+    if is_restored || is_moved || is_edited || is_elsewhere {
         stored.save(tx)?;
     }
     if is_restored {

@@ -324,8 +324,9 @@ impl StoredRequest {
                 "UPDATE requests SET state = $1, updated_at = $2, approved_at = $3, attempts = $4, is_stuck = $5,
                                      withdrawn_at = $6, lease_agent = $7, lease_expires_at = $8, source_file = $9,
                                      source_line = $10, task_number = $11, handoff_number = $12, is_job = $13, job_id = $14,
-                                     title = $15, body = $16, response = $17, priority = $18, effort = $19
-                  WHERE number = $20"
+                                     title = $15, body = $16, response = $17, priority = $18, effort = $19,
+                                     agent_workspace = $20
+                  WHERE number = $21"
             ),
             params![
                 request.state.as_str(),
@@ -347,6 +348,7 @@ impl StoredRequest {
                 request.response.as_ref().map(Text::as_str),
                 request.priority.number(),
                 request.effort.map(Effort::as_str),
+                request.agent_workspace.as_ref().map(Text::as_str),
                 self.number,
             ],
         )?;
