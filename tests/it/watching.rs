@@ -502,3 +502,21 @@ fn the_servers_own_data_is_not_watched() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("own data directory"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_half_written_when_its_request_is_done_is_told_when_it_is_back() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "One #needs-fix\n");
+    let (_server, desk, mut events) = notes.serve(&[]).await;
+    let made = request(&desk, &mut events, "request_created", "One").await;
+    desk.approve(&[&made]).await;
+    await_tag(&file, "#claimed-fix");
+    std::fs::write(&file, "").unwrap();
+    events.until("request_withdrawn", "a.md").await;
+    notes.gate.let_one_through();
+    events.until("request_done", "worker").await;
+    std::fs::write(&file, "One #claimed-fix\n").unwrap();
+    await_tag(&file, "#done-fix");
+    assert_eq!(notes.workshop.read("SELECT count(*) FROM requests"), "1");
+    notes.check();
+}

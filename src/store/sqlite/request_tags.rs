@@ -344,10 +344,13 @@ fn force(tx: &mut Tx<'_>, stored: &StoredRequest, found: &Found<'_>) -> Result<O
 fn withdraw(tx: &mut Tx<'_>, tagged: Tagged) -> Result<()> {
     let mut stored = tagged.stored;
     if stored.request.state == RequestState::Done {
-        tx.execute(
-            sql!("DELETE FROM request_tags WHERE request_number = $1"),
-            params![stored.number],
-        )?;
+        // A file that has not said so yet may only be half written, and is to say it when it is back.
+        if tagged.agreed == RequestState::Done {
+            tx.execute(
+                sql!("DELETE FROM request_tags WHERE request_number = $1"),
+                params![stored.number],
+            )?;
+        }
         return Ok(());
     }
     if stored.request.withdrawn_at.is_none() {
