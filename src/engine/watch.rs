@@ -9,8 +9,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
@@ -20,7 +19,7 @@ use crate::domain::tag::Tag;
 use crate::domain::{RequestState, Text};
 use crate::error::{Error, with_sources};
 use crate::store::{AlertTagChange, FileReport, FilesReport, Reconciled, TagChange};
-use crate::tags::{FileTags, Look, Survey, SurveyError, TagWrite, write_tag};
+use crate::tags::{FileTags, Look, Notice, Survey, SurveyError, TagWrite, write_tag};
 
 /// How long to let changes gather: a program that saves several files is seen as one.
 const GATHER: Duration = Duration::from_millis(30);
@@ -50,11 +49,34 @@ pub struct FileWatch {
     problems: HashSet<String>,
 }
 
-/// Whether there may be something to look at.
+/// What may have changed since the last look.
 #[derive(Default)]
 struct Notices {
-    is_due: AtomicBool,
+    due: Mutex<Due>,
     wake: Notify,
+}
+
+/// What is to be looked at.
+#[derive(Default)]
+struct Due {
+    files: HashSet<PathBuf>,
+    anywhere: bool,
+}
+
+impl Notices {
+    fn add(&self, notice: Notice) {
+        let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
+        match notice {
+            Notice::File(path) => _ = due.files.insert(path),
+            Notice::Anywhere => due.anywhere = true,
+        }
+        drop(due);
+        self.wake.notify_one();
+    }
+
+    fn take(&self) -> Due {
+        std::mem::take(&mut self.due.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl FileWatch {
@@ -62,9 +84,8 @@ impl FileWatch {
     pub fn start(options: WatchOptions) -> std::result::Result<Self, SurveyError> {
         let notices = Arc::new(Notices::default());
         let told = notices.clone();
-        let survey = Survey::start(&options.roots, &options.left_out, move || {
-            told.is_due.store(true, Ordering::SeqCst);
-            told.wake.notify_one();
+        let survey = Survey::start(&options.roots, &options.left_out, move |notice| {
+            told.add(notice);
         })?;
         Ok(Self {
             survey,
@@ -83,14 +104,13 @@ impl Engine {
         loop {
             let changed = requests.changed();
             let began = Instant::now();
-            let walks = watch.notices.is_due.swap(false, Ordering::SeqCst) || is_first;
+            let due = watch.notices.take();
             let mut pause = GATHER;
-            match self.look_at_files(&mut watch, walks, is_first).await {
+            match self.look_at_files(&mut watch, due, is_first).await {
                 Ok(()) => is_first = false,
                 Err(error) => {
                     tracing::error!(error = %with_sources(&error), "cannot bring requests and files into agreement; trying again");
-                    watch.notices.is_due.store(true, Ordering::SeqCst);
-                    watch.notices.wake.notify_one();
+                    watch.notices.add(Notice::Anywhere);
                     pause = RETRY;
                 }
             }
@@ -108,18 +128,17 @@ impl Engine {
         }
     }
 
-    async fn look_at_files(
-        &self,
-        watch: &mut FileWatch,
-        walks: bool,
-        is_first: bool,
-    ) -> Result<()> {
+    async fn look_at_files(&self, watch: &mut FileWatch, due: Due, is_first: bool) -> Result<()> {
+        let walks = is_first || due.anywhere || !watch.survey.knows(&due.files);
         let known = self.store.tagged_files(!is_first).await?;
-        let again: HashSet<PathBuf> = known
+        let mut again: HashSet<PathBuf> = known
             .iter()
             .map(|file| PathBuf::from(file.as_str()))
             .filter(|file| watch.survey.root_of(file).is_some())
             .collect();
+        if !walks {
+            again.extend(due.files);
+        }
         if again.is_empty() && !walks {
             return Ok(());
         }

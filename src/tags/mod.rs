@@ -12,7 +12,7 @@ mod writing;
 pub use edit::{EditError, edit};
 pub use find::{ContextLine, Found, Search, Unreadable, find};
 pub use reading::FileTags;
-pub use survey::{Look, Survey, SurveyError};
+pub use survey::{Look, Notice, Survey, SurveyError};
 pub use verbs::{TagError, add, remove, swap};
 pub use wait::{WaitError, await_tag};
 pub use writing::{Section, TagWrite, write_tag};

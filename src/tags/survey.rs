@@ -3,7 +3,8 @@
 //! # How it works
 //! A notice of the system only says that there is something to look at; what there is, is seen by walking the trees. Editors save by
 //! renaming, files move, folders come with all that is in them: a walk sees what is there in the end, whatever the order of notices.
-//! Files that have not changed since they were read are not read again. Every folder is watched by itself, so that those
+//! Files that have not changed since they were read are not read again. Where all notices are of files that were seen before and
+//! are there, these are looked at without a walk. Every folder is watched by itself, so that those
 //! that `.gitignore` names cost nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -69,22 +70,25 @@ pub struct Look {
 }
 
 impl Survey {
-    /// Begins to watch trees, but for one folder in them. `notice` is called when there may be something to look at.
+    /// Begins to watch trees, but for one folder in them. `notice` is called when there may be something to look at: at a file, or
+    /// anywhere.
     pub fn start(
         roots: &[PathBuf],
         left_out: &Path,
-        notice: impl Fn() + Send + 'static,
+        notice: impl Fn(Notice) + Send + 'static,
     ) -> Result<Self, SurveyError> {
         let roots = roots
             .iter()
             .map(|path| root(path, left_out))
             .collect::<Result<Vec<_>, _>>()?;
         let of_interest = roots.clone();
-        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.map_or(true, |event| is_of_interest(&event, &of_interest)) {
-                notice();
-            }
-        })?;
+        let watcher =
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| match event {
+                Ok(event) => Notice::of(event, &of_interest)
+                    .into_iter()
+                    .for_each(&notice),
+                Err(_) => notice(Notice::Anywhere),
+            })?;
         Ok(Self {
             roots,
             left_out: left_out.to_owned(),
@@ -100,6 +104,13 @@ impl Survey {
             .iter()
             .map(PathBuf::as_path)
             .find(|root| file.starts_with(root))
+    }
+
+    /// Tells whether files need no walk to be looked at: all were seen, and are there.
+    pub fn knows(&self, files: &HashSet<PathBuf>) -> bool {
+        files
+            .iter()
+            .all(|path| self.seen.contains_key(path) && !self.is_gone(path))
     }
 
     /// Looks at what has changed, and in any case at these files.
@@ -207,16 +218,19 @@ impl Survey {
         again: &HashSet<PathBuf>,
         look: &mut Look,
     ) {
-        let mut missing: HashSet<PathBuf> = self
+        let missing: HashSet<PathBuf> = self
             .seen
             .keys()
             .chain(again)
             .filter(|path| !there.contains(*path))
             .cloned()
             .collect();
-        missing.retain(|path| self.is_gone(path));
         for path in missing {
-            self.forget(&path, again, look);
+            if self.is_gone(&path) {
+                self.forget(&path, again, look);
+            } else {
+                self.seen.remove(&path);
+            }
         }
     }
 
@@ -345,18 +359,39 @@ fn stamp(path: &Path) -> Option<Stamp> {
     })
 }
 
-/// Tells whether a notice may be about a Markdown file, a folder, or what is passed over.
-fn is_of_interest(event: &notify::Event, roots: &[PathBuf]) -> bool {
-    let is_looked_at = |path: &PathBuf| {
+/// What may have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A Markdown file.
+    File(PathBuf),
+    /// A folder, what is passed over, or too much to be told.
+    Anywhere,
+}
+
+impl Notice {
+    /// Reads what the system says. Much of it is of no interest.
+    fn of(event: notify::Event, roots: &[PathBuf]) -> Vec<Self> {
+        if matches!(event.kind, EventKind::Access(_)) {
+            return Vec::new();
+        }
+        if event.need_rescan() {
+            return vec![Self::Anywhere];
+        }
+        let paths = event.paths.into_iter();
+        paths.filter_map(|path| Self::at(path, roots)).collect()
+    }
+
+    fn at(path: PathBuf, roots: &[PathBuf]) -> Option<Self> {
+        let name = path.file_name()?;
+        let is_list = name == ".gitignore" || name == ".ignore";
         // Beside a tree only its own coming and going counts.
         if !roots.iter().any(|root| path.starts_with(root)) {
-            return false;
+            None
+        } else if is_markdown(&path) {
+            Some(Self::File(path))
+        } else {
+            let may_matter = is_list || path.extension().is_none() || path.is_dir();
+            may_matter.then_some(Self::Anywhere)
         }
-        let is_list = path
-            .file_name()
-            .is_some_and(|name| name == ".gitignore" || name == ".ignore");
-        is_list || is_markdown(path) || path.extension().is_none() || path.is_dir()
-    };
-    !matches!(event.kind, EventKind::Access(_))
-        && (event.need_rescan() || event.paths.iter().any(is_looked_at))
+    }
 }
