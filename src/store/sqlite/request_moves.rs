@@ -168,8 +168,9 @@ pub(super) fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
         return Err(Refusal::OperatorOnly.into());
     }
     let handoff_number = stored.handoff_number;
+    let by = speaker(&stored, end);
     stored.request.response = Some(end.text.clone());
-    stored.move_to(tx, to, &end.by, None)?;
+    stored.move_to(tx, to, &by, None)?;
     let unwanted = match handoff_number {
         Some(number) if !is_own(&end.by, tx, number)? && has_no_request(tx, number)? => {
             handoffs::end_by_number(tx, number, Outcome::Completed, &end.text)?
@@ -194,8 +195,9 @@ pub(super) fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
         earlier_run: last_run(tx, handoff_number)?,
         action: Text::lossy("Re-queued for a person to look at".to_owned()),
     };
+    let by = speaker(&stored, end);
     requests::insert_recovery(tx, stored.number, &recovery)?;
-    stored.move_to(tx, to, &end.by, Some(end.text.clone()))?;
+    stored.move_to(tx, to, &by, Some(end.text.clone()))?;
     let unwanted = match handoff_number {
         Some(number) if !is_own(&end.by, tx, number)? => {
             handoffs::end_by_number(tx, number, Outcome::Cancelled, &end.text)?
@@ -206,6 +208,14 @@ pub(super) fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
         request: requests::load(tx, &end.id)?.request,
         unwanted,
     })
+}
+
+/// Returns who ends a claim. Who shows its number, and nothing else of themselves, is the one who made it.
+fn speaker(stored: &StoredRequest, end: &EndClaim) -> Actor {
+    match (&end.by, end.fencing, &stored.request.lease) {
+        (Actor::Person(_), Some(_), Some(lease)) => Actor::Agent(lease.agent.clone()),
+        _ => end.by.clone(),
+    }
 }
 
 /// Tells whether whoever asks is the run of a hand-off.

@@ -243,7 +243,7 @@ async fn a_request_is_left_behind_approved_claimed_and_done() {
           {
             "from": "claimed",
             "to": "done",
-            "by": "anonymous",
+            "by": "worker",
             "at": 1767225603000,
             "reason": null
           }

@@ -98,7 +98,7 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
       <time>  needs      anonymous
       <time>  delegated  operator
       <time>  claimed    worker
-      <time>  done       anonymous
+      <time>  done       worker
 
     Response
     It is
@@ -309,7 +309,7 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
       <time>  needs      anonymous
       <time>  next       operator
       <time>  claimed    worker
-      <time>  needs      anonymous: The key has expired
+      <time>  needs      worker: The key has expired
 
     Recovery
       <time>  The key has expired (Re-queued for a person to look at)
