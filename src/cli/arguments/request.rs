@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{DataArguments, ServerArguments};
-use crate::domain::RequestState;
+use crate::domain::{Effort, Kind, Priority, RequestState};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum RequestCommand {
@@ -15,13 +15,13 @@ pub(in crate::cli) enum RequestCommand {
     List {
         /// Only those of this kind
         #[arg(long)]
-        kind: Option<String>,
+        kind: Option<Kind>,
         /// Only those in this state
         #[arg(long)]
         state: Option<StateArgument>,
-        /// Only those of this priority: P0, P1 or P2
-        #[arg(long, value_name = "P0|P1|P2")]
-        priority: Option<String>,
+        /// Only those of this priority
+        #[arg(long, value_name = "P0|P1|P2", value_parser = priority)]
+        priority: Option<Priority>,
         /// Those that were withdrawn, instead of all others
         #[arg(long)]
         withdrawn: bool,
@@ -51,7 +51,7 @@ pub(in crate::cli) enum RequestCommand {
         all: bool,
         /// Of all, those of this kind
         #[arg(long, requires = "all")]
-        kind: Option<String>,
+        kind: Option<Kind>,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -144,16 +144,16 @@ pub(in crate::cli) struct CreateRequestArguments {
     pub title: String,
     /// What kind of work it is, such as `implementation`
     #[arg(long)]
-    pub kind: String,
+    pub kind: Kind,
     /// What is to be done, in full; - reads it from standard input
     #[arg(long, default_value = "")]
     pub body: String,
     /// How urgent it is
-    #[arg(long, value_name = "P0|P1|P2")]
-    pub priority: Option<String>,
+    #[arg(long, value_name = "P0|P1|P2", value_parser = priority)]
+    pub priority: Option<Priority>,
     /// How much work it seems to be
-    #[arg(long, value_name = "S|M|L")]
-    pub effort: Option<String>,
+    #[arg(long, value_name = "S|M|L", value_parser = effort)]
+    pub effort: Option<Effort>,
     /// The task from which it comes
     #[arg(long)]
     pub task: Option<String>,
@@ -176,6 +176,16 @@ pub(in crate::cli) struct AwaitArguments {
     pub timeout: Option<u64>,
     #[command(flatten)]
     pub server: ServerArguments,
+}
+
+/// Reads a priority in letters of either size.
+fn priority(text: &str) -> Result<Priority, &'static str> {
+    Priority::parse(&text.to_ascii_uppercase()).ok_or("must be P0, P1 or P2")
+}
+
+/// Reads an effort in letters of either size.
+fn effort(text: &str) -> Result<Effort, &'static str> {
+    Effort::parse(&text.to_ascii_uppercase()).ok_or("must be S, M or L")
 }
 
 /// A state, as it is typed.

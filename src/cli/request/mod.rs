@@ -14,7 +14,7 @@ use super::server::{json_file, segment, text_or_stdin};
 use super::ui::{Failure, Table, Ui};
 use crate::api::Answer;
 use crate::client::{Client, Reply};
-use crate::domain::{Request, RequestState, Route};
+use crate::domain::{Kind, Request, RequestState, Route};
 pub(super) use waiting::wait;
 
 pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> {
@@ -30,12 +30,12 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             server,
         } => {
             let mut query = Vec::new();
-            query.extend(kind.map(|kind| ("kind", kind)));
+            query.extend(kind.map(|kind| ("kind", kind.to_string())));
             query.extend(state.map(|state| {
                 let state = RequestState::from(state).as_str();
                 ("state", state.to_owned())
             }));
-            query.extend(priority.map(|priority| ("priority", priority.to_ascii_uppercase())));
+            query.extend(priority.map(|priority| ("priority", priority.as_str().to_owned())));
             query.extend(withdrawn.then(|| ("withdrawn", "true".to_owned())));
             query.extend(limit.map(|limit| ("limit", limit.to_string())));
             query.extend(after.map(|after| ("after", after)));
@@ -196,10 +196,10 @@ async fn create(ui: Ui, arguments: CreateRequestArguments) -> Result<(), Failure
     let mut input =
         json!({ "title": title, "body": text_or_stdin(body)?, "kind": kind, "source": source });
     if let Some(priority) = priority {
-        input["priority"] = priority.to_ascii_uppercase().into();
+        input["priority"] = json!(priority);
     }
     if let Some(effort) = effort {
-        input["effort"] = effort.to_ascii_uppercase().into();
+        input["effort"] = json!(effort);
     }
     if let Some(workspace) = workspace {
         let absolute = std::path::absolute(&workspace)
@@ -238,13 +238,13 @@ async fn notice_kind(ui: Ui, client: &Client, made: &Request) {
 }
 
 /// Lists all requests that wait for a decision.
-async fn undecided(server: &ServerArguments, kind: Option<String>) -> Result<Vec<String>, Failure> {
+async fn undecided(server: &ServerArguments, kind: Option<Kind>) -> Result<Vec<String>, Failure> {
     let client = server.client()?;
     let mut query = vec![
         ("state", RequestState::Needs.as_str().to_owned()),
         ("limit", "1000".to_owned()),
     ];
-    query.extend(kind.map(|kind| ("kind", kind)));
+    query.extend(kind.map(|kind| ("kind", kind.to_string())));
     let mut found = Vec::new();
     loop {
         let mut asked = query.clone();

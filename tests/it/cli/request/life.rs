@@ -195,10 +195,12 @@ async fn requests_are_listed_with_what_a_person_must_know() {
     For more information, try '--help'.
     ");
     assert_snapshot!(office.run(["request", "list", "--priority", "urgent"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: query: priority: unknown variant `URGENT`, expected one of `P0`, `P1`, `P2`
+    error: invalid value 'urgent' for '--priority <P0|P1|P2>': must be P0, P1 or P2
+
+    For more information, try '--help'.
     ");
 }
 

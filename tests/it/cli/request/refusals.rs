@@ -58,10 +58,12 @@ async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
     For more information, try '--help'.
     ");
     assert_snapshot!(office.run(["request", "create", "t", "--kind", "Fix it"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64
+    error: invalid value 'Fix it' for '--kind <KIND>': must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64
+
+    For more information, try '--help'.
     ");
     assert_snapshot!(office.run(["request", "create", "two\nlines", "--kind", "fix"]).await, @"
     exit 1
@@ -70,10 +72,12 @@ async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
     error: title: must be one line; put the rest into the body
     ");
     assert_snapshot!(office.run(["request", "create", "t", "--kind", "fix", "--effort", "huge"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: effort: unknown variant `HUGE`, expected one of `S`, `M`, `L`
+    error: invalid value 'huge' for '--effort <S|M|L>': must be S, M or L
+
+    For more information, try '--help'.
     ");
     assert_snapshot!(office.run(["request", "done", "x"]).await, @"
     exit 2
