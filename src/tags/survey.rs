@@ -47,7 +47,8 @@ pub struct Survey {
     /// A folder that is not looked at.
     left_out: PathBuf,
     seen: HashMap<PathBuf, Seen>,
-    folders: HashSet<PathBuf>,
+    /// The folders that are watched, and which they were: another one may take their name.
+    folders: HashMap<PathBuf, Identity>,
     watcher: RecommendedWatcher,
 }
 
@@ -56,6 +57,9 @@ struct Seen {
     stamp: Option<Stamp>,
     has_tags: bool,
 }
+
+/// What a folder is, whatever its name.
+type Identity = (u64, u64);
 
 /// What changes with a file.
 type Stamp = (u64, u64, u64, i64, i64, i64, i64);
@@ -93,7 +97,7 @@ impl Survey {
             roots,
             left_out: left_out.to_owned(),
             seen: HashMap::new(),
-            folders: HashSet::new(),
+            folders: HashMap::new(),
             watcher,
         })
     }
@@ -173,7 +177,7 @@ impl Survey {
         let mut found = Found::default();
         for entry in entries {
             match entry {
-                Entry::Folder(path) => found.folders.push(path),
+                Entry::Folder(path, identity) => _ = found.folders.insert(path, identity),
                 Entry::File(path, stamp) => found.files.push((path, stamp)),
                 Entry::Problem(problem) => look.problems.push(problem),
             }
@@ -259,24 +263,29 @@ impl Survey {
     }
 
     /// Watches folders that are new. Returns whether there were any.
-    fn watch(&mut self, folders: Vec<PathBuf>, look: &mut Look) -> bool {
-        let mut there: HashSet<PathBuf> = folders.into_iter().collect();
+    fn watch(&mut self, mut there: HashMap<PathBuf, Identity>, look: &mut Look) -> bool {
         // A tree that goes away comes back there.
-        let parents = self.roots.iter().filter_map(|root| root.parent());
-        there.extend(parents.map(Path::to_owned));
-        for gone in self.folders.extract_if(|folder| !there.contains(folder)) {
+        for parent in self.roots.iter().filter_map(|root| root.parent()) {
+            let found = identity(parent).map(|identity| (parent.to_owned(), identity));
+            there.extend(found);
+        }
+        let is_there = |folder: &PathBuf, was: &Identity| there.get(folder) == Some(was);
+        let gone = self
+            .folders
+            .extract_if(|folder, was| !is_there(folder, was));
+        for (folder, _) in gone {
             // An error means that it is gone, and the watch with it.
-            let _ = self.watcher.unwatch(&gone);
+            let _ = self.watcher.unwatch(&folder);
         }
         let mut has_new = false;
-        for folder in there {
-            if self.folders.contains(&folder) {
+        for (folder, identity) in there {
+            if self.folders.contains_key(&folder) {
                 continue;
             }
             match self.watcher.watch(&folder, RecursiveMode::NonRecursive) {
                 Ok(()) => {
                     has_new = true;
-                    self.folders.insert(folder);
+                    self.folders.insert(folder, identity);
                 }
                 Err(_) if !folder.is_dir() => {}
                 Err(error) => {
@@ -294,12 +303,12 @@ impl Survey {
 /// What a walk found.
 #[derive(Default)]
 struct Found {
-    folders: Vec<PathBuf>,
+    folders: HashMap<PathBuf, Identity>,
     files: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 enum Entry {
-    Folder(PathBuf),
+    Folder(PathBuf, Identity),
     File(PathBuf, Option<Stamp>),
     Problem(String),
 }
@@ -327,7 +336,7 @@ fn examine(entry: &DirEntry) -> Option<Entry> {
     let kind = entry.file_type()?;
     let path = entry.path();
     if kind.is_dir() {
-        return Some(Entry::Folder(path.to_owned()));
+        return identity(path).map(|identity| Entry::Folder(path.to_owned(), identity));
     }
     if !kind.is_file() || !is_markdown(path) {
         return None;
@@ -339,6 +348,11 @@ fn examine(entry: &DirEntry) -> Option<Entry> {
         )));
     }
     Some(Entry::File(path.to_owned(), stamp(path)))
+}
+
+fn identity(folder: &Path) -> Option<Identity> {
+    let folder = std::fs::symlink_metadata(folder).ok()?;
+    Some((folder.dev(), folder.ino()))
 }
 
 /// Returns what changes with a file, unless it is too young to tell.

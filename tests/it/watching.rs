@@ -520,3 +520,25 @@ async fn a_file_that_is_half_written_when_its_request_is_done_is_told_when_it_is
     assert_eq!(notes.workshop.read("SELECT count(*) FROM requests"), "1");
     notes.check();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_takes_the_name_of_another_is_watched() {
+    let notes = Notes::new();
+    notes.write("d/a.md", "One #needs-fix\n");
+    let (_server, desk, mut events) = notes.serve(&["--no-dispatch"]).await;
+    request(&desk, &mut events, "request_created", "One").await;
+    let fresh = notes.workshop.path("fresh");
+    std::fs::create_dir(&fresh).unwrap();
+    std::fs::write(fresh.join("b.md"), "Two #needs-fix\n").unwrap();
+    std::fs::rename(notes.root.join("d"), notes.workshop.path("away")).unwrap();
+    std::fs::rename(&fresh, notes.root.join("d")).unwrap();
+    request(&desk, &mut events, "request_created", "Two").await;
+    std::fs::write(
+        notes.root.join("d/b.md"),
+        "Two #needs-fix\nThree #needs-fix\n",
+    )
+    .unwrap();
+    request(&desk, &mut events, "request_created", "Three").await;
+    assert_eq!(titles(&desk).await, ["Two", "Three"]);
+    notes.check();
+}
