@@ -17,6 +17,8 @@ mod starts;
 mod support;
 mod tag_find;
 
+use support::settings::{is_asked, runtime, setting};
+
 /// How much is measured.
 struct Plan {
     /// How many files the tree has.
@@ -46,27 +48,15 @@ impl Plan {
                 starts: 3,
             }
         };
-        let files = match std::env::var("CHORUS_BENCH_FILES") {
-            Ok(files) => files.parse().expect("CHORUS_BENCH_FILES is a number"),
-            Err(_) => plan.files,
-        };
+        let files = setting("CHORUS_BENCH_FILES", plan.files);
         Self { files, ..plan }
     }
 }
 
 fn main() {
     let plan = Plan::from_environment();
-    // Cargo itself passes --bench.
-    let asked: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    let is_asked = |section: &str| asked.is_empty() || asked.iter().any(|name| name == section);
     if is_asked("starts") {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime can be built");
+        let runtime = runtime();
         runtime.block_on(starts::run(&plan));
     }
     if is_asked("tag-find") {

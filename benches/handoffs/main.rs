@@ -21,6 +21,8 @@ mod throughput;
 
 use std::time::Duration;
 
+use support::settings::{is_asked, runtime, setting};
+
 /// Hand-offs are only recorded here; no agent starts.
 const NO_RUNS: &[&str] = &["--max-runs", "0"];
 
@@ -61,27 +63,14 @@ impl Plan {
                 waiters: 10_000,
             }
         };
-        let tasks = match std::env::var("CHORUS_BENCH_TASKS") {
-            Ok(tasks) => tasks.parse().expect("CHORUS_BENCH_TASKS is a number"),
-            Err(_) => plan.tasks,
-        };
+        let tasks = setting("CHORUS_BENCH_TASKS", plan.tasks);
         Self { tasks, ..plan }
     }
 }
 
 fn main() {
     let plan = Plan::from_environment();
-    // Cargo itself passes --bench.
-    let asked: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    let is_asked = |section: &str| asked.is_empty() || asked.iter().any(|name| name == section);
-    // One thread for all clients: they share the cores with the server and should not crowd it out.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime can be built");
+    let runtime = runtime();
     if is_asked("throughput") {
         runtime.block_on(throughput::run(&plan));
     }

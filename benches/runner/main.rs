@@ -24,6 +24,8 @@ mod throughput;
 
 use std::time::Duration;
 
+use support::settings::{arguments, is_asked, runtime};
+
 /// How much is measured.
 struct Plan {
     /// How many agents are timed one after the other.
@@ -58,23 +60,13 @@ impl Plan {
 
 fn main() {
     let first = agent::now();
-    // Cargo itself passes --bench.
-    let asked: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    if let [mode, milliseconds] = asked.as_slice()
+    if let [mode, milliseconds] = arguments().as_slice()
         && mode == agent::MODE
     {
         return agent::work(first, milliseconds);
     }
     let plan = Plan::from_environment();
-    let is_asked = |section: &str| asked.is_empty() || asked.iter().any(|name| name == section);
-    // One thread for all clients: they share the cores with the server and should not crowd it out.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime can be built");
+    let runtime = runtime();
     if is_asked("latency") {
         runtime.block_on(latency::run(&plan));
     }

@@ -22,6 +22,8 @@ mod throughput;
 
 use std::time::Duration;
 
+use support::settings::{is_asked, runtime, setting};
+
 /// Hand-offs are only recorded here; no agent starts.
 const NO_RUNS: &[&str] = &["--max-runs", "0"];
 
@@ -54,27 +56,14 @@ impl Plan {
                 handoffs: 1_000_000,
             }
         };
-        let handoffs = match std::env::var("CHORUS_BENCH_HANDOFFS") {
-            Ok(handoffs) => handoffs.parse().expect("CHORUS_BENCH_HANDOFFS is a number"),
-            Err(_) => plan.handoffs,
-        };
+        let handoffs = setting("CHORUS_BENCH_HANDOFFS", plan.handoffs);
         Self { handoffs, ..plan }
     }
 }
 
 fn main() {
     let plan = Plan::from_environment();
-    // Cargo itself passes --bench.
-    let asked: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    let is_asked = |section: &str| asked.is_empty() || asked.iter().any(|name| name == section);
-    // One thread for all clients: they share the cores with the server and should not crowd it out.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime can be built");
+    let runtime = runtime();
     if is_asked("sizes") || is_asked("analytics") {
         let mut subjects = runtime.block_on(subject::fill(&plan));
         if is_asked("sizes") {

@@ -4,6 +4,7 @@ pub mod fill;
 pub mod http;
 pub mod memory;
 pub mod server;
+pub mod settings;
 
 /// Returns the value in the middle.
 pub fn median<T: Copy + PartialOrd>(values: &mut [T]) -> T {

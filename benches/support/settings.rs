@@ -1,0 +1,35 @@
+//! What a benchmark is told by its command line and the environment.
+
+use tokio::runtime::{Builder, Runtime};
+
+/// Returns what is asked for, without what Cargo itself passes.
+pub fn arguments() -> Vec<String> {
+    std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect()
+}
+
+/// Tells whether a section is asked for: all are, if none is named.
+pub fn is_asked(section: &str) -> bool {
+    let asked = arguments();
+    asked.is_empty() || asked.iter().any(|name| name == section)
+}
+
+/// Returns a number that the environment may set.
+pub fn setting(name: &str, otherwise: usize) -> usize {
+    match std::env::var(name) {
+        Ok(number) => number
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} is a number")),
+        Err(_) => otherwise,
+    }
+}
+
+/// Makes one thread for all clients: they share the cores with the server and should not crowd it out.
+pub fn runtime() -> Runtime {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be built")
+}
