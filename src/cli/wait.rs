@@ -98,14 +98,32 @@ async fn wait(
     deadline: Option<Instant>,
 ) -> Result<Reply, Failure> {
     loop {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let seconds = left.map_or(POLL, |left| {
-            POLL.min(left.as_secs() + u64::from(left.subsec_nanos() > 0))
-        });
+        let Question { seconds, is_last } = Question::before(deadline);
         let reply = ask(client, handoff, seconds, deadline).await?;
         let has_ended = reply.data::<Handoff>()?.outcome.is_some();
-        if has_ended || left.is_some_and(|left| left.is_zero()) {
+        if has_ended || is_last {
             return Ok(reply);
+        }
+    }
+}
+
+/// A question to the server that waits for something.
+pub(super) struct Question {
+    /// How many seconds it waits.
+    pub seconds: u64,
+    /// Whether there is no time for another one.
+    pub is_last: bool,
+}
+
+impl Question {
+    /// Decides how long the next one waits.
+    pub fn before(deadline: Option<Instant>) -> Self {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        Self {
+            seconds: left.map_or(POLL, |left| {
+                POLL.min(left.as_secs() + u64::from(left.subsec_nanos() > 0))
+            }),
+            is_last: left.is_some_and(|left| left.is_zero()),
         }
     }
 }

@@ -6,12 +6,9 @@ use tokio::time::Instant;
 
 use super::super::arguments::AwaitArguments;
 use super::super::ui::{Failure, Ui, count, one_line};
-use super::super::wait::get_patiently;
+use super::super::wait::{Question, get_patiently};
 use super::path;
 use crate::domain::{Request, RequestState};
-
-/// How many seconds one question to the server waits.
-const POLL: u64 = 25;
 
 /// Waits until a request has come to a state, and prints its response.
 pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<(), Failure> {
@@ -25,10 +22,7 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<()
     let client = server.client()?;
     let deadline = timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     loop {
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let seconds = left.map_or(POLL, |left| {
-            POLL.min(left.as_secs() + u64::from(left.subsec_nanos() > 0))
-        });
+        let Question { seconds, is_last } = Question::before(deadline);
         let query = [
             ("wait", seconds.to_string()),
             ("state", state.as_str().to_owned()),
@@ -64,7 +58,7 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<()
                 "look at `chorus request show {id}`; when the operator has approved it again, wait again"
             )));
         }
-        if left.is_some_and(|left| left.is_zero()) {
+        if is_last {
             return Err(Failure::new(format!(
                 "request {id} is still {} and not {}{went_wrong}",
                 request.state.as_str(),

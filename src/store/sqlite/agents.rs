@@ -76,6 +76,15 @@ fn find_available(tx: &Tx<'_>, name: &str) -> Result<Option<(AgentName, bool)>> 
     )
 }
 
+/// Says that there is no such agent, and which there are.
+pub(super) fn unknown(asked: &AgentName, known: &[AgentName]) -> String {
+    let names: Vec<_> = known.iter().map(AgentName::as_str).collect();
+    format!(
+        "unknown agent {asked}; the agents are: {}",
+        names.join(", ")
+    )
+}
+
 /// Lists the names of the agents.
 pub(super) fn names(tx: &Tx<'_>) -> Result<Vec<AgentName>> {
     tx.rows(sql!("SELECT name FROM agents ORDER BY name"), [], |row| {

@@ -48,35 +48,55 @@ pub(super) fn load(tx: &Tx<'_>, id: &AlertId) -> Result<Alert> {
 
 /// Raises an alert.
 pub(super) fn raise(tx: &mut Tx<'_>, raise: &RaiseAlert) -> Result<Alert> {
-    let task_id = raise.task_id.as_ref();
-    let place = task_id.map(|id| tasks::place(tx, id)).transpose()?;
-    let by = Text::lossy(raise.by.name().to_owned());
-    tx.insert(
-        sql!(
-            "INSERT INTO alerts (id, task_number, raised_at, raised_by, message) VALUES ($1, $2, $3, $4, $5)"
-        ),
-        params![
-            raise.id.as_str(),
-            place.as_ref().map(|place| place.number),
-            tx.now.as_millis(),
-            by.as_str(),
-            raise.message.as_str(),
-        ],
-    )?;
-    let raised = EventKind::AlertRaised {
+    let alert = Alert {
         id: raise.id.clone(),
         message: raise.message.clone(),
-        by,
+        task_id: raise.task_id.clone(),
+        file: None,
+        line: None,
+        raised_at: tx.now,
+        raised_by: Text::lossy(raise.by.name().to_owned()),
+        resolved_at: None,
+        resolved_by: None,
     };
-    let about = events::About {
-        on: task_id.zip(place.as_ref()).map(|(id, place)| place.on(id)),
-        ..events::About::default()
-    };
-    events::record_about(tx, about, raised)?;
-    load(tx, &raise.id)
+    begin(tx, &alert)?;
+    Ok(alert)
 }
 
-/// Inserts the row of an alert that was exported. Its file, if it has one, said of it what it is.
+/// Inserts an alert that is new, and tells of it.
+pub(super) fn begin(tx: &mut Tx<'_>, alert: &Alert) -> Result<()> {
+    let place = place(tx, alert)?;
+    insert(tx, alert)?;
+    let raised = EventKind::AlertRaised {
+        id: alert.id.clone(),
+        message: alert.message.clone(),
+        by: alert.raised_by.clone(),
+    };
+    record(tx, alert, place.as_ref(), raised)
+}
+
+/// Finds the task that an alert is about, which must be there.
+fn place(tx: &Tx<'_>, alert: &Alert) -> Result<Option<tasks::Place>> {
+    let task_id = alert.task_id.as_ref();
+    task_id.map(|id| tasks::place(tx, id)).transpose()
+}
+
+/// Tells what happened to an alert, also in the history of its task.
+fn record(
+    tx: &mut Tx<'_>,
+    alert: &Alert,
+    place: Option<&tasks::Place>,
+    kind: EventKind,
+) -> Result<()> {
+    let on = alert.task_id.as_ref().zip(place);
+    let about = events::About {
+        on: on.map(|(id, place)| place.on(id)),
+        ..events::About::default()
+    };
+    events::record_about(tx, about, kind)
+}
+
+/// Inserts the row of an alert. Its file, if it has one, says of it what it is.
 pub(super) fn insert(tx: &Tx<'_>, alert: &Alert) -> Result<()> {
     tx.insert(
         sql!(
@@ -102,7 +122,7 @@ pub(super) fn insert(tx: &Tx<'_>, alert: &Alert) -> Result<()> {
 
 /// Resolves an alert.
 pub(super) fn resolve(tx: &mut Tx<'_>, id: &AlertId, by: &Actor) -> Result<Alert> {
-    let alert = load(tx, id)?;
+    let mut alert = load(tx, id)?;
     if let Some(by) = alert.resolved_by {
         return Err(Refusal::AlertResolved {
             id: id.clone(),
@@ -111,19 +131,20 @@ pub(super) fn resolve(tx: &mut Tx<'_>, id: &AlertId, by: &Actor) -> Result<Alert
         .into());
     }
     let by = Text::lossy(by.name().to_owned());
+    (alert.resolved_at, alert.resolved_by) = (Some(tx.now), Some(by.clone()));
     tx.execute(
         sql!("UPDATE alerts SET resolved_at = $1, resolved_by = $2 WHERE id = $3"),
         params![tx.now.as_millis(), by.as_str(), id.as_str()],
     )?;
-    let task_id = alert.task_id.as_ref();
-    let place = task_id.map(|id| tasks::place(tx, id)).transpose()?;
-    let about = events::About {
-        on: task_id.zip(place.as_ref()).map(|(id, place)| place.on(id)),
-        ..events::About::default()
-    };
+    let place = place(tx, &alert)?;
     let id = id.clone();
-    events::record_about(tx, about, EventKind::AlertResolved { id, by })?;
-    load(tx, &alert.id)
+    record(
+        tx,
+        &alert,
+        place.as_ref(),
+        EventKind::AlertResolved { id, by },
+    )?;
+    Ok(alert)
 }
 
 pub(super) async fn find(readers: &SqlitePool, id: &AlertId) -> Result<Option<Alert>> {

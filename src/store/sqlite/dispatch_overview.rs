@@ -3,9 +3,10 @@
 use sqlx::SqlitePool;
 
 use super::dispatches;
+use super::requests::priority;
 use super::row::{self, Columns};
 use super::sql::{query, sql};
-use crate::domain::{DispatchedRequest, HeldKind, Priority, WaitingRequest};
+use crate::domain::{DispatchedRequest, HeldKind, WaitingRequest};
 use crate::store::{DispatchLists, Result, StoreError};
 
 /// How many of each are shown.
@@ -30,11 +31,6 @@ pub(super) async fn show(readers: &SqlitePool) -> Result<DispatchLists> {
         held: held(readers).await?,
         stuck: stuck(readers).await?,
     })
-}
-
-fn priority(row: &impl Columns, column: usize) -> Result<Priority> {
-    Priority::from_number(row.integer(column)?)
-        .ok_or_else(|| StoreError::inconsistent("a priority that there is not"))
 }
 
 /// Lists what is claimed: where, by whom, since when.

@@ -2,11 +2,11 @@
 
 use rusqlite::params;
 
+use super::alerts;
 use super::row::Columns;
 use super::sql::sql;
 use super::writer::Tx;
-use super::{alerts, events};
-use crate::domain::{Actor, AlertId, EventKind, FileAlert, Text};
+use crate::domain::{Actor, Alert, AlertId, FileAlert, Text};
 use crate::store::{AlertTagChange, FileReport, Reconciled, Result};
 
 /// An alert whose tag stands in a file.
@@ -93,26 +93,18 @@ fn settle(
 }
 
 fn raise(tx: &mut Tx<'_>, file: &FileReport, tag: &FileAlert) -> Result<()> {
-    let id = AlertId::new();
-    let (message, by) = (
-        Text::lossy(tag.title.clone()),
-        Text::lossy(Actor::File.name().to_owned()),
-    );
-    tx.insert(
-        sql!(
-            "INSERT INTO alerts (id, raised_at, raised_by, file, line, is_active_in_file, message)
-             VALUES ($1, $2, $3, $4, $5, 1, $6)"
-        ),
-        params![
-            id.as_str(),
-            tx.now.as_millis(),
-            by.as_str(),
-            file.file.as_str(),
-            tag.line,
-            message.as_str(),
-        ],
-    )?;
-    events::record_of_none(tx, EventKind::AlertRaised { id, message, by })
+    let alert = Alert {
+        id: AlertId::new(),
+        message: Text::lossy(tag.title.clone()),
+        task_id: None,
+        file: Some(file.file.clone()),
+        line: Some(tag.line),
+        raised_at: tx.now,
+        raised_by: Text::lossy(Actor::File.name().to_owned()),
+        resolved_at: None,
+        resolved_by: None,
+    };
+    alerts::begin(tx, &alert)
 }
 
 /// Resolves an alert whose tag is gone.

@@ -76,8 +76,7 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredRequest> {
         body: row.text(3)?,
         kind: row.parsed(4)?,
         state: row.word(5, RequestState::parse)?,
-        priority: Priority::from_number(row.integer(6)?)
-            .ok_or_else(|| StoreError::inconsistent("a priority that there is not"))?,
+        priority: priority(row, 6)?,
         effort: row.optional_word(7, Effort::parse)?,
         source: RequestSource {
             source_type: row.word(8, RequestSourceType::parse)?,
@@ -108,6 +107,12 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredRequest> {
         is_job: row.integer(30)? != 0,
         request,
     })
+}
+
+/// Reads a priority.
+pub(super) fn priority(row: &impl Columns, column: usize) -> Result<Priority> {
+    Priority::from_number(row.integer(column)?)
+        .ok_or_else(|| StoreError::inconsistent("a priority that there is not"))
 }
 
 fn unpack_transition((_, from, to, by, at, reason): PackedTransition) -> Transition {

@@ -7,9 +7,7 @@ use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
 use super::{agents, events};
-use crate::domain::{
-    AgentName, EventKind, Kind, Problems, Refusal, Route, RouteMode, Text, match_agent_name,
-};
+use crate::domain::{EventKind, Kind, Problems, Refusal, Route, RouteMode, Text, match_agent_name};
 use crate::store::{Result, StoreError};
 
 macro_rules! select_routes {
@@ -90,15 +88,8 @@ fn with_known_agents(tx: &Tx<'_>, routes: &[Route]) -> Result<Vec<Route>> {
                 ..route.clone()
             });
         } else {
-            let names: Vec<_> = known.iter().map(AgentName::as_str).collect();
-            problems.add(
-                format!("routes[{place}].agent"),
-                format!(
-                    "unknown agent {}; the agents are: {}",
-                    route.agent,
-                    names.join(", ")
-                ),
-            );
+            let field = format!("routes[{place}].agent");
+            problems.add(field, agents::unknown(&route.agent, &known));
         }
     }
     Ok(problems.none_or(|| found).map_err(Refusal::Invalid)?)

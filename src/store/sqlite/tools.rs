@@ -101,14 +101,7 @@ fn with_known_agents(tx: &Tx<'_>, tool: &Tool) -> Result<Tool> {
     let mut find = |field: &str, asked: &AgentName| {
         let found = match_agent_name(asked.as_str(), &known).cloned();
         found.unwrap_or_else(|| {
-            let names: Vec<_> = known.iter().map(AgentName::as_str).collect();
-            problems.add(
-                field,
-                format!(
-                    "unknown agent {asked}; the agents are: {}",
-                    names.join(", ")
-                ),
-            );
+            problems.add(field, agents::unknown(asked, &known));
             asked.clone()
         })
     };
