@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, Text};
+use super::role::distinct;
+use super::{AgentName, Minutes, Role, Skill, Text};
 
 /// A configured worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -55,6 +56,33 @@ pub struct Agent {
     #[serde(default = "is_available")]
     #[schema(required)]
     pub available: bool,
+    /// The parts that it plays.
+    #[serde(default, deserialize_with = "distinct")]
+    #[schema(required)]
+    pub roles: Vec<Role>,
+    /// What it is good at.
+    #[serde(default, deserialize_with = "distinct")]
+    #[schema(required)]
+    pub skills: Vec<Skill>,
+    /// How many minutes a run may take at most, whatever else is allowed.
+    #[serde(default)]
+    #[schema(required)]
+    pub max_session_duration: Option<Minutes>,
+    /// What it is there for, in a few words.
+    #[serde(default)]
+    #[schema(required, value_type = String)]
+    pub responsibilities: Text,
+}
+
+impl Agent {
+    /// Returns how many seconds a run may take, where the server allows so many.
+    pub fn run_seconds(&self, default: u64) -> u64 {
+        let seconds = self.max_seconds.unwrap_or(default);
+        match self.max_session_duration {
+            Some(session) => seconds.min(session.seconds()),
+            None => seconds,
+        }
+    }
 }
 
 const fn is_available() -> bool {

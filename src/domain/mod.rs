@@ -24,6 +24,7 @@ mod refusal;
 mod request;
 mod request_check;
 mod request_state;
+mod role;
 mod run;
 mod session;
 mod session_move;
@@ -39,6 +40,7 @@ mod trace;
 mod tree;
 mod usage;
 mod weight;
+mod word;
 
 pub use agent::{Agent, OutputForm, Provider, match_agent_name};
 pub use alert::{Alert, AlertId};
@@ -66,6 +68,7 @@ pub use request::{
     Lease, NewRequest, Recovery, Request, RequestId, RequestSource, RequestSourceType, Transition,
 };
 pub use request_state::{Actor, RequestMove, RequestState};
+pub use role::{IllegalMinutes, IllegalRole, IllegalSkill, Minutes, Role, Skill};
 pub use run::{Run, RunId, RunState};
 pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId};
 pub use session_move::SessionMove;

@@ -80,7 +80,7 @@ impl Runner {
                 working_directory: workspace.to_owned(),
                 stop_signal: line.stop_signal,
                 grace_seconds: options.grace_seconds,
-                max_seconds: Some(agent.max_seconds.unwrap_or(options.max_seconds)),
+                max_seconds: Some(agent.run_seconds(options.max_seconds)),
                 idle_seconds: Some(agent.idle_seconds.unwrap_or(options.idle_seconds)),
             };
             run_dir::launch(&options.program, &files, &spec, &told, &system)

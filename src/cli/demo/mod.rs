@@ -81,6 +81,10 @@ fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
         output_form: OutputForm::JsonField("final".to_owned()),
         max_seconds: Some(120),
         idle_seconds: None,
+        roles: Vec::new(),
+        skills: Vec::new(),
+        max_session_duration: None,
+        responsibilities: Text::default(),
     };
     Ok(CAST.map(agent).into())
 }

@@ -6,13 +6,13 @@ use sqlx::SqliteExecutor;
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
-use crate::domain::{Agent, AgentName, Provider, Refusal, Text, match_agent_name};
+use crate::domain::{Agent, AgentName, Minutes, Provider, Refusal, Text, match_agent_name};
 use crate::store::{Result, StoreError};
 
 macro_rules! select_agents {
     () => {
         "SELECT name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments, environment,
-                output_form, max_seconds, idle_seconds, available
+                output_form, max_seconds, idle_seconds, available, roles, skills, max_session_minutes, responsibilities
            FROM agents"
     };
 }
@@ -32,6 +32,14 @@ fn from_row(row: &impl Columns) -> Result<Agent> {
         max_seconds: seconds(row, 10)?,
         idle_seconds: seconds(row, 11)?,
         available: row.integer(12)? != 0,
+        roles: row.json(13)?,
+        skills: row.json(14)?,
+        max_session_duration: row
+            .optional_unsigned(15)?
+            .map(Minutes::new)
+            .transpose()
+            .map_err(StoreError::inconsistent)?,
+        responsibilities: row.text(16)?,
     })
 }
 
@@ -121,8 +129,9 @@ pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     tx.insert(
         sql!(
             "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
-                                 environment, output_form, max_seconds, idle_seconds, available, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)"
+                                 environment, output_form, max_seconds, idle_seconds, available, roles, skills,
+                                 max_session_minutes, responsibilities, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)"
         ),
         params![
             agent.name.as_str(),
@@ -138,6 +147,10 @@ pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
             agent.max_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
             agent.idle_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
             agent.available,
+            serde_json::to_string(&agent.roles).expect("words are JSON"),
+            serde_json::to_string(&agent.skills).expect("words are JSON"),
+            agent.max_session_duration.map(Minutes::get),
+            agent.responsibilities.as_str(),
             tx.now.as_millis(),
         ],
     )?;
