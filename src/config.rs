@@ -23,6 +23,8 @@ pub struct Limits {
     pub longest_lease: u64,
     /// Bytes of a task's context.
     pub context: usize,
+    /// Bytes of what agents tell each other on a task.
+    pub agent_context: usize,
     /// Bytes of an attachment.
     pub attachment: usize,
     /// Bytes of an alert's message.
@@ -46,6 +48,7 @@ impl Default for Limits {
             lease: 15 * 60,
             longest_lease: 24 * 60 * 60,
             context: 256 * 1024,
+            agent_context: 64 * 1024,
             attachment: 10 * 1024 * 1024,
             alert: 16 * 1024,
             page: 100,

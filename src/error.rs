@@ -112,6 +112,8 @@ impl From<Refusal> for Error {
             | Refusal::NoSuchTool { .. }
             | Refusal::RequestNotFound(_)
             | Refusal::AlertNotFound(_)
+            | Refusal::AgentNotFound(_)
+            | Refusal::IncrementNotFound(_)
             | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
             Refusal::UnknownAgent { asked, known } => Self::UnknownAgent { asked, known },
             Refusal::LimitExceeded { chain, limit, .. } => Self::LimitExceeded {
@@ -146,6 +148,8 @@ impl From<Refusal> for Error {
             | Refusal::StaleClaim { .. }
             | Refusal::NotAll(_)
             | Refusal::AlertResolved { .. }
+            | Refusal::DependencyCycle(_)
+            | Refusal::PartOfIncrement(_)
             | Refusal::KeyReused => Self::Conflict(message),
         }
     }

@@ -40,6 +40,8 @@ ALTER TABLE tasks ADD COLUMN estimated_minutes INTEGER CHECK (estimated_minutes 
 ALTER TABLE tasks ADD COLUMN priority INTEGER NOT NULL DEFAULT 2 CHECK (priority BETWEEN 0 AND 4);
 ALTER TABLE tasks ADD COLUMN agent_context TEXT NOT NULL DEFAULT '{}' CHECK (json_type(agent_context) = 'object');
 ALTER TABLE tasks ADD COLUMN handoff_instructions TEXT NOT NULL DEFAULT '{}' CHECK (json_type(handoff_instructions) = 'object');
+-- Whether the agent that works on it has set its context itself.
+ALTER TABLE tasks ADD COLUMN is_context_own INTEGER NOT NULL DEFAULT 0 CHECK (is_context_own = 0 OR is_context_own = 1);
 -- How many of its dependencies are not met. Triggers keep it, so that whether a task is ready is a matter of its own row.
 ALTER TABLE tasks ADD COLUMN unmet INTEGER NOT NULL DEFAULT 0 CHECK (unmet >= 0);
 -- How often the router has given it to an agent.

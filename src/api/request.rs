@@ -13,7 +13,9 @@ use sha2::{Digest, Sha256};
 use super::guard::Caller;
 use super::{App, surrogates};
 use crate::Error;
-use crate::domain::{AgentName, HandoffId, Idempotency, IdempotencyKey, TaskId, TraceParent};
+use crate::domain::{
+    AgentName, HandoffId, Idempotency, IdempotencyKey, IncrementId, TaskId, TraceParent,
+};
 use crate::engine::Asker;
 
 /// A JSON body, and the key under which it must not be carried out twice.
@@ -245,6 +247,20 @@ impl FromRequestParts<App> for TaskPath {
         TaskId::parse(id.as_str())
             .map(Self)
             .map_err(|_| Error::not_found("Task", id))
+    }
+}
+
+/// The id of an increment in a path. What cannot be an id is not there.
+pub(super) struct IncrementPath(pub IncrementId);
+
+impl FromRequestParts<App> for IncrementPath {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let id = text(parts, app).await?;
+        IncrementId::parse(id.as_str())
+            .map(Self)
+            .map_err(|_| Error::not_found("Increment", id))
     }
 }
 

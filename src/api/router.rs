@@ -12,7 +12,8 @@ use utoipa_axum::routes;
 
 use super::{
     agents, alerts, analytics, attachments, description, dispatch, docs, events, guard, handoffs,
-    health, logs, messages, observe, queue, requests, sessions, tasks, tools, usage,
+    health, increments, logs, messages, observe, queue, requests, routing, sessions, tasks, tools,
+    usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -38,6 +39,8 @@ pub struct App {
         (name = "conversations", description = "What was said, and where control moved"),
         (name = "sessions", description = "Conversations that move from agent to agent"),
         (name = "requests", description = "Work that is left behind, approved by a person, and dispatched"),
+        (name = "routing", description = "What tasks need, what is ready, and who gets it"),
+        (name = "increments", description = "Work that is implemented, tested, fixed and verified by different agents"),
         (name = "attachments", description = "Files of tasks"),
         (name = "agents", description = "The configured workers"),
         (name = "alerts", description = "What a person must see until it is resolved"),
@@ -50,7 +53,15 @@ struct Description;
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(tasks::list_tasks, tasks::create_task))
-        .routes(routes!(tasks::get_task))
+        .routes(routes!(tasks::get_task, routing::change_task))
+        .routes(routes!(routing::give_report))
+        .routes(routes!(routing::list_ready_tasks))
+        .routes(routes!(routing::explain_route, routing::route_task))
+        .routes(routes!(
+            increments::list_increments,
+            increments::create_increment
+        ))
+        .routes(routes!(increments::get_increment))
         .routes(routes!(tasks::set_status))
         .routes(routes!(tasks::plan_task))
         .routes(routes!(tasks::get_history))

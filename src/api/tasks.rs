@@ -14,7 +14,8 @@ use super::request::{Body, ChangedTask, Query, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    History, PlanningChange, Status, StatusName, Task, TaskId, TaskSummary, TaskWire,
+    History, IllegalSkill, PlanningChange, Role, Skill, Status, StatusName, Task, TaskId,
+    TaskSummary, TaskWire,
 };
 use crate::engine::TaskInput;
 use crate::store::{Page, TaskQuery};
@@ -31,12 +32,16 @@ pub enum View {
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListParameters {
     /// Only tasks with this status.
     #[param(inline)]
     status: Option<StatusName>,
+    /// Only tasks for this role.
+    agent_role: Option<Role>,
+    /// Only tasks with at least one of these tags, which commas separate.
+    tags: Option<String>,
     /// At most so many.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
@@ -91,6 +96,8 @@ pub(super) async fn list_tasks(
 ) -> Result<Response, Error> {
     let query = TaskQuery {
         status: parameters.status,
+        agent_role: parameters.agent_role,
+        tags: tags(parameters.tags.as_deref())?,
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
@@ -104,6 +111,16 @@ pub(super) async fn list_tasks(
             app.page(Tasks::Summary(items), next)
         }
     })
+}
+
+/// Reads tags that commas separate.
+fn tags(asked: Option<&str>) -> Result<Vec<Skill>, Error> {
+    let Some(asked) = asked else {
+        return Ok(Vec::new());
+    };
+    let tags = asked.split(',').map(|tag| tag.trim().parse());
+    tags.collect::<Result<_, IllegalSkill>>()
+        .map_err(|error| Error::InvalidQuery(format!("query: tags: {error}")))
 }
 
 /// Makes a task.
@@ -229,11 +246,12 @@ enum StatusForm {
 pub(super) async fn set_status(
     State(app): State<App>,
     ChangedTask(id): ChangedTask,
+    Caller(caller): Caller,
     body: Body<StatusInput>,
 ) -> Result<Response, Error> {
     Ok(app.ok(app
         .engine
-        .set_status(id, body.value.status, body.once)
+        .set_status(id, body.value.status, caller, body.once)
         .await?))
 }
 

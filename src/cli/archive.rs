@@ -8,6 +8,7 @@ use super::ui::{Failure, ProgressBar, Ui, count};
 use crate::config::{DataDir, Limits};
 use crate::domain::ChainLimits;
 use crate::engine::archive::{ArchiveError, BadFile, ImportOptions};
+use crate::store::Rules;
 
 pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Failure> {
     let data_dir = DataDir::existing(&arguments.data.data_dir)?;
@@ -28,7 +29,8 @@ pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Fai
             exported.agents,
             exported.tools,
             exported.requests,
-            exported.alerts
+            exported.alerts,
+            exported.increments,
         ]),
         arguments.dir.display()
     ))
@@ -43,6 +45,7 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
         1,
         ChainLimits::default(),
         Limits::default(),
+        Rules::default(),
     )
     .await?;
     let bar = ProgressBar::new("Checking");
@@ -66,7 +69,8 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
                     report.imported.agents,
                     report.imported.tools,
                     report.imported.requests,
-                    report.imported.alerts
+                    report.imported.alerts,
+                    report.imported.increments,
                 ]),
                 report.left_out.len()
             ))
@@ -81,8 +85,8 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
 }
 
 /// Counts what an archive has: tasks and agents, and of the rest what there is.
-fn counts(numbers: [u64; 5]) -> String {
-    let things = ["task", "agent", "tool", "request", "alert"];
+fn counts(numbers: [u64; 6]) -> String {
+    let things = ["task", "agent", "tool", "request", "alert", "increment"];
     let counted: Vec<_> = numbers
         .into_iter()
         .zip(things)

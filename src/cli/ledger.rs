@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
 use crate::domain::ChainLimits;
 use crate::engine::{Engine, EngineOptions};
-use crate::store::{MigrationState, SqliteOptions, SqliteStore, Store, migration_status};
+use crate::store::{MigrationState, Rules, SqliteOptions, SqliteStore, Store, migration_status};
 
 /// How many writes are committed together where nothing else is said.
 const MAX_BATCH: usize = 256;
@@ -28,6 +28,7 @@ pub(super) async fn open_to_read(data_dir: &DataDir) -> Result<Engine, Failure> 
         MAX_BATCH,
         ChainLimits::default(),
         Limits::default(),
+        Rules::default(),
     )
     .await
 }
@@ -39,12 +40,14 @@ pub(super) async fn open(
     max_batch: usize,
     chain_limits: ChainLimits,
     limits: Limits,
+    rules: Rules,
 ) -> Result<Engine, Failure> {
     let clock = Clock::system();
     let options = SqliteOptions {
         path: data_dir.database(),
         clock: clock.clone(),
         max_batch,
+        rules,
     };
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).await?);
     let options = EngineOptions {

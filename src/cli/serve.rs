@@ -18,10 +18,12 @@ use crate::api::{self, Guard};
 use crate::config::{DataDir, DataLock, Limits};
 use crate::domain::{Agent, ChainLimits};
 use crate::engine::{
-    DispatcherOptions, Engine, FileWatch, WatchOptions, default_agents, default_routes,
+    DispatcherOptions, Engine, FileWatch, RouterOptions, WatchOptions, default_agents,
+    default_routes,
 };
 use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
+use crate::store::Rules;
 use crate::telemetry;
 
 /// How often collected metrics are tidied up.
@@ -86,12 +88,18 @@ impl Serving {
             hops: arguments.max_hops,
             bounces: arguments.max_bounces,
         };
+        let rules = Rules {
+            route_attempts: arguments.route_attempts,
+            carried_bytes: arguments.context_bytes,
+            max_rounds: arguments.max_rounds,
+        };
         let engine = ledger::open(
             &data_dir,
             workspace_root,
             arguments.max_batch,
             chain_limits,
             limits,
+            rules,
         )
         .await?;
         let planted = engine.seed(agents).await?;
@@ -115,6 +123,11 @@ impl Serving {
             tmux: arguments
                 .tmux
                 .then(|| following(&runner.program, &url, &data_dir)),
+        };
+        let router_options = RouterOptions {
+            enabled: !arguments.no_route,
+            max_runs: runner.max_runs,
+            fallback: arguments.fallback_agent,
         };
         if arguments.tmux && !tmux_is_installed() {
             ui.notice("tmux is not installed: logs are not followed in windows");
@@ -165,6 +178,7 @@ impl Serving {
             .await
             .map_err(|error| Failure::caused(&error))?;
         tokio::spawn(engine.clone().dispatch_requests(dispatcher));
+        tokio::spawn(engine.clone().route_tasks(router_options));
         tokio::spawn(engine.clone().follow_jobs());
         if let Some(watch) = watch {
             tokio::spawn(engine.clone().watch_files(watch));

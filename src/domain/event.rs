@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    AgentName, AlertId, Filename, HandoffId, Kind, Merge, MessageId, MessageType, Outcome,
-    Priority, RequestId, RequestState, StatusName, TaskId, Text, Timestamp, ToolName, Transition,
+    AgentName, AlertId, Filename, HandoffId, IncrementId, Kind, Merge, MessageId, MessageType,
+    Outcome, Priority, ReportResult, RequestId, RequestState, Role, StatusName, TaskId, Text,
+    Timestamp, ToolName, Transition,
 };
 
 /// A task's events, oldest first.
@@ -108,6 +109,68 @@ pub enum EventKind {
     },
     /// Somebody set planning fields.
     PlanningUpdated,
+    /// Somebody set what a task needs.
+    TaskUpdated {
+        /// What was set.
+        changed: Vec<&'static str>,
+    },
+    /// All that a task waited for has ended as it must.
+    TaskReady {
+        /// Who is to work on it.
+        agent_role: Option<Role>,
+    },
+    /// Nobody suits a task.
+    NoSuitableAgent {
+        /// Who is missing.
+        reason: Text,
+    },
+    /// A person must look at a task before it goes on.
+    TaskBlocked {
+        /// Why.
+        reason: Text,
+    },
+    /// An agent said what came out of its work.
+    Reported {
+        /// Who.
+        agent_name: AgentName,
+        /// What came out.
+        result: ReportResult,
+        /// It in a sentence.
+        summary: Text,
+    },
+    /// An increment was made.
+    IncrementCreated {
+        /// Which.
+        id: IncrementId,
+        /// What it is.
+        title: Text,
+    },
+    /// An increment is mended and tested again.
+    IncrementRound {
+        /// Which.
+        id: IncrementId,
+        /// The round that begins.
+        round: u32,
+        /// The task that mends it.
+        fix_task_id: TaskId,
+    },
+    /// An increment is verified.
+    IncrementDone {
+        /// Which.
+        id: IncrementId,
+    },
+    /// A person must look at an increment before it goes on.
+    IncrementBlocked {
+        /// Which.
+        id: IncrementId,
+        /// Why.
+        reason: Text,
+    },
+    /// A person has let an increment go on.
+    IncrementResumed {
+        /// Which.
+        id: IncrementId,
+    },
     /// An agent was asked.
     HandoffStarted {
         /// Which.
@@ -254,6 +317,64 @@ impl EventKind {
                 vec![("from", from.as_str().into()), ("to", to.as_str().into())],
             ),
             Self::PlanningUpdated => ("planning_updated", vec![]),
+            Self::TaskUpdated { changed } => {
+                ("task_updated", vec![("changed", changed.join(", "))])
+            }
+            Self::TaskReady { agent_role } => (
+                "task_ready",
+                agent_role
+                    .map(|role| ("agentRole", role.to_string()))
+                    .into_iter()
+                    .collect(),
+            ),
+            Self::NoSuitableAgent { reason } => {
+                ("no_suitable_agent", vec![("reason", reason.into_string())])
+            }
+            Self::TaskBlocked { reason } => {
+                ("task_blocked", vec![("reason", reason.into_string())])
+            }
+            Self::Reported {
+                agent_name,
+                result,
+                summary,
+            } => (
+                "report_given",
+                vec![
+                    ("agentName", agent_name.to_string()),
+                    ("result", result.as_str().to_owned()),
+                    ("summary", summary.into_string()),
+                ],
+            ),
+            Self::IncrementCreated { id, title } => (
+                "increment_created",
+                vec![
+                    ("incrementId", id.to_string()),
+                    ("title", title.into_string()),
+                ],
+            ),
+            Self::IncrementRound {
+                id,
+                round,
+                fix_task_id,
+            } => (
+                "increment_round",
+                vec![
+                    ("incrementId", id.to_string()),
+                    ("round", round.to_string()),
+                    ("fixTaskId", fix_task_id.to_string()),
+                ],
+            ),
+            Self::IncrementDone { id } => ("increment_done", vec![("incrementId", id.to_string())]),
+            Self::IncrementBlocked { id, reason } => (
+                "increment_blocked",
+                vec![
+                    ("incrementId", id.to_string()),
+                    ("reason", reason.into_string()),
+                ],
+            ),
+            Self::IncrementResumed { id } => {
+                ("increment_resumed", vec![("incrementId", id.to_string())])
+            }
             Self::HandoffStarted { agent_name } => (
                 "agent_handoff_started",
                 vec![("agentName", agent_name.to_string())],

@@ -4,7 +4,9 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
-use super::{AgentName, ConversationHistory, Run, SpanId, TaskId, Text, Timestamp, TraceId, id};
+use super::{
+    AgentName, ConversationHistory, Report, Run, SpanId, TaskId, Text, Timestamp, TraceId, id,
+};
 
 id::id! {
     /// The id of a hand-off.
@@ -111,7 +113,7 @@ pub struct HandoffEnd {
 }
 
 /// What was asked of the agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HandoffRequest {
     /// The prompt, as the caller wrote it.
     pub prompt: Text,
@@ -123,6 +125,8 @@ pub struct HandoffRequest {
     pub trace_id: Option<TraceId>,
     /// The conversation that moved, if one did.
     pub moved: Option<MovedConversation>,
+    /// What its agent said of its work.
+    pub report: Option<Report>,
 }
 
 /// What a hand-off of a session brings beside a prompt and a reason.
@@ -137,7 +141,7 @@ pub struct MovedConversation {
 }
 
 /// One entry of a task's agent chain.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "ChainEntryWire")]
 pub struct ChainEntry {
     /// The hand-off's id.
@@ -182,7 +186,7 @@ impl ChainEntry {
 impl Serialize for ChainEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (completed_at, output, outcome, error) = Self::wire_end(self.end.as_ref());
-        let mut entry = serializer.serialize_struct("ChainEntry", 16)?;
+        let mut entry = serializer.serialize_struct("ChainEntry", 17)?;
         entry.serialize_field("agentName", &self.agent_name)?;
         entry.serialize_field("startedAt", &self.started_at)?;
         entry.serialize_field("completedAt", &completed_at)?;
@@ -198,6 +202,7 @@ impl Serialize for ChainEntry {
             from_handoff_id,
             trace_id,
             moved,
+            report,
         }) = &self.request
         {
             entry.serialize_field("reason", reason)?;
@@ -213,6 +218,9 @@ impl Serialize for ChainEntry {
                 entry.serialize_field("conversationHistory", history)?;
                 entry.serialize_field("harnessTraceId", harness_trace_id)?;
                 entry.serialize_field("invoked", is_invoked)?;
+            }
+            if let Some(report) = report {
+                entry.serialize_field("report", report)?;
             }
         }
         entry.end()
@@ -269,6 +277,8 @@ pub(crate) struct ChainEntryWire {
     harness_trace_id: Option<Text>,
     #[schema(ignore)]
     invoked: Option<bool>,
+    #[schema(ignore)]
+    report: Option<Report>,
 }
 
 /// Says why an entry of a chain contradicts itself.
@@ -308,6 +318,7 @@ impl TryFrom<ChainEntryWire> for ChainEntry {
                 from_handoff_id: wire.from_handoff_id,
                 trace_id: wire.trace_id,
                 moved,
+                report: wire.report,
             }),
             (None, None) => None,
             (None, Some(_)) => return Err(ContradictoryEntry::ReasonWithoutPrompt),
@@ -366,6 +377,10 @@ pub struct Handoff {
     /// Its last run.
     #[schema(required)]
     pub run: Option<Run>,
+    /// What its agent said of its work.
+    #[serde(default)]
+    #[schema(required)]
+    pub report: Option<Report>,
     /// The hand-off that it came from: the one whose agent asked, or that moved here.
     #[schema(required)]
     pub from_handoff_id: Option<HandoffId>,
@@ -410,6 +425,7 @@ pub(super) mod tests {
                 from_handoff_id: Some(HandoffId::new()),
                 trace_id: None,
                 moved: None,
+                report: None,
             });
         let name =
             || "[A-Za-z0-9_-][A-Za-z0-9._-]{0,20}".prop_map(|name| AgentName::parse(name).unwrap());

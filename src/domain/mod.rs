@@ -4,9 +4,11 @@
 //! rely on; state changes are plain functions that return what changed or why not.
 
 mod agent;
+pub mod agent_context;
 mod alert;
 mod analytics;
 mod archive;
+mod assignment;
 mod attachment;
 mod context;
 mod dispatch;
@@ -14,13 +16,16 @@ mod event;
 mod handoff;
 mod id;
 mod idempotency;
+mod increment;
 mod kind;
 mod lineage;
 mod message;
+mod needs;
 mod planning;
 mod problem;
 mod queue;
 mod refusal;
+mod report;
 mod request;
 mod request_check;
 mod request_state;
@@ -29,6 +34,7 @@ mod run;
 mod session;
 mod session_move;
 mod status;
+mod suitability;
 mod summary;
 pub mod tag;
 mod tag_match;
@@ -46,6 +52,7 @@ pub use agent::{Agent, OutputForm, Provider, match_agent_name};
 pub use alert::{Alert, AlertId};
 pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
 pub use archive::{Conversation, TaskArchive};
+pub use assignment::assignment;
 pub use attachment::{Attachment, AttachmentId, Filename};
 pub use context::{Context, HandoffMetadata, Merge};
 pub use dispatch::{
@@ -57,13 +64,19 @@ pub use handoff::{
 };
 pub use id::{AgentName, IllegalName};
 pub use idempotency::{Idempotency, IdempotencyKey};
+pub use increment::{
+    Increment, IncrementId, IncrementPart, IncrementState, IncrementTasks, Stage, Step,
+};
 pub use kind::{IllegalKind, Kind};
 pub use lineage::{ChainLimits, Lineage};
 pub use message::{Message, MessageType, Move, NewMessage, RunIdentity};
+pub(crate) use needs::DependencyForm;
+pub use needs::{Dependency, DependencyOutcome, IllegalPriority, Needs, NeedsChange, TaskPriority};
 pub use planning::{Planning, PlanningChange};
 pub use problem::{Problem, Problems};
 pub use queue::{MessageId, Queue, QueueMessage};
 pub use refusal::Refusal;
+pub use report::{Report, ReportResult};
 pub use request::{
     Lease, NewRequest, Recovery, Request, RequestId, RequestSource, RequestSourceType, Transition,
 };
@@ -73,12 +86,13 @@ pub use run::{Run, RunId, RunState};
 pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId};
 pub use session_move::SessionMove;
 pub use status::{Status, StatusName};
+pub use suitability::{Applicant, Candidate, RouteChoice, judge, nobody_suits};
 pub use summary::TaskSummary;
 pub use tag_match::{
     Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
 };
 pub(crate) use task::TaskWire;
-pub use task::{NewTask, Source, Task, TaskId};
+pub use task::{NewTask, Routing, Source, Task, TaskId};
 pub use text::Text;
 pub use timestamp::Timestamp;
 pub use tool::{

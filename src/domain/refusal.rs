@@ -1,9 +1,22 @@
 //! Why an operation that was understood is not carried out.
 
 use super::{
-    AgentName, AlertId, Filename, HandoffId, Problems, RequestId, RequestMove, RequestState,
-    SessionId, TaskId, ToolName,
+    AgentName, AlertId, Filename, HandoffId, IncrementId, Problems, RequestId, RequestMove,
+    RequestState, SessionId, TaskId, ToolName,
 };
+
+/// How many tasks of a cycle are named.
+const NAMED: usize = 10;
+
+/// Names tasks that wait for each other, the first ones and the last.
+fn chain(tasks: &[TaskId]) -> String {
+    let mut names: Vec<_> = tasks.iter().map(TaskId::as_str).collect();
+    let more = format!("({} more)", names.len().saturating_sub(NAMED));
+    if names.len() > NAMED {
+        names.splice(NAMED - 1..names.len() - 1, [more.as_str()]);
+    }
+    names.join(" → ")
+}
 
 /// A rule that an operation would break. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +32,20 @@ pub enum Refusal {
         /// The names that there are.
         known: Vec<AgentName>,
     },
+    /// There is no such agent to be shown.
+    #[error("Agent not found: {0}")]
+    AgentNotFound(AgentName),
+    /// There is no such increment.
+    #[error("Increment not found: {0}")]
+    IncrementNotFound(IncrementId),
+    /// A task does not wait for itself.
+    #[error("dependsOn: the tasks would wait for each other: {}", chain(.0))]
+    DependencyCycle(Vec<TaskId>),
+    /// The agent of a stage says itself what came out.
+    #[error(
+        "Task {0} is a part of an increment: its agent itself says what came out, with `chorus report` or at the end of its last message. To ask another agent, and go on: `chorus handoff`"
+    )]
+    PartOfIncrement(TaskId),
     /// The agent takes no hand-offs now.
     #[error("Agent not available: {0}. Make it available, or choose another")]
     AgentUnavailable(AgentName),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, Status, Task, TaskId, Text, Timestamp};
+use super::{AgentName, Role, Status, Task, TaskId, TaskPriority, Text, Timestamp};
 
 /// What lists, boards and the index file show of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -22,6 +22,20 @@ pub struct TaskSummary {
     /// Who works on it now.
     #[schema(required)]
     pub current_agent: Option<AgentName>,
+    /// Who is to work on it.
+    #[schema(required)]
+    pub agent_role: Option<Role>,
+    /// How urgent it is.
+    #[serde(default)]
+    #[schema(required)]
+    pub priority: TaskPriority,
+    /// Why the router does not go on with it.
+    #[schema(required)]
+    pub waiting_reason: Option<Text>,
+    /// Whether a person must look before it goes on.
+    #[serde(default)]
+    #[schema(required)]
+    pub blocked: bool,
 }
 
 impl From<&Task> for TaskSummary {
@@ -33,6 +47,10 @@ impl From<&Task> for TaskSummary {
             created_at: task.created_at,
             updated_at: task.updated_at,
             current_agent: task.current_agent().cloned(),
+            agent_role: task.needs.agent_role.clone(),
+            priority: task.needs.priority,
+            waiting_reason: task.routing.waiting_reason.clone(),
+            blocked: task.routing.blocked,
         }
     }
 }

@@ -2,12 +2,15 @@
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::handoff::{ChainEntryWire, HandoffEnd};
+use super::role::distinct;
 use super::{
-    AgentName, Attachment, ChainEntry, Context, HandoffId, Mode, Outcome, Planning, PlanningChange,
-    Refusal, Status, Text, Timestamp, id,
+    AgentName, Attachment, ChainEntry, Context, Dependency, HandoffId, IncrementId, IncrementPart,
+    Minutes, Mode, Needs, Outcome, Planning, PlanningChange, Refusal, Role, Skill, Stage, Status,
+    TaskPriority, Text, Timestamp, id,
 };
 
 id::id! {
@@ -39,6 +42,12 @@ pub struct Task {
     pub master_id: Option<TaskId>,
     /// What came with the hand-offs to it.
     pub context: Context,
+    /// What it needs.
+    pub needs: Needs,
+    /// Which part of an increment it is.
+    pub part: Option<IncrementPart>,
+    /// How far the router is with it.
+    pub routing: Routing,
     /// Where it came from.
     pub source: Source,
     /// The working directory of its agents.
@@ -47,6 +56,17 @@ pub struct Task {
     pub attachments: Vec<Attachment>,
     /// Who worked on it, in order. Only the last entry can be open.
     agent_chain: Vec<ChainEntry>,
+}
+
+/// How far the router is with a task.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Routing {
+    /// How often it was given to an agent.
+    pub attempts: u32,
+    /// Why the router does not go on with it.
+    pub waiting_reason: Option<Text>,
+    /// Whether a person must look; otherwise it waits for an agent who suits.
+    pub blocked: bool,
 }
 
 /// What a task is made from.
@@ -62,6 +82,10 @@ pub struct NewTask {
     pub session_id: Option<Text>,
     /// What came with the hand-off to it.
     pub context: Context,
+    /// What it needs.
+    pub needs: Needs,
+    /// Which part of an increment it is.
+    pub part: Option<IncrementPart>,
     /// Where it came from.
     pub source: Source,
     /// The working directory of its agents.
@@ -118,6 +142,9 @@ impl Task {
             parent_id: new.parent_id,
             master_id: None,
             context: new.context,
+            needs: new.needs,
+            part: new.part,
+            routing: Routing::default(),
             source: new.source,
             agent_workspace: new.agent_workspace,
             attachments: Vec::new(),
@@ -128,6 +155,13 @@ impl Task {
     /// Returns the first task of the chain that it belongs to.
     pub fn chain_id(&self) -> &TaskId {
         self.master_id.as_ref().unwrap_or(&self.id)
+    }
+
+    /// Tells whether its agent must say what came out.
+    pub fn wants_report(&self) -> bool {
+        self.part
+            .as_ref()
+            .is_some_and(|part| part.stage.wants_report())
     }
 
     /// Returns who works on it now.
@@ -244,7 +278,7 @@ enum TaskType {
 
 impl Serialize for Task {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut task = serializer.serialize_struct("Task", 19)?;
+        let mut task = serializer.serialize_struct("Task", 32)?;
         let task_type = if self.planning.is_some() {
             TaskType::Planned
         } else {
@@ -277,6 +311,29 @@ impl Serialize for Task {
         task.serialize_field("parentId", &self.parent_id)?;
         task.serialize_field("masterTaskId", &self.master_id)?;
         task.serialize_field("context", &self.context)?;
+        let Needs {
+            agent_role,
+            specialist_tags,
+            estimated_duration,
+            priority,
+            depends_on,
+            agent_context,
+            handoff_instructions,
+        } = &self.needs;
+        task.serialize_field("agentRole", agent_role)?;
+        task.serialize_field("specialistTags", specialist_tags)?;
+        task.serialize_field("estimatedDuration", estimated_duration)?;
+        task.serialize_field("priority", priority)?;
+        task.serialize_field("dependsOn", depends_on)?;
+        task.serialize_field("agentContext", agent_context)?;
+        task.serialize_field("handoffInstructions", handoff_instructions)?;
+        let part = self.part.as_ref();
+        task.serialize_field("incrementId", &part.map(|part| &part.increment_id))?;
+        task.serialize_field("stage", &part.map(|part| part.stage))?;
+        task.serialize_field("round", &part.map(|part| part.round))?;
+        task.serialize_field("routeAttempts", &self.routing.attempts)?;
+        task.serialize_field("waitingReason", &self.routing.waiting_reason)?;
+        task.serialize_field("blocked", &self.routing.blocked)?;
         task.end()
     }
 }
@@ -335,6 +392,52 @@ pub(crate) struct TaskWire {
     #[serde(default)]
     #[schema(required, value_type = Object)]
     context: Context,
+    /// Who is to work on it: the router gives it to an agent with this role.
+    #[schema(required)]
+    agent_role: Option<Role>,
+    /// What its agent should be good at.
+    #[serde(default, deserialize_with = "distinct")]
+    #[schema(required)]
+    specialist_tags: Vec<Skill>,
+    /// How many minutes it will take, as somebody thinks.
+    #[schema(required)]
+    estimated_duration: Option<Minutes>,
+    /// How urgent it is.
+    #[serde(default)]
+    #[schema(required)]
+    priority: TaskPriority,
+    /// What comes first. The task is ready when it is pending and all of these have ended as they must.
+    #[serde(default)]
+    #[schema(required)]
+    depends_on: Vec<Dependency>,
+    /// What was done before, for whoever works on it.
+    #[serde(default)]
+    #[schema(required, value_type = Object)]
+    agent_context: Map<String, Value>,
+    /// What whoever works on it is to do.
+    #[serde(default)]
+    #[schema(required, value_type = Object)]
+    handoff_instructions: Map<String, Value>,
+    /// The increment that it is a part of.
+    #[schema(required)]
+    increment_id: Option<IncrementId>,
+    /// Which part that is.
+    #[schema(required)]
+    stage: Option<Stage>,
+    /// The round of the increment that it belongs to.
+    #[schema(required)]
+    round: Option<u32>,
+    /// How often the router has given it to an agent.
+    #[serde(default)]
+    #[schema(required)]
+    route_attempts: u32,
+    /// Why the router does not go on with it.
+    #[schema(required)]
+    waiting_reason: Option<Text>,
+    /// Whether a person must look before it goes on.
+    #[serde(default)]
+    #[schema(required)]
+    blocked: bool,
 }
 
 /// Says why a task contradicts itself.
@@ -353,6 +456,12 @@ pub enum ContradictoryTask {
     /// Only the last entry can be open.
     #[error("only the last entry of `agentChain` can be without `completedAt`")]
     OpenInTheMiddle,
+    /// It is half a part of an increment.
+    #[error("`incrementId`, `stage` and `round` (1 or more) are all there or none is")]
+    HalfAPart,
+    /// It is blocked for no reason.
+    #[error("a task that is `blocked` has a `waitingReason`")]
+    BlockedForNoReason,
 }
 
 impl TryFrom<TaskWire> for Task {
@@ -381,6 +490,18 @@ impl TryFrom<TaskWire> for Task {
             }),
             _ => return Err(ContradictoryTask::Planning),
         };
+        let part = match (wire.increment_id, wire.stage, wire.round) {
+            (None, None, None) => None,
+            (Some(increment_id), Some(stage), Some(round @ 1..)) => Some(IncrementPart {
+                increment_id,
+                stage,
+                round,
+            }),
+            _ => return Err(ContradictoryTask::HalfAPart),
+        };
+        if wire.blocked && wire.waiting_reason.is_none() {
+            return Err(ContradictoryTask::BlockedForNoReason);
+        }
         let task = Self {
             id: wire.id,
             description: wire.description,
@@ -392,6 +513,21 @@ impl TryFrom<TaskWire> for Task {
             parent_id: wire.parent_id,
             master_id: wire.master_task_id,
             context: wire.context,
+            needs: Needs {
+                agent_role: wire.agent_role,
+                specialist_tags: wire.specialist_tags,
+                estimated_duration: wire.estimated_duration,
+                priority: wire.priority,
+                depends_on: wire.depends_on,
+                agent_context: wire.agent_context,
+                handoff_instructions: wire.handoff_instructions,
+            },
+            part,
+            routing: Routing {
+                attempts: wire.route_attempts,
+                waiting_reason: wire.waiting_reason,
+                blocked: wire.blocked,
+            },
             source: wire.source,
             agent_workspace: wire.agent_workspace,
             attachments: wire.attachments,
@@ -411,6 +547,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::handoff::tests::any_entry;
+    use super::super::needs::tests::any_needs;
     use super::super::status::tests::any_status;
     use super::super::text::tests::any_text;
     use super::super::{Filename, TaskSummary};
@@ -452,7 +589,9 @@ mod tests {
             (created_at, updated_at) in any::<(i64, i64)>(),
             session_id in proptest::option::of(any_text()),
             attachments in proptest::collection::vec(any_attachment(), 0..3),
-            mut chain in proptest::collection::vec(any_entry(), 0..4),
+            (mut chain, needs) in (proptest::collection::vec(any_entry(), 0..4), any_needs()),
+            waiting_reason in proptest::option::of(any_text()),
+            part in proptest::option::of((0..4_usize, 1..9_u32)),
         ) -> Task {
             let last = chain.pop();
             chain.retain(|entry| !entry.is_open());
@@ -463,6 +602,8 @@ mod tests {
                 parent_id: None,
                 session_id,
                 context: Context::default(),
+                needs,
+                part: None,
                 source: Source { user_id: user, ..Source::default() },
                 agent_workspace: workspace,
             };
@@ -471,6 +612,16 @@ mod tests {
             task.status = status;
             task.updated_at = Timestamp::from_millis(updated_at);
             task.attachments = attachments;
+            task.part = part.map(|(stage, round)| IncrementPart {
+                increment_id: IncrementId::new(),
+                stage: Stage::ALL[stage],
+                round,
+            });
+            task.routing = Routing {
+                attempts: 3,
+                blocked: waiting_reason.is_some(),
+                waiting_reason,
+            };
             task
         }
     }
@@ -490,6 +641,8 @@ mod tests {
             parent_id: None,
             session_id: None,
             context: Context::default(),
+            needs: Needs::default(),
+            part: None,
             source: Source::default(),
             agent_workspace: Text::default(),
         };

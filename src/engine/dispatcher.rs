@@ -16,8 +16,8 @@ use futures_util::future::join_all;
 
 use super::{Engine, Result, dispatch_prompt, templates};
 use crate::domain::{
-    DispatchOverview, HandoffId, Idempotency, Request, RequestId, RequestState, Route, TaskId,
-    Timestamp,
+    DispatchOverview, HandoffId, Idempotency, Mode, Request, RequestId, RequestState, Route,
+    TaskId, Timestamp,
 };
 use crate::error::{Error, with_sources};
 use crate::runner::follow_in_tmux;
@@ -150,7 +150,7 @@ impl Engine {
     async fn start_requests(&self, options: &DispatcherOptions) -> Result<Start> {
         let routes = self.store.routes().await?;
         loop {
-            let slots = self.store.slots(options.max_runs).await?;
+            let slots = self.store.slots(options.max_runs, Mode::Request).await?;
             let wanted = match slots.free {
                 0 if slots.queued == 0 => 1,
                 free => free.min(MOST_AT_ONCE),

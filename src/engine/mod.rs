@@ -14,15 +14,18 @@ mod dispatcher;
 mod follow;
 mod handoffs;
 mod housekeeping;
+mod increments;
 mod jobs;
 mod queue;
 mod requests;
+mod router;
 mod runs;
 mod sessions;
 mod spans;
 mod tag_sections;
 mod tasks;
 mod templates;
+mod title;
 mod tools;
 mod usage;
 mod wait;
@@ -42,7 +45,9 @@ pub use conversations::ConversationInput;
 pub use dispatcher::{DispatcherOptions, Round};
 pub use follow::Follower;
 pub use handoffs::HandoffInput;
+pub use increments::IncrementInput;
 pub use requests::RequestInput;
+pub use router::RouterOptions;
 pub use tasks::TaskInput;
 pub use templates::{Form, TemplateError, kinds_with_templates, template, template_path};
 pub use watch::{FileWatch, WatchOptions};
@@ -80,6 +85,7 @@ pub struct Engine {
     stopping: CancellationToken,
     runner: Arc<OnceLock<Runner>>,
     dispatcher: Arc<OnceLock<DispatcherOptions>>,
+    router: Arc<OnceLock<RouterOptions>>,
 }
 
 impl Engine {
@@ -91,6 +97,7 @@ impl Engine {
             stopping: CancellationToken::new(),
             runner: Arc::default(),
             dispatcher: Arc::default(),
+            router: Arc::default(),
         }
     }
 

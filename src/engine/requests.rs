@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
+use super::title::check_title;
 use super::{Engine, Result};
 use crate::domain::{
     Actor, AgentName, Effort, Idempotency, Kind, NewRequest, Priority, Refusal, Request, RequestId,
@@ -16,9 +17,6 @@ use crate::store::{
     ClaimRequest, EndClaim, EndedClaim, Heartbeat, Page, RequestQuery, Result as StoreResult,
     StoreError,
 };
-
-/// How many bytes a title may have: it is shown in lists.
-const LONGEST_TITLE: usize = 1000;
 
 /// How many requests are approved at once.
 const MOST_AT_ONCE: usize = 1000;
@@ -59,7 +57,7 @@ impl Engine {
         by: Actor,
         once: Option<Idempotency>,
     ) -> Result<Request> {
-        check_title(&input.title)?;
+        check_title(&input.title, "body")?;
         self.check_request_text("body", &input.body)?;
         let source = self.request_source(input.source, &by).await?;
         let agent_workspace = match (&input.agent_workspace, &source.task_id) {
@@ -320,17 +318,4 @@ fn from_task(task_id: TaskId) -> RequestSource {
         task_id: Some(task_id),
         ..RequestSource::default()
     }
-}
-
-fn check_title(title: &Text) -> Result<()> {
-    let problem = if title.is_blank() {
-        "must not be empty"
-    } else if title.as_str().len() > LONGEST_TITLE {
-        "must not be longer than 1000 bytes; put the rest into the body"
-    } else if title.as_str().contains(['\n', '\r']) {
-        "must be one line; put the rest into the body"
-    } else {
-        return Ok(());
-    };
-    Err(Error::InvalidBody(format!("title: {problem}")))
 }

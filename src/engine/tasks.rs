@@ -1,15 +1,17 @@
 //! Making, reading and changing tasks.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{Engine, Result};
 use crate::domain::{
-    Context, History, Idempotency, NewTask, PlanningChange, RunIdentity, Source, Status, Task,
-    TaskId, TaskSummary, Text,
+    Context, Dependency, DependencyForm, History, Idempotency, Minutes, Needs, NeedsChange,
+    NewTask, PlanningChange, Refusal, Role, RunIdentity, Skill, Source, Status, Task, TaskId,
+    TaskPriority, TaskSummary, Text,
 };
 use crate::error::Error;
-use crate::store::{Page, TaskQuery};
+use crate::store::{ChangeNeeds, Page, ReadyQuery, TaskQuery};
 
 /// What a caller says of a task to be made.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -25,6 +27,30 @@ pub struct TaskInput {
     /// The working directory of its agents, an absolute path; one of its own if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_workspace: Option<Text>,
+    /// Who is to work on it: the router gives it to an agent with this role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_role: Option<Role>,
+    /// What its agent should be good at: an agent suits that has at least one of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub specialist_tags: Vec<Skill>,
+    /// How many minutes it will take, as somebody thinks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_duration: Option<Minutes>,
+    /// How urgent it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<TaskPriority>,
+    /// What comes first: ids of tasks, or objects with `taskId` and `outcome`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<DependencyForm>)]
+    pub depends_on: Vec<Dependency>,
+    /// What was done before, for whoever works on it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub agent_context: Map<String, Value>,
+    /// What whoever works on it is to do.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schema(value_type = Object)]
+    pub handoff_instructions: Map<String, Value>,
 }
 
 impl Engine {
@@ -40,6 +66,19 @@ impl Engine {
                 "description: must not be empty".to_owned(),
             ));
         }
+        let needs = NeedsChange {
+            agent_role: Some(input.agent_role),
+            specialist_tags: Some(input.specialist_tags),
+            estimated_duration: Some(input.estimated_duration),
+            priority: input.priority,
+            depends_on: Some(input.depends_on),
+            agent_context: Some(input.agent_context),
+            handoff_instructions: Some(input.handoff_instructions),
+        }
+        .apply(&Needs::default(), false);
+        needs
+            .check(self.limits().agent_context)
+            .map_err(Error::InvalidFields)?;
         let id = TaskId::new();
         let agent_workspace = self.workspace(&id, input.agent_workspace.as_ref())?;
         let source = input.source.unwrap_or_default();
@@ -48,6 +87,8 @@ impl Engine {
             parent_id: caller.map(|caller| caller.task_id),
             session_id: None,
             context: Context::default(),
+            needs,
+            part: None,
             description: input.description,
             source,
             agent_workspace,
@@ -73,13 +114,49 @@ impl Engine {
         Ok(self.store.task_summaries(query).await?)
     }
 
-    /// Sets a task's status.
+    /// Sets what a task needs. Objects take the place of what was there, or are merged into it.
+    pub async fn change_needs(
+        &self,
+        task_id: TaskId,
+        change: NeedsChange,
+        merge: bool,
+        caller: Option<RunIdentity>,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        if change.is_empty() {
+            return Err(Error::InvalidBody(
+                "give at least one of agentRole, specialistTags, estimatedDuration, priority, dependsOn, agentContext and handoffInstructions"
+                    .to_owned(),
+            ));
+        }
+        let largest_object = self.limits().agent_context;
+        change.check(largest_object).map_err(Error::InvalidFields)?;
+        let change = ChangeNeeds {
+            task_id,
+            change,
+            merge,
+            largest_object,
+            caller,
+        };
+        Ok(self.store.change_needs(change, once).await?)
+    }
+
+    /// Lists the tasks that are ready, the most urgent first, then the oldest.
+    pub async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>> {
+        Ok(self.store.ready_tasks(query).await?)
+    }
+
+    /// Sets a task's status. What came out of a stage of an increment its agent reports.
     pub async fn set_status(
         &self,
         id: TaskId,
         status: Status,
+        caller: Option<RunIdentity>,
         once: Option<Idempotency>,
     ) -> Result<Task> {
+        if caller.is_some() && self.task(&id).await?.part.is_some() {
+            return Err(Refusal::PartOfIncrement(id).into());
+        }
         Ok(self.store.set_status(id, status, once).await?)
     }
 

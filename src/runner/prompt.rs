@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::domain::{
     Agent, ChainEntry, Context, HistoryMessage, Kind, Message, MessageType, Mode, Outcome, Task,
-    Text, Tool,
+    Text, Tool, agent_context,
 };
 use crate::store::{Briefing, ClaimedRun};
 
@@ -44,8 +44,12 @@ pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing) -> String {
     }
     task(&mut text, &run.task);
     context(&mut text, run);
+    carried(&mut text, run);
     earlier(&mut text, run);
-    conversation(&mut text, run, briefing);
+    // Whoever the router chose starts fresh: it is told what the task says.
+    if run.mode != Mode::Route {
+        conversation(&mut text, run, briefing);
+    }
     if let Some(history) = &briefing.history {
         moved(&mut text, run, &history.messages());
     }
@@ -203,6 +207,26 @@ fn context(text: &mut String, run: &ClaimedRun) {
         push(
             text,
             format_args!("# Instructions for this hand-off\n\n{instructions}\n\n"),
+        );
+    }
+}
+
+/// Tells what whoever worked before left behind, and what is to be done, each as one bounded block.
+fn carried(text: &mut String, run: &ClaimedRun) {
+    let needs = &run.task.needs;
+    let show = format!("chorus task show {} --full", run.task.id);
+    for (heading, object) in [
+        ("What was done before", &needs.agent_context),
+        ("Instructions for this task", &needs.handoff_instructions),
+    ] {
+        if object.is_empty() {
+            continue;
+        }
+        let told = agent_context::bounded(object, run.carried_bytes, &show);
+        let told = serde_json::to_string(&told).expect("an object is JSON");
+        push(
+            text,
+            format_args!("# {heading}\n\n```json\n{told}\n```\n\n"),
         );
     }
 }

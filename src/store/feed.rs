@@ -53,6 +53,10 @@ enum Subject {
     Requests,
     /// Whatever may free a slot, or take one: hand-offs and runs that begin or end.
     Slots,
+    /// Tasks that are ready.
+    Ready,
+    /// Agents that come, go or change.
+    Agents,
 }
 
 impl Subject {
@@ -62,6 +66,7 @@ impl Subject {
         let kind = event.event_type.as_str();
         let is_of_requests =
             request.is_some() || kind.starts_with("alert_") || kind == "dispatch_routes_changed";
+        let is_of_agents = matches!(kind, "agent_created" | "agent_changed" | "agent_deleted");
         let is_of_slots = kind.starts_with("agent_handoff_") || kind == "run_started";
         [
             event.task_id.clone().map(Self::Task),
@@ -69,6 +74,8 @@ impl Subject {
             is_of_requests.then_some(Self::Requests),
             request.map(Self::Request),
             is_of_slots.then_some(Self::Slots),
+            (kind == "task_ready").then_some(Self::Ready),
+            is_of_agents.then_some(Self::Agents),
         ]
         .into_iter()
         .flatten()
@@ -173,6 +180,16 @@ impl Feed {
         self.watch_subject(Subject::Slots)
     }
 
+    /// Watches tasks that are ready.
+    pub fn watch_ready(&self) -> Watch<'_> {
+        self.watch_subject(Subject::Ready)
+    }
+
+    /// Watches agents that come, go or change.
+    pub fn watch_agents(&self) -> Watch<'_> {
+        self.watch_subject(Subject::Agents)
+    }
+
     fn watch_subject(&self, subject: Subject) -> Watch<'_> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = watched.entry(subject.clone()).or_default();
@@ -189,7 +206,12 @@ impl Feed {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched
             .keys()
-            .filter(|subject| !matches!(subject, Subject::Requests | Subject::Slots))
+            .filter(|subject| {
+                matches!(
+                    subject,
+                    Subject::Task(_) | Subject::Chain(_) | Subject::Request(_)
+                )
+            })
             .count()
     }
 }

@@ -11,6 +11,7 @@
 mod error;
 mod feed;
 mod requests;
+mod routing;
 mod sqlite;
 
 use std::path::Path;
@@ -26,6 +27,7 @@ pub use requests::{
     FileReport, FilesReport, Heartbeat, Job, RaiseAlert, Reconciled, RequestQuery, Slots,
     TagChange,
 };
+pub use routing::{ChangeNeeds, GiveReport, NewIncrement, ReadyQuery, Routed, Rules};
 pub use sqlite::{
     MigrationState, MigrationStatus, SqliteOptions, SqliteStore, migrate, migration_status,
 };
@@ -33,11 +35,11 @@ pub use sqlite::{
 use crate::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, ChainLimits,
     ConversationHistory, Event, Filename, Handoff, HandoffAnalytics, HandoffId, History,
-    Idempotency, Kind, Message, MessageType, Mode, NewMessage, NewRequest, NewTask, Outcome,
-    PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, SessionMove, Status, StatusName, Task,
-    TaskArchive, TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId,
-    TraceParent, UsageSum,
+    Idempotency, Increment, IncrementId, IncrementState, IncrementTasks, Kind, Message,
+    MessageType, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Queue,
+    QueueMessage, Request, RequestId, RequestState, Role, Route, RouteChoice, RunId, RunIdentity,
+    Session, SessionHandoff, SessionId, SessionMove, Skill, Status, StatusName, Task, TaskArchive,
+    TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId, TraceParent, UsageSum,
 };
 
 /// A result of the store.
@@ -48,6 +50,10 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 pub struct TaskQuery {
     /// Only those with this status.
     pub status: Option<StatusName>,
+    /// Only those for this role.
+    pub agent_role: Option<Role>,
+    /// Only those with at least one of these tags.
+    pub tags: Vec<Skill>,
     /// Only those made after this one.
     pub after: Option<TaskId>,
     /// At most so many.
@@ -227,6 +233,8 @@ pub struct ClaimedRun {
     pub claimed_in: Option<String>,
     /// How much of its output has become messages.
     pub followed_bytes: u64,
+    /// How many bytes of what others left behind it is told.
+    pub carried_bytes: usize,
 }
 
 /// How a run ended.
@@ -270,6 +278,8 @@ pub struct Imported {
     pub requests: u64,
     /// How many alerts.
     pub alerts: u64,
+    /// How many increments.
+    pub increments: u64,
 }
 
 /// What may be too much for the memory, read while an import goes on; an error ends it, and nothing is imported.
@@ -285,6 +295,8 @@ pub struct Import {
     pub tools: Vec<Tool>,
     /// The routes, in the place of all that there are; none to leave them alone.
     pub routes: Option<Vec<Route>>,
+    /// The increments, oldest first.
+    pub increments: ImportSource<Increment>,
     /// The tasks, a parent before its children.
     pub tasks: ImportSource<TaskArchive>,
     /// The requests, oldest first.
@@ -299,6 +311,7 @@ impl Default for Import {
             agents: Vec::new(),
             tools: Vec::new(),
             routes: None,
+            increments: Box::new(std::iter::empty()),
             tasks: Box::new(std::iter::empty()),
             requests: Box::new(std::iter::empty()),
             alerts: Box::new(std::iter::empty()),
@@ -331,6 +344,43 @@ pub trait Store: Send + Sync + 'static {
         change: PlanningChange,
         once: Option<Idempotency>,
     ) -> Result<Task>;
+
+    /// Sets what a task needs.
+    async fn change_needs(&self, change: ChangeNeeds, once: Option<Idempotency>) -> Result<Task>;
+    /// Lists the tasks that are ready, the most urgent first, then the oldest.
+    async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>>;
+    /// Finds the tasks that are to be given to agents next, at most so many.
+    async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>>;
+    /// Says whom a task would be given to, and why.
+    async fn explain_route(
+        &self,
+        task_id: TaskId,
+        fallback: Option<AgentName>,
+    ) -> Result<RouteChoice>;
+    /// Gives a task to the agent that suits best, in one transaction.
+    async fn route_task(
+        &self,
+        task_id: TaskId,
+        fallback: Option<AgentName>,
+        once: Option<Idempotency>,
+    ) -> Result<Routed>;
+    /// Takes the report of a run.
+    async fn give_report(&self, give: GiveReport, once: Option<Idempotency>) -> Result<Task>;
+    /// Makes an increment and its first tasks.
+    async fn create_increment(
+        &self,
+        new: NewIncrement,
+        once: Option<Idempotency>,
+    ) -> Result<IncrementTasks>;
+    /// Finds an increment.
+    async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>>;
+    /// Lists increments, oldest first.
+    async fn increments(
+        &self,
+        state: Option<IncrementState>,
+        after: Option<&IncrementId>,
+        limit: u32,
+    ) -> Result<Page<Increment>>;
 
     /// Hands a task to an agent: the hand-off is open and its run is queued.
     async fn start_handoff(&self, start: StartHandoff, once: Option<Idempotency>) -> Result<Task>;
@@ -519,8 +569,8 @@ pub trait Store: Send + Sync + 'static {
     async fn next_requests(&self, limit: u32) -> Result<Vec<Request>>;
     /// Claims requests and hands them to the agent of their route, in one transaction. Nothing if one of them is not there any more.
     async fn dispatch(&self, dispatch: Dispatch) -> Result<Option<Task>>;
-    /// Counts how much can be started.
-    async fn slots(&self, max_runs: u32) -> Result<Slots>;
+    /// Counts how much can be started, and how much of what came through a door stands in line.
+    async fn slots(&self, max_runs: u32, mode: Mode) -> Result<Slots>;
     /// Finds when the dispatcher has something to do.
     async fn due(&self) -> Result<Due>;
     /// Takes requests back from those whose lease ran out. Returns how many.
@@ -637,4 +687,6 @@ pub trait Snapshot: Send {
     async fn next_requests(&mut self) -> Result<Vec<Request>>;
     /// Returns the next alerts, oldest first; none at the end.
     async fn next_alerts(&mut self) -> Result<Vec<Alert>>;
+    /// Returns the next increments, oldest first; none at the end.
+    async fn next_increments(&mut self) -> Result<Vec<Increment>>;
 }

@@ -2,12 +2,13 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, ChainLimits, Context, Idempotency, IdempotencyKey, NewTask, Outcome, Refusal, Source,
-    Task, TaskArchive, TaskId,
+    Agent, ChainLimits, Context, Idempotency, IdempotencyKey, Needs, NewTask, Outcome, Refusal,
+    Source, Task, TaskArchive, TaskId,
 };
 use chorus::engine::default_agents;
 use chorus::store::{
-    EndHandoff, Import, SqliteOptions, SqliteStore, StartHandoff, Store, StoreError, TaskQuery,
+    EndHandoff, Import, Rules, SqliteOptions, SqliteStore, StartHandoff, Store, StoreError,
+    TaskQuery,
 };
 
 use crate::support::{BEGINNING, TestApp, invariants};
@@ -17,6 +18,7 @@ async fn open(app: &TestApp) -> SqliteStore {
         path: app.data_dir.database(),
         clock: app.clock.clone(),
         max_batch: 64,
+        rules: Rules::default(),
     };
     SqliteStore::open(options).await.unwrap()
 }
@@ -50,6 +52,7 @@ async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
         path: folder.path().join("chorus.db"),
         clock: Clock::standing_at(BEGINNING),
         max_batch: 1,
+        rules: Rules::default(),
     };
     let store = SqliteStore::open(options).await.unwrap();
     let mine = Agent {
@@ -72,6 +75,8 @@ fn new_task(description: &str) -> NewTask {
         parent_id: None,
         session_id: None,
         context: Context::default(),
+        needs: Needs::default(),
+        part: None,
         id: TaskId::new(),
         description: description.parse().unwrap(),
         source: Source::default(),
@@ -82,6 +87,8 @@ fn new_task(description: &str) -> NewTask {
 async fn count(store: &dyn Store) -> usize {
     let all = TaskQuery {
         status: None,
+        agent_role: None,
+        tags: Vec::new(),
         after: None,
         limit: 1000,
     };

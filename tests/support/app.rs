@@ -12,7 +12,7 @@ use chorus::config::{DataDir, Limits};
 use chorus::domain::{ChainLimits, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
 use chorus::secret::Token;
-use chorus::store::{SqliteOptions, SqliteStore, Store};
+use chorus::store::{Rules, SqliteOptions, SqliteStore, Store};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -112,6 +112,7 @@ impl TestApp {
             path: data_dir.database(),
             clock: clock.clone(),
             max_batch: 64,
+            rules: Rules::default(),
         };
         let store: Arc<dyn Store> = Arc::new(wrap(SqliteStore::open(options).await.unwrap()));
         let options = EngineOptions {

@@ -6,17 +6,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chorus::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
-    HandoffAnalytics, HandoffId, History, Idempotency, Message, NewMessage, NewRequest, NewTask,
-    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, Tool, ToolName, UsageSum,
+    HandoffAnalytics, HandoffId, History, Idempotency, Increment, IncrementId, IncrementState,
+    IncrementTasks, Message, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Queue,
+    QueueMessage, Request, RequestId, RequestState, Route, RouteChoice, RunId, RunIdentity,
+    Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree, Text,
+    Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
-    Import, Imported, Job, MessageQuery, MoveSession, Moved, Page, RaiseAlert, Reconciled,
-    RequestQuery, Result, Slots, Snapshot, SqliteStore, StartHandoff, Store, TaskQuery,
-    TokenHolder, Transfer,
+    AddMessage, AlertQuery, Attach, Attached, Briefing, ChangeNeeds, ClaimRequest, ClaimedRun,
+    Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun,
+    GiveReport, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved, NewIncrement,
+    Page, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, Slots, Snapshot,
+    SqliteStore, StartHandoff, Store, TaskQuery, TokenHolder, Transfer,
 };
 use tokio::sync::watch;
 
@@ -75,6 +76,60 @@ impl Store for CountingStore {
         once: Option<Idempotency>,
     ) -> Result<Task> {
         self.store.plan_task(id, change, once).await
+    }
+
+    async fn change_needs(&self, change: ChangeNeeds, once: Option<Idempotency>) -> Result<Task> {
+        self.store.change_needs(change, once).await
+    }
+
+    async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>> {
+        self.read(self.store.ready_tasks(query)).await
+    }
+
+    async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
+        self.read(self.store.next_to_route(limit)).await
+    }
+
+    async fn explain_route(
+        &self,
+        task_id: TaskId,
+        fallback: Option<AgentName>,
+    ) -> Result<RouteChoice> {
+        self.read(self.store.explain_route(task_id, fallback)).await
+    }
+
+    async fn route_task(
+        &self,
+        task_id: TaskId,
+        fallback: Option<AgentName>,
+        once: Option<Idempotency>,
+    ) -> Result<Routed> {
+        self.store.route_task(task_id, fallback, once).await
+    }
+
+    async fn give_report(&self, give: GiveReport, once: Option<Idempotency>) -> Result<Task> {
+        self.store.give_report(give, once).await
+    }
+
+    async fn create_increment(
+        &self,
+        new: NewIncrement,
+        once: Option<Idempotency>,
+    ) -> Result<IncrementTasks> {
+        self.store.create_increment(new, once).await
+    }
+
+    async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>> {
+        self.read(self.store.increment(id)).await
+    }
+
+    async fn increments(
+        &self,
+        state: Option<IncrementState>,
+        after: Option<&IncrementId>,
+        limit: u32,
+    ) -> Result<Page<Increment>> {
+        self.read(self.store.increments(state, after, limit)).await
     }
 
     async fn start_handoff(&self, start: StartHandoff, once: Option<Idempotency>) -> Result<Task> {
@@ -375,8 +430,8 @@ impl Store for CountingStore {
         self.store.dispatch(dispatch).await
     }
 
-    async fn slots(&self, max_runs: u32) -> Result<Slots> {
-        self.read(self.store.slots(max_runs)).await
+    async fn slots(&self, max_runs: u32, mode: Mode) -> Result<Slots> {
+        self.read(self.store.slots(max_runs, mode)).await
     }
 
     async fn due(&self) -> Result<Due> {

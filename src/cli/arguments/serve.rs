@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser};
 
 use super::{Arguments, Command, DataArguments};
+use crate::domain::AgentName;
 use crate::telemetry::LogFormat;
 
 #[derive(Debug, Args)]
@@ -70,6 +71,24 @@ pub(in crate::cli) struct ServeArguments {
     #[arg(long, env = "CHORUS_LEASE_SECONDS", default_value_t = 15 * 60, value_name = "SECONDS",
           value_parser = clap::value_parser!(u64).range(1..=24 * 60 * 60))]
     pub lease_seconds: u64,
+    /// Give no tasks to agents: whoever wants to asks `chorus route`
+    #[arg(long, env = "CHORUS_NO_ROUTE")]
+    pub no_route: bool,
+    /// Who gets the tasks with a role for which nobody suits
+    #[arg(long, env = "CHORUS_FALLBACK_AGENT", value_name = "AGENT")]
+    pub fallback_agent: Option<AgentName>,
+    /// How often a task is given to an agent whose run fails, before a person must look
+    #[arg(long, env = "CHORUS_ROUTE_ATTEMPTS", default_value_t = 2, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub route_attempts: u32,
+    /// How many bytes of what an agent leaves behind the next one is told
+    #[arg(long, env = "CHORUS_CONTEXT_BYTES", default_value_t = 2048, value_name = "BYTES",
+          value_parser = bytes)]
+    pub context_bytes: usize,
+    /// How often an increment is tested before a person must look
+    #[arg(long, env = "CHORUS_MAX_ROUNDS", default_value_t = 5, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub max_rounds: u32,
     /// A tree of Markdown files whose tags are requests, such as `#needs-fix` (repeatable)
     #[arg(long, env = "CHORUS_WATCH", value_delimiter = ',', value_name = "DIR")]
     pub watch: Vec<PathBuf>,
@@ -124,6 +143,14 @@ fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
         _ => Err("must be a number from 0 to 86400".to_owned()),
+    }
+}
+
+/// Reads a number of bytes in which a context has room.
+fn bytes(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(bytes) if (256..=65_536).contains(&bytes) => Ok(bytes),
+        _ => Err("must be a number from 256 to 65536".to_owned()),
     }
 }
 

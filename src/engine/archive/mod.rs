@@ -11,6 +11,7 @@
 //! tools/<name>.json                     a hand-off tool, if there is any
 //! requests/<id>.json                    a request with its transitions and recoveries, if there is any
 //! alerts/<id>.json                      an alert, if there is any
+//! increments/<id>.json                  an increment, if there is any; its tasks name it
 //! dispatch/routes.json                  the routes of requests, an array, if there are any
 //! ```
 //!

@@ -13,7 +13,7 @@ use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{agents, request_moves, routes};
 use crate::domain::{
-    Actor, Agent, Context, EventKind, Mode, NewTask, Outcome, OutputForm, Provider, Request,
+    Actor, Agent, Context, EventKind, Mode, Needs, NewTask, Outcome, OutputForm, Provider, Request,
     RequestId, RequestMove, RequestState, Route, RouteMode, Source, Status, Task, Text,
 };
 use crate::store::{Dispatch, Due, Job, Result, Slots};
@@ -44,18 +44,21 @@ pub(super) async fn choose(readers: &SqlitePool, limit: u32) -> Result<Vec<Reque
     row::all(&rows, |row| Ok(requests::from_row(row)?.request))
 }
 
-/// Counts the free slots, and the runs of requests that stand in line for one.
-pub(super) async fn slots(readers: &SqlitePool, max_runs: u32) -> Result<Slots> {
-    let row = query!(sql!(
-        "SELECT (SELECT count(*) FROM runs r
+/// Counts the free slots, and the runs that came through a door and stand in line for one.
+pub(super) async fn slots(readers: &SqlitePool, max_runs: u32, mode: Mode) -> Result<Slots> {
+    let row = query!(
+        sql!(
+            "SELECT (SELECT count(*) FROM runs r
                    JOIN handoffs h ON h.number = r.handoff_number
                   WHERE r.state <> 'ended'
                     AND NOT EXISTS (SELECT 1 FROM handoffs o
                                      WHERE o.waiter_number = h.number AND o.completed_at IS NULL)),
                 (SELECT count(*) FROM runs r
                    JOIN handoffs h ON h.number = r.handoff_number
-                  WHERE r.state = 'queued' AND h.mode = 'request')"
-    ))
+                  WHERE r.state = 'queued' AND h.mode = $1)"
+        ),
+        mode.as_str()
+    )
     .fetch_one(readers)
     .await?;
     Ok(Slots {
@@ -200,6 +203,8 @@ fn new_task(tx: &mut Tx<'_>, dispatch: &Dispatch, stored: &[StoredRequest]) -> R
         parent_id: None,
         session_id: None,
         context: Context::default(),
+        needs: Needs::default(),
+        part: None,
         source: Source {
             source_type: Text::lossy("request".to_owned()),
             user_id: Text::lossy(Actor::Dispatcher.name().to_owned()),

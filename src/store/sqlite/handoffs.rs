@@ -8,10 +8,10 @@ use super::row::{self, Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
-use super::{dispatches, events, messages, runs};
+use super::{dispatches, endings, events, messages, reports, runs};
 use crate::domain::{
-    AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, NewTask, Outcome, Refusal,
-    RunId, SpanId, Task, TaskId, Text, TraceId, TraceParent,
+    AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, Needs, NewTask, Outcome,
+    Refusal, RunId, SpanId, Task, TaskId, Text, TraceId, TraceParent,
 };
 use crate::store::{EndHandoff, LeftRun, Page, Result, StoreError};
 use crate::telemetry::HandoffSpan;
@@ -92,6 +92,8 @@ pub(super) fn make_child(
         parent_id: Some(task.id.clone()),
         session_id: task.session_id.clone(),
         context,
+        needs: Needs::default(),
+        part: None,
         source: task.source.clone(),
         agent_workspace: task.agent_workspace.clone(),
     };
@@ -182,7 +184,7 @@ fn end_open(
 ) -> Result<StoredTask> {
     let closed = close(tx, on, outcome, output)?;
     runs::end(tx, closed.handoff_number, Outcome::Cancelled)?;
-    dispatches::handoff_ended(tx, closed, outcome, output)
+    endings::handoff_ended(tx, closed, outcome, output)
 }
 
 /// Ends a hand-off if it is open, and returns its run, which is no longer needed.
@@ -348,9 +350,11 @@ macro_rules! select_handoffs {
                          (SELECT n.id FROM handoffs n WHERE n.from_number = h.number AND n.mode = 'session'
                              AND n.started_at = h.completed_at AND h.output = 'Routed to ' || n.agent_name)),
                 h.trace_id, h.parent_span_id, t.session_id,
-                (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number)
+                (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number),
+                p.result, p.summary, p.details
            FROM handoffs h
            JOIN tasks t ON t.number = h.task_number
+           LEFT JOIN reports p ON p.handoff_number = h.number
            LEFT JOIN runs r ON r.handoff_number = h.number
                            AND r.attempt = (SELECT max(attempt) FROM runs WHERE handoff_number = h.number)"
     };
@@ -385,6 +389,7 @@ fn from_row(row: &sqlx::sqlite::SqliteRow) -> Result<Handoff> {
         usage: row.optional_json(11)?,
         cost_usd: row.optional_real(12)?,
         run: runs::from_row(row, 13)?,
+        report: reports::from_row(row, 26)?,
     })
 }
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::writer::Tx;
 use super::{
-    agents, alerts, attachments, events, handoffs, import_requests, messages, queue_messages,
-    requests, routes, runs, sessions, tasks, tools,
+    agents, alerts, attachments, dependencies, events, handoffs, import_requests, increments,
+    messages, queue_messages, reports, requests, routes, runs, sessions, tasks, tools,
 };
 use crate::domain::{ChainEntry, HandoffId, MovedConversation, SessionId, Task, TaskArchive};
 use crate::store::{Import, Imported, Result, StoreError};
@@ -41,12 +41,26 @@ pub(super) fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
         )?);
         imported.requests += 1;
     }
+    for increment in import.increments {
+        increments::insert(tx, &increment.map_err(StoreError::Source)?)?;
+        imported.increments += 1;
+    }
     let jobs = links.iter().filter_map(|link| link.job()).collect();
     // Messages of one chain keep their order, whichever task they belong to.
     let before = messages::last_number(tx)?;
+    let mut waiting = Vec::new();
     for archive in import.tasks {
-        import_task(tx, &archive.map_err(StoreError::Source)?, before, &jobs)?;
+        let archive = archive.map_err(StoreError::Source)?;
+        let number = import_task(tx, &archive, before, &jobs)?;
         imported.tasks += 1;
+        let depends_on = archive.task.needs.depends_on;
+        if !depends_on.is_empty() {
+            waiting.push((number, depends_on));
+        }
+    }
+    // A task may wait for one that was made later.
+    for (number, depends_on) in &waiting {
+        dependencies::insert_all(tx, *number, depends_on)?;
     }
     for link in &links {
         link.set(tx)?;
@@ -64,7 +78,7 @@ fn import_task(
     archive: &TaskArchive,
     before: i64,
     jobs: &HashSet<&HandoffId>,
-) -> Result<()> {
+) -> Result<i64> {
     let TaskArchive {
         task,
         history,
@@ -94,6 +108,9 @@ fn import_task(
             is_invoked: moved.is_none_or(|moved| moved.is_invoked),
         };
         let handoff_number = handoffs::insert(tx, &row)?;
+        if let Some(report) = request.and_then(|request| request.report.as_ref()) {
+            reports::insert(tx, handoff_number, report)?;
+        }
         if let Some(moved) = moved {
             import_move(tx, (number, task), (handoff_number, entry), moved)?;
         }
@@ -135,7 +152,7 @@ fn import_task(
     for message in &queue.messages {
         queue_messages::insert(tx, number, message)?;
     }
-    Ok(())
+    Ok(number)
 }
 
 /// Takes in what a hand-off of a session has beside its own row. The first one makes the session.

@@ -11,8 +11,8 @@ use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{agents, lineage, messages};
 use crate::domain::{
-    AgentName, Context, Mode, Move, NewMessage, NewTask, Outcome, Refusal, SessionId, Source,
-    Status, TaskId, Text,
+    AgentName, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, Refusal, SessionId,
+    Source, Status, TaskId, Text,
 };
 use crate::store::{LeftRun, MoveSession, Moved, Result};
 
@@ -221,6 +221,8 @@ fn create(
         parent_id: caller.map(|caller| caller.identity.task_id.clone()),
         session_id: Some(session_id.clone()),
         context: Context::default(),
+        needs: Needs::default(),
+        part: None,
         source: Source {
             source_type: "session".parse().expect("has no NUL"),
             conversation_id: Some(session_id),

@@ -7,7 +7,7 @@ use super::row::Columns;
 use super::sql::{Statement, query, sql};
 use super::tasks::On;
 use super::writer::Tx;
-use super::{agents, dispatches, events, handoffs, messages, tasks};
+use super::{agents, dispatches, endings, events, handoffs, messages, tasks};
 use crate::domain::{
     AgentName, EventKind, HandoffId, Mode, NewMessage, Outcome, Run, RunId, RunIdentity, RunState,
     TaskId, Text, Timestamp,
@@ -209,6 +209,7 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
                 resumes: row.optional_string(7)?,
                 claimed_in: row.optional_string(9)?,
                 followed_bytes,
+                carried_bytes: tx.rules.carried_bytes,
             })
         },
     )?;
@@ -345,7 +346,7 @@ pub(super) fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
     }
     let on = tasks::load(tx, &place.task_id)?;
     let closed = handoffs::close(tx, on, finish.outcome, &finish.output)?;
-    dispatches::handoff_ended(tx, closed, finish.outcome, &finish.output)?;
+    endings::handoff_ended(tx, closed, finish.outcome, &finish.output)?;
     Ok(true)
 }
 

@@ -5,8 +5,10 @@ use sqlx::SqliteConnection;
 
 use super::row::Columns;
 use super::sql::{query, sql};
-use super::{agents, alerts, events, messages, queue_messages, requests, routes, tasks, tools};
-use crate::domain::{Agent, Alert, Conversation, Request, Route, TaskArchive, Tool};
+use super::{
+    agents, alerts, events, increments, messages, queue_messages, requests, routes, tasks, tools,
+};
+use crate::domain::{Agent, Alert, Conversation, Increment, Request, Route, TaskArchive, Tool};
 use crate::store::{Result, Snapshot, StoreError};
 
 /// How many tasks, requests or alerts are read at once.
@@ -19,6 +21,7 @@ pub(super) struct SqliteSnapshot {
     after: i64,
     after_request: i64,
     after_alert: i64,
+    after_increment: i64,
 }
 
 impl SqliteSnapshot {
@@ -34,6 +37,7 @@ impl SqliteSnapshot {
             after: 0,
             after_request: 0,
             after_alert: 0,
+            after_increment: 0,
         })
     }
 }
@@ -103,6 +107,18 @@ impl Snapshot for SqliteSnapshot {
         for row in rows {
             self.after_alert = row.integer(9)?;
             page.push(alerts::from_row(&row)?);
+        }
+        Ok(page)
+    }
+
+    async fn next_increments(&mut self) -> Result<Vec<Increment>> {
+        let rows = query!(increments::SELECT_ARCHIVE, self.after_increment, PAGE)
+            .fetch_all(&mut self.connection)
+            .await?;
+        let mut page = Vec::with_capacity(rows.len());
+        for row in rows {
+            self.after_increment = row.integer(0)?;
+            page.push(increments::from_row(&row)?);
         }
         Ok(page)
     }

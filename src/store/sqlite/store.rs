@@ -19,24 +19,25 @@ use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
     agents, alerts, analytics, attachments, backup, delegations, dispatch_overview, dispatches,
-    events, file_alerts, handoffs, idempotency_keys, import, messages, migrations, moves,
-    queue_messages, request_moves, request_tags, requests, routes, runs, sessions, tasks, tools,
-    transfers, trees, usage,
+    events, file_alerts, handoffs, idempotency_keys, import, increments, messages, migrations,
+    moves, needs, queue_messages, reports, request_moves, request_tags, requests, routes, routing,
+    runs, sessions, task_lists, tasks, tools, transfers, trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
-    HandoffAnalytics, HandoffId, History, Idempotency, Message, NewMessage, NewRequest, NewTask,
-    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, Tool, ToolName, UsageSum,
+    HandoffAnalytics, HandoffId, History, Idempotency, Increment, IncrementId, IncrementState,
+    IncrementTasks, Message, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Queue,
+    QueueMessage, Request, RequestId, RequestState, Route, RouteChoice, RunId, RunIdentity,
+    Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree, Text,
+    Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
-    Import, Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page, RaiseAlert,
-    Reconciled, RequestQuery, Result, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery,
-    TokenHolder, Transfer,
+    AddMessage, AlertQuery, Attach, Attached, Briefing, ChangeNeeds, ClaimRequest, ClaimedRun,
+    Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun,
+    GiveReport, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved, NewIncrement,
+    OpenError, Page, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, Rules,
+    Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery, TokenHolder, Transfer,
 };
 
 /// How long a connection waits for another one's lock.
@@ -63,6 +64,8 @@ pub struct SqliteOptions {
     pub clock: Clock,
     /// How many writes are committed together at most.
     pub max_batch: usize,
+    /// The rules of the house.
+    pub rules: Rules,
 }
 
 /// The ledger in one SQLite file.
@@ -109,9 +112,16 @@ impl SqliteStore {
             path,
             clock,
             max_batch,
+            rules,
         } = options;
         let feed = Arc::new(Feed::default());
-        let writer = Writer::start(writing_connection(&path)?, clock, feed.clone(), max_batch)?;
+        let writer = Writer::start(
+            writing_connection(&path)?,
+            clock,
+            feed.clone(),
+            max_batch,
+            rules,
+        )?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .test_before_acquire(false)
@@ -169,11 +179,11 @@ impl Store for SqliteStore {
     }
 
     async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
-        tasks::list(&self.readers, query).await
+        task_lists::list(&self.readers, query).await
     }
 
     async fn task_summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
-        tasks::list_summaries(&self.readers, query).await
+        task_lists::list_summaries(&self.readers, query).await
     }
 
     async fn set_status(
@@ -194,6 +204,66 @@ impl Store for SqliteStore {
     ) -> Result<Task> {
         self.write(once, move |tx| tasks::plan(tx, &id, &change))
             .await
+    }
+
+    async fn change_needs(&self, change: ChangeNeeds, once: Option<Idempotency>) -> Result<Task> {
+        self.write(once, move |tx| needs::change(tx, &change)).await
+    }
+
+    async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>> {
+        task_lists::ready(&self.readers, query).await
+    }
+
+    async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
+        routing::next(&self.readers, limit).await
+    }
+
+    async fn explain_route(
+        &self,
+        task_id: TaskId,
+        fallback: Option<AgentName>,
+    ) -> Result<RouteChoice> {
+        self.writer
+            .write(move |tx| routing::explain(tx, &task_id, fallback.as_ref()))
+            .await
+    }
+
+    async fn route_task(
+        &self,
+        task_id: TaskId,
+        fallback: Option<AgentName>,
+        once: Option<Idempotency>,
+    ) -> Result<Routed> {
+        self.write(once, move |tx| {
+            routing::route(tx, &task_id, fallback.as_ref())
+        })
+        .await
+    }
+
+    async fn give_report(&self, give: GiveReport, once: Option<Idempotency>) -> Result<Task> {
+        self.write(once, move |tx| reports::give(tx, &give)).await
+    }
+
+    async fn create_increment(
+        &self,
+        new: NewIncrement,
+        once: Option<Idempotency>,
+    ) -> Result<IncrementTasks> {
+        self.write(once, move |tx| increments::create(tx, &new))
+            .await
+    }
+
+    async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>> {
+        increments::find(&self.readers, id).await
+    }
+
+    async fn increments(
+        &self,
+        state: Option<IncrementState>,
+        after: Option<&IncrementId>,
+        limit: u32,
+    ) -> Result<Page<Increment>> {
+        increments::list(&self.readers, state, after, limit).await
     }
 
     async fn start_handoff(&self, start: StartHandoff, once: Option<Idempotency>) -> Result<Task> {
@@ -531,8 +601,8 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn slots(&self, max_runs: u32) -> Result<Slots> {
-        dispatches::slots(&self.readers, max_runs).await
+    async fn slots(&self, max_runs: u32, mode: Mode) -> Result<Slots> {
+        dispatches::slots(&self.readers, max_runs, mode).await
     }
 
     async fn due(&self) -> Result<Due> {

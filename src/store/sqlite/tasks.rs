@@ -3,17 +3,18 @@
 use rusqlite::params;
 use sqlx::SqlitePool;
 
-use super::events;
-use super::row::{self, Columns};
+use super::row::Columns;
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
+use super::{dependencies, events, readiness};
 use crate::domain::{
-    AgentName, Attachment, AttachmentId, ChainEntry, ConversationHistory, EventKind, Filename,
-    HandoffEnd, HandoffId, HandoffRequest, Mode, MovedConversation, NewTask, Outcome, Planning,
-    PlanningChange, Refusal, Source, Status, StatusName, Task, TaskId, TaskSummary, Text,
-    Timestamp, TraceId,
+    AgentName, Attachment, AttachmentId, ChainEntry, ConversationHistory, Dependency,
+    DependencyOutcome, EventKind, Filename, HandoffEnd, HandoffId, HandoffRequest, IncrementPart,
+    Minutes, Mode, MovedConversation, Needs, NewTask, Outcome, Planning, PlanningChange, Refusal,
+    Report, ReportResult, Role, Routing, Source, Stage, Status, StatusName, Task, TaskId,
+    TaskPriority, Text, Timestamp, TraceId,
 };
-use crate::store::{Page, Result, StoreError, TaskQuery};
+use crate::store::{Result, StoreError};
 
 /// A task with what only the store knows of it.
 pub(super) struct StoredTask {
@@ -63,11 +64,19 @@ macro_rules! select_tasks {
                        FROM attachments a WHERE a.task_number = t.number),
                     (SELECT p.id FROM tasks p WHERE p.number = t.parent_number),
                     (SELECT m.id FROM tasks m WHERE m.number = t.master_number),
-                    t.context, coalesce(t.master_number, t.number)
+                    t.context, coalesce(t.master_number, t.number),
+                    t.agent_role, t.specialist_tags, t.estimated_minutes, t.priority, t.agent_context, t.handoff_instructions,
+                    (SELECT json_group_array(json_array(d.position, o.id, d.outcome))
+                       FROM task_dependencies d JOIN tasks o ON o.number = d.depends_on_number
+                      WHERE d.task_number = t.number),
+                    (SELECT i.id FROM increments i WHERE i.number = t.increment_number), t.stage, t.round,
+                    t.route_attempts, t.waiting_reason, t.is_blocked
                FROM tasks t"
         )
     };
 }
+
+pub(super) use select_tasks;
 
 /// An entry of the chain, as [`select_tasks`] packs it.
 type PackedEntry = (
@@ -92,10 +101,17 @@ type PackedRequest = (
     u8,
     Option<String>,
     Option<Text>,
+    Option<PackedReport>,
 );
+
+/// What an agent said of its work, as [`SELECT_ARCHIVE`] packs it.
+type PackedReport = (ReportResult, Text, Option<serde_json::Value>);
 
 /// An attachment, as [`select_tasks`] packs it.
 type PackedAttachment = (i64, Filename, u64, Text, Timestamp, AttachmentId);
+
+/// A dependency, as [`select_tasks`] packs it.
+type PackedDependency = (i64, TaskId, DependencyOutcome);
 
 /// Selects whole tasks behind a number, with the prompts of their hand-offs.
 pub(super) const SELECT_ARCHIVE: Statement = sql!(
@@ -103,23 +119,13 @@ pub(super) const SELECT_ARCHIVE: Statement = sql!(
         "json_array(h.prompt, h.reason, (SELECT f.id FROM handoffs f WHERE f.number = h.from_number), h.trace_id,
                     h.is_invoked,
                     (SELECT s.history FROM session_handoffs s WHERE s.handoff_number = h.number),
-                    (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number))"
+                    (SELECT s.harness_trace_id FROM session_handoffs s WHERE s.handoff_number = h.number),
+                    (SELECT json_array(p.result, p.summary, json(p.details)) FROM reports p WHERE p.handoff_number = h.number))"
     ),
     " WHERE t.number > $1 ORDER BY t.number LIMIT $2"
 );
 
 const SELECT_ONE: Statement = sql!(select_tasks!("NULL"), " WHERE t.id = $1");
-
-const SELECT_PAGE: Statement = sql!(
-    select_tasks!("NULL"),
-    " WHERE t.number > coalesce((SELECT number FROM tasks WHERE id = $1), 0) ORDER BY t.number LIMIT $2"
-);
-
-const SELECT_PAGE_BY_STATUS: Statement = sql!(
-    select_tasks!("NULL"),
-    " WHERE t.number > coalesce((SELECT number FROM tasks WHERE id = $1), 0) AND t.status = $2
-      ORDER BY t.number LIMIT $3"
-);
 
 pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
     let planning = match row.optional_text(12)? {
@@ -136,6 +142,8 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
         parent_id: row.optional_parsed(18)?,
         session_id: row.optional_text(6)?,
         context: row.json(20)?,
+        needs: needs(row)?,
+        part: part(row)?,
         description: row.text(11)?,
         source: Source {
             source_type: row.text(7)?,
@@ -158,12 +166,49 @@ pub(super) fn from_row(row: &impl Columns) -> Result<StoredTask> {
     task.updated_at = row.timestamp(5)?;
     task.master_id = row.optional_parsed(19)?;
     task.attachments = attachments;
+    task.routing = Routing {
+        attempts: row.unsigned(32)?,
+        waiting_reason: row.optional_text(33)?,
+        blocked: row.integer(34)? != 0,
+    };
     Ok(StoredTask {
         number: row.integer(0)?,
         chain_number: row.integer(21)?,
         task,
         attachment_ids,
     })
+}
+
+fn needs(row: &impl Columns) -> Result<Needs> {
+    let mut depends_on: Vec<PackedDependency> = row.json(28)?;
+    depends_on.sort_unstable_by_key(|packed| packed.0);
+    let depends_on = depends_on
+        .into_iter()
+        .map(|(_position, task_id, outcome)| Dependency { task_id, outcome });
+    Ok(Needs {
+        agent_role: row.optional_parsed(22)?,
+        specialist_tags: row.json(23)?,
+        estimated_duration: row
+            .optional_unsigned(24)?
+            .map(Minutes::new)
+            .transpose()
+            .map_err(StoreError::inconsistent)?,
+        priority: TaskPriority::new(row.unsigned(25)?).map_err(StoreError::inconsistent)?,
+        depends_on: depends_on.collect(),
+        agent_context: row.json(26)?,
+        handoff_instructions: row.json(27)?,
+    })
+}
+
+fn part(row: &impl Columns) -> Result<Option<IncrementPart>> {
+    let Some(increment_id) = row.optional_parsed(29)? else {
+        return Ok(None);
+    };
+    Ok(Some(IncrementPart {
+        increment_id,
+        stage: row.word(30, Stage::parse)?,
+        round: row.unsigned(31)?,
+    }))
 }
 
 /// Reads a status and, in the column behind it, its message.
@@ -214,7 +259,7 @@ fn unpack_entry(packed: PackedEntry) -> Result<ChainEntry> {
 }
 
 fn unpack_request(
-    (prompt, reason, from_handoff_id, trace_id, is_invoked, history, harness_trace_id): PackedRequest,
+    (prompt, reason, from_handoff_id, trace_id, is_invoked, history, harness_trace_id, report): PackedRequest,
 ) -> Result<HandoffRequest> {
     let history = history.map(ConversationHistory::from_json).transpose();
     let moved = history
@@ -230,6 +275,12 @@ fn unpack_request(
         from_handoff_id,
         trace_id,
         moved,
+        report: report.map(|(result, summary, details)| Report {
+            result,
+            summary,
+            details,
+            agent_context: None,
+        }),
     })
 }
 
@@ -304,6 +355,7 @@ pub(super) async fn find_place(readers: &SqlitePool, id: &TaskId) -> Result<Opti
 }
 
 pub(super) fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
+    dependencies::check_known(tx, &new.needs.depends_on)?;
     let mut task = Task::new(new.clone(), tx.now);
     let mut chain_number = None;
     if let Some(parent_id) = &task.parent_id {
@@ -325,20 +377,27 @@ pub(super) fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
         None,
         EventKind::TaskCreated { description },
     )?;
+    dependencies::insert_all(tx, number, &created.task.needs.depends_on)?;
+    readiness::announce(tx, created.on())?;
     Ok(created)
 }
 
-/// Inserts a task's own row and returns its number.
+/// Inserts a task's own row and returns its number. What it waits for is inserted apart: that may come later.
 pub(super) fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
     let planning = task.planning.as_ref();
+    let part = task.part.as_ref();
     tx.insert(
         sql!(
             "INSERT INTO tasks (id, status, failure_message, created_at, updated_at, session_id, source_type,
                                 source_user_id, source_conversation_id, agent_workspace, description,
-                                summary, requirements, acceptance_criteria, plan, context, parent_number, master_number)
+                                summary, requirements, acceptance_criteria, plan, context, parent_number, master_number,
+                                agent_role, specialist_tags, estimated_minutes, priority, agent_context,
+                                handoff_instructions, increment_number, stage, round, route_attempts, waiting_reason,
+                                is_blocked)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
                      (SELECT number FROM tasks WHERE id = $17),
-                     (SELECT coalesce(master_number, number) FROM tasks WHERE id = $17))"
+                     (SELECT coalesce(master_number, number) FROM tasks WHERE id = $17),
+                     $18, $19, $20, $21, $22, $23, (SELECT number FROM increments WHERE id = $24), $25, $26, $27, $28, $29)"
         ),
         params![
             task.id.as_str(),
@@ -353,17 +412,30 @@ pub(super) fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
             task.agent_workspace.as_str(),
             task.description.as_str(),
             planning.map(|planning| planning.summary.as_str()),
-            planning.map(|planning| json(&planning.requirements)),
-            planning.map(|planning| json(&planning.acceptance_criteria)),
-            planning.map(|planning| json(&planning.plan)),
-            serde_json::to_string(&task.context).expect("a context is JSON"),
+            planning.map(|planning| to_json(&planning.requirements)),
+            planning.map(|planning| to_json(&planning.acceptance_criteria)),
+            planning.map(|planning| to_json(&planning.plan)),
+            to_json(&task.context),
             task.parent_id.as_ref().map(TaskId::as_str),
+            task.needs.agent_role.as_ref().map(Role::as_str),
+            to_json(&task.needs.specialist_tags),
+            task.needs.estimated_duration.map(Minutes::get),
+            task.needs.priority.get(),
+            to_json(&task.needs.agent_context),
+            to_json(&task.needs.handoff_instructions),
+            part.map(|part| part.increment_id.as_str()),
+            part.map(|part| part.stage.as_str()),
+            part.map(|part| part.round),
+            task.routing.attempts,
+            task.routing.waiting_reason.as_ref().map(Text::as_str),
+            task.routing.blocked,
         ],
     )
 }
 
-fn json(texts: &[Text]) -> String {
-    serde_json::to_string(texts).expect("texts are JSON")
+/// Writes words, texts or objects as JSON.
+pub(super) fn to_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("words, texts and objects are JSON")
 }
 
 pub(super) fn set_status(tx: &mut Tx<'_>, id: &TaskId, status: &Status) -> Result<Task> {
@@ -378,6 +450,7 @@ pub(super) fn change_status(tx: &mut Tx<'_>, on: &mut StoredTask, status: Status
     if on.task.set_status(status, tx.now) {
         update_status(tx, on.number, &on.task)?;
         events::record(tx, on.on(), None, EventKind::StatusChanged { from, to })?;
+        readiness::status_changed(tx, on)?;
     }
     Ok(())
 }
@@ -424,9 +497,9 @@ pub(super) fn plan(tx: &mut Tx<'_>, id: &TaskId, change: &PlanningChange) -> Res
             ),
             params![
                 summary.as_str(),
-                json(requirements),
-                json(acceptance_criteria),
-                json(plan),
+                to_json(requirements),
+                to_json(acceptance_criteria),
+                to_json(plan),
                 on.task.updated_at.as_millis(),
                 on.number
             ],
@@ -485,90 +558,4 @@ pub(super) fn is_below_in(tx: &Tx<'_>, task_id: &TaskId, above: &TaskId) -> Resu
         |_| Ok(()),
     )?;
     Ok(found.is_some())
-}
-
-pub(super) async fn list(readers: &SqlitePool, asked: &TaskQuery) -> Result<Page<Task>> {
-    let after = cursor(readers, asked).await?;
-    let rows = match asked.status {
-        None => {
-            query!(SELECT_PAGE, after, asked.limit + 1)
-                .fetch_all(readers)
-                .await?
-        }
-        Some(status) => {
-            query!(
-                SELECT_PAGE_BY_STATUS,
-                after,
-                status.as_str(),
-                asked.limit + 1
-            )
-            .fetch_all(readers)
-            .await?
-        }
-    };
-    let tasks = rows
-        .iter()
-        .map(|row| Ok(from_row(row)?.task))
-        .collect::<Result<_>>()?;
-    Ok(Page::cut(tasks, asked.limit, |task: &Task| {
-        task.id.to_string()
-    }))
-}
-
-macro_rules! select_summaries {
-    () => {
-        "SELECT t.id, t.description, t.status, t.failure_message, t.created_at, t.updated_at, h.agent_name
-           FROM tasks t
-           LEFT JOIN handoffs h ON h.task_number = t.number AND h.completed_at IS NULL
-          WHERE t.number > coalesce((SELECT number FROM tasks WHERE id = $1), 0)"
-    };
-}
-
-fn summary_from_row(row: &sqlx::sqlite::SqliteRow) -> Result<TaskSummary> {
-    Ok(TaskSummary {
-        id: row.parsed(0)?,
-        description: row.text(1)?,
-        status: status(row, 2)?,
-        created_at: row.timestamp(4)?,
-        updated_at: row.timestamp(5)?,
-        current_agent: row.optional_parsed(6)?,
-    })
-}
-
-pub(super) async fn list_summaries(
-    readers: &SqlitePool,
-    asked: &TaskQuery,
-) -> Result<Page<TaskSummary>> {
-    const ALL: Statement = sql!(select_summaries!(), " ORDER BY t.number LIMIT $2");
-    const BY_STATUS: Statement = sql!(
-        select_summaries!(),
-        " AND t.status = $2 ORDER BY t.number LIMIT $3"
-    );
-    let after = cursor(readers, asked).await?;
-    let rows = match asked.status {
-        None => {
-            query!(ALL, after, asked.limit + 1)
-                .fetch_all(readers)
-                .await?
-        }
-        Some(status) => {
-            query!(BY_STATUS, after, status.as_str(), asked.limit + 1)
-                .fetch_all(readers)
-                .await?
-        }
-    };
-    let summaries = row::all(&rows, summary_from_row)?;
-    Ok(Page::cut(summaries, asked.limit, |summary| {
-        summary.id.to_string()
-    }))
-}
-
-/// Checks that the task behind which a page begins is there.
-async fn cursor<'a>(readers: &SqlitePool, asked: &'a TaskQuery) -> Result<Option<&'a str>> {
-    match &asked.after {
-        Some(id) if find_number(readers, id).await?.is_none() => {
-            Err(Refusal::TaskNotFound(id.clone()).into())
-        }
-        after => Ok(after.as_ref().map(TaskId::as_str)),
-    }
 }

@@ -9,7 +9,7 @@ use super::row::Columns;
 use super::sql::sql;
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
-use super::{agents, events, lineage, messages, tools};
+use super::{agents, events, lineage, messages, routing, tools};
 use crate::domain::{
     AgentName, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, Refusal, Status, Text,
     Tool, ToolName, TraceId,
@@ -187,6 +187,7 @@ fn check_is_free(tx: &Tx<'_>, on: &StoredTask, last: Option<&LastHandoff>) -> Re
         }
         .into());
     }
+    routing::check_own_report(on)?;
     // Whoever works on a task has control of it, whatever its status.
     if on.task.open_handoff().is_some() {
         return Ok(());

@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::sql::Statement;
 use crate::clock::Clock;
 use crate::domain::{Event, Timestamp};
-use crate::store::{Feed, Result, StoreError};
+use crate::store::{Feed, Result, Rules, StoreError};
 use crate::telemetry::HandoffSpan;
 
 /// How many writes may wait in line before callers are held back.
@@ -37,6 +37,8 @@ pub(super) struct Tx<'a> {
     connection: &'a Connection,
     /// The time of everything in this transaction. It never goes back while the server runs.
     pub now: Timestamp,
+    /// The rules of the house.
+    pub rules: Rules,
     /// What happened, in the order of the rows.
     pub events: Vec<Event>,
     /// What is told of hand-offs that ended.
@@ -138,6 +140,7 @@ impl Writer {
         clock: Clock,
         feed: Arc<Feed>,
         max_batch: usize,
+        rules: Rules,
     ) -> std::io::Result<Self> {
         let (line, jobs) = mpsc::channel(LINE);
         let thread = Thread {
@@ -145,6 +148,7 @@ impl Writer {
             clock,
             feed,
             max_batch: max_batch.max(1),
+            rules,
             now: Timestamp::default(),
         };
         std::thread::Builder::new()
@@ -204,6 +208,7 @@ struct Thread {
     clock: Clock,
     feed: Arc<Feed>,
     max_batch: usize,
+    rules: Rules,
     now: Timestamp,
 }
 
@@ -275,6 +280,7 @@ impl Thread {
         let mut tx = Tx {
             connection: &self.connection,
             now: self.now,
+            rules: self.rules,
             events: Vec::new(),
             spans: Vec::new(),
         };
@@ -333,7 +339,14 @@ mod tests {
             .unwrap();
         let feed = Arc::new(Feed::default());
         (
-            Writer::start(connection, Clock::system(), feed.clone(), 64).unwrap(),
+            Writer::start(
+                connection,
+                Clock::system(),
+                feed.clone(),
+                64,
+                Rules::default(),
+            )
+            .unwrap(),
             feed,
         )
     }
@@ -455,7 +468,14 @@ mod tests {
     async fn time_never_goes_back() {
         let clock = Clock::standing_at(Timestamp::from_millis(50));
         let connection = Connection::open_in_memory().unwrap();
-        let writer = Writer::start(connection, clock.clone(), Arc::default(), 1).unwrap();
+        let writer = Writer::start(
+            connection,
+            clock.clone(),
+            Arc::default(),
+            1,
+            Rules::default(),
+        )
+        .unwrap();
         clock.advance(-20);
         let first = writer.write(|tx| Ok(tx.now)).await.unwrap();
         clock.advance(-20);

@@ -1,0 +1,472 @@
+//! What a task needs: a role, skills, time, other tasks that come first, and what its agent must know.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::role::distinct;
+use super::{Minutes, Problems, Role, Skill, TaskId, agent_context};
+
+/// How many tasks one task may wait for.
+const MOST_DEPENDENCIES: usize = 100;
+
+/// What a task needs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Needs {
+    /// Who is to work on it. The router gives it to an agent with this role.
+    pub agent_role: Option<Role>,
+    /// What its agent should be good at.
+    pub specialist_tags: Vec<Skill>,
+    /// How long it will take, as somebody thinks.
+    pub estimated_duration: Option<Minutes>,
+    /// How urgent it is.
+    pub priority: TaskPriority,
+    /// What comes first.
+    pub depends_on: Vec<Dependency>,
+    /// What was done before, for whoever works on it.
+    pub agent_context: Map<String, Value>,
+    /// What whoever works on it is to do.
+    pub handoff_instructions: Map<String, Value>,
+}
+
+/// How urgent a task is: 0 to 4, the lowest first. It is read as a number or as `P0` to `P4`.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+#[serde(try_from = "PriorityForm")]
+#[schema(value_type = u8, minimum = 0, maximum = 4, default = 2)]
+pub struct TaskPriority(u8);
+
+/// Says why something cannot be the priority of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 0 (the most urgent) to 4, or P0 to P4")]
+pub struct IllegalPriority;
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "must be 0 (the most urgent) to 4, or P0 to P4")]
+enum PriorityForm {
+    Number(u8),
+    Word(String),
+}
+
+impl TaskPriority {
+    /// Every priority, the most urgent first.
+    pub const ALL: [Self; 5] = [Self(0), Self(1), Self(2), Self(3), Self(4)];
+
+    /// Reads the number.
+    pub fn new(number: u32) -> Result<Self, IllegalPriority> {
+        Self::ALL
+            .into_iter()
+            .find(|priority| u32::from(priority.0) == number)
+            .ok_or(IllegalPriority)
+    }
+
+    /// Returns the number: the lower, the more urgent.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for TaskPriority {
+    fn default() -> Self {
+        Self(2)
+    }
+}
+
+impl std::str::FromStr for TaskPriority {
+    type Err = IllegalPriority;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let number = word.strip_prefix(['P', 'p']).unwrap_or(word);
+        let number = number.parse().map_err(|_| IllegalPriority)?;
+        Self::new(number)
+    }
+}
+
+impl TryFrom<PriorityForm> for TaskPriority {
+    type Error = IllegalPriority;
+
+    fn try_from(form: PriorityForm) -> Result<Self, Self::Error> {
+        match form {
+            PriorityForm::Number(number) => Self::new(number.into()),
+            PriorityForm::Word(word) => word.parse(),
+        }
+    }
+}
+
+/// A task that comes before another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", try_from = "DependencyForm")]
+pub struct Dependency {
+    /// The task that comes first.
+    pub task_id: TaskId,
+    /// How it must end.
+    pub outcome: DependencyOutcome,
+}
+
+/// How a task must end for those that wait for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DependencyOutcome {
+    /// Well.
+    #[default]
+    Completed,
+    /// Not well: only if it failed.
+    Failed,
+    /// One way or the other.
+    Any,
+}
+
+impl DependencyOutcome {
+    /// Every outcome.
+    pub const ALL: [Self; 3] = [Self::Completed, Self::Failed, Self::Any];
+
+    /// Returns the word that stands for it in JSON, SQL and on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Any => "any",
+        }
+    }
+
+    /// Reads the word that stands for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|outcome| outcome.as_str() == word)
+    }
+}
+
+/// The two ways to write a dependency: the id alone, or with how it must end.
+#[derive(Deserialize, ToSchema)]
+#[serde(
+    untagged,
+    expecting = "must be the id of a task, or an object with `taskId` and `outcome` (completed, failed or any)"
+)]
+pub(crate) enum DependencyForm {
+    /// The id of a task that must complete.
+    Id(TaskId),
+    /// A task and how it must end.
+    Object(DependencyObject),
+}
+
+/// A task and how it must end.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct DependencyObject {
+    /// The task that comes first.
+    task_id: TaskId,
+    /// How it must end; `completed` if it is not given.
+    #[serde(default)]
+    outcome: DependencyOutcome,
+}
+
+impl From<DependencyForm> for Dependency {
+    fn from(form: DependencyForm) -> Self {
+        match form {
+            DependencyForm::Id(task_id) => Self {
+                task_id,
+                outcome: DependencyOutcome::default(),
+            },
+            DependencyForm::Object(DependencyObject { task_id, outcome }) => {
+                Self { task_id, outcome }
+            }
+        }
+    }
+}
+
+/// What of a task's needs is to be set. What is not given stays.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schema(example = json!({ "agentRole": "testing", "specialistTags": ["python"], "estimatedDuration": 30 }))]
+pub struct NeedsChange {
+    /// Who is to work on it; null for nobody in particular, which the router leaves alone.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(value_type = Option<Role>)]
+    pub agent_role: Option<Option<Role>>,
+    /// What its agent should be good at: an agent suits that has at least one of these.
+    #[serde(
+        default,
+        deserialize_with = "distinct_given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(nullable = false)]
+    pub specialist_tags: Option<Vec<Skill>>,
+    /// How many minutes it will take, as somebody thinks.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(value_type = Option<Minutes>)]
+    pub estimated_duration: Option<Option<Minutes>>,
+    /// How urgent it is.
+    #[serde(
+        default,
+        deserialize_with = "some",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(nullable = false)]
+    pub priority: Option<TaskPriority>,
+    /// What comes first: ids of tasks, or objects with `taskId` and `outcome`.
+    #[serde(
+        default,
+        deserialize_with = "some",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(nullable = false, value_type = Option<Vec<DependencyForm>>)]
+    pub depends_on: Option<Vec<Dependency>>,
+    /// What was done before: `previousAgent`, `workCompleted`, `filesModified`, `testStatus`, `knownIssues`, `attempts`, and more.
+    #[serde(
+        default,
+        deserialize_with = "some",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(nullable = false, value_type = Option<Object>)]
+    pub agent_context: Option<Map<String, Value>>,
+    /// What is to be done: `nextRole`, `testCommand`, `expectedDuration`, `notes`, and more.
+    #[serde(
+        default,
+        deserialize_with = "some",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(nullable = false, value_type = Option<Object>)]
+    pub handoff_instructions: Option<Map<String, Value>>,
+}
+
+/// Reads what is given, null too.
+pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Reads what is given and must not be null.
+pub(super) fn some<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+fn distinct_given<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<Skill>>, D::Error> {
+    distinct(deserializer).map(Some)
+}
+
+impl NeedsChange {
+    /// Tells whether nothing is to be set.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Says what is wrong with what is given.
+    pub fn check(&self, largest_object: usize) -> Result<(), Problems> {
+        self.clone()
+            .apply(&Needs::default(), false)
+            .check(largest_object)
+    }
+
+    /// Sets what is given. Objects take the place of what was there, or are merged into it: a null then takes a key away.
+    #[must_use]
+    pub fn apply(self, needs: &Needs, merge: bool) -> Needs {
+        let object = |before: &Map<String, Value>, change: Option<Map<String, Value>>| match change
+        {
+            None => before.clone(),
+            Some(change) if merge => merged(before, change),
+            Some(change) => change,
+        };
+        Needs {
+            agent_role: self.agent_role.unwrap_or_else(|| needs.agent_role.clone()),
+            specialist_tags: self
+                .specialist_tags
+                .unwrap_or_else(|| needs.specialist_tags.clone()),
+            estimated_duration: self.estimated_duration.unwrap_or(needs.estimated_duration),
+            priority: self.priority.unwrap_or(needs.priority),
+            depends_on: self.depends_on.unwrap_or_else(|| needs.depends_on.clone()),
+            agent_context: object(&needs.agent_context, self.agent_context),
+            handoff_instructions: object(&needs.handoff_instructions, self.handoff_instructions),
+        }
+    }
+}
+
+/// Merges on the first level; a null takes a key away.
+fn merged(before: &Map<String, Value>, change: Map<String, Value>) -> Map<String, Value> {
+    let mut after = before.clone();
+    for (key, value) in change {
+        if value.is_null() {
+            after.shift_remove(&key);
+        } else {
+            after.insert(key, value);
+        }
+    }
+    after
+}
+
+impl Needs {
+    /// Says what is wrong with it.
+    pub fn check(&self, largest_object: usize) -> Result<(), Problems> {
+        let mut problems = Problems::default();
+        agent_context::check_context(&self.agent_context, largest_object, &mut problems);
+        agent_context::check_instructions(
+            &self.handoff_instructions,
+            largest_object,
+            &mut problems,
+        );
+        let waits_for = &self.depends_on;
+        if waits_for.len() > MOST_DEPENDENCIES {
+            problems.add(
+                "dependsOn",
+                format!("must not name more than {MOST_DEPENDENCIES} tasks"),
+            );
+        }
+        for (place, dependency) in waits_for.iter().enumerate() {
+            let is_named_before = waits_for[..place]
+                .iter()
+                .any(|earlier| earlier.task_id == dependency.task_id);
+            if is_named_before {
+                problems.add(
+                    "dependsOn",
+                    format!("names the task {} twice", dependency.task_id),
+                );
+                break;
+            }
+        }
+        problems.none_or(|| ())
+    }
+
+    /// Names the parts that differ from what they were.
+    pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
+        [
+            ("agentRole", self.agent_role != before.agent_role),
+            (
+                "specialistTags",
+                self.specialist_tags != before.specialist_tags,
+            ),
+            (
+                "estimatedDuration",
+                self.estimated_duration != before.estimated_duration,
+            ),
+            ("priority", self.priority != before.priority),
+            ("dependsOn", self.depends_on != before.depends_on),
+            ("agentContext", self.agent_context != before.agent_context),
+            (
+                "handoffInstructions",
+                self.handoff_instructions != before.handoff_instructions,
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(name, has_changed)| has_changed.then_some(name))
+        .collect()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    prop_compose! {
+        /// Makes any needs that a task can have.
+        pub fn any_needs()(
+            role in proptest::option::of("[a-z][a-z0-9-]{0,10}"),
+            tags in proptest::collection::btree_set("[a-z+#]{1,6}", 0..4),
+            minutes in proptest::option::of(1..500_000_u32),
+            priority in 0..5_u32,
+            depends_on in proptest::collection::btree_set("[a-z0-9]{1,8}", 0..3),
+            outcome in 0..3_usize,
+            notes in proptest::option::of("[^\\p{C}]{0,10}"),
+        ) -> Needs {
+            Needs {
+                agent_role: role.map(|role| Role::parse(role).unwrap()),
+                specialist_tags: tags.iter().map(|tag| Skill::parse(tag).unwrap()).collect(),
+                estimated_duration: minutes.map(|minutes| Minutes::new(minutes).unwrap()),
+                priority: TaskPriority::new(priority).unwrap(),
+                depends_on: depends_on.into_iter().map(|id| Dependency {
+                    task_id: TaskId::parse(id).unwrap(),
+                    outcome: DependencyOutcome::ALL[outcome],
+                }).collect(),
+                agent_context: notes.iter().map(|notes| ("workCompleted".to_owned(), json!(notes))).collect(),
+                handoff_instructions: notes.iter().map(|notes| ("notes".to_owned(), json!(notes))).collect(),
+            }
+        }
+    }
+
+    fn change(json: Value) -> Result<NeedsChange, serde_json::Error> {
+        serde_json::from_value(json)
+    }
+
+    #[test]
+    fn what_is_not_given_stays_and_null_takes_away() {
+        let before = change(json!({
+            "agentRole": "testing", "specialistTags": ["Python", "python", "mcp"], "estimatedDuration": 30,
+            "priority": "P1", "dependsOn": ["a", { "taskId": "b", "outcome": "failed" }],
+        }))
+        .unwrap()
+        .apply(&Needs::default(), false);
+        assert_eq!(
+            change(json!({})).unwrap().apply(&before, false),
+            before,
+            "an empty change changes nothing"
+        );
+        let after = change(json!({ "agentRole": null, "estimatedDuration": null, "priority": 0 }))
+            .unwrap()
+            .apply(&before, false);
+        assert_eq!(
+            after.changed_since(&before),
+            ["agentRole", "estimatedDuration", "priority"]
+        );
+        assert_eq!(after.specialist_tags.len(), 2);
+        assert_eq!(after.depends_on[0].outcome, DependencyOutcome::Completed);
+        assert_eq!(after.depends_on[1].outcome, DependencyOutcome::Failed);
+    }
+
+    #[test]
+    fn objects_replace_or_merge() {
+        let before = change(json!({ "agentContext": { "a": 1, "b": { "x": 1 }, "c": 3 } }))
+            .unwrap()
+            .apply(&Needs::default(), false);
+        let patch = json!({ "agentContext": { "b": { "y": 2 }, "c": null, "d": 4 } });
+        let merged = change(patch.clone()).unwrap().apply(&before, true);
+        assert_eq!(
+            Value::Object(merged.agent_context),
+            json!({ "a": 1, "b": { "y": 2 }, "d": 4 })
+        );
+        let replaced = change(patch.clone()).unwrap().apply(&before, false);
+        assert_eq!(
+            Value::Object(replaced.agent_context),
+            patch["agentContext"].clone()
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for json in [
+            json!({ "agentRole": "Testing" }),
+            json!({ "specialistTags": null }),
+            json!({ "specialistTags": ["a b"] }),
+            json!({ "estimatedDuration": 0 }),
+            json!({ "priority": 5 }),
+            json!({ "priority": "urgent" }),
+            json!({ "priority": null }),
+            json!({ "dependsOn": [{ "taskId": "a", "outcome": "maybe" }] }),
+            json!({ "dependsOn": ["../a"] }),
+            json!({ "agentContext": [] }),
+            json!({ "more": 1 }),
+        ] {
+            assert!(change(json.clone()).is_err(), "{json}");
+        }
+        let twice = change(json!({ "dependsOn": ["a", "a"] })).unwrap();
+        assert!(twice.check(100).is_err());
+        let many: Vec<_> = (0..=MOST_DEPENDENCIES).map(|n| n.to_string()).collect();
+        let many = change(json!({ "dependsOn": many })).unwrap();
+        assert!(many.check(100).is_err());
+    }
+}

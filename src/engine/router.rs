@@ -1,0 +1,143 @@
+//! Gives tasks with a role to agents.
+//!
+//! # How it works
+//! Which tasks are ready is a matter of their rows: the ledger keeps it in the transaction that changes it. A round takes the
+//! ready tasks in order, as many as there are free slots, and each is given to the agent that suits best in one transaction: the
+//! choice, the hand-off and the mail. A task for which nobody suits is set aside until an agent changes. What becomes of a task
+//! is decided where hand-offs end. Rounds follow on events: a task is ready, an agent has changed, a slot is free. Nothing is
+//! looked at in vain.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::{Engine, Result};
+use crate::domain::{AgentName, Idempotency, Mode, RouteChoice, Task, TaskId};
+use crate::error::{Error, with_sources};
+use crate::store::Routed;
+
+/// How many tasks are given to agents in one go.
+const MOST_AT_ONCE: u32 = 64;
+
+/// How long to wait before something that failed is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// How tasks are given to agents.
+#[derive(Debug, Clone, Default)]
+pub struct RouterOptions {
+    /// Whether ready tasks are given to agents at all.
+    pub enabled: bool,
+    /// How many agents work at the same time.
+    pub max_runs: u32,
+    /// Who gets what nobody suits.
+    pub fallback: Option<AgentName>,
+}
+
+impl Engine {
+    /// Gives ready tasks to agents until the server stops.
+    pub async fn route_tasks(self, options: RouterOptions) {
+        // An error means that it does so already.
+        let _ = self.router.set(options.clone());
+        if !options.enabled || options.max_runs == 0 {
+            return;
+        }
+        let ready = self.feed().watch_ready();
+        let agents = self.feed().watch_agents();
+        let slots = self.feed().watch_slots();
+        loop {
+            let (is_ready, changed, freed) = (ready.changed(), agents.changed(), slots.changed());
+            let waits = match self.route_round(&options).await {
+                Ok(waits) => waits,
+                Err(error) => {
+                    tracing::error!(error = %with_sources(&error), "cannot give tasks to agents; trying again");
+                    tokio::select! {
+                        () = self.stopping.cancelled() => return,
+                        () = tokio::time::sleep(RETRY) => continue,
+                    }
+                }
+            };
+            tokio::select! {
+                () = self.stopping.cancelled() => return,
+                () = is_ready => {}
+                () = changed => {}
+                () = freed, if waits => {}
+            }
+        }
+    }
+
+    /// Gives ready tasks to agents while there are free slots. Where there are none, one stands in line for the next. Returns
+    /// whether more may wait for a slot.
+    pub async fn route_round(&self, options: &RouterOptions) -> Result<bool> {
+        loop {
+            let slots = self.store.slots(options.max_runs, Mode::Route).await?;
+            let wanted = match slots.free {
+                0 if slots.queued == 0 => 1,
+                free => free.min(MOST_AT_ONCE),
+            };
+            if wanted == 0 {
+                return Ok(true);
+            }
+            let next = self.store.next_to_route(wanted).await?;
+            if next.is_empty() {
+                return Ok(false);
+            }
+            // Together, so that they are committed together; each stands in the line of the writer in its turn.
+            let given = next.into_iter().map(|task_id| {
+                self.store
+                    .route_task(task_id, options.fallback.clone(), None)
+            });
+            let mut has_moved = false;
+            for routed in join_all(given).await {
+                has_moved |= match routed? {
+                    Routed::Started(_) => {
+                        metrics::counter!("chorus_handoffs_started_total").increment(1);
+                        self.wake_runner();
+                        true
+                    }
+                    Routed::NobodySuits(_) => true,
+                    // Somebody was faster.
+                    Routed::NotReady(_) => false,
+                };
+            }
+            if !has_moved {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Says whom a task would be given to, and why.
+    pub async fn explain_route(&self, task_id: TaskId) -> Result<RouteChoice> {
+        Ok(self
+            .store
+            .explain_route(task_id, self.fallback_agent())
+            .await?)
+    }
+
+    /// Gives a task to the agent that suits best now, whether there is a free slot or not.
+    pub async fn route_task(&self, task_id: TaskId, once: Option<Idempotency>) -> Result<Task> {
+        match self
+            .store
+            .route_task(task_id, self.fallback_agent(), once)
+            .await?
+        {
+            Routed::Started(task) => {
+                metrics::counter!("chorus_handoffs_started_total").increment(1);
+                self.wake_runner();
+                Ok(*task)
+            }
+            Routed::NobodySuits(choice) | Routed::NotReady(choice) => {
+                let reason = choice.reason.unwrap_or_default();
+                Err(Error::Conflict(format!(
+                    "Task {} was given to nobody: {reason}",
+                    choice.task_id
+                )))
+            }
+        }
+    }
+
+    fn fallback_agent(&self) -> Option<AgentName> {
+        self.router
+            .get()
+            .and_then(|options| options.fallback.clone())
+    }
+}

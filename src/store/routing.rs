@@ -1,0 +1,102 @@
+//! What is asked of a store about roles, routing, reports and increments, and what it answers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    AgentName, IncrementId, NeedsChange, Report, RouteChoice, RunIdentity, Skill, Source, Task,
+    TaskId, TaskPriority, Text,
+};
+
+/// The rules of the house, which hold whoever asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// How often a task is given to an agent before a person must look.
+    pub route_attempts: u32,
+    /// How many bytes of what an agent leaves behind are carried to the next one.
+    pub carried_bytes: usize,
+    /// How often an increment is tested before a person must look.
+    pub max_rounds: u32,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            route_attempts: 2,
+            carried_bytes: 2048,
+            max_rounds: 5,
+        }
+    }
+}
+
+/// A change of what a task needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeNeeds {
+    /// The task.
+    pub task_id: TaskId,
+    /// What is to be set.
+    pub change: NeedsChange,
+    /// Whether objects are merged into what is there.
+    pub merge: bool,
+    /// How many bytes such an object may have.
+    pub largest_object: usize,
+    /// The run in whose name it is asked, if an agent asks.
+    pub caller: Option<RunIdentity>,
+}
+
+/// Which ready tasks a list shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadyQuery {
+    /// Only those that this agent suits.
+    pub for_agent: Option<AgentName>,
+    /// Only those that come after this one.
+    pub after: Option<TaskId>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// What became of a task that was to be given to an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Routed {
+    /// An agent has it.
+    Started(Box<Task>),
+    /// It waits until an agent changes.
+    NobodySuits(RouteChoice),
+    /// It is not to be given to anybody now.
+    NotReady(RouteChoice),
+}
+
+/// What a run says of its work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GiveReport {
+    /// The task that it works on.
+    pub task_id: TaskId,
+    /// What it says.
+    pub report: Report,
+    /// The run.
+    pub caller: RunIdentity,
+}
+
+/// What an increment is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewIncrement {
+    /// Its id.
+    pub id: IncrementId,
+    /// What it is, in a line.
+    pub title: Text,
+    /// What is to be done.
+    pub description: Text,
+    /// How it is tested.
+    pub test_command: Option<Text>,
+    /// The increments that must be done before.
+    pub depends_on: Vec<IncrementId>,
+    /// What its agents should be good at.
+    pub specialist_tags: Vec<Skill>,
+    /// How urgent it is.
+    pub priority: TaskPriority,
+    /// Where it came from.
+    pub source: Source,
+    /// The id of its first task, and where all of them are worked on.
+    pub first_task: TaskId,
+    /// The working directory of its agents.
+    pub agent_workspace: Text,
+}

@@ -1,0 +1,20 @@
+//! What becomes of the work when a hand-off has ended, whichever door it came through.
+
+use super::handoffs::Closed;
+use super::tasks::StoredTask;
+use super::writer::Tx;
+use super::{dispatches, routing};
+use crate::domain::{Outcome, Text};
+use crate::store::Result;
+
+/// Lets every door decide about what was its own, in the transaction that ended the hand-off.
+pub(super) fn handoff_ended(
+    tx: &mut Tx<'_>,
+    closed: Closed,
+    outcome: Outcome,
+    output: &Text,
+) -> Result<StoredTask> {
+    let handoff_number = closed.handoff_number;
+    let on = dispatches::handoff_ended(tx, closed, outcome, output)?;
+    routing::handoff_ended(tx, on, handoff_number, outcome, output)
+}

@@ -1,0 +1,440 @@
+//! The table `increments`, and what comes next when one of their stages has ended.
+
+use rusqlite::params;
+use sqlx::{SqliteExecutor, SqlitePool};
+
+use super::row::{self, Columns};
+use super::sql::{Statement, query, sql};
+use super::tasks::{self, StoredTask};
+use super::writer::Tx;
+use super::{dependencies, events, readiness, routing};
+use crate::domain::{
+    Context, Dependency, DependencyOutcome, EventKind, Increment, IncrementId, IncrementPart,
+    IncrementState, IncrementTasks, Needs, NewTask, Problems, Refusal, Skill, Source, Stage,
+    Status, Step, Task, TaskId, TaskPriority, Text,
+};
+use crate::store::{NewIncrement, Page, Result, StoreError};
+
+macro_rules! select_increments {
+    () => {
+        "SELECT i.number, i.id, i.state, i.round, i.created_at, i.updated_at, i.blocked_by, i.title, i.test_command,
+                i.description
+           FROM increments i"
+    };
+}
+
+pub(super) fn from_row(row: &impl Columns) -> Result<Increment> {
+    Ok(Increment {
+        id: row.parsed(1)?,
+        state: row.word(2, IncrementState::parse)?,
+        round: row.unsigned(3)?,
+        created_at: row.timestamp(4)?,
+        updated_at: row.timestamp(5)?,
+        blocked_by: row.optional_text(6)?,
+        title: row.text(7)?,
+        test_command: row.optional_text(8)?,
+        description: row.text(9)?,
+    })
+}
+
+/// Makes an increment with the tasks that it begins with: the implementation, its test, and the verification. What mends it is
+/// made when a test has failed.
+pub(super) fn create(tx: &mut Tx<'_>, new: &NewIncrement) -> Result<IncrementTasks> {
+    let depends_on = last_stages(tx, &new.depends_on)?;
+    let increment = Increment {
+        id: new.id.clone(),
+        title: new.title.clone(),
+        description: new.description.clone(),
+        test_command: new.test_command.clone(),
+        state: IncrementState::Active,
+        round: 1,
+        blocked_by: None,
+        created_at: tx.now,
+        updated_at: tx.now,
+    };
+    insert(tx, &increment)?;
+    let plan = Plan {
+        increment: &increment,
+        tags: &new.specialist_tags,
+        priority: new.priority,
+        source: &new.source,
+        agent_workspace: &new.agent_workspace,
+    };
+    let first = plan.make(
+        tx,
+        new.first_task.clone(),
+        Stage::Implementation,
+        depends_on,
+        None,
+    )?;
+    let created = EventKind::IncrementCreated {
+        id: increment.id.clone(),
+        title: increment.title.clone(),
+    };
+    events::record(tx, first.on(), None, created)?;
+    let test = plan.make(tx, TaskId::new(), Stage::Test, after(&first), None)?;
+    let verify = plan.make(tx, TaskId::new(), Stage::Verify, after(&test), None)?;
+    Ok(IncrementTasks {
+        increment,
+        depends_on: new.depends_on.clone(),
+        tasks: vec![first.task, test.task, verify.task],
+    })
+}
+
+/// Inserts an increment's own row.
+pub(super) fn insert(tx: &Tx<'_>, increment: &Increment) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO increments (id, state, round, created_at, updated_at, blocked_by, title, test_command, description)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+        ),
+        params![
+            increment.id.as_str(),
+            increment.state.as_str(),
+            increment.round,
+            increment.created_at.as_millis(),
+            increment.updated_at.as_millis(),
+            increment.blocked_by.as_ref().map(Text::as_str),
+            increment.title.as_str(),
+            increment.test_command.as_ref().map(Text::as_str),
+            increment.description.as_str(),
+        ],
+    )?;
+    Ok(())
+}
+
+/// What the tasks of an increment are made of.
+struct Plan<'a> {
+    increment: &'a Increment,
+    /// What the increment itself asks of its agents.
+    tags: &'a [Skill],
+    priority: TaskPriority,
+    source: &'a Source,
+    agent_workspace: &'a Text,
+}
+
+impl Plan<'_> {
+    fn make(
+        &self,
+        tx: &mut Tx<'_>,
+        id: TaskId,
+        stage: Stage,
+        depends_on: Vec<Dependency>,
+        after: Option<&StoredTask>,
+    ) -> Result<StoredTask> {
+        let Increment {
+            title,
+            description,
+            test_command,
+            round,
+            ..
+        } = self.increment;
+        let next_role = match stage {
+            Stage::Implementation | Stage::Fix => Some(Stage::Test.role()),
+            Stage::Test => Some(Stage::Verify.role()),
+            Stage::Verify => None,
+        };
+        let instructions = [
+            ("nextRole", next_role.map(|role| role.to_string())),
+            (
+                "testCommand",
+                test_command.as_ref().map(ToString::to_string),
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?.into())));
+        let part = IncrementPart {
+            increment_id: self.increment.id.clone(),
+            stage,
+            round: *round,
+        };
+        let carried = after.map(|after| readiness::carried(tx, after, Some(&part)));
+        let new = NewTask {
+            id,
+            description: stage.describe(title, description, test_command.as_ref()),
+            parent_id: None,
+            session_id: None,
+            context: Context::default(),
+            needs: Needs {
+                agent_role: Some(stage.role()),
+                specialist_tags: stage.tags(self.tags),
+                estimated_duration: Some(stage.estimate()),
+                priority: self.priority,
+                depends_on,
+                agent_context: carried.unwrap_or_default(),
+                handoff_instructions: instructions.collect(),
+            },
+            part: Some(part),
+            source: self.source.clone(),
+            agent_workspace: self.agent_workspace.clone(),
+        };
+        tasks::create(tx, &new)
+    }
+}
+
+fn after(task: &StoredTask) -> Vec<Dependency> {
+    vec![Dependency {
+        task_id: task.task.id.clone(),
+        outcome: DependencyOutcome::Completed,
+    }]
+}
+
+/// Finds what must be verified before an increment begins.
+fn last_stages(tx: &Tx<'_>, increments: &[IncrementId]) -> Result<Vec<Dependency>> {
+    let mut problems = Problems::default();
+    let mut depends_on: Vec<Dependency> = Vec::new();
+    for id in increments {
+        let verify = tx.row(
+            sql!(
+                "SELECT t.id FROM increments i JOIN tasks t ON t.increment_number = i.number
+                  WHERE i.id = $1 AND t.stage = 'verify' ORDER BY t.number DESC LIMIT 1"
+            ),
+            params![id.as_str()],
+            |row| row.parsed(0),
+        )?;
+        let Some(task_id) = verify else {
+            problems.add("dependsOn", format!("there is no increment {id}"));
+            continue;
+        };
+        if !depends_on.iter().any(|known| known.task_id == task_id) {
+            depends_on.push(Dependency {
+                task_id,
+                outcome: DependencyOutcome::Completed,
+            });
+        }
+    }
+    problems
+        .none_or(|| depends_on)
+        .map_err(|problems| Refusal::Invalid(problems).into())
+}
+
+/// Decides what comes next when the status of a stage has changed. Stages of earlier rounds decide nothing any more.
+pub(super) fn stage_changed(tx: &mut Tx<'_>, on: &mut StoredTask) -> Result<()> {
+    let Some(part) = on.task.part.clone() else {
+        return Ok(());
+    };
+    let (number, mut increment) = load(tx, &part.increment_id)?;
+    if part.round != increment.round {
+        return Ok(());
+    }
+    let is_well = match &on.task.status {
+        Status::Completed => true,
+        Status::Failed { .. } => false,
+        Status::Pending => return reopen(tx, on, number, increment),
+        Status::Active | Status::Waiting => return Ok(()),
+    };
+    match part
+        .stage
+        .step(is_well, increment.round, tx.rules.max_rounds)
+    {
+        Step::GoOn => Ok(()),
+        Step::Finish => {
+            increment.state = IncrementState::Done;
+            increment.blocked_by = None;
+            save(tx, number, &mut increment)?;
+            let done = EventKind::IncrementDone { id: increment.id };
+            events::record(tx, on.on(), None, done)
+        }
+        Step::Mend => mend(tx, on, part.stage, number, increment),
+        Step::Block => {
+            let why = match (&on.task.status, part.stage.wants_report()) {
+                (Status::Failed { message }, true) => format!(
+                    "It has failed in {} rounds. The last one: {message}",
+                    increment.round
+                ),
+                (Status::Failed { message }, false) => {
+                    format!("The {} has failed: {message}", part.stage.as_str())
+                }
+                _ => String::new(),
+            };
+            let reason = Text::lossy(why);
+            block(tx, on, &reason)?;
+            routing::tell_operator(tx, on, &reason)
+        }
+    }
+}
+
+/// Goes on with an increment when a person has opened its last stage again.
+fn reopen(tx: &mut Tx<'_>, on: &StoredTask, number: i64, mut increment: Increment) -> Result<()> {
+    if increment.state == IncrementState::Active {
+        return Ok(());
+    }
+    increment.state = IncrementState::Active;
+    increment.blocked_by = None;
+    save(tx, number, &mut increment)?;
+    let resumed = EventKind::IncrementResumed { id: increment.id };
+    events::record(tx, on.on(), None, resumed)
+}
+
+/// Makes what mends a failure, and tests it again. What waited for the good end of what failed waits for that of its successor.
+fn mend(
+    tx: &mut Tx<'_>,
+    failed: &StoredTask,
+    stage: Stage,
+    number: i64,
+    mut increment: Increment,
+) -> Result<()> {
+    increment.round += 1;
+    save(tx, number, &mut increment)?;
+    let task = &failed.task;
+    let asked: Vec<_> = task
+        .needs
+        .specialist_tags
+        .iter()
+        .filter(|tag| !stage.tags(&[]).contains(tag))
+        .cloned()
+        .collect();
+    let plan = Plan {
+        increment: &increment,
+        tags: &asked,
+        priority: task.needs.priority,
+        source: &task.source,
+        agent_workspace: &task.agent_workspace,
+    };
+    let failure = Dependency {
+        task_id: task.id.clone(),
+        outcome: DependencyOutcome::Failed,
+    };
+    let fix = plan.make(tx, TaskId::new(), Stage::Fix, vec![failure], Some(failed))?;
+    let test = plan.make(tx, TaskId::new(), Stage::Test, after(&fix), None)?;
+    let successor = if stage == Stage::Verify {
+        plan.make(tx, TaskId::new(), Stage::Verify, after(&test), None)?
+    } else {
+        test
+    };
+    dependencies::move_waiters(tx, failed.number, successor.number)?;
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET round = $1 WHERE increment_number = $2 AND stage = 'verify' AND status = 'pending'"
+        ),
+        params![increment.round, number],
+    )?;
+    let round = EventKind::IncrementRound {
+        id: increment.id,
+        round: increment.round,
+        fix_task_id: fix.task.id,
+    };
+    events::record(tx, failed.on(), None, round)
+}
+
+/// Leaves an increment to a person, because one of its stages cannot go on.
+pub(super) fn block(tx: &mut Tx<'_>, on: &StoredTask, reason: &Text) -> Result<()> {
+    let Some(part) = &on.task.part else {
+        return Ok(());
+    };
+    let (number, mut increment) = load(tx, &part.increment_id)?;
+    if part.round != increment.round {
+        return Ok(());
+    }
+    increment.state = IncrementState::Blocked;
+    increment.blocked_by = Some(reason.clone());
+    save(tx, number, &mut increment)?;
+    let blocked = EventKind::IncrementBlocked {
+        id: increment.id,
+        reason: reason.clone(),
+    };
+    events::record(tx, on.on(), None, blocked)
+}
+
+fn save(tx: &Tx<'_>, number: i64, increment: &mut Increment) -> Result<()> {
+    increment.updated_at = tx.now;
+    tx.execute(
+        sql!(
+            "UPDATE increments SET state = $1, round = $2, blocked_by = $3, updated_at = $4 WHERE number = $5"
+        ),
+        params![
+            increment.state.as_str(),
+            increment.round,
+            increment.blocked_by.as_ref().map(Text::as_str),
+            increment.updated_at.as_millis(),
+            number
+        ],
+    )?;
+    Ok(())
+}
+
+const ONE: Statement = sql!(select_increments!(), " WHERE i.id = $1");
+
+fn load(tx: &Tx<'_>, id: &IncrementId) -> Result<(i64, Increment)> {
+    tx.row(ONE, params![id.as_str()], |row| {
+        Ok((row.integer(0)?, from_row(row)?))
+    })?
+    .ok_or_else(|| StoreError::inconsistent(format!("increment {id} is not there")))
+}
+
+/// Finds an increment with its tasks, in the order in which they were made.
+pub(super) async fn find(readers: &SqlitePool, id: &IncrementId) -> Result<Option<IncrementTasks>> {
+    const TASKS: Statement = sql!(
+        tasks::select_tasks!("NULL"),
+        " WHERE t.increment_number = $1 ORDER BY t.number"
+    );
+    let row = query!(ONE, id.as_str()).fetch_optional(readers).await?;
+    let Some(row) = row else { return Ok(None) };
+    let (number, increment) = (row.integer(0)?, from_row(&row)?);
+    let before = query!(
+        sql!(
+            "SELECT DISTINCT i.id FROM tasks t
+               JOIN task_dependencies d ON d.task_number = t.number
+               JOIN tasks o ON o.number = d.depends_on_number
+               JOIN increments i ON i.number = o.increment_number
+              WHERE t.increment_number = $1 AND t.stage = 'implementation'
+              ORDER BY d.position"
+        ),
+        number
+    )
+    .fetch_all(readers)
+    .await?;
+    let rows = query!(TASKS, number).fetch_all(readers).await?;
+    let tasks: Result<Vec<Task>> = rows
+        .iter()
+        .map(|row| Ok(tasks::from_row(row)?.task))
+        .collect();
+    Ok(Some(IncrementTasks {
+        increment,
+        depends_on: row::all(&before, |row| row.parsed(0))?,
+        tasks: tasks?,
+    }))
+}
+
+/// Selects increments behind a number.
+pub(super) const SELECT_ARCHIVE: Statement = sql!(
+    select_increments!(),
+    " WHERE i.number > $1 ORDER BY i.number LIMIT $2"
+);
+
+/// Lists increments, oldest first, all or those in a state.
+pub(super) async fn list(
+    readers: &SqlitePool,
+    state: Option<IncrementState>,
+    after: Option<&IncrementId>,
+    limit: u32,
+) -> Result<Page<Increment>> {
+    const PAGE: Statement = sql!(
+        select_increments!(),
+        " WHERE i.number > $1 AND ($2 IS NULL OR i.state = $2) ORDER BY i.number LIMIT $3"
+    );
+    let after = match after {
+        None => 0,
+        Some(id) => number(readers, id)
+            .await?
+            .ok_or_else(|| Refusal::IncrementNotFound(id.clone()))?,
+    };
+    let rows = query!(PAGE, after, state.map(IncrementState::as_str), limit + 1)
+        .fetch_all(readers)
+        .await?;
+    let increments = row::all(&rows, from_row)?;
+    Ok(Page::cut(increments, limit, |increment: &Increment| {
+        increment.id.to_string()
+    }))
+}
+
+async fn number(readers: impl SqliteExecutor<'_>, id: &IncrementId) -> Result<Option<i64>> {
+    query!(
+        sql!("SELECT number FROM increments WHERE id = $1"),
+        id.as_str()
+    )
+    .fetch_optional(readers)
+    .await?
+    .map(|row| row.integer(0))
+    .transpose()
+}
