@@ -106,6 +106,7 @@ impl From<Refusal> for Error {
         let message = refusal.to_string();
         match refusal {
             Refusal::TaskNotFound(_)
+            | Refusal::AgentNotFound(_)
             | Refusal::HandoffNotFound(_)
             | Refusal::SessionNotFound(_)
             | Refusal::ToolNotFound(_)
@@ -132,8 +133,13 @@ impl From<Refusal> for Error {
             Refusal::NotItsOwnTask(_)
             | Refusal::ToolNotAllowed { .. }
             | Refusal::NotItsClaim { .. }
+            | Refusal::NotItsOwnAgent { .. }
+            | Refusal::SessionLimitRaised { .. }
             | Refusal::OperatorOnly => Self::Forbidden(message),
             Refusal::AgentActive(_)
+            | Refusal::AgentExists(_)
+            | Refusal::AgentAlike { .. }
+            | Refusal::AgentNeeded { .. }
             | Refusal::AgentUnavailable(_)
             | Refusal::AlreadyMoved { .. }
             | Refusal::TaskEnded { .. }

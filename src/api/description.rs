@@ -8,13 +8,19 @@ use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, ResponseBui
 /// Completes what the handlers say of themselves.
 pub(super) fn complete(document: &mut OpenApi) {
     for item in document.paths.paths.values_mut() {
-        for operation in [&mut item.post, &mut item.put, &mut item.delete] {
+        for operation in [
+            &mut item.post,
+            &mut item.put,
+            &mut item.patch,
+            &mut item.delete,
+        ] {
             operation.as_mut().map(describe_change);
         }
         for operation in [
             &mut item.get,
             &mut item.post,
             &mut item.put,
+            &mut item.patch,
             &mut item.delete,
         ] {
             operation.as_mut().map(describe_refusals);

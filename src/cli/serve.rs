@@ -18,7 +18,7 @@ use crate::api::{self, Guard};
 use crate::config::{DataDir, DataLock, Limits};
 use crate::domain::{Agent, ChainLimits};
 use crate::engine::{
-    DispatcherOptions, Engine, FileWatch, WatchOptions, default_agents, default_routes,
+    DispatcherOptions, Engine, FileWatch, WatchOptions, default_agents, default_routes, specialists,
 };
 use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
@@ -42,7 +42,7 @@ pub(super) struct Serving {
 }
 
 pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure> {
-    let serving = Serving::start(ui, arguments, default_agents()).await?;
+    let serving = Serving::start(ui, arguments, default_agents(), specialists()).await?;
     serving.until_stopped().await;
     Ok(())
 }
@@ -53,6 +53,7 @@ impl Serving {
         ui: Ui,
         arguments: ServeArguments,
         agents: Vec<Agent>,
+        specialists: Vec<Agent>,
     ) -> Result<Self, Failure> {
         telemetry::start_logging(&arguments.log, arguments.log_format)
             .map_err(|error| Failure::caused(&error))?;
@@ -94,7 +95,7 @@ impl Serving {
             limits,
         )
         .await?;
-        let planted = engine.seed(agents).await?;
+        let planted = engine.seed(agents).await? + engine.seed_specialists(specialists).await?;
         engine.seed_routes(default_routes()).await?;
         let is_public = !address.ip().is_loopback();
         let runner = RunnerOptions {

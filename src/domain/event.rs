@@ -138,6 +138,13 @@ pub enum EventKind {
         /// What was done.
         change: ToolChange,
     },
+    /// An agent was made, changed or deleted.
+    Agent {
+        /// Which.
+        name: AgentName,
+        /// What was done.
+        event: AgentEvent,
+    },
     /// A request was made.
     RequestCreated {
         /// What is to be done.
@@ -241,6 +248,17 @@ pub enum ToolChange {
     Deleted,
 }
 
+/// What was done to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentEvent {
+    /// It was made.
+    Created,
+    /// These keys of it were changed.
+    Changed(Vec<String>),
+    /// It was deleted.
+    Deleted,
+}
+
 impl EventKind {
     /// Returns the event's type and its details, all of them strings.
     pub fn into_parts(self) -> (EventType, BTreeMap<Cow<'static, str>, Text>) {
@@ -310,6 +328,16 @@ impl EventKind {
                 },
                 vec![("name", name.to_string())],
             ),
+            Self::Agent { name, event } => {
+                let name = ("name", name.to_string());
+                match event {
+                    AgentEvent::Created => ("agent_created", vec![name]),
+                    AgentEvent::Changed(keys) => {
+                        ("agent_changed", vec![name, ("changed", keys.join(", "))])
+                    }
+                    AgentEvent::Deleted => ("agent_deleted", vec![name]),
+                }
+            }
             Self::RequestCreated {
                 title,
                 kind,

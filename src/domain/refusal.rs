@@ -1,8 +1,8 @@
 //! Why an operation that was understood is not carried out.
 
 use super::{
-    AgentName, AlertId, Filename, HandoffId, Problems, RequestId, RequestMove, RequestState,
-    SessionId, TaskId, ToolName,
+    AgentName, AlertId, Filename, HandoffId, Minutes, Problems, RequestId, RequestMove,
+    RequestState, SessionId, TaskId, ToolName,
 };
 
 /// A rule that an operation would break. Nothing was changed.
@@ -18,6 +18,48 @@ pub enum Refusal {
         asked: String,
         /// The names that there are.
         known: Vec<AgentName>,
+    },
+    /// There is no such agent here.
+    #[error("Agent not found: {0}")]
+    AgentNotFound(AgentName),
+    /// A name stands for one agent.
+    #[error("Agent already exists: {0}. Change it, or choose another name")]
+    AgentExists(AgentName),
+    /// Names are matched leniently, so they must differ by more than that.
+    #[error(
+        "{name} would be taken for the agent {like}, which is there already; choose another name"
+    )]
+    AgentAlike {
+        /// The name that was chosen.
+        name: AgentName,
+        /// The agent that is there.
+        like: AgentName,
+    },
+    /// What is needed is not deleted.
+    #[error("Agent {name} is still needed: {}. End or change that first", by.join("; "))]
+    AgentNeeded {
+        /// The agent.
+        name: AgentName,
+        /// What needs it.
+        by: Vec<String>,
+    },
+    /// A run speaks for its own agent.
+    #[error("This run of {agent} may speak for {agent} alone, not for {asked}")]
+    NotItsOwnAgent {
+        /// Whose run it is.
+        agent: AgentName,
+        /// Whom it wants to speak for.
+        asked: AgentName,
+    },
+    /// A run does not give itself more time.
+    #[error(
+        "A run of {agent} may lower its maxSessionDuration of {limit} minutes, not raise or remove it; a person can"
+    )]
+    SessionLimitRaised {
+        /// The agent.
+        agent: AgentName,
+        /// What it is limited to.
+        limit: Minutes,
     },
     /// The agent takes no hand-offs now.
     #[error("Agent not available: {0}. Make it available, or choose another")]

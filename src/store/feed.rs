@@ -53,6 +53,8 @@ enum Subject {
     Requests,
     /// Whatever may free a slot, or take one: hand-offs and runs that begin or end.
     Slots,
+    /// Agents that are made, changed or deleted.
+    Agents,
 }
 
 impl Subject {
@@ -63,12 +65,14 @@ impl Subject {
         let is_of_requests =
             request.is_some() || kind.starts_with("alert_") || kind == "dispatch_routes_changed";
         let is_of_slots = kind.starts_with("agent_handoff_") || kind == "run_started";
+        let is_of_agents = matches!(kind, "agent_created" | "agent_changed" | "agent_deleted");
         [
             event.task_id.clone().map(Self::Task),
             event.master_task_id.clone().map(Self::Chain),
             is_of_requests.then_some(Self::Requests),
             request.map(Self::Request),
             is_of_slots.then_some(Self::Slots),
+            is_of_agents.then_some(Self::Agents),
         ]
         .into_iter()
         .flatten()
@@ -173,6 +177,11 @@ impl Feed {
         self.watch_subject(Subject::Slots)
     }
 
+    /// Watches whatever may change which agent suits a task.
+    pub fn watch_agents(&self) -> Watch<'_> {
+        self.watch_subject(Subject::Agents)
+    }
+
     fn watch_subject(&self, subject: Subject) -> Watch<'_> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         let watched = watched.entry(subject.clone()).or_default();
@@ -189,7 +198,12 @@ impl Feed {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched
             .keys()
-            .filter(|subject| !matches!(subject, Subject::Requests | Subject::Slots))
+            .filter(|subject| {
+                !matches!(
+                    subject,
+                    Subject::Requests | Subject::Slots | Subject::Agents
+                )
+            })
             .count()
     }
 }
@@ -230,7 +244,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::domain::{EventKind, Timestamp};
+    use crate::domain::{AgentEvent, AgentName, EventKind, Timestamp};
 
     fn event(task_id: &TaskId, number: i64, description: &str) -> Event {
         let (event_type, data) = EventKind::TaskCreated {
@@ -275,6 +289,39 @@ mod tests {
         feed.publish(vec![of_child]);
         chain_changed.as_mut().await;
         assert!(futures_util::poll!(&mut task_changed).is_pending());
+    }
+
+    #[tokio::test]
+    async fn who_watches_agents_is_not_woken_by_their_hand_offs() {
+        let feed = Feed::default();
+        let watch = feed.watch_agents();
+        assert_eq!(feed.watched(), 0);
+        let name: AgentName = "qa".parse().unwrap();
+        let about = |kind: EventKind| {
+            let (event_type, data) = kind.into_parts();
+            Event {
+                event_type,
+                data,
+                task_id: None,
+                master_task_id: None,
+                ..event(&TaskId::new(), 1, "")
+            }
+        };
+        let mut changed = std::pin::pin!(watch.changed());
+        feed.publish(vec![about(EventKind::HandoffStarted {
+            agent_name: name.clone(),
+        })]);
+        assert!(futures_util::poll!(&mut changed).is_pending());
+        for event in [
+            AgentEvent::Created,
+            AgentEvent::Changed(vec!["roles".to_owned()]),
+            AgentEvent::Deleted,
+        ] {
+            let mut changed = std::pin::pin!(watch.changed());
+            let name = name.clone();
+            feed.publish(vec![about(EventKind::Agent { name, event })]);
+            assert!(futures_util::poll!(&mut changed).is_ready());
+        }
     }
 
     #[tokio::test]

@@ -12,11 +12,11 @@ use chorus::domain::{
     Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
-    Import, Imported, Job, MessageQuery, MoveSession, Moved, Page, RaiseAlert, Reconciled,
-    RequestQuery, Result, Slots, Snapshot, SqliteStore, StartHandoff, Store, TaskQuery,
-    TokenHolder, Transfer,
+    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ClaimRequest,
+    ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport,
+    FinishRun, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved, Page, PutAgent,
+    RaiseAlert, Reconciled, RequestQuery, Result, Slots, Snapshot, SqliteStore, StartHandoff,
+    Store, TaskQuery, TokenHolder, Transfer,
 };
 use tokio::sync::watch;
 
@@ -474,6 +474,22 @@ impl Store for CountingStore {
 
     async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize> {
         self.store.seed_agents(agents).await
+    }
+
+    async fn seed_specialists(&self, agents: Vec<Agent>) -> Result<usize> {
+        self.store.seed_specialists(agents).await
+    }
+
+    async fn put_agent(&self, put: PutAgent, once: Option<Idempotency>) -> Result<AgentPut> {
+        self.store.put_agent(put, once).await
+    }
+
+    async fn change_agent(&self, change: ChangeAgent, once: Option<Idempotency>) -> Result<Agent> {
+        self.store.change_agent(change, once).await
+    }
+
+    async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent> {
+        self.store.delete_agent(name, once).await
     }
 
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>> {

@@ -32,11 +32,11 @@ use crate::domain::{
     Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
-    Import, Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page, RaiseAlert,
-    Reconciled, RequestQuery, Result, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery,
-    TokenHolder, Transfer,
+    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ClaimRequest,
+    ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport,
+    FinishRun, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page,
+    PutAgent, RaiseAlert, Reconciled, RequestQuery, Result, Slots, Snapshot, StartHandoff, Store,
+    StoreError, TaskQuery, TokenHolder, Transfer,
 };
 
 /// How long a connection waits for another one's lock.
@@ -642,6 +642,25 @@ impl Store for SqliteStore {
 
     async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize> {
         self.writer.write(move |tx| agents::seed(tx, &agents)).await
+    }
+
+    async fn seed_specialists(&self, agents: Vec<Agent>) -> Result<usize> {
+        self.writer
+            .write(move |tx| agents::seed_specialists(tx, &agents))
+            .await
+    }
+
+    async fn put_agent(&self, put: PutAgent, once: Option<Idempotency>) -> Result<AgentPut> {
+        self.write(once, move |tx| agents::put(tx, &put)).await
+    }
+
+    async fn change_agent(&self, change: ChangeAgent, once: Option<Idempotency>) -> Result<Agent> {
+        self.write(once, move |tx| agents::change(tx, &change))
+            .await
+    }
+
+    async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent> {
+        self.write(once, move |tx| agents::delete(tx, &name)).await
     }
 
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
