@@ -1,5 +1,7 @@
 //! What an agent must be, so that nothing of it is found wrong only when it runs.
 
+use std::path::Path;
+
 use super::{Agent, AgentName, Problems, Provider, Refusal, Text};
 
 /// Those who act and send beside agents: an agent of the same name would be taken for them.
@@ -51,7 +53,12 @@ impl Agent {
     /// Finds what is wrong with an agent, beside whether its spec is there.
     pub fn check(&self) -> Problems {
         let mut problems = Problems::default();
-        if self.provider != Provider::Command && self.spec_path.is_blank() {
+        // Whoever sets a spec must not get to read whatever else is below the data directory.
+        let is_spec = Path::new(self.spec_path.as_str())
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+        let is_without = self.provider == Provider::Command && self.spec_path.is_blank();
+        if !is_spec && !is_without {
             problems.add(
                 "specPath",
                 format!(
@@ -201,6 +208,11 @@ mod tests {
             (json!({ "provider": "command", "program": " " }), "program"),
             (json!({ "model": "" }), "model"),
             (json!({ "specPath": " " }), "specPath"),
+            (json!({ "specPath": "operator.token" }), "specPath"),
+            (
+                json!({ "provider": "command", "program": "sh", "specPath": "md" }),
+                "specPath",
+            ),
             (json!({ "maxSeconds": 0 }), "maxSeconds"),
             (json!({ "maxSeconds": u64::MAX }), "maxSeconds"),
             (json!({ "idleSeconds": 0 }), "idleSeconds"),

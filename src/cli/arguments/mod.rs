@@ -89,7 +89,7 @@ pub(super) enum Command {
         /// The run directory
         dir: PathBuf,
     },
-    /// Show the configured agents
+    /// Show, make, change and delete agents
     #[command(subcommand)]
     Agents(AgentsCommand),
     /// Write the whole ledger as JSON files to a new directory
