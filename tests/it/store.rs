@@ -2,12 +2,13 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, ChainLimits, Context, Idempotency, IdempotencyKey, NewTask, Outcome, Refusal, Source,
-    Task, TaskArchive, TaskId,
+    Agent, ChainLimits, Context, Idempotency, IdempotencyKey, NewTask, Outcome, Problems, Refusal,
+    Source, Task, TaskArchive, TaskId,
 };
 use chorus::engine::{default_agents, specialists};
 use chorus::store::{
-    EndHandoff, Import, SqliteOptions, SqliteStore, StartHandoff, Store, StoreError, TaskQuery,
+    EndHandoff, Import, PutAgent, SqliteOptions, SqliteStore, StartHandoff, Store, StoreError,
+    TaskQuery,
 };
 
 use crate::support::{BEGINNING, TestApp, invariants};

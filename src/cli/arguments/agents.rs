@@ -119,8 +119,8 @@ pub(in crate::cli) struct AgentFields {
     /// A variable of its environment; all are given together. Not for secrets (repeatable)
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     pub environment: Vec<(String, String)>,
-    /// The Markdown file that tells it what it is, below the data directory [default: agents/NAME.md, or none for a
-    /// command]
+    /// The Markdown file that tells it what it is, below the data directory; a new agent has agents/NAME.md, a
+    /// command none
     #[arg(long, value_name = "PATH")]
     pub spec: Option<String>,
     /// The tools that it may use

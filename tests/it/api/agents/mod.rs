@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod changes;
+mod seeds;
 
 use insta::assert_snapshot;
 
