@@ -7,7 +7,7 @@ use reqwest::header::IF_NONE_MATCH;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::arguments::{AgentsCommand, ServerArguments};
+use super::arguments::{AgentsCommand, Clearable, ServerArguments};
 use super::server::{json_file, segment};
 use super::ui::{Failure, Table, Ui, printable, usage};
 use crate::client::Reply;
@@ -49,7 +49,7 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
         } => {
             let mut change: Map<String, Value> = clear
                 .into_iter()
-                .map(|what| what.cleared())
+                .map(Clearable::cleared)
                 .map(|(key, value)| (key.to_owned(), value))
                 .collect();
             fields.set(&mut change);

@@ -81,9 +81,10 @@ impl Engine {
         once: Option<Idempotency>,
     ) -> Result<Agent> {
         let mut problems = Problems::default();
-        if change.spec_path.is_some() || change.provider.is_some() {
-            if let Some(before) = self.store.agent(&name).await? {
-                problems = self.spec_problems(&change.clone().applied_to(before)).await;
+        if let Some(before) = self.store.agent(&name).await? {
+            let after = change.clone().applied_to(before.clone());
+            if (&after.spec_path, after.provider) != (&before.spec_path, before.provider) {
+                problems = self.spec_problems(&after).await;
             }
         }
         let change = ChangeAgent {

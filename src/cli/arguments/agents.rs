@@ -48,7 +48,7 @@ pub(in crate::cli) enum AgentsCommand {
         #[arg(required_unless_present = "file")]
         name: Option<String>,
         #[command(flatten)]
-        fields: AgentFields,
+        fields: Box<AgentFields>,
         #[command(flatten)]
         offered: OfferedFields,
         /// Let it take no hand-offs yet
@@ -66,7 +66,7 @@ pub(in crate::cli) enum AgentsCommand {
         /// The agent
         name: String,
         #[command(flatten)]
-        fields: AgentFields,
+        fields: Box<AgentFields>,
         #[command(flatten)]
         offered: OfferedFields,
         /// Whether it takes hand-offs
@@ -132,8 +132,11 @@ pub(in crate::cli) struct AgentFields {
     /// The model that it uses
     #[arg(long)]
     pub model: Option<String>,
-    /// What of the output of a command is its final message: all, last_line or json:FIELD
-    #[arg(long, value_name = "FORM")]
+    #[arg(
+        long,
+        value_name = "FORM",
+        help = "What of the output of a command is its final message: all, last_line or json:FIELD"
+    )]
     pub output_form: Option<String>,
     /// How many seconds a run may take
     #[arg(long, value_name = "SECONDS")]

@@ -3,17 +3,11 @@
 use rusqlite::params;
 use sqlx::SqliteExecutor;
 
-use super::events;
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
-use crate::domain::{
-    Agent, AgentEvent, AgentName, EventKind, Minutes, Provider, Refusal, Text, match_agent_name,
-};
-use crate::store::{AgentPut, ChangeAgent, PutAgent, Result, StoreError};
-
-/// How many of those that need an agent are named.
-const MOST_NAMED: usize = 10;
+use crate::domain::{Agent, AgentName, Minutes, Provider, Refusal, Text, match_agent_name};
+use crate::store::{Result, StoreError};
 
 macro_rules! select_agents {
     () => {
@@ -154,126 +148,6 @@ pub(super) fn mark_specialists_planted(tx: &Tx<'_>) -> Result<bool> {
     Ok(changed == 1)
 }
 
-/// Makes an agent, or puts it in the place of the one that has its name.
-pub(super) fn put(tx: &mut Tx<'_>, put: &PutAgent) -> Result<AgentPut> {
-    let before = load(tx, &put.agent.name)?;
-    if let Some(before) = before.as_ref().filter(|_| put.only_new) {
-        return Err(Refusal::AgentExists(before.name.clone()).into());
-    }
-    let mut problems = put.agent.check();
-    if before.is_none() {
-        problems.0.extend(put.agent.check_new_name().0);
-    }
-    problems.0.extend(put.problems.0.clone());
-    problems.none_or(|| ()).map_err(Refusal::Invalid)?;
-    let is_new = before.is_none();
-    let agent = match before {
-        Some(before) => {
-            let agent = Agent {
-                name: before.name.clone(),
-                ..put.agent.clone()
-            };
-            update(tx, &before, &agent)?;
-            agent
-        }
-        None => {
-            let agent = put.agent.clone();
-            if let Some(like) = match_agent_name(agent.name.as_str(), &names(tx)?) {
-                let (name, like) = (agent.name, like.clone());
-                return Err(Refusal::AgentAlike { name, like }.into());
-            }
-            insert(tx, &agent)?;
-            record(tx, &agent.name, AgentEvent::Created)?;
-            agent
-        }
-    };
-    Ok(AgentPut { agent, is_new })
-}
-
-/// Changes an agent. What was wrong with it before does not keep anybody from changing something else.
-pub(super) fn change(tx: &mut Tx<'_>, change: &ChangeAgent) -> Result<Agent> {
-    let by_itself = change.caller.as_ref();
-    if let Some(run) = by_itself.filter(|run| !run.agent_name.is_same(&change.name)) {
-        return Err(Refusal::NotItsOwnAgent {
-            agent: run.agent_name.clone(),
-            asked: change.name.clone(),
-        }
-        .into());
-    }
-    let before = load(tx, &change.name)?;
-    let before = before.ok_or_else(|| Refusal::AgentNotFound(change.name.clone()))?;
-    let agent = change.change.clone().applied_to(before.clone());
-    if by_itself.is_some() {
-        before.check_announced(&agent)?;
-    }
-    let was_wrong = before.check();
-    let mut problems = agent.check();
-    problems.0.retain(|problem| !was_wrong.0.contains(problem));
-    problems.0.extend(change.problems.0.clone());
-    problems.none_or(|| ()).map_err(Refusal::Invalid)?;
-    update(tx, &before, &agent)?;
-    Ok(agent)
-}
-
-pub(super) fn delete(tx: &mut Tx<'_>, name: &AgentName) -> Result<Agent> {
-    let agent = load(tx, name)?.ok_or_else(|| Refusal::AgentNotFound(name.clone()))?;
-    let by = needed_by(tx, &agent.name)?;
-    if !by.is_empty() {
-        let name = agent.name;
-        return Err(Refusal::AgentNeeded { name, by }.into());
-    }
-    tx.execute(
-        sql!("DELETE FROM agents WHERE name = $1"),
-        params![agent.name.as_str()],
-    )?;
-    ask_again(tx)?;
-    record(tx, &agent.name, AgentEvent::Deleted)?;
-    Ok(agent)
-}
-
-/// Lists what cannot do without an agent.
-fn needed_by(tx: &Tx<'_>, name: &AgentName) -> Result<Vec<String>> {
-    let mut by = Vec::new();
-    let mut add = |what: &str, found: Vec<String>| {
-        if let Some((more, named)) = found.get(MOST_NAMED..).zip(found.get(..MOST_NAMED)) {
-            by.push(format!(
-                "{what} {} and {} more",
-                named.join(", "),
-                more.len()
-            ));
-        } else if !found.is_empty() {
-            by.push(format!("{what} {}", found.join(", ")));
-        }
-    };
-    let name = params![name.as_str()];
-    let open = sql!(
-        "SELECT t.id FROM handoffs h JOIN tasks t ON t.number = h.task_number
-          WHERE h.completed_at IS NULL AND h.agent_name = $1 COLLATE NOCASE ORDER BY t.number"
-    );
-    add("it works on task", tx.rows(open, name, text)?);
-    let tools = sql!(
-        "SELECT name FROM tools
-          WHERE target_agent = $1 COLLATE NOCASE
-             OR EXISTS (SELECT 1 FROM json_each(allowed_agents) WHERE value = $1 COLLATE NOCASE)
-          ORDER BY name"
-    );
-    add("it is named by the tool", tx.rows(tools, name, text)?);
-    let routes = sql!(
-        "SELECT kind FROM dispatch_routes WHERE agent_name = $1 COLLATE NOCASE ORDER BY rank, kind"
-    );
-    add("it gets requests of kind", tx.rows(routes, name, text)?);
-    Ok(by)
-}
-
-fn text(row: &rusqlite::Row<'_>) -> Result<String> {
-    Ok(row.get(0)?)
-}
-
-fn record(tx: &mut Tx<'_>, name: &AgentName, event: AgentEvent) -> Result<()> {
-    let name = name.clone();
-    events::record_of_none(tx, EventKind::Agent { name, event })
-}
-
 /// Lets the router ask again who suits the tasks for which there was nobody. Every write of an agent ends here.
 fn ask_again(tx: &Tx<'_>) -> Result<()> {
     tx.execute(
@@ -299,8 +173,17 @@ pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     write(tx, sql!(insert_agents!()), agent)
 }
 
-/// Changes an agent's row, if anything of it is new.
-fn update(tx: &mut Tx<'_>, before: &Agent, agent: &Agent) -> Result<()> {
+/// Deletes an agent's row.
+pub(super) fn remove(tx: &Tx<'_>, name: &AgentName) -> Result<()> {
+    tx.execute(
+        sql!("DELETE FROM agents WHERE name = $1"),
+        params![name.as_str()],
+    )?;
+    ask_again(tx)
+}
+
+/// Changes an agent's row.
+pub(super) fn update(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     const UPDATE: Statement = sql!(
         insert_agents!(),
         " ON CONFLICT (name) DO UPDATE
@@ -312,12 +195,7 @@ fn update(tx: &mut Tx<'_>, before: &Agent, agent: &Agent) -> Result<()> {
               max_session_minutes = excluded.max_session_minutes, responsibilities = excluded.responsibilities,
               updated_at = excluded.updated_at"
     );
-    let keys = before.keys_that_differ(agent);
-    if keys.is_empty() {
-        return Ok(());
-    }
-    write(tx, UPDATE, agent)?;
-    record(tx, &agent.name, AgentEvent::Changed(keys))
+    write(tx, UPDATE, agent)
 }
 
 fn write(tx: &Tx<'_>, statement: Statement, agent: &Agent) -> Result<()> {

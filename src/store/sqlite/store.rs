@@ -18,10 +18,10 @@ use super::snapshot::SqliteSnapshot;
 use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
-    agents, alerts, analytics, attachments, backup, delegations, dispatch_overview, dispatches,
-    events, file_alerts, handoffs, idempotency_keys, import, messages, migrations, moves,
-    queue_messages, request_moves, request_tags, requests, routes, runs, sessions, tasks, tools,
-    transfers, trees, usage,
+    agent_changes, agents, alerts, analytics, attachments, backup, delegations, dispatch_overview,
+    dispatches, events, file_alerts, handoffs, idempotency_keys, import, messages, migrations,
+    moves, queue_messages, request_moves, request_tags, requests, routes, runs, sessions, tasks,
+    tools, transfers, trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
@@ -651,16 +651,18 @@ impl Store for SqliteStore {
     }
 
     async fn put_agent(&self, put: PutAgent, once: Option<Idempotency>) -> Result<AgentPut> {
-        self.write(once, move |tx| agents::put(tx, &put)).await
+        self.write(once, move |tx| agent_changes::put(tx, &put))
+            .await
     }
 
     async fn change_agent(&self, change: ChangeAgent, once: Option<Idempotency>) -> Result<Agent> {
-        self.write(once, move |tx| agents::change(tx, &change))
+        self.write(once, move |tx| agent_changes::change(tx, &change))
             .await
     }
 
     async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent> {
-        self.write(once, move |tx| agents::delete(tx, &name)).await
+        self.write(once, move |tx| agent_changes::delete(tx, &name))
+            .await
     }
 
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>> {

@@ -1,7 +1,7 @@
 //! Agents that are made, changed and limited while they run.
 
 use chorus::client::ClientError;
-use chorus::domain::{Agent, Outcome};
+use chorus::domain::{Agent, OWN_ENVIRONMENT, Outcome};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -23,6 +23,12 @@ async fn the_limit_of_a_session_limits_the_run() {
         let spec = std::fs::read(workshop.run_dir(&handoff).join("spec.json")).unwrap();
         let spec: Value = serde_json::from_slice(&spec).unwrap();
         assert_eq!(spec["maxSeconds"], limit);
+        // What Chorus says to every process is what no agent may set.
+        let mut said: Vec<_> = spec["environment"].as_object().unwrap().keys().collect();
+        let mut own = OWN_ENVIRONMENT.to_vec();
+        said.sort_unstable();
+        own.sort_unstable();
+        assert_eq!(said, own);
     }
     workshop.until_quiet();
 }
