@@ -106,13 +106,13 @@ impl From<Refusal> for Error {
         let message = refusal.to_string();
         match refusal {
             Refusal::TaskNotFound(_)
+            | Refusal::AgentNotFound(_)
             | Refusal::HandoffNotFound(_)
             | Refusal::SessionNotFound(_)
             | Refusal::ToolNotFound(_)
             | Refusal::NoSuchTool { .. }
             | Refusal::RequestNotFound(_)
             | Refusal::AlertNotFound(_)
-            | Refusal::AgentNotFound(_)
             | Refusal::IncrementNotFound(_)
             | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
             Refusal::UnknownAgent { asked, known } => Self::UnknownAgent { asked, known },
@@ -134,8 +134,13 @@ impl From<Refusal> for Error {
             Refusal::NotItsOwnTask(_)
             | Refusal::ToolNotAllowed { .. }
             | Refusal::NotItsClaim { .. }
+            | Refusal::NotItsOwnAgent { .. }
+            | Refusal::SessionLimitRaised { .. }
             | Refusal::OperatorOnly => Self::Forbidden(message),
             Refusal::AgentActive(_)
+            | Refusal::AgentExists(_)
+            | Refusal::AgentAlike { .. }
+            | Refusal::AgentNeeded { .. }
             | Refusal::AgentUnavailable(_)
             | Refusal::AlreadyMoved { .. }
             | Refusal::TaskEnded { .. }

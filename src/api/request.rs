@@ -192,6 +192,23 @@ fn idempotency(
     }))
 }
 
+/// Whether what is to be made must not be there yet: `If-None-Match: *`.
+pub(super) struct OnlyNew(pub bool);
+
+impl FromRequestParts<App> for OnlyNew {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
+        match parts.headers.get(header::IF_NONE_MATCH) {
+            None => Ok(Self(false)),
+            Some(value) if value.as_bytes().trim_ascii() == b"*" => Ok(Self(true)),
+            Some(_) => Err(Error::InvalidQuery(
+                "If-None-Match: must be *, which says that it must not be there yet".to_owned(),
+            )),
+        }
+    }
+}
+
 /// Query parameters; unknown and mistyped ones are errors that name them.
 pub(super) struct Query<T>(pub T);
 

@@ -108,7 +108,13 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(dispatch::get_dispatch))
         .routes(routes!(dispatch::list_routes, dispatch::set_routes))
         .routes(routes!(agents::list_agents))
-        .routes(routes!(agents::get_agent))
+        .routes(routes!(
+            agents::get_agent,
+            agents::put_agent,
+            agents::change_agent,
+            agents::delete_agent
+        ))
+        .routes(routes!(agents::announce_capabilities))
         .routes(routes!(usage::get_task_usage))
         .routes(routes!(usage::get_agent_usage))
         .routes(routes!(alerts::list_alerts, alerts::raise_alert))

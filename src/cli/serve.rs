@@ -19,7 +19,7 @@ use crate::config::{DataDir, DataLock, Limits};
 use crate::domain::{Agent, ChainLimits};
 use crate::engine::{
     DispatcherOptions, Engine, FileWatch, RouterOptions, WatchOptions, default_agents,
-    default_routes,
+    default_routes, specialists,
 };
 use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
@@ -44,7 +44,7 @@ pub(super) struct Serving {
 }
 
 pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure> {
-    let serving = Serving::start(ui, arguments, default_agents()).await?;
+    let serving = Serving::start(ui, arguments, default_agents(), specialists()).await?;
     serving.until_stopped().await;
     Ok(())
 }
@@ -55,6 +55,7 @@ impl Serving {
         ui: Ui,
         arguments: ServeArguments,
         agents: Vec<Agent>,
+        specialists: Vec<Agent>,
     ) -> Result<Self, Failure> {
         telemetry::start_logging(&arguments.log, arguments.log_format)
             .map_err(|error| Failure::caused(&error))?;
@@ -102,7 +103,7 @@ impl Serving {
             rules,
         )
         .await?;
-        let planted = engine.seed(agents).await?;
+        let planted = engine.seed(agents).await? + engine.seed_specialists(specialists).await?;
         engine.seed_routes(default_routes()).await?;
         let is_public = !address.ip().is_loopback();
         let runner = RunnerOptions {

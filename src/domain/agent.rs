@@ -83,14 +83,28 @@ impl Agent {
         }
     }
 
-    /// Returns how many seconds a run may take, where the server allows so many.
-    pub fn run_seconds(&self, default: u64) -> u64 {
-        let seconds = self.max_seconds.unwrap_or(default);
+    /// Returns how many seconds a run may take, where the server allows so many, and what says so.
+    pub fn run_limit(&self, server: u64) -> (u64, RunLimit) {
+        let own = self.max_seconds.map(|own| (own, RunLimit::MaxSeconds));
+        let (seconds, limit) = own.unwrap_or((server, RunLimit::Server));
         match self.max_session_duration {
-            Some(session) => seconds.min(session.seconds()),
-            None => seconds,
+            Some(session) if session.seconds() < seconds => {
+                (session.seconds(), RunLimit::MaxSessionDuration)
+            }
+            _ => (seconds, limit),
         }
     }
+}
+
+/// What ends a run that takes too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunLimit {
+    /// The agent's `maxSeconds`.
+    MaxSeconds,
+    /// The agent's `maxSessionDuration`.
+    MaxSessionDuration,
+    /// The server's own limit.
+    Server,
 }
 
 const fn is_available() -> bool {
@@ -217,6 +231,28 @@ mod tests {
     fn the_words_of_a_provider_are_the_same_in_json_and_sql() {
         for provider in Provider::ALL {
             assert_eq!(serde_json::to_value(provider).unwrap(), provider.as_str());
+        }
+    }
+
+    #[test]
+    fn the_lower_limit_ends_a_run() {
+        use RunLimit::{MaxSeconds, MaxSessionDuration, Server};
+        for (seconds, minutes, limit) in [
+            (None, None, (3600, Server)),
+            (Some(7200), None, (7200, MaxSeconds)),
+            (None, Some(30), (1800, MaxSessionDuration)),
+            (None, Some(120), (3600, Server)),
+            (Some(7200), Some(90), (5400, MaxSessionDuration)),
+            (Some(60), Some(90), (60, MaxSeconds)),
+            (Some(60), Some(1), (60, MaxSeconds)),
+        ] {
+            let mut agent: Agent = serde_json::from_str(
+                r#"{"name": "a", "specPath": "", "allowedTools": "", "permissionMode": ""}"#,
+            )
+            .unwrap();
+            agent.max_seconds = seconds;
+            agent.max_session_duration = minutes.map(|minutes| Minutes::new(minutes).unwrap());
+            assert_eq!(agent.run_limit(3600), limit, "{seconds:?} {minutes:?}");
         }
     }
 

@@ -201,6 +201,13 @@ pub enum EventKind {
         /// What was done.
         change: ToolChange,
     },
+    /// An agent was made, changed or deleted.
+    Agent {
+        /// Which.
+        name: AgentName,
+        /// What was done.
+        event: AgentEvent,
+    },
     /// A request was made.
     RequestCreated {
         /// What is to be done.
@@ -300,6 +307,17 @@ pub enum ToolChange {
     Created,
     /// It was changed.
     Changed,
+    /// It was deleted.
+    Deleted,
+}
+
+/// What was done to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentEvent {
+    /// It was made.
+    Created,
+    /// These keys of it were changed.
+    Changed(Vec<String>),
     /// It was deleted.
     Deleted,
 }
@@ -431,6 +449,16 @@ impl EventKind {
                 },
                 vec![("name", name.to_string())],
             ),
+            Self::Agent { name, event } => {
+                let name = ("name", name.to_string());
+                match event {
+                    AgentEvent::Created => ("agent_created", vec![name]),
+                    AgentEvent::Changed(keys) => {
+                        ("agent_changed", vec![name, ("changed", keys.join(", "))])
+                    }
+                    AgentEvent::Deleted => ("agent_deleted", vec![name]),
+                }
+            }
             Self::RequestCreated {
                 title,
                 kind,

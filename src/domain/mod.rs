@@ -4,6 +4,8 @@
 //! rely on; state changes are plain functions that return what changed or why not.
 
 mod agent;
+mod agent_change;
+mod agent_check;
 pub mod agent_context;
 mod alert;
 mod analytics;
@@ -48,7 +50,9 @@ mod usage;
 mod weight;
 mod word;
 
-pub use agent::{Agent, OutputForm, Provider, match_agent_name};
+pub use agent::{Agent, OutputForm, Provider, RunLimit, match_agent_name};
+pub use agent_change::{AgentChange, Capabilities};
+pub use agent_check::OWN_ENVIRONMENT;
 pub use alert::{Alert, AlertId};
 pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
 pub use archive::{Conversation, TaskArchive};
@@ -58,7 +62,7 @@ pub use context::{Context, HandoffMetadata, Merge};
 pub use dispatch::{
     AfterFailure, DispatchOverview, DispatchedRequest, HeldKind, Route, RouteMode, WaitingRequest,
 };
-pub use event::{Event, EventKind, EventType, History, ToolChange};
+pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
 pub use handoff::{
     ChainEntry, Handoff, HandoffEnd, HandoffId, HandoffRequest, Mode, MovedConversation, Outcome,
 };

@@ -1,8 +1,8 @@
 //! Why an operation that was understood is not carried out.
 
 use super::{
-    AgentName, AlertId, Filename, HandoffId, IncrementId, Problems, RequestId, RequestMove,
-    RequestState, SessionId, TaskId, ToolName,
+    AgentName, AlertId, Filename, HandoffId, IncrementId, Minutes, Problems, RequestId,
+    RequestMove, RequestState, SessionId, TaskId, ToolName,
 };
 
 /// How many tasks of a cycle are named.
@@ -32,9 +32,6 @@ pub enum Refusal {
         /// The names that there are.
         known: Vec<AgentName>,
     },
-    /// There is no such agent to be shown.
-    #[error("Agent not found: {0}")]
-    AgentNotFound(AgentName),
     /// There is no such increment.
     #[error("Increment not found: {0}")]
     IncrementNotFound(IncrementId),
@@ -46,6 +43,48 @@ pub enum Refusal {
         "Task {0} is a part of an increment: its agent itself says what came out, with `chorus report` or at the end of its last message. To ask another agent, and go on: `chorus handoff`"
     )]
     PartOfIncrement(TaskId),
+    /// There is no such agent here.
+    #[error("Agent not found: {0}")]
+    AgentNotFound(AgentName),
+    /// A name stands for one agent.
+    #[error("Agent already exists: {0}. Change it, or choose another name")]
+    AgentExists(AgentName),
+    /// Names are matched leniently, so they must differ by more than that.
+    #[error(
+        "{name} would be taken for the agent {like}, which is there already; choose another name"
+    )]
+    AgentAlike {
+        /// The name that was chosen.
+        name: AgentName,
+        /// The agent that is there.
+        like: AgentName,
+    },
+    /// What is needed is not deleted.
+    #[error("Agent {name} is still needed: {}. End or change that first", by.join("; "))]
+    AgentNeeded {
+        /// The agent.
+        name: AgentName,
+        /// What needs it.
+        by: Vec<String>,
+    },
+    /// A run speaks for its own agent.
+    #[error("This run of {agent} may speak for {agent} alone, not for {asked}")]
+    NotItsOwnAgent {
+        /// Whose run it is.
+        agent: AgentName,
+        /// Whom it wants to speak for.
+        asked: AgentName,
+    },
+    /// A run does not give itself more time.
+    #[error(
+        "A run of {agent} may lower its maxSessionDuration of {limit} minutes, not raise or remove it; a person can"
+    )]
+    SessionLimitRaised {
+        /// The agent.
+        agent: AgentName,
+        /// What it is limited to.
+        limit: Minutes,
+    },
     /// The agent takes no hand-offs now.
     #[error("Agent not available: {0}. Make it available, or choose another")]
     AgentUnavailable(AgentName),

@@ -37,7 +37,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-pub use agents::{default_agents, default_routes};
+pub use agents::{default_agents, default_routes, specialists};
 pub use alerts::AlertInput;
 pub use asker::Asker;
 pub use attachments::Upload;

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::follow::Follower;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
-use crate::domain::{Agent, Outcome, Provider, Text, TraceParent};
+use crate::domain::{Agent, Outcome, Provider, RunLimit, Text, TraceParent};
 use crate::secret::Token;
 use crate::store::{ClaimedRun, FinishRun, StoreError};
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
@@ -80,7 +80,7 @@ impl Runner {
                 working_directory: workspace.to_owned(),
                 stop_signal: line.stop_signal,
                 grace_seconds: options.grace_seconds,
-                max_seconds: Some(agent.run_seconds(options.max_seconds)),
+                max_seconds: Some(agent.run_limit(options.max_seconds).0),
                 idle_seconds: Some(agent.idle_seconds.unwrap_or(options.idle_seconds)),
             };
             run_dir::launch(&options.program, &files, &spec, &told, &system)
@@ -126,9 +126,23 @@ impl Runner {
             &agent,
             follower.report(),
             files.read_exit(),
+            &self.limits(&agent, &files),
             &tail(&files.stderr()),
         );
         self.finish(finish).await;
+    }
+
+    /// Says which limits a run had.
+    fn limits(&self, agent: &Agent, files: &RunFiles) -> Limits {
+        let options = &self.0.options;
+        let spec = files.spec().ok();
+        let had = |limit: fn(&RunSpec) -> Option<u64>| spec.as_ref().and_then(limit);
+        Limits {
+            time: time_limit(agent, options.max_seconds, had(|spec| spec.max_seconds)),
+            idle_seconds: had(|spec| spec.idle_seconds)
+                .or(agent.idle_seconds)
+                .unwrap_or(options.idle_seconds),
+        }
     }
 
     /// Stops a run that cannot be followed, and records that it failed.
@@ -287,20 +301,43 @@ fn own_environment(
     )
 }
 
+/// The limits that a run had.
+struct Limits {
+    /// How long it might take, and what to do about that.
+    time: String,
+    /// How long it might be silent.
+    idle_seconds: u64,
+}
+
+/// Names the limit of time that a run had, and says how to raise it. The agent may have been changed since it began.
+fn time_limit(agent: &Agent, server: u64, had: Option<u64>) -> String {
+    let (seconds, limit) = agent.run_limit(server);
+    let advice = match limit {
+        _ if had.is_some_and(|had| had != seconds) => "It has been changed since: hand off again",
+        RunLimit::MaxSeconds => "Raise the agent's maxSeconds",
+        RunLimit::MaxSessionDuration => "Raise the agent's maxSessionDuration",
+        RunLimit::Server => {
+            "Set the agent's maxSeconds, start the server with a higher --max-seconds"
+        }
+    };
+    format!(
+        "of {} s. {advice}, or ask for less.",
+        had.unwrap_or(seconds)
+    )
+}
+
 /// Decides how a run ended, from what it said and how its process ended.
 fn conclude(
     run: &ClaimedRun,
     agent: &Agent,
     report: &Report,
     exit: Option<RunExit>,
+    limits: &Limits,
     stderr: &str,
 ) -> FinishRun {
     let said_so_far = match &report.end {
         Some(Ok(message)) if !message.trim().is_empty() => format!("\nIt had said:\n{message}"),
         _ => String::new(),
-    };
-    let limit = |seconds: Option<u64>| {
-        seconds.map_or_else(String::new, |seconds| format!(" of {seconds} s"))
     };
     let (outcome, output) = match exit {
         Some(RunExit {
@@ -317,8 +354,8 @@ fn conclude(
         }) if agent.provider == Provider::Command || report.end.is_none() => (
             Outcome::TimedOut,
             format!(
-                "The run reached its time limit{}. Raise the agent's maxSeconds, or ask for less.{said_so_far}",
-                limit(agent.max_seconds)
+                "The run reached its time limit {}{said_so_far}",
+                limits.time
             ),
         ),
         Some(RunExit {
@@ -326,8 +363,8 @@ fn conclude(
         }) if agent.provider == Provider::Command || report.end.is_none() => (
             Outcome::TimedOut,
             format!(
-                "The agent printed nothing for its idle limit{}. Raise the agent's idleSeconds, or look at the log.{said_so_far}",
-                limit(agent.idle_seconds)
+                "The agent printed nothing for its idle limit of {} s. Raise the agent's idleSeconds, or look at the log.{said_so_far}",
+                limits.idle_seconds
             ),
         ),
         Some(RunExit { end, cause }) => {
@@ -382,4 +419,43 @@ fn tail(path: &Path) -> String {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     read().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::AgentChange;
+
+    fn agent(json: serde_json::Value) -> Agent {
+        let change: AgentChange = serde_json::from_value(json).unwrap();
+        change.into_new("mine".parse().unwrap())
+    }
+
+    #[test]
+    fn a_run_that_took_too_long_names_the_limit_that_it_had() {
+        for (json, had, says) in [
+            (
+                serde_json::json!({ "maxSeconds": 60, "maxSessionDuration": 30 }),
+                Some(60),
+                "of 60 s. Raise the agent's maxSeconds, or ask for less.",
+            ),
+            (
+                serde_json::json!({ "maxSeconds": 7200, "maxSessionDuration": 30 }),
+                Some(1800),
+                "of 1800 s. Raise the agent's maxSessionDuration, or ask for less.",
+            ),
+            (
+                serde_json::json!({ "maxSessionDuration": 90 }),
+                None,
+                "of 3600 s. Set the agent's maxSeconds, start the server with a higher --max-seconds, or ask for less.",
+            ),
+            (
+                serde_json::json!({ "maxSessionDuration": 30 }),
+                Some(600),
+                "of 600 s. It has been changed since: hand off again, or ask for less.",
+            ),
+        ] {
+            assert_eq!(time_limit(&agent(json), 3600, had), says);
+        }
+    }
 }

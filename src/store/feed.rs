@@ -252,7 +252,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::domain::{EventKind, Timestamp};
+    use crate::domain::{AgentEvent, AgentName, EventKind, Timestamp};
 
     fn event(task_id: &TaskId, number: i64, description: &str) -> Event {
         let (event_type, data) = EventKind::TaskCreated {
@@ -297,6 +297,39 @@ mod tests {
         feed.publish(vec![of_child]);
         chain_changed.as_mut().await;
         assert!(futures_util::poll!(&mut task_changed).is_pending());
+    }
+
+    #[tokio::test]
+    async fn who_watches_agents_is_not_woken_by_their_hand_offs() {
+        let feed = Feed::default();
+        let watch = feed.watch_agents();
+        assert_eq!(feed.watched(), 0);
+        let name: AgentName = "qa".parse().unwrap();
+        let about = |kind: EventKind| {
+            let (event_type, data) = kind.into_parts();
+            Event {
+                event_type,
+                data,
+                task_id: None,
+                master_task_id: None,
+                ..event(&TaskId::new(), 1, "")
+            }
+        };
+        let mut changed = std::pin::pin!(watch.changed());
+        feed.publish(vec![about(EventKind::HandoffStarted {
+            agent_name: name.clone(),
+        })]);
+        assert!(futures_util::poll!(&mut changed).is_pending());
+        for event in [
+            AgentEvent::Created,
+            AgentEvent::Changed(vec!["roles".to_owned()]),
+            AgentEvent::Deleted,
+        ] {
+            let mut changed = std::pin::pin!(watch.changed());
+            let name = name.clone();
+            feed.publish(vec![about(EventKind::Agent { name, event })]);
+            assert!(futures_util::poll!(&mut changed).is_ready());
+        }
     }
 
     #[tokio::test]

@@ -35,10 +35,10 @@ pub use sqlite::{
 };
 
 use crate::domain::{
-    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, ChainLimits,
+    Actor, Agent, AgentChange, AgentName, Alert, AlertId, Attachment, AttachmentId, ChainLimits,
     ConversationHistory, Event, Filename, Handoff, HandoffAnalytics, HandoffId, History,
     Idempotency, Increment, IncrementId, IncrementState, IncrementTasks, Kind, Message,
-    MessageType, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Queue,
+    MessageType, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Problems, Queue,
     QueueMessage, Request, RequestId, RequestState, Role, Route, RouteChoice, RunId, RunIdentity,
     Session, SessionHandoff, SessionId, SessionMove, Skill, Status, StatusName, Task, TaskArchive,
     TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId, TraceParent, UsageSum,
@@ -162,6 +162,39 @@ pub struct MoveSession {
     pub trace: Option<TraceParent>,
     /// How far agents may hand on.
     pub limits: ChainLimits,
+}
+
+/// An agent to be made or replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutAgent {
+    /// The agent.
+    pub agent: Agent,
+    /// Whether it must not be there yet.
+    pub only_new: bool,
+    /// What is wrong with it that the agent itself does not show: its spec.
+    pub problems: Problems,
+}
+
+/// An agent that was made or replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentPut {
+    /// The agent.
+    pub agent: Agent,
+    /// Whether it was made.
+    pub is_new: bool,
+}
+
+/// A change of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeAgent {
+    /// The agent.
+    pub name: AgentName,
+    /// What changes.
+    pub change: AgentChange,
+    /// What would be wrong with it that the agent itself does not show: its spec.
+    pub problems: Problems,
+    /// The run that says it of itself, if one does.
+    pub caller: Option<RunIdentity>,
 }
 
 /// A line of a conversation to be recorded from outside.
@@ -626,6 +659,14 @@ pub trait Store: Send + Sync + 'static {
     async fn agent(&self, name: &AgentName) -> Result<Option<Agent>>;
     /// Plants the default agents, if that has never been done and there are none. Returns how many.
     async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize>;
+    /// Plants the specialists beside the agents that are there, if that has never been done. Returns how many.
+    async fn seed_specialists(&self, agents: Vec<Agent>) -> Result<usize>;
+    /// Makes an agent, or puts it in the place of the one that has its name.
+    async fn put_agent(&self, put: PutAgent, once: Option<Idempotency>) -> Result<AgentPut>;
+    /// Changes an agent.
+    async fn change_agent(&self, change: ChangeAgent, once: Option<Idempotency>) -> Result<Agent>;
+    /// Deletes an agent that nothing needs. What it did stays.
+    async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent>;
 
     /// Opens a view of the whole ledger at one moment.
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>>;

@@ -177,7 +177,8 @@ impl RunFiles {
         self.0.join("exit.json")
     }
 
-    pub(super) fn spec(&self) -> Result<RunSpec, SuperviseError> {
+    /// Reads what was to be started.
+    pub(crate) fn spec(&self) -> Result<RunSpec, SuperviseError> {
         let path = self.spec_file();
         let bytes = read(&path)?;
         serde_json::from_slice(&bytes).map_err(|error| SuperviseError::File {

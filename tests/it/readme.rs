@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::own_port;
+use crate::support::{Server, own_port};
 
 const README: &str = include_str!("../../README.md");
 
@@ -78,4 +78,29 @@ fn the_worked_examples_of_requests_run() {
         "## Response\n\n* [",
     ];
     shows(&shown, &parts);
+}
+
+#[test]
+fn agents_are_added_changed_and_deleted_as_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&folder.path().join("data"));
+    let program = Path::new(env!("CARGO_BIN_EXE_chorus"));
+    let path = format!(
+        "{}:{}",
+        program.parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
+    let output = Command::new("bash")
+        .args(["-euo", "pipefail", "-c", script("Agents and roles")])
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .env("CHORUS_URL", &server.url)
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "reviewer made\nrustacean made\nrustacean changed\nreviewer deleted\n",
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

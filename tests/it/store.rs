@@ -2,13 +2,13 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, ChainLimits, Context, Idempotency, IdempotencyKey, Needs, NewTask, Outcome, Refusal,
-    Source, Task, TaskArchive, TaskId,
+    Agent, ChainLimits, Context, Idempotency, IdempotencyKey, Needs, NewTask, Outcome, Problems,
+    Refusal, Source, Task, TaskArchive, TaskId,
 };
-use chorus::engine::default_agents;
+use chorus::engine::{default_agents, specialists};
 use chorus::store::{
-    EndHandoff, Import, Rules, SqliteOptions, SqliteStore, StartHandoff, Store, StoreError,
-    TaskQuery,
+    EndHandoff, Import, PutAgent, Rules, SqliteOptions, SqliteStore, StartHandoff, Store,
+    StoreError, TaskQuery,
 };
 
 use crate::support::{BEGINNING, TestApp, invariants};
@@ -68,6 +68,95 @@ async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
         .unwrap();
     assert_eq!(store.seed_agents(default_agents()).await.unwrap(), 0);
     assert_eq!(names(&store).await, ["mine"]);
+}
+
+#[tokio::test]
+async fn specialists_are_planted_once_beside_the_agents_that_are_there() {
+    let app = TestApp::new().await;
+    let mine = Agent {
+        name: "Testing_Specialist".parse().unwrap(),
+        ..default_agents().remove(0)
+    };
+    let put = PutAgent {
+        agent: mine,
+        only_new: true,
+        problems: Problems::default(),
+    };
+    app.store.put_agent(put, None).await.unwrap();
+    let planted = app.engine.seed_specialists(specialists()).await.unwrap();
+    assert_eq!(planted, 3, "one of that name is there");
+    app.engine.close().await;
+    let store = open(&app).await;
+    let planted = [
+        "developer",
+        "developer-review",
+        "fixing-specialist",
+        "implementation-specialist",
+        "orchestrator",
+        "planner",
+        "qa",
+        "Testing_Specialist",
+        "verification-specialist",
+    ];
+    assert_eq!(names(&store).await, planted);
+    let deleted = "fixing-specialist".parse().unwrap();
+    store.delete_agent(deleted, None).await.unwrap();
+    assert_eq!(store.seed_specialists(specialists()).await.unwrap(), 0);
+    assert_eq!(names(&store).await.len(), planted.len() - 1);
+}
+
+#[tokio::test]
+async fn an_archive_brings_the_specialists_that_it_has() {
+    let app = TestApp::unseeded().await;
+    app.store.import(Import::default()).await.unwrap();
+    assert_eq!(app.engine.seed_specialists(specialists()).await.unwrap(), 0);
+    // An import into a ledger that was in use before does not say that it has none.
+    let app = TestApp::new().await;
+    app.store.import(Import::default()).await.unwrap();
+    assert_eq!(app.engine.seed_specialists(specialists()).await.unwrap(), 4);
+}
+
+#[tokio::test]
+async fn an_agent_with_everything_is_kept_as_it_is() {
+    let app = TestApp::unseeded().await;
+    let agent: Agent = serde_json::from_value(serde_json::json!({
+        "name": "Mine", "specPath": "agents/qa.md", "allowedTools": "Bash(a 'b' \"c\")", "permissionMode": "plan",
+        "provider": "command", "model": "m\n", "program": "/bin/sh", "arguments": ["-c", ""], "environment": { "A": "", "B": "=" },
+        "outputForm": "json:x", "maxSeconds": 31_536_000, "idleSeconds": 1, "available": false, "roles": ["a", "b"],
+        "skills": ["ü"], "maxSessionDuration": 525_600, "responsibilities": "'); DROP TABLE agents; --",
+    }))
+    .unwrap();
+    let put = |agent: &Agent| {
+        let put = PutAgent {
+            agent: agent.clone(),
+            only_new: false,
+            problems: Problems::default(),
+        };
+        app.store.put_agent(put, None)
+    };
+    let made = put(&agent).await.unwrap();
+    assert_eq!((&made.agent, made.is_new), (&agent, true));
+    assert_eq!(app.store.agent(&agent.name).await.unwrap().unwrap(), agent);
+    app.clock.advance(1000);
+    let written = || {
+        let connection = invariants::open(&app.data_dir.database());
+        let times = connection.query_row("SELECT updated_at - created_at FROM agents", [], |row| {
+            row.get::<_, i64>(0)
+        });
+        times.unwrap()
+    };
+    assert!(!put(&agent).await.unwrap().is_new);
+    assert_eq!(written(), 0, "nothing changed");
+    let changed = Agent {
+        available: true,
+        ..agent
+    };
+    put(&changed).await.unwrap();
+    assert_eq!(written(), 1000);
+    assert_eq!(
+        app.store.agent(&changed.name).await.unwrap().unwrap(),
+        changed
+    );
 }
 
 fn new_task(description: &str) -> NewTask {

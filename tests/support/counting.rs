@@ -13,11 +13,12 @@ use chorus::domain::{
     Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ChangeNeeds, Circumstances, ClaimRequest,
-    ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport,
-    FinishRun, GiveReport, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved,
-    NewIncrement, Page, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, Slots,
-    Snapshot, SqliteStore, StartHandoff, Store, TaskQuery, TokenHolder, Transfer,
+    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
+    Circumstances, ClaimRequest, ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff,
+    EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import, Imported, Job,
+    MessageQuery, MoveSession, Moved, NewIncrement, Page, PutAgent, RaiseAlert, ReadyQuery,
+    Reconciled, RequestQuery, Result, Routed, Slots, Snapshot, SqliteStore, StartHandoff, Store,
+    TaskQuery, TokenHolder, Transfer,
 };
 use tokio::sync::watch;
 
@@ -530,6 +531,22 @@ impl Store for CountingStore {
 
     async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize> {
         self.store.seed_agents(agents).await
+    }
+
+    async fn seed_specialists(&self, agents: Vec<Agent>) -> Result<usize> {
+        self.store.seed_specialists(agents).await
+    }
+
+    async fn put_agent(&self, put: PutAgent, once: Option<Idempotency>) -> Result<AgentPut> {
+        self.store.put_agent(put, once).await
+    }
+
+    async fn change_agent(&self, change: ChangeAgent, once: Option<Idempotency>) -> Result<Agent> {
+        self.store.change_agent(change, once).await
+    }
+
+    async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent> {
+        self.store.delete_agent(name, once).await
     }
 
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>> {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub(super) use agents::AgentsCommand;
+pub(super) use agents::{AgentsCommand, Clearable};
 pub(super) use alert::AlertCommand;
 pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
@@ -89,7 +89,7 @@ pub(super) enum Command {
         /// The run directory
         dir: PathBuf,
     },
-    /// Show the configured agents
+    /// Show, make, change and delete agents
     #[command(subcommand)]
     Agents(AgentsCommand),
     /// Write the whole ledger as JSON files to a new directory

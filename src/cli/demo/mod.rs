@@ -40,7 +40,7 @@ pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure>
         )));
     }
     let serve = ServeArguments::for_demo(folder, arguments.port);
-    let serving = Serving::start(ui, serve, cast(arguments.pace)?).await?;
+    let serving = Serving::start(ui, serve, cast(arguments.pace)?, Vec::new()).await?;
     let shown = show::Show::begin(ui, &serving.engine);
     let result = play(&serving.engine).await;
     shown.end().await;

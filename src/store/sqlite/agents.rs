@@ -124,15 +124,83 @@ pub(super) fn mark_seeded(tx: &Tx<'_>) -> Result<bool> {
     Ok(changed == 1)
 }
 
+/// Plants the specialists, unless that was done before. One whose name is there already is left out.
+pub(super) fn seed_specialists(tx: &Tx<'_>, agents: &[Agent]) -> Result<usize> {
+    if !mark_specialists_planted(tx)? {
+        return Ok(0);
+    }
+    let mut planted = 0;
+    for agent in agents {
+        if match_agent_name(agent.name.as_str(), &names(tx)?).is_none() {
+            insert(tx, agent)?;
+            planted += 1;
+        }
+    }
+    Ok(planted)
+}
+
+/// Notes that the specialists need not be planted any more. Returns whether that is new.
+pub(super) fn mark_specialists_planted(tx: &Tx<'_>) -> Result<bool> {
+    let changed = tx.execute(
+        sql!("UPDATE installation SET specialists_planted_at = $1 WHERE specialists_planted_at IS NULL"),
+        params![tx.now.as_millis()],
+    )?;
+    Ok(changed == 1)
+}
+
+/// Lets the router ask again who suits the tasks for which there was nobody. Every write of an agent ends here.
+fn ask_again(tx: &Tx<'_>) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET is_unsuited = 0 WHERE waiting_reason IS NOT NULL AND is_unsuited = 1"
+        ),
+        [],
+    )?;
+    Ok(())
+}
+
+macro_rules! insert_agents {
+    () => {
+        "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
+                             environment, output_form, max_seconds, idle_seconds, available, roles, skills,
+                             max_session_minutes, responsibilities, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)"
+    };
+}
+
 /// Inserts an agent's row.
 pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
-    tx.insert(
-        sql!(
-            "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
-                                 environment, output_form, max_seconds, idle_seconds, available, roles, skills,
-                                 max_session_minutes, responsibilities, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)"
-        ),
+    write(tx, sql!(insert_agents!()), agent)
+}
+
+/// Deletes an agent's row.
+pub(super) fn remove(tx: &Tx<'_>, name: &AgentName) -> Result<()> {
+    tx.execute(
+        sql!("DELETE FROM agents WHERE name = $1"),
+        params![name.as_str()],
+    )?;
+    ask_again(tx)
+}
+
+/// Changes an agent's row.
+pub(super) fn update(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
+    const UPDATE: Statement = sql!(
+        insert_agents!(),
+        " ON CONFLICT (name) DO UPDATE
+          SET spec_path = excluded.spec_path, allowed_tools = excluded.allowed_tools,
+              permission_mode = excluded.permission_mode, provider = excluded.provider, model = excluded.model,
+              program = excluded.program, arguments = excluded.arguments, environment = excluded.environment,
+              output_form = excluded.output_form, max_seconds = excluded.max_seconds, idle_seconds = excluded.idle_seconds,
+              available = excluded.available, roles = excluded.roles, skills = excluded.skills,
+              max_session_minutes = excluded.max_session_minutes, responsibilities = excluded.responsibilities,
+              updated_at = excluded.updated_at"
+    );
+    write(tx, UPDATE, agent)
+}
+
+fn write(tx: &Tx<'_>, statement: Statement, agent: &Agent) -> Result<()> {
+    tx.execute(
+        statement,
         params![
             agent.name.as_str(),
             agent.spec_path.as_str(),
@@ -144,8 +212,12 @@ pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
             serde_json::to_string(&agent.arguments).expect("texts are JSON"),
             serde_json::to_string(&agent.environment).expect("texts are JSON"),
             String::from(agent.output_form.clone()),
-            agent.max_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
-            agent.idle_seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
+            agent
+                .max_seconds
+                .map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
+            agent
+                .idle_seconds
+                .map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
             agent.available,
             serde_json::to_string(&agent.roles).expect("words are JSON"),
             serde_json::to_string(&agent.skills).expect("words are JSON"),
@@ -154,7 +226,7 @@ pub(super) fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
             tx.now.as_millis(),
         ],
     )?;
-    Ok(())
+    ask_again(tx)
 }
 
 /// Finds an agent within a transaction.

@@ -16,7 +16,9 @@ use crate::store::{Import, Imported, Result, StoreError};
 /// their tasks at the end.
 pub(super) fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     let mut imported = Imported::default();
-    agents::mark_seeded(tx)?;
+    if agents::mark_seeded(tx)? {
+        agents::mark_specialists_planted(tx)?;
+    }
     for agent in &import.agents {
         if agents::load(tx, &agent.name)?.as_ref() != Some(agent) {
             agents::insert(tx, agent)?;

@@ -5,6 +5,7 @@
 //! Statements and rows are shared between the two: `sql!` checks a statement's placeholders at compile time, and
 //! [`row::Columns`] reads a row of either.
 
+mod agent_changes;
 mod agents;
 mod alerts;
 mod analytics;

@@ -18,10 +18,10 @@ use super::snapshot::SqliteSnapshot;
 use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
-    agents, alerts, analytics, attachments, backup, delegations, dispatch_overview, dispatches,
-    events, file_alerts, handoffs, idempotency_keys, import, increments, messages, migrations,
-    moves, needs, queue_messages, reports, request_moves, request_tags, requests, routes, routing,
-    runs, sessions, task_lists, tasks, tools, transfers, trees, usage,
+    agent_changes, agents, alerts, analytics, attachments, backup, delegations, dispatch_overview,
+    dispatches, events, file_alerts, handoffs, idempotency_keys, import, increments, messages,
+    migrations, moves, needs, queue_messages, reports, request_moves, request_tags, requests,
+    routes, routing, runs, sessions, task_lists, tasks, tools, transfers, trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
@@ -33,12 +33,12 @@ use crate::domain::{
     Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ChangeNeeds, Circumstances, ClaimRequest,
-    ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport,
-    FinishRun, GiveReport, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved,
-    NewIncrement, OpenError, Page, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result,
-    Routed, Rules, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery, TokenHolder,
-    Transfer,
+    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
+    Circumstances, ClaimRequest, ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff,
+    EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import, Imported, Job,
+    MessageQuery, MoveSession, Moved, NewIncrement, OpenError, Page, PutAgent, RaiseAlert,
+    ReadyQuery, Reconciled, RequestQuery, Result, Routed, Rules, Slots, Snapshot, StartHandoff,
+    Store, StoreError, TaskQuery, TokenHolder, Transfer,
 };
 
 /// How long a connection waits for another one's lock.
@@ -711,6 +711,27 @@ impl Store for SqliteStore {
 
     async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize> {
         self.writer.write(move |tx| agents::seed(tx, &agents)).await
+    }
+
+    async fn seed_specialists(&self, agents: Vec<Agent>) -> Result<usize> {
+        self.writer
+            .write(move |tx| agents::seed_specialists(tx, &agents))
+            .await
+    }
+
+    async fn put_agent(&self, put: PutAgent, once: Option<Idempotency>) -> Result<AgentPut> {
+        self.write(once, move |tx| agent_changes::put(tx, &put))
+            .await
+    }
+
+    async fn change_agent(&self, change: ChangeAgent, once: Option<Idempotency>) -> Result<Agent> {
+        self.write(once, move |tx| agent_changes::change(tx, &change))
+            .await
+    }
+
+    async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent> {
+        self.write(once, move |tx| agent_changes::delete(tx, &name))
+            .await
     }
 
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>> {

@@ -1,20 +1,27 @@
 //! `chorus agents`
 
+use chorus::runner::token_hash;
 use insta::assert_snapshot;
+use serde_json::json;
 
-use super::Desk;
+use super::{Desk, transcript};
 
 #[tokio::test]
 async fn agents_are_listed_and_shown() {
     let desk = Desk::open().await;
+    let offered = json!({ "roles": ["testing"], "skills": ["qa", "python"], "available": false });
+    desk.app
+        .post("/api/agents/qa/capabilities", offered)
+        .await
+        .data();
     assert_snapshot!(desk.run(["agents", "list"]).await, @"
     exit 0
     --- stdout
-    developer	claude-code	bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
-    developer-review	claude-code	bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
-    orchestrator	claude-code	bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
-    planner	claude-code	bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
-    qa	claude-code	bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
+    developer	claude-code	yes			bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
+    developer-review	claude-code	yes			bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
+    orchestrator	claude-code	yes			bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
+    planner	claude-code	yes			bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
+    qa	claude-code	no	testing	qa python	bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
     --- stderr
     ");
     assert_snapshot!(desk.run(["agents", "show", "planner"]).await, @"
@@ -22,6 +29,7 @@ async fn agents_are_listed_and_shown() {
     --- stdout
     agent        planner
     provider     claude-code
+    available    yes
     spec         agents/planner.md
     permissions  bypassPermissions
     tools        Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
@@ -32,5 +40,334 @@ async fn agents_are_listed_and_shown() {
     --- stdout
     --- stderr
     error: Agent not found: no/body
+    ");
+}
+
+#[tokio::test]
+async fn an_agent_is_made_shown_changed_and_deleted() {
+    let desk = Desk::open().await;
+    let add = [
+        "agents",
+        "add",
+        "reviewer",
+        "--provider",
+        "command",
+        "--program",
+        "/bin/sh",
+        "--arg",
+        "-c",
+        "--arg",
+        "echo 'a, b'",
+        "--env",
+        "LANG=C=D",
+        "--allowed-tools",
+        "Read Grep",
+        "--permission-mode",
+        "plan",
+        "--model",
+        "small",
+        "--output-form",
+        "last_line",
+        "--max-seconds",
+        "60",
+        "--idle-seconds",
+        "30",
+        "--roles",
+        "verification,testing",
+        "--skills",
+        "Rust,c++",
+        "--skills",
+        "go",
+        "--max-session-duration",
+        "45",
+        "--responsibilities",
+        "Reads changes\nand says so",
+        "--unavailable",
+    ];
+    assert_snapshot!(desk.run(add).await, @"
+    exit 0
+    --- stdout
+    reviewer made
+    --- stderr
+    ");
+    assert_eq!(
+        desk.app.get("/api/agents/reviewer").await.data(),
+        json!({
+            "name": "reviewer", "specPath": "", "allowedTools": "Read Grep", "permissionMode": "plan", "provider": "command",
+            "model": "small", "program": "/bin/sh", "arguments": ["-c", "echo 'a, b'"], "environment": { "LANG": "C=D" },
+            "outputForm": "last_line", "maxSeconds": 60, "idleSeconds": 30, "available": false,
+            "roles": ["verification", "testing"], "skills": ["rust", "c++", "go"], "maxSessionDuration": 45,
+            "responsibilities": "Reads changes\nand says so",
+        })
+    );
+    assert_snapshot!(desk.run(["agents", "show", "reviewer"]).await, @r#"
+    exit 0
+    --- stdout
+    agent        reviewer
+    provider     command
+    available    no
+    permissions  plan
+    tools        Read Grep
+    model        small
+    program      /bin/sh
+    arguments    "-c" "echo 'a, b'"
+    output       last_line
+    at most      60 s
+    silent       30 s
+    roles        verification testing
+    skills       rust c++ go
+    session      45 minutes at most
+    environment  LANG=C=D
+
+    Reads changes
+    and says so
+    --- stderr
+    "#);
+    // Adding does not change what is there.
+    let again = ["agents", "add", "Reviewer", "--roles", "fixing"];
+    assert_snapshot!(desk.run(again).await, @"
+    exit 4
+    --- stdout
+    --- stderr
+    error: Agent already exists: reviewer. Change it, or choose another name
+    ");
+
+    let edit = [
+        "agents",
+        "edit",
+        "Reviewer",
+        "--available",
+        "true",
+        "--roles",
+        "fixing",
+        "--clear",
+        "model,skills",
+        "--clear",
+        "max-session-duration",
+    ];
+    assert_snapshot!(desk.run(edit).await, @"
+    exit 0
+    --- stdout
+    reviewer changed
+    --- stderr
+    ");
+    let changed = desk.app.get("/api/agents/reviewer").await.data();
+    for (key, value) in [
+        ("available", json!(true)),
+        ("roles", json!(["fixing"])),
+        ("model", json!(null)),
+        ("skills", json!([])),
+        ("maxSessionDuration", json!(null)),
+        ("maxSeconds", json!(60)),
+    ] {
+        assert_eq!(changed[key], value, "{key}");
+    }
+    assert_snapshot!(desk.run(["agents", "edit", "nobody", "--roles", "fixing"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Agent not found: nobody
+    ");
+    assert_snapshot!(desk.run(["agents", "edit", "reviewer", "--clear", "program"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: program: must be given, because the provider is command
+    ");
+    assert_snapshot!(desk.run(["agents", "rm", "reviewer"]).await, @"
+    exit 0
+    --- stdout
+    reviewer deleted
+    --- stderr
+    ");
+    assert_snapshot!(desk.run(["agents", "rm", "reviewer"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Agent not found: reviewer
+    ");
+}
+
+#[tokio::test]
+async fn an_agent_comes_from_a_file_or_standard_input() {
+    let desk = Desk::open().await;
+    let folder = desk.app.data_dir.path();
+    let json = r#"{ "name": "reviewer", "provider": "command", "program": "true" }"#;
+    std::fs::write(folder.join("reviewer.json"), json).unwrap();
+    let add = desk.chorus(["agents", "add", "--file", "reviewer.json"]);
+    assert_snapshot!(transcript(add.current_dir(folder)).await.unwrap(), @"
+    exit 0
+    --- stdout
+    reviewer made
+    --- stderr
+    ");
+    let edit = desk.chorus(["agents", "edit", "reviewer", "--file", "-"]);
+    let edit = edit.input(r#"{ "skills": ["go"], "idleSeconds": 7 }"#);
+    assert_snapshot!(transcript(edit).await.unwrap(), @"
+    exit 0
+    --- stdout
+    reviewer changed
+    --- stderr
+    ");
+    let changed = desk.app.get("/api/agents/reviewer").await.data();
+    assert_eq!(
+        (&changed["skills"], &changed["idleSeconds"]),
+        (&json!(["go"]), &json!(7))
+    );
+    // What one server shows, another one takes.
+    let shown = desk.app.get("/api/agents/reviewer").await.data();
+    desk.run(["agents", "rm", "reviewer"]).await;
+    let add = desk.chorus(["agents", "add", "reviewer", "--file", "-"]);
+    transcript(add.input(&shown.to_string())).await.unwrap();
+    assert_eq!(desk.app.get("/api/agents/reviewer").await.data(), shown);
+    let nameless = desk.chorus(["agents", "add", "--file", "-"]).input("{}");
+    assert_snapshot!(transcript(nameless).await.unwrap(), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the file says no name
+    hint: write it before --file, or as "name" in the file
+    "#);
+    let other = desk.chorus(["agents", "add", "other", "--file", "-"]);
+    assert_snapshot!(transcript(other.input(json)).await.unwrap(), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: name: must be other, as in the path; an agent keeps its name
+    ");
+    let unknown = desk.chorus(["agents", "add", "other", "--file", "-"]);
+    assert_snapshot!(transcript(unknown.input(r#"{"colour": "red"}"#)).await.unwrap(), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: colour: unknown field `colour`, expected one of `name`, `specPath`, `allowedTools`, `permissionMode`, `provider`, `model`, `program`, `arguments`, `environment`, `outputForm`, `maxSeconds`, `idleSeconds`, `available`, `roles`, `skills`, `maxSessionDuration`, `responsibilities`
+    ");
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused_before_anything_is_sent() {
+    let desk = Desk::open().await;
+    assert_snapshot!(desk.run(["agents", "add", "x", "--provider", "gpt"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'gpt' for '--provider <PROVIDER>': write one of claude-code, codex, opencode, gemini, command
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(desk.run(["agents", "add", "x", "--roles", "Not a role"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'Not a role' for '--roles <ROLE>': must be a role such as `testing`: small letters, digits and `-`, beginning with a letter, at most 64
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(desk.run(["agents", "add", "x", "--env", "novalue"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'novalue' for '--env <NAME=VALUE>': write NAME=VALUE, such as LANG=C
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(desk.run(["agents", "add", "x", "--max-session-duration", "0"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value '0' for '--max-session-duration <MINUTES>': must be a number of minutes, 1 to 525600
+
+    For more information, try '--help'.
+    ");
+    for wrong in [
+        &["agents", "add"][..],
+        &["agents", "add", "x", "--model", "m", "--file", "-"],
+        &["agents", "edit", "qa"],
+        &["agents", "edit", "qa", "--clear", "name"],
+        &["agents", "capabilities", "qa"],
+        &["agents", "capabilities", "--roles", "testing"],
+    ] {
+        let shown = desk.run(wrong.iter().copied()).await;
+        assert!(shown.starts_with("exit 2\n"), "{wrong:?}\n{shown}");
+    }
+    // What only the server knows.
+    assert_snapshot!(desk.run(["agents", "add", "operator", "--provider", "command", "--program", "x"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: name: operator is not a name for an agent: it stands for somebody else in histories; choose another
+    ");
+    assert_snapshot!(desk.run(["agents", "add", "../x", "--provider", "command", "--program", "x"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: name: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`
+    ");
+    assert_snapshot!(desk.run(["agents", "add", "x"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: specPath: The spec agents/x.md of the agent x is not there; put it into <tmp>/agents/x.md
+    ");
+}
+
+#[tokio::test]
+async fn an_agent_says_of_itself_what_it_offers() {
+    let desk = Desk::open().await;
+    let token = "the-token-of-a-run";
+    let task = desk.app.task("Write it").await;
+    let body = json!({ "agentName": "qa", "prompt": "Test it" });
+    let path = format!("/api/tasks/{task}/handoff");
+    desk.app.post(&path, body).await.data();
+    let run = desk
+        .app
+        .store
+        .claim_run(1, String::new(), Vec::new(), token_hash(token));
+    run.await.unwrap().expect("there is a run");
+    let inside = |arguments: &[&'static str]| {
+        let command = desk.chorus(arguments.iter().copied());
+        transcript(command.env("CHORUS_AGENT", "qa").env("CHORUS_TOKEN", token))
+    };
+    let offer = [
+        "agents",
+        "capabilities",
+        "--roles",
+        "testing",
+        "--skills",
+        "qa,python",
+        "--max-session-duration",
+        "20",
+    ];
+    assert_snapshot!(inside(&offer).await.unwrap(), @"
+    exit 0
+    --- stdout
+    qa changed
+    --- stderr
+    ");
+    let qa = desk.app.get("/api/agents/qa").await.data();
+    assert_eq!(
+        (&qa["roles"], &qa["skills"], &qa["maxSessionDuration"]),
+        (&json!(["testing"]), &json!(["qa", "python"]), &json!(20))
+    );
+    let raise = ["agents", "capabilities", "--max-session-duration", "21"];
+    assert_snapshot!(inside(&raise).await.unwrap(), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: A run of qa may lower its maxSessionDuration of 20 minutes, not raise or remove it; a person can
+    ");
+    let other = ["agents", "capabilities", "planner", "--roles", "testing"];
+    assert_snapshot!(inside(&other).await.unwrap(), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: This run of qa may speak for qa alone, not for planner
+    ");
+    // Deleting an agent that works is refused, and says why.
+    assert_snapshot!(desk.run(["agents", "rm", "qa"]).await, @"
+    exit 4
+    --- stdout
+    --- stderr
+    error: Agent qa is still needed: it works on task <id 1>. End or change that first
     ");
 }

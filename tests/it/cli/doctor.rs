@@ -47,7 +47,7 @@ fn a_good_installation_has_no_problems() {
     ok    the database is up to date (4 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
-    ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
+    ok    <tmp>/claude runs developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
     ok    a server answers at http://<server> and can write
     --- stderr
     ");
@@ -64,7 +64,7 @@ fn what_is_missing_is_noted() {
     ok    the database is up to date (4 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
-    note  the program claude is not on PATH; developer, developer-review, orchestrator, planner, qa cannot run until it is installed
+    note  the program claude is not on PATH; developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist cannot run until it is installed
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     ");
@@ -125,7 +125,7 @@ fn a_token_that_others_can_read_is_a_problem() {
     ok    the database is up to date (4 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
-    ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
+    ok    <tmp>/claude runs developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     error: 1 problem found
@@ -205,7 +205,7 @@ fn a_database_that_breaks_its_rules_is_a_problem() {
     bad   a row of queue_messages refers to a missing row of tasks
           to do: stop the server and restore a backup
     ok    the clock is not behind the newest event
-    ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
+    ok    <tmp>/claude runs developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     error: 1 problem found
@@ -226,7 +226,7 @@ fn a_clock_that_went_back_is_a_problem() {
     ok    the database is sound
     bad   the newest event is in the future: the clock of this machine went back
           to do: set the clock, for example with a time service
-    ok    <tmp>/claude runs developer, developer-review, orchestrator, planner, qa
+    ok    <tmp>/claude runs developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     error: 1 problem found

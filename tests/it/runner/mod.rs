@@ -1,6 +1,7 @@
 //! Agents that really run: real processes, scripted.
 
 mod adoption;
+mod agents;
 mod demo;
 mod nested;
 mod outcomes;

@@ -110,7 +110,7 @@ async fn routes_are_shown_and_set_from_a_file() {
     exit 1
     --- stdout
     --- stderr
-    error: routes[0].agent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa
+    error: routes[0].agent: unknown agent nobody; the agents are: developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
     ");
     std::fs::write(&file, "kind: fix").unwrap();
     assert_snapshot!(office.run(["request", "routes", "--set", path]).await, @"

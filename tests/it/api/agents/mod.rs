@@ -1,5 +1,9 @@
 //! `/api/agents`
 
+mod capabilities;
+mod changes;
+mod seeds;
+
 use insta::assert_snapshot;
 
 use crate::support::TestApp;
@@ -46,7 +50,11 @@ async fn an_agent_has_its_documented_keys() {
         "outputForm": "all",
         "maxSeconds": null,
         "idleSeconds": null,
-        "available": true
+        "available": true,
+        "roles": [],
+        "skills": [],
+        "maxSessionDuration": null,
+        "responsibilities": ""
       },
       "meta": {
         "timestamp": 1767225600000

@@ -1,0 +1,94 @@
+//! Agents that are made, changed and limited while they run.
+
+use chorus::client::ClientError;
+use chorus::domain::{Agent, OWN_ENVIRONMENT, Outcome};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{Events, Workshop, begin, ended, last_id, run};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_limit_of_a_session_limits_the_run() {
+    let workshop = Workshop::new();
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut agent = json!({ "provider": "command", "program": "true", "maxSeconds": 7200, "maxSessionDuration": 2 });
+    for (max_seconds, limit) in [(7200, 120), (30, 30)] {
+        agent["maxSeconds"] = json!(max_seconds);
+        client
+            .send_json(Method::PUT, "/api/agents/quick", &agent)
+            .await
+            .unwrap();
+        let handoff = run(&client, "quick").await;
+        let spec = std::fs::read(workshop.run_dir(&handoff).join("spec.json")).unwrap();
+        let spec: Value = serde_json::from_slice(&spec).unwrap();
+        assert_eq!(spec["maxSeconds"], limit);
+        // What Chorus says to every process is what no agent may set.
+        let mut said: Vec<_> = spec["environment"].as_object().unwrap().keys().collect();
+        let mut own = OWN_ENVIRONMENT.to_vec();
+        said.sort_unstable();
+        own.sort_unstable();
+        assert_eq!(said, own);
+    }
+    workshop.until_quiet();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_announces_itself_and_is_not_deleted_while_it_works() {
+    let workshop = Workshop::new();
+    let gate = workshop.gate("gate");
+    let script = format!(
+        "chorus agents capabilities --roles testing,fixing --skills go --max-session-duration 5 && echo said
+         chorus agents capabilities qa --roles testing 2>&1
+         chorus agents edit tester --max-seconds 9 2>&1
+         read _ <{}",
+        gate.path().display()
+    );
+    let server = workshop.serve(1);
+    let client = server.client();
+    let add = [
+        "agents",
+        "add",
+        "tester",
+        "--provider",
+        "command",
+        "--program",
+        "/bin/sh",
+        "--arg",
+        "-c",
+        "--arg",
+        &script,
+    ];
+    assert!(server.chorus(add).output().status.success());
+    let mut events = Events::listen(&client).await;
+    let task = begin(&client, "tester").await;
+    let changed = events.until("agent_changed", "tester").await;
+    assert_eq!(
+        changed["data"]["changed"],
+        "roles, skills, maxSessionDuration"
+    );
+    let delete = || client.send(client.request(Method::DELETE, "/api/agents/tester"));
+    let refused = delete().await;
+    let Err(ClientError::Refused { status, error }) = refused else {
+        panic!("it works");
+    };
+    assert_eq!(status, StatusCode::CONFLICT);
+    assert!(
+        error.message.contains(task.id.as_str()),
+        "{}",
+        error.message
+    );
+    gate.let_one_through();
+    let handoff = ended(&client, last_id(&task)).await;
+    assert_eq!(
+        handoff.output.as_str(),
+        "tester changed\nsaid\nerror: This run of tester may speak for tester alone, not for qa\n\
+         error: This run of tester may not change how Chorus is set up"
+    );
+    let deleted: Agent = delete().await.unwrap().data().unwrap();
+    let roles: Vec<_> = deleted.roles.iter().map(ToString::to_string).collect();
+    assert_eq!(roles, ["testing", "fixing"]);
+    assert_eq!(handoff.outcome, Some(Outcome::Completed));
+    workshop.until_quiet();
+    assert_eq!(workshop.violations(), [""; 0]);
+}
