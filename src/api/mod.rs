@@ -17,6 +17,7 @@ mod guard;
 mod handoffs;
 mod health;
 mod logs;
+mod mail;
 mod messages;
 mod observe;
 mod queue;

@@ -28,7 +28,8 @@ pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Fai
             exported.agents,
             exported.tools,
             exported.requests,
-            exported.alerts
+            exported.alerts,
+            exported.mail
         ]),
         arguments.dir.display()
     ))
@@ -66,7 +67,8 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
                     report.imported.agents,
                     report.imported.tools,
                     report.imported.requests,
-                    report.imported.alerts
+                    report.imported.alerts,
+                    report.imported.mail
                 ]),
                 report.left_out.len()
             ))
@@ -81,8 +83,8 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
 }
 
 /// Counts what an archive has: tasks and agents, and of the rest what there is.
-fn counts(numbers: [u64; 5]) -> String {
-    let things = ["task", "agent", "tool", "request", "alert"];
+fn counts(numbers: [u64; 6]) -> String {
+    let things = ["task", "agent", "tool", "request", "alert", "mail"];
     let counted: Vec<_> = numbers
         .into_iter()
         .zip(things)

@@ -3,6 +3,7 @@
 //! Nothing here does I/O, reads a clock or knows a database. Types serialise to the shapes that other programs
 //! rely on; state changes are plain functions that return what changed or why not.
 
+mod address;
 mod agent;
 mod alert;
 mod analytics;
@@ -16,6 +17,8 @@ mod id;
 mod idempotency;
 mod kind;
 mod lineage;
+mod mail;
+mod mail_type;
 mod message;
 mod planning;
 mod problem;
@@ -42,6 +45,7 @@ mod usage;
 mod weight;
 mod word;
 
+pub use address::{Address, Correspondent, IllegalAddress};
 pub use agent::{Agent, OutputForm, Provider, match_agent_name};
 pub use alert::{Alert, AlertId};
 pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
@@ -59,6 +63,11 @@ pub use id::{AgentName, IllegalName};
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use kind::{IllegalKind, Kind};
 pub use lineage::{ChainLimits, Lineage};
+pub use mail::{
+    Mail, MailContent, MailId, MailVersion, NewMail, Recipient, ThreadId, check_handoff_type,
+    check_subject,
+};
+pub use mail_type::{MailType, Urgency};
 pub use message::{Message, MessageType, Move, NewMessage, RunIdentity};
 pub use planning::{Planning, PlanningChange};
 pub use problem::{Problem, Problems};

@@ -12,11 +12,11 @@ use tokio::sync::mpsc;
 use super::one_file::{OneFile, file_of};
 use super::{ArchiveError, Progress, ROUTES, VERSION, at};
 use crate::config::DataDir;
-use crate::domain::{Agent, Alert, Request, Route, TaskArchive, TaskSummary, Tool};
+use crate::domain::{Agent, Alert, Mail, Request, Route, TaskArchive, TaskSummary, Tool};
 use crate::engine::Engine;
 use crate::store::Snapshot;
 
-/// How many tasks, requests or alerts may be read ahead of the files.
+/// How many tasks, requests, alerts or mails may be read ahead of the files.
 const AHEAD: usize = 100;
 
 /// Rows on their way to the thread that writes files; an error says that they ended early.
@@ -35,6 +35,8 @@ pub struct Exported {
     pub requests: u64,
     /// How many alerts.
     pub alerts: u64,
+    /// How many mails.
+    pub mail: u64,
     /// The attachments whose bytes were missing.
     pub missing_attachments: Vec<PathBuf>,
 }
@@ -56,7 +58,7 @@ impl Engine {
             tools: snapshot.tools().await?,
             routes: snapshot.routes().await?,
         };
-        let (senders, tasks, requests, alerts) = Senders::new();
+        let (senders, tasks, rows) = Senders::new();
         let files = Files {
             to: to.to_owned(),
             data_dir: self.options.data_dir.clone(),
@@ -66,7 +68,7 @@ impl Engine {
             failure: RefCell::default(),
             progress: Box::new(move |done| progress(Progress { done, total })),
         };
-        let writing = tokio::task::spawn_blocking(move || files.write(&few, requests, alerts));
+        let writing = tokio::task::spawn_blocking(move || files.write(&few, rows));
         let read = senders.read(&mut *snapshot).await;
         let written = writing
             .await
@@ -87,26 +89,42 @@ struct Senders {
     tasks: mpsc::Sender<Result<TaskArchive, ()>>,
     requests: mpsc::Sender<Result<Request, ()>>,
     alerts: mpsc::Sender<Result<Alert, ()>>,
+    mail: mpsc::Sender<Result<Mail, ()>>,
+}
+
+/// What has one file each, on its way.
+struct RowsOfFiles {
+    requests: Rows<Request>,
+    alerts: Rows<Alert>,
+    mail: Rows<Mail>,
 }
 
 impl Senders {
-    fn new() -> (Self, Rows<TaskArchive>, Rows<Request>, Rows<Alert>) {
+    fn new() -> (Self, Rows<TaskArchive>, RowsOfFiles) {
         let (tasks, task_rows) = mpsc::channel(AHEAD);
         let (requests, request_rows) = mpsc::channel(AHEAD);
         let (alerts, alert_rows) = mpsc::channel(AHEAD);
+        let (mail, mail_rows) = mpsc::channel(AHEAD);
         let senders = Self {
             tasks,
             requests,
             alerts,
+            mail,
         };
-        (senders, task_rows, request_rows, alert_rows)
+        let rows = RowsOfFiles {
+            requests: request_rows,
+            alerts: alert_rows,
+            mail: mail_rows,
+        };
+        (senders, task_rows, rows)
     }
 
     /// Reads everything, one kind after the other. Each end is closed when its rows are through.
     async fn read(self, snapshot: &mut dyn Snapshot) -> Result<(), ArchiveError> {
         send_all(self.tasks, async || snapshot.next_tasks().await).await?;
         send_all(self.requests, async || snapshot.next_requests().await).await?;
-        send_all(self.alerts, async || snapshot.next_alerts().await).await
+        send_all(self.alerts, async || snapshot.next_alerts().await).await?;
+        send_all(self.mail, async || snapshot.next_mail().await).await
     }
 }
 
@@ -174,12 +192,7 @@ impl Serialize for Summaries<'_> {
 }
 
 impl Files {
-    fn write(
-        self,
-        few: &Few,
-        requests: Rows<Request>,
-        alerts: Rows<Alert>,
-    ) -> Result<Exported, ArchiveError> {
+    fn write(self, few: &Few, rows: RowsOfFiles) -> Result<Exported, ArchiveError> {
         let Few {
             agents,
             tools,
@@ -221,8 +234,9 @@ impl Files {
                 write_json(&folder.join(format!("{}.json", tool.name)), tool)?;
             }
         }
-        let requests = write_rows(unfinished.path(), requests)?;
-        let alerts = write_rows(unfinished.path(), alerts)?;
+        let requests = write_rows(unfinished.path(), rows.requests)?;
+        let alerts = write_rows(unfinished.path(), rows.alerts)?;
+        let mail = write_rows(unfinished.path(), rows.mail)?;
         if !routes.is_empty() {
             new_folder(unfinished.path(), "dispatch")?;
             write_json(&unfinished.path().join(ROUTES), routes)?;
@@ -239,6 +253,7 @@ impl Files {
             tools: tools.len() as u64,
             requests,
             alerts,
+            mail,
             missing_attachments: self.missing_attachments.take(),
         })
     }

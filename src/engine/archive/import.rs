@@ -14,8 +14,8 @@ use super::{ArchiveError, Progress, ROUTES, VERSION, at};
 use crate::config::DataDir;
 use crate::domain::{
     Agent, Alert, AlertId, AttachmentId, ChainEntry, Conversation, Filename, HandoffId, History,
-    MessageId, Mode, Queue, Request, RequestId, Route, SessionId, Task, TaskArchive, TaskId,
-    TaskSummary, Tool,
+    Mail, MailId, MessageId, Mode, Queue, Request, RequestId, Route, SessionId, Task, TaskArchive,
+    TaskId, TaskSummary, Tool,
 };
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
@@ -70,6 +70,7 @@ impl Engine {
         let mut ids = uploads.ids.clone();
         let requests = source(&archive, plan.requests);
         let alerts = source(&archive, plan.alerts);
+        let mail = source(&archive, plan.mail);
         let tasks = plan.tasks.into_iter().map(move |planned| {
             let mut task = read_task(&archive, &planned.id)?;
             task.attachment_ids = ids.remove(&planned.id).unwrap_or_default();
@@ -82,6 +83,7 @@ impl Engine {
             tasks: Box::new(tasks),
             requests,
             alerts,
+            mail,
         };
         let imported = self.store.import(import).await?;
         let missing_attachments = uploads.keep();
@@ -156,11 +158,11 @@ impl Engine {
             });
         }
         plan.tools = tools;
-        self.leave_out_requests_and_alerts(plan).await?;
+        self.leave_out_what_has_one_file(plan).await?;
         self.leave_out_routes(plan).await
     }
 
-    async fn leave_out_requests_and_alerts(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
+    async fn leave_out_what_has_one_file(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
         let is_there = |file: PathBuf, what: &str| BadFile {
             file,
             line: None,
@@ -188,6 +190,17 @@ impl Engine {
             }
         }
         plan.alerts = alerts;
+        let mut mail = Vec::new();
+        for planned in std::mem::take(&mut plan.mail) {
+            match MailId::parse(planned.id.as_str()) {
+                Ok(id) if self.store.find_mail(&id).await?.is_some() => plan.bad.push(is_there(
+                    file_of::<Mail>(&planned.id),
+                    &format!("mail {id}"),
+                )),
+                _ => mail.push(planned),
+            }
+        }
+        plan.mail = mail;
         Ok(())
     }
 
@@ -241,6 +254,7 @@ struct Plan {
     tools: Vec<Tool>,
     requests: Vec<Planned>,
     alerts: Vec<Planned>,
+    mail: Vec<Planned>,
     routes: Option<Vec<Route>>,
     bad: Vec<BadFile>,
 }
@@ -268,6 +282,7 @@ impl Plan {
             tools: Vec::new(),
             requests: Vec::new(),
             alerts: Vec::new(),
+            mail: Vec::new(),
             routes: None,
             bad: Vec::new(),
         };
@@ -289,6 +304,7 @@ impl Plan {
             has_ended.then(|| format!("it is claimed by the hand-off {id}, which has ended"))
         });
         plan.alerts = check_all(archive, &mut plan.bad, |_: &Alert| None);
+        plan.mail = check_all(archive, &mut plan.bad, |_: &Mail| None);
         plan.check_routes(archive);
         Ok(plan)
     }

@@ -11,6 +11,7 @@
 //! tools/<name>.json                     a hand-off tool, if there is any
 //! requests/<id>.json                    a request with its transitions and recoveries, if there is any
 //! alerts/<id>.json                      an alert, if there is any
+//! mail/<id>.json                        a mail with what became of it, if there is any
 //! dispatch/routes.json                  the routes of requests, an array, if there are any
 //! ```
 //!

@@ -21,6 +21,7 @@ mod idempotency_keys;
 mod import;
 mod import_requests;
 mod lineage;
+mod mail;
 mod messages;
 mod migrations;
 mod moves;

@@ -5,11 +5,13 @@ use sqlx::SqliteConnection;
 
 use super::row::Columns;
 use super::sql::{query, sql};
-use super::{agents, alerts, events, messages, queue_messages, requests, routes, tasks, tools};
-use crate::domain::{Agent, Alert, Conversation, Request, Route, TaskArchive, Tool};
+use super::{
+    agents, alerts, events, mail, messages, queue_messages, requests, routes, tasks, tools,
+};
+use crate::domain::{Agent, Alert, Conversation, Mail, Request, Route, TaskArchive, Tool};
 use crate::store::{Result, Snapshot, StoreError};
 
-/// How many tasks, requests or alerts are read at once.
+/// How many tasks, requests, alerts or mails are read at once.
 const PAGE: u32 = 100;
 
 /// A connection with an open read transaction.
@@ -19,6 +21,7 @@ pub(super) struct SqliteSnapshot {
     after: i64,
     after_request: i64,
     after_alert: i64,
+    after_mail: i64,
 }
 
 impl SqliteSnapshot {
@@ -34,6 +37,7 @@ impl SqliteSnapshot {
             after: 0,
             after_request: 0,
             after_alert: 0,
+            after_mail: 0,
         })
     }
 }
@@ -103,6 +107,19 @@ impl Snapshot for SqliteSnapshot {
         for row in rows {
             self.after_alert = row.integer(9)?;
             page.push(alerts::from_row(&row)?);
+        }
+        Ok(page)
+    }
+
+    async fn next_mail(&mut self) -> Result<Vec<Mail>> {
+        let rows = query!(mail::SELECT_ARCHIVE, self.after_mail, PAGE)
+            .fetch_all(&mut self.connection)
+            .await?;
+        let mut page = Vec::with_capacity(rows.len());
+        for row in rows {
+            let stored = mail::from_row(&row)?;
+            self.after_mail = stored.number;
+            page.push(stored.mail);
         }
         Ok(page)
     }

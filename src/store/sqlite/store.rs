@@ -19,24 +19,24 @@ use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
     agents, alerts, analytics, attachments, backup, delegations, dispatch_overview, dispatches,
-    events, file_alerts, handoffs, idempotency_keys, import, messages, migrations, moves,
+    events, file_alerts, handoffs, idempotency_keys, import, mail, messages, migrations, moves,
     queue_messages, request_moves, request_tags, requests, routes, runs, sessions, tasks, tools,
     transfers, trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
-    HandoffAnalytics, HandoffId, History, Idempotency, Message, NewMessage, NewRequest, NewTask,
-    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, Tool, ToolName, UsageSum,
+    HandoffAnalytics, HandoffId, History, Idempotency, Mail, MailId, Message, NewMessage,
+    NewRequest, NewTask, Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId,
+    RequestState, Route, RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task,
+    TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
-    Import, Imported, Job, MessageQuery, MoveSession, Moved, OpenError, Page, RaiseAlert,
-    Reconciled, RequestQuery, Result, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery,
-    TokenHolder, Transfer,
+    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, DeliverMail,
+    Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun,
+    Heartbeat, Import, Imported, Job, MailQuery, MarkMail, MessageQuery, MoveSession, Moved,
+    OpenError, Page, RaiseAlert, Reconciled, RequestQuery, Result, SendMail, Slots, Snapshot,
+    StartHandoff, Store, StoreError, TaskQuery, TokenHolder, Transfer,
 };
 
 /// How long a connection waits for another one's lock.
@@ -53,6 +53,9 @@ const MAPPED: &str = "2147418112";
 
 /// How many messages of earlier tasks an agent is told at most.
 const TOLD_MESSAGES: u32 = 200;
+
+/// How many mails an agent is told at most.
+const TOLD_MAIL: u32 = 40;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -312,6 +315,7 @@ impl Store for SqliteStore {
         conversation.reverse();
         let mut tools = tools::list_usable(&self.readers).await?;
         tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
+        let (mail, older_mail) = mail::pending(&self.readers, &run.agent_name, TOLD_MAIL).await?;
         Ok(Briefing {
             agents: agents::list(&self.readers).await?,
             kinds: routes::kinds(&self.readers).await?,
@@ -319,6 +323,8 @@ impl Store for SqliteStore {
             history: sessions::history(&self.readers, &run.handoff_id).await?,
             conversation,
             has_more_conversation,
+            mail,
+            older_mail,
         })
     }
 
@@ -630,6 +636,29 @@ impl Store for SqliteStore {
 
     async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
         alerts::list(&self.readers, query).await
+    }
+
+    async fn send_mail(&self, send: SendMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.write(once, move |tx| mail::send_asked(tx, &send))
+            .await
+    }
+
+    async fn mark_mail(&self, mark: MarkMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.write(once, move |tx| mail::mark(tx, &mark)).await
+    }
+
+    async fn deliver_mail(&self, delivery: DeliverMail) -> Result<()> {
+        self.writer
+            .write(move |tx| mail::deliver(tx, &delivery))
+            .await
+    }
+
+    async fn find_mail(&self, id: &MailId) -> Result<Option<Mail>> {
+        mail::find(&self.readers, id).await
+    }
+
+    async fn list_mail(&self, query: &MailQuery) -> Result<Page<Mail>> {
+        mail::list(&self.readers, query).await
     }
 
     async fn agents(&self) -> Result<Vec<Agent>> {
