@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::prompt::push;
 use crate::domain::{Correspondent, Mail, MailId, RunIdentity, Text, Urgency};
 
 /// How many bytes of mail are told.
@@ -53,9 +54,10 @@ impl ToldMail {
                         `chorus mail send NAME --reply-to ID --subject \"SUBJECT\" --body \"TEXT\"`.\n\n"
             .to_owned();
         if left_out > 0 {
-            text.push_str(&format!(
-                "[{left_out} older left out; `chorus mail inbox` lists all]\n\n"
-            ));
+            push(
+                &mut text,
+                format_args!("[{left_out} older left out; `chorus mail inbox` lists all]\n\n"),
+            );
         }
         told.reverse();
         text.push_str(&told.concat());
@@ -100,20 +102,26 @@ fn tell(mail: &Mail, reader: &Correspondent) -> String {
         quoted.join("\n")
     );
     if beginning != said {
-        text.push_str(&format!(
-            "[cut after {MAIL_BUDGET} of {} bytes; `chorus mail show {}` shows it in full]\n",
-            said.as_str().len(),
-            mail.id
-        ));
+        push(
+            &mut text,
+            format_args!(
+                "[cut after {MAIL_BUDGET} of {} bytes; `chorus mail show {}` shows it in full]\n",
+                said.as_str().len(),
+                mail.id
+            ),
+        );
     }
     if mail
         .recipient(reader)
         .is_some_and(|own| mail.is_owed_by(own))
     {
-        text.push_str(&format!(
-            "An acknowledgement is wanted: `chorus mail ack {}`\n",
-            mail.id
-        ));
+        push(
+            &mut text,
+            format_args!(
+                "An acknowledgement is wanted: `chorus mail ack {}`\n",
+                mail.id
+            ),
+        );
     }
     text.push('\n');
     text
@@ -127,10 +135,12 @@ mod tests {
     use super::*;
 
     fn run() -> RunIdentity {
-        serde_json::from_value(json!({
-            "runId": "r", "handoffId": "h", "taskId": "t", "agentName": "qa",
-        }))
-        .unwrap()
+        RunIdentity {
+            run_id: "r".parse().unwrap(),
+            handoff_id: "h".parse().unwrap(),
+            task_id: "t".parse().unwrap(),
+            agent_name: "qa".parse().unwrap(),
+        }
     }
 
     fn mail(id: &str, more: Value) -> Mail {

@@ -80,7 +80,8 @@ fn asked(text: &mut String, run: &ClaimedRun) {
     push(text, format_args!("\n{}\n", run.prompt));
 }
 
-fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
+/// Adds to a text.
+pub(super) fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
     text.write_fmt(line).expect("a string takes everything");
 }
 

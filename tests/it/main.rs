@@ -17,6 +17,7 @@ mod crash;
 mod dispatch;
 mod invariants;
 mod layers;
+mod mail;
 mod migration;
 mod model;
 mod readme;

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chorus::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
-    HandoffAnalytics, HandoffId, History, Idempotency, Message, NewMessage, NewRequest, NewTask,
-    Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, Tool, ToolName, UsageSum,
+    HandoffAnalytics, HandoffId, History, Idempotency, Mail, MailId, Message, NewMessage,
+    NewRequest, NewTask, Outcome, PlanningChange, Queue, QueueMessage, Request, RequestId,
+    RequestState, Route, RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task,
+    TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat,
-    Import, Imported, Job, MessageQuery, MoveSession, Moved, Page, RaiseAlert, Reconciled,
-    RequestQuery, Result, Slots, Snapshot, SqliteStore, StartHandoff, Store, TaskQuery,
-    TokenHolder, Transfer,
+    AddMessage, AlertQuery, Attach, Attached, Briefing, ClaimRequest, ClaimedRun, DeliverMail,
+    Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun,
+    Heartbeat, Import, Imported, Job, MailQuery, MarkMail, MessageQuery, MoveSession, Moved, Page,
+    RaiseAlert, Reconciled, RequestQuery, Result, SendMail, Slots, Snapshot, SqliteStore,
+    StartHandoff, Store, TaskQuery, TokenHolder, Transfer,
 };
 use tokio::sync::watch;
 
@@ -462,6 +462,26 @@ impl Store for CountingStore {
 
     async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
         self.read(self.store.alerts(query)).await
+    }
+
+    async fn send_mail(&self, send: SendMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.store.send_mail(send, once).await
+    }
+
+    async fn mark_mail(&self, mark: MarkMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.store.mark_mail(mark, once).await
+    }
+
+    async fn deliver_mail(&self, delivery: DeliverMail) -> Result<()> {
+        self.store.deliver_mail(delivery).await
+    }
+
+    async fn find_mail(&self, id: &MailId) -> Result<Option<Mail>> {
+        self.read(self.store.find_mail(id)).await
+    }
+
+    async fn list_mail(&self, query: &MailQuery) -> Result<Page<Mail>> {
+        self.read(self.store.list_mail(query)).await
     }
 
     async fn agents(&self) -> Result<Vec<Agent>> {
