@@ -10,6 +10,7 @@ mod support;
 
 mod api;
 mod archive;
+mod archive_mail;
 mod archive_requests;
 mod cli;
 mod concurrency;
@@ -25,6 +26,7 @@ mod runner;
 mod schema;
 mod schema_doc;
 mod store;
+mod store_mail;
 mod store_requests;
 mod surface;
 mod tags;

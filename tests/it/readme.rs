@@ -79,3 +79,16 @@ fn the_worked_examples_of_requests_run() {
     ];
     shows(&shown, &parts);
 }
+
+#[test]
+fn the_worked_example_of_mail_runs() {
+    let shown = paste(&[script("Mail")], "8195");
+    let parts = [
+        "\toperator\ttask_handoff\thigh\tunread, ack wanted\tThe parser is ready\n",
+        " acknowledged\n",
+        "Context\n  files: [\"src/parser.rs\"]\n",
+        "subject   It fails on empty input\n",
+        "\tqa (not verified)\ttest_failure_report\tnormal\tunread\tIt fails on empty input\n",
+    ];
+    shows(&shown, &parts);
+}
