@@ -136,7 +136,7 @@ pub(super) async fn get_mail(
 /// Acknowledges a mail, which is then read too. A second time changes nothing.
 #[utoipa::path(
     post, path = "/api/mail/{id}/ack", operation_id = "acknowledge_mail", tag = "mail",
-    request_body(content = Option<MarkInput>),
+    request_body = Option<MarkInput>,
     params(("id" = String, Path, description = "The mail")),
     responses(
         (status = 200, description = "The mail", body = Answer<Mail>),
@@ -159,7 +159,7 @@ pub(super) async fn acknowledge_mail(
 /// Marks a mail as read. A second time changes nothing.
 #[utoipa::path(
     post, path = "/api/mail/{id}/read", operation_id = "mark_mail_read", tag = "mail",
-    request_body(content = Option<MarkInput>),
+    request_body = Option<MarkInput>,
     params(("id" = String, Path, description = "The mail")),
     responses(
         (status = 200, description = "The mail", body = Answer<Mail>),

@@ -198,7 +198,7 @@ pub enum Refusal {
     #[error("Mail not found: {0}")]
     MailNotFound(String),
     /// Nobody gets what is sent to a role that nobody has.
-    #[error("to: no agent has the role {0}; give it to one, or name an agent")]
+    #[error("Nobody has the role {0}: give it to an agent, or name an agent instead")]
     NobodyHasRole(Role),
     /// A mail goes to a few.
     #[error("to: {count} would get this mail; at most {limit} may")]

@@ -127,6 +127,40 @@ async fn mail_that_came_too_late_for_a_prompt_stays_unread() {
 }
 
 #[tokio::test]
+async fn a_hand_off_that_has_ended_gets_no_mail() {
+    let app = TestApp::new().await;
+    let mail = app
+        .store
+        .send_mail(mail_to("qa", "Look"), None)
+        .await
+        .unwrap();
+    let (task, handoff) = handed(&app).await;
+    end(&app, &task, Outcome::Completed).await;
+    deliver(&app, &handoff, &mail).await;
+    assert_eq!(stands(&app, &mail).await, (false, false));
+    assert_eq!(events(&app, "mail_delivered").await, 0);
+}
+
+#[tokio::test]
+async fn two_hand_offs_of_one_agent_may_both_have_a_mail() {
+    let app = TestApp::new().await;
+    let mail = app
+        .store
+        .send_mail(mail_to("qa", "Look"), None)
+        .await
+        .unwrap();
+    let (first, second) = (handed(&app).await, handed(&app).await);
+    deliver(&app, &first.1, &mail).await;
+    deliver(&app, &second.1, &mail).await;
+    // The last that got it decides: told twice is better than not at all.
+    end(&app, &first.0, Outcome::Completed).await;
+    assert_eq!(stands(&app, &mail).await, (true, false));
+    end(&app, &second.0, Outcome::Completed).await;
+    assert_eq!(stands(&app, &mail).await, (true, true));
+    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+}
+
+#[tokio::test]
 async fn many_who_acknowledge_at_once_acknowledge_once() {
     let app = TestApp::new().await;
     let mail = app

@@ -1,5 +1,6 @@
 //! Finding mail.
 
+use serde_json::Value;
 use sqlx::SqlitePool;
 
 use super::super::row::{self, Columns, Item};
@@ -23,9 +24,16 @@ pub(in crate::store::sqlite) async fn find(
 /// How mails are put into pages.
 const MAIL: Item<Mail> = Item {
     from_row: |row| Ok(from_row(row)?.mail),
-    size: |mail| mail.body.as_str().len() + mail.subject.as_str().len(),
+    size,
     name: |mail| mail.id.to_string(),
 };
+
+/// Counts the bytes of a mail, as good as it matters.
+fn size(mail: &Mail) -> usize {
+    const RECIPIENT: usize = 150;
+    let context = Value::Object(mail.context.clone()).to_string();
+    mail.body.as_str().len() + context.len() + mail.recipients.len() * RECIPIENT
+}
 
 /// What every list is narrowed by. What is asked of one who gets a mail is asked of the same one.
 macro_rules! asked {

@@ -2,7 +2,6 @@
 
 use rusqlite::params;
 
-use super::super::handoffs;
 use super::super::row::Columns;
 use super::super::sql::{Statement, sql};
 use super::super::writer::Tx;
@@ -10,7 +9,7 @@ use super::{load, record};
 use crate::domain::{
     Actor, Correspondent, EventKind, Mail, MailId, Outcome, Recipient, Refusal, TaskId,
 };
-use crate::store::{DeliverMail, MailMark, MarkMail, Result, StoreError};
+use crate::store::{DeliverMail, MailMark, MarkMail, Result};
 
 /// Marks a mail for one who gets it. What was said before stays as it was said.
 pub(in crate::store::sqlite) fn mark(tx: &mut Tx<'_>, asked: &MarkMail) -> Result<Mail> {
@@ -107,8 +106,15 @@ pub(in crate::store::sqlite) fn deliver(tx: &mut Tx<'_>, delivery: &DeliverMail)
         " WHERE m.id = $1 AND r.recipient = $2 AND r.delivered_handoff_number IS NOT $3"
     );
     let handoff_id = &delivery.handoff_id;
-    let handoff_number = handoffs::number(tx, handoff_id)?
-        .ok_or_else(|| StoreError::inconsistent(format!("hand-off {handoff_id} is not there")))?;
+    // A hand-off that was ended from outside in the meantime reads nothing any more.
+    let Some(handoff_number) = tx.row(
+        sql!("SELECT number FROM handoffs WHERE id = $1 AND completed_at IS NULL"),
+        params![handoff_id.as_str()],
+        |row| row.integer(0),
+    )?
+    else {
+        return Ok(());
+    };
     for id in &delivery.ids {
         let recipient = delivery.agent_name.as_str();
         let of_mail = params![id.as_str(), recipient, handoff_number];

@@ -139,7 +139,7 @@ async fn nobody_gets_what_is_sent_to_nobody() {
             .await
             .line()
     };
-    assert_snapshot!(refused(json!(["role:verification"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to: no agent has the role verification; give it to one, or name an agent"}}"#);
+    assert_snapshot!(refused(json!(["role:verification"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"Nobody has the role verification: give it to an agent, or name an agent instead"}}"#);
     assert_snapshot!(refused(json!(["qa", "nobody"])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: nobody","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
     assert_snapshot!(refused(json!(["role:"])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: role:","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
     assert_snapshot!(refused(json!(["router"])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: router","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
