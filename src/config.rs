@@ -29,6 +29,12 @@ pub struct Limits {
     pub attachment: usize,
     /// Bytes of an alert's message.
     pub alert: usize,
+    /// Bytes of a mail's body, and of its context.
+    pub mail: usize,
+    /// Bytes of a mail's subject.
+    pub mail_subject: usize,
+    /// How many may get a mail.
+    pub mail_recipients: usize,
     /// Items of a list that asks for no number.
     pub page: u32,
     /// Items of a list at most.
@@ -51,6 +57,9 @@ impl Default for Limits {
             agent_context: 64 * 1024,
             attachment: 10 * 1024 * 1024,
             alert: 16 * 1024,
+            mail: 64 * 1024,
+            mail_subject: 1000,
+            mail_recipients: 100,
             page: 100,
             largest_page: 1000,
             wait: 25,

@@ -114,6 +114,7 @@ impl From<Refusal> for Error {
             | Refusal::RequestNotFound(_)
             | Refusal::AlertNotFound(_)
             | Refusal::IncrementNotFound(_)
+            | Refusal::MailNotFound(_)
             | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
             Refusal::UnknownAgent { asked, known } => Self::UnknownAgent { asked, known },
             Refusal::LimitExceeded { chain, limit, .. } => Self::LimitExceeded {
@@ -130,12 +131,16 @@ impl From<Refusal> for Error {
                 what: "list of requests",
                 limit,
             },
-            Refusal::RunEnded => Self::Unauthorized(message),
+            Refusal::RunEnded | Refusal::OperatorsMail(_) => Self::Unauthorized(message),
+            Refusal::NobodyHasRole(_)
+            | Refusal::TooManyRecipients { .. }
+            | Refusal::NoSuchRecipient { .. } => Self::InvalidBody(message),
             Refusal::NotItsOwnTask(_)
             | Refusal::ToolNotAllowed { .. }
             | Refusal::NotItsClaim { .. }
             | Refusal::NotItsOwnAgent { .. }
             | Refusal::SessionLimitRaised { .. }
+            | Refusal::NotItsMail { .. }
             | Refusal::OperatorOnly => Self::Forbidden(message),
             Refusal::AgentActive(_)
             | Refusal::AgentExists(_)

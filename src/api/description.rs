@@ -33,7 +33,7 @@ pub(super) fn complete(document: &mut OpenApi) {
         let bearer = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .description(Some(
-                "The word in `operator.token`; needed to approve requests and to set routes, and for everything when the server listens beyond its own machine",
+                "The word in `operator.token`; needed to approve requests, to set routes, and to send and mark mail as `operator`, and for everything when the server listens beyond its own machine",
             ))
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(bearer));

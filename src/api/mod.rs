@@ -18,6 +18,7 @@ mod handoffs;
 mod health;
 mod increments;
 mod logs;
+mod mail;
 mod messages;
 mod observe;
 mod queue;

@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 
 use super::{
     agents, alerts, analytics, attachments, description, dispatch, docs, events, guard, handoffs,
-    health, increments, logs, messages, observe, queue, requests, routing, sessions, tasks, tools,
-    usage,
+    health, increments, logs, mail, messages, observe, queue, requests, routing, sessions, tasks,
+    tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -44,6 +44,7 @@ pub struct App {
         (name = "attachments", description = "Files of tasks"),
         (name = "agents", description = "The configured workers"),
         (name = "alerts", description = "What a person must see until it is resolved"),
+        (name = "mail", description = "What agents, people and the router write to each other"),
         (name = "events", description = "What happens"),
         (name = "service", description = "The server itself"),
     )
@@ -120,6 +121,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(alerts::list_alerts, alerts::raise_alert))
         .routes(routes!(alerts::get_alert))
         .routes(routes!(alerts::resolve_alert))
+        .routes(routes!(mail::list_mail, mail::send_mail))
+        .routes(routes!(mail::get_mail))
+        .routes(routes!(mail::acknowledge_mail))
+        .routes(routes!(mail::mark_mail_read))
         .routes(routes!(events::stream_events))
         .routes(routes!(health::check_health))
         .routes(routes!(health::check_ready))

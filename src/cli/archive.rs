@@ -31,6 +31,7 @@ pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Fai
             exported.requests,
             exported.alerts,
             exported.increments,
+            exported.mail,
         ]),
         arguments.dir.display()
     ))
@@ -71,6 +72,7 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
                     report.imported.requests,
                     report.imported.alerts,
                     report.imported.increments,
+                    report.imported.mail,
                 ]),
                 report.left_out.len()
             ))
@@ -85,8 +87,16 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
 }
 
 /// Counts what an archive has: tasks and agents, and of the rest what there is.
-fn counts(numbers: [u64; 6]) -> String {
-    let things = ["task", "agent", "tool", "request", "alert", "increment"];
+fn counts(numbers: [u64; 7]) -> String {
+    let things = [
+        "task",
+        "agent",
+        "tool",
+        "request",
+        "alert",
+        "increment",
+        "mail",
+    ];
     let counted: Vec<_> = numbers
         .into_iter()
         .zip(things)

@@ -13,11 +13,11 @@ use super::ui::{Failure, Ui, count, one_line, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
-use crate::domain::{Agent, Alert, DispatchOverview, Provider};
+use crate::domain::{Agent, Alert, DispatchOverview, Mail, Provider, Timestamp};
 use crate::engine::Engine;
 use crate::runner::providers::{command_line, find_program, version};
 use crate::runner::read_spec;
-use crate::store::{AlertQuery, MigrationState, migration_status};
+use crate::store::{AlertQuery, MailQuery, MigrationState, migration_status};
 
 /// How far two clocks may differ, in milliseconds.
 const TOLERANCE: i64 = 5_000;
@@ -189,6 +189,11 @@ async fn check_ledger(data_dir: &DataDir, engine: &Engine, findings: &mut Vec<Fi
         Ok(alerts) => findings.extend(alerts.iter().map(note_alert)),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
+    let now = Clock::system().now();
+    match overdue_mail(engine, now).await {
+        Ok(mail) => findings.extend(mail.iter().map(|mail| note_overdue(mail, now))),
+        Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+    }
     match engine.dispatch_overview().await {
         Ok(overview) => check_dispatch(&overview, findings),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
@@ -226,6 +231,40 @@ fn note_alert(alert: &Alert) -> Finding {
         time(alert.raised_at),
         one_line(alert.message.beginning(ALERT).as_str()),
         alert.id
+    ))
+}
+
+/// Lists all mail that should have been acknowledged by now, oldest first.
+async fn overdue_mail(engine: &Engine, now: Timestamp) -> Result<Vec<Mail>, crate::Error> {
+    let mut query = MailQuery {
+        overdue_at: Some(now),
+        limit: engine.limits().largest_page,
+        ..MailQuery::default()
+    };
+    let mut mail: Vec<Mail> = Vec::new();
+    loop {
+        let page = engine.list_mail(&query).await?;
+        mail.extend(page.items);
+        if page.next.is_none() {
+            return Ok(mail);
+        }
+        query.after = mail.last().map(|mail| mail.id.clone());
+    }
+}
+
+fn note_overdue(mail: &Mail, now: Timestamp) -> Finding {
+    let late: Vec<_> = mail
+        .overdue(now)
+        .map(|each| each.recipient.as_str())
+        .collect();
+    let due = mail.ack_due_at.map(time).unwrap_or_default();
+    Note(format!(
+        "mail of {} should have been acknowledged by {due}, and was not by {}: {}\n      look with: chorus mail show {}; hand the agent a task, or: chorus mail ack {} --as NAME",
+        mail.from,
+        late.join(", "),
+        one_line(mail.subject.beginning(ALERT).as_str()),
+        mail.id,
+        mail.id
     ))
 }
 

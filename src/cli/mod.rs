@@ -11,6 +11,7 @@ mod doctor;
 mod handoff;
 mod ledger;
 mod log;
+mod mail;
 mod migrate;
 mod progress;
 mod request;
@@ -94,6 +95,7 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Request(command) => request::run(ui, command).await,
         Command::Await(arguments) => request::wait(ui, arguments).await,
         Command::Alert(command) => alert::run(ui, command).await,
+        Command::Mail(command) => mail::run(ui, command).await,
         Command::Stats(arguments) => stats::run(ui, arguments).await,
         Command::Log(arguments) => log::run(ui, arguments).await,
         Command::Supervise { .. } | Command::Tag(_) | Command::AwaitTag(_) => {

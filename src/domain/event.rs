@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    AgentName, AlertId, Filename, HandoffId, IncrementId, Kind, Merge, MessageId, MessageType,
-    Outcome, Priority, ReportResult, RequestId, RequestState, Role, StatusName, TaskId, Text,
-    Timestamp, ToolName, Transition,
+    AgentName, AlertId, Correspondent, Filename, HandoffId, IncrementId, Kind, MailId, MailType,
+    Merge, MessageId, MessageType, Outcome, Priority, ReportResult, RequestId, RequestState, Role,
+    StatusName, TaskId, Text, Timestamp, ToolName, Transition,
 };
 
 /// A task's events, oldest first.
@@ -269,6 +269,42 @@ pub enum EventKind {
         /// Who resolved it.
         by: Text,
     },
+    /// Somebody wrote to somebody.
+    MailSent {
+        /// Which mail.
+        id: MailId,
+        /// What it is about.
+        mail_type: MailType,
+        /// Who sent it.
+        from: Correspondent,
+        /// Who gets it.
+        to: Vec<Correspondent>,
+        /// What it says in one line.
+        subject: Text,
+    },
+    /// A mail was put into the prompt of a hand-off.
+    MailDelivered {
+        /// Which mail.
+        id: MailId,
+        /// To whom.
+        recipient: Correspondent,
+        /// The hand-off.
+        handoff_id: HandoffId,
+    },
+    /// A mail was read.
+    MailRead {
+        /// Which mail.
+        id: MailId,
+        /// By whom.
+        recipient: Correspondent,
+    },
+    /// A mail was acknowledged.
+    MailAcknowledged {
+        /// Which mail.
+        id: MailId,
+        /// By whom.
+        recipient: Correspondent,
+    },
     /// A run's process was started.
     RunStarted {
         /// Who works.
@@ -512,6 +548,38 @@ impl EventKind {
                 "alert_resolved",
                 vec![("alertId", id.to_string()), ("by", by.into_string())],
             ),
+            Self::MailSent {
+                id,
+                mail_type,
+                from,
+                to,
+                subject,
+            } => {
+                let to: Vec<_> = to.iter().map(Correspondent::as_str).collect();
+                (
+                    "mail_sent",
+                    vec![
+                        ("mailId", id.to_string()),
+                        ("type", mail_type.as_str().to_owned()),
+                        ("from", from.to_string()),
+                        ("to", to.join(", ")),
+                        ("subject", subject.into_string()),
+                    ],
+                )
+            }
+            Self::MailDelivered {
+                id,
+                recipient,
+                handoff_id,
+            } => {
+                let mut data = of_mail(&id, &recipient);
+                data.push(("handoffId", handoff_id.to_string()));
+                ("mail_delivered", data)
+            }
+            Self::MailRead { id, recipient } => ("mail_read", of_mail(&id, &recipient)),
+            Self::MailAcknowledged { id, recipient } => {
+                ("mail_acknowledged", of_mail(&id, &recipient))
+            }
             Self::RunStarted { agent_name } => {
                 ("run_started", vec![("agentName", agent_name.to_string())])
             }
@@ -572,4 +640,11 @@ fn request_moved(moved: Transition) -> (&'static str, Vec<(&'static str, String)
     data.extend(moved.from.map(|from| ("from", from.as_str().to_owned())));
     data.extend(moved.reason.map(|reason| ("reason", reason.into_string())));
     (event_type, data)
+}
+
+fn of_mail(id: &MailId, recipient: &Correspondent) -> Vec<(&'static str, String)> {
+    vec![
+        ("mailId", id.to_string()),
+        ("recipient", recipient.to_string()),
+    ]
 }

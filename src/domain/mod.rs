@@ -3,6 +3,7 @@
 //! Nothing here does I/O, reads a clock or knows a database. Types serialise to the shapes that other programs
 //! rely on; state changes are plain functions that return what changed or why not.
 
+mod address;
 mod agent;
 mod agent_change;
 mod agent_check;
@@ -21,6 +22,8 @@ mod idempotency;
 mod increment;
 mod kind;
 mod lineage;
+mod mail;
+mod mail_type;
 mod message;
 mod needs;
 mod planning;
@@ -50,6 +53,7 @@ mod usage;
 mod weight;
 mod word;
 
+pub use address::{Address, Correspondent, IllegalAddress};
 pub use agent::{Agent, OutputForm, Provider, RunLimit, match_agent_name};
 pub use agent_change::{AgentChange, Capabilities};
 pub use agent_check::OWN_ENVIRONMENT;
@@ -73,6 +77,11 @@ pub use increment::{
 };
 pub use kind::{IllegalKind, Kind};
 pub use lineage::{ChainLimits, Lineage};
+pub use mail::{
+    Mail, MailContent, MailId, MailVersion, NewMail, Recipient, ThreadId, check_handoff_type,
+    check_subject,
+};
+pub use mail_type::{MailType, Urgency};
 pub use message::{Message, MessageType, Move, NewMessage, RunIdentity};
 pub(crate) use needs::DependencyForm;
 pub use needs::{Dependency, DependencyOutcome, IllegalPriority, Needs, NeedsChange, TaskPriority};

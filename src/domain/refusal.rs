@@ -1,8 +1,8 @@
 //! Why an operation that was understood is not carried out.
 
 use super::{
-    AgentName, AlertId, Filename, HandoffId, IncrementId, Minutes, Problems, RequestId,
-    RequestMove, RequestState, SessionId, TaskId, ToolName,
+    AgentName, AlertId, Correspondent, Filename, HandoffId, IncrementId, MailId, Minutes, Problems,
+    RequestId, RequestMove, RequestState, Role, SessionId, TaskId, ToolName,
 };
 
 /// How many tasks of a cycle are named.
@@ -260,6 +260,46 @@ pub enum Refusal {
         /// Who resolved it.
         by: String,
     },
+    /// There is no such mail.
+    #[error("Mail not found: {0}")]
+    MailNotFound(String),
+    /// Nobody gets what is sent to a role that nobody has.
+    #[error("Nobody has the role {0}: give it to an agent, or name an agent instead")]
+    NobodyHasRole(Role),
+    /// A mail goes to a few.
+    #[error("to: {count} would get this mail; at most {limit} may")]
+    TooManyRecipients {
+        /// How many there would be.
+        count: usize,
+        /// How many are allowed.
+        limit: usize,
+    },
+    /// Only who gets a mail reads or acknowledges it.
+    #[error("recipient: {} mail {id}; name one of: {}", match asked {
+        Some(asked) => format!("{asked} does not get"),
+        None => "several get".to_owned(),
+    }, recipients.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    NoSuchRecipient {
+        /// The mail.
+        id: MailId,
+        /// Who was named.
+        asked: Option<Correspondent>,
+        /// Who gets it.
+        recipients: Vec<Correspondent>,
+    },
+    /// A run reads and acknowledges the mail of its own agent.
+    #[error("Mail {id} is not for {agent}: this run may not mark it")]
+    NotItsMail {
+        /// The mail.
+        id: MailId,
+        /// Whose run asked.
+        agent: AgentName,
+    },
+    /// Nobody acts for the operator.
+    #[error(
+        "Mail {0} is for the operator, whose token is needed to mark it: Authorization: Bearer <the word in operator.token>; or name another `recipient`"
+    )]
+    OperatorsMail(MailId),
     /// A key stands for one request.
     #[error("This Idempotency-Key was used for a different request; choose another key")]
     KeyReused,

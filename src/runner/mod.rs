@@ -15,6 +15,7 @@ mod follow;
 mod jobs;
 mod leftovers;
 mod log;
+mod mail;
 mod prompt;
 pub mod providers;
 mod run_dir;

@@ -1,13 +1,14 @@
 //! What an agent is told.
 //!
 //! In this order: its spec, how to hand off and to whom, the task, the context and the instructions that came with the
-//! hand-off, what earlier agents on this task said, the conversation that brought it here, then the prompt itself. Parts
-//! have budgets; what is cut is named, with the command that shows it in full.
+//! hand-off, what earlier agents on this task said, the conversation that brought it here, its mail, then the prompt itself.
+//! Parts have budgets; what is cut is named, with the command that shows it in full.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::mail::ToldMail;
 use crate::domain::{
     Agent, ChainEntry, Context, HistoryMessage, Kind, Message, MessageType, Mode, Outcome, Task,
     Text, Tool, agent_context,
@@ -33,7 +34,7 @@ const CONVERSATION_BUDGET: usize = 64 * 1024;
 const HISTORY_BUDGET: usize = 512 * 1024;
 
 /// Writes what an agent is told beside its spec.
-pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing) -> String {
+pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing, mail: &ToldMail) -> String {
     let mut text = String::new();
     handing_off(&mut text, run, &briefing.agents);
     leaving_behind(&mut text, &briefing.kinds);
@@ -53,6 +54,7 @@ pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing) -> String {
     if let Some(history) = &briefing.history {
         moved(&mut text, run, &history.messages());
     }
+    text.push_str(&mail.text);
     asked(&mut text, run);
     text
 }
@@ -82,7 +84,8 @@ fn asked(text: &mut String, run: &ClaimedRun) {
     push(text, format_args!("\n{}\n", run.prompt));
 }
 
-fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
+/// Adds to a text.
+pub(super) fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
     text.write_fmt(line).expect("a string takes everything");
 }
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::follow::Follower;
+use super::mail::ToldMail;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, RunLimit, Text, TraceParent};
 use crate::secret::Token;
-use crate::store::{ClaimedRun, FinishRun, StoreError};
+use crate::store::{Briefing, ClaimedRun, DeliverMail, FinishRun, StoreError};
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 
 /// How much of what a program complained about is read.
@@ -26,6 +27,7 @@ impl Runner {
             .briefing(&run.identity)
             .await
             .map_err(|error| error.to_string())?;
+        let mail = self.deliver_mail(run, &briefing).await?;
         let options = self.0.options.clone();
         let (run, token) = (run.clone(), token.clone());
         let launch = move || -> Result<(), String> {
@@ -51,7 +53,7 @@ impl Runner {
             let told = if run.starts_job {
                 run.prompt.to_string()
             } else {
-                prompt::compose(&run, &briefing)
+                prompt::compose(&run, &briefing, &mail)
             };
             let mut told = providers::plain_text(agent.provider, &told).into_owned();
             if !line.takes_system_file && !system.is_empty() {
@@ -89,6 +91,29 @@ impl Runner {
         tokio::task::spawn_blocking(launch)
             .await
             .unwrap_or_else(|panic| Err(panic.to_string()))
+    }
+
+    /// Chooses the mail that an agent is told, and records that before the agent can end.
+    async fn deliver_mail(
+        &self,
+        run: &ClaimedRun,
+        briefing: &Briefing,
+    ) -> Result<ToldMail, String> {
+        // A command that starts a job elsewhere is no agent, and gets no mail.
+        if run.starts_job || run.agent.is_none() {
+            return Ok(ToldMail::default());
+        }
+        let mail = ToldMail::choose(&run.identity, &briefing.mail, briefing.older_mail);
+        if !mail.ids.is_empty() {
+            let delivery = DeliverMail {
+                handoff_id: run.identity.handoff_id.clone(),
+                agent_name: run.identity.agent_name.clone(),
+                ids: mail.ids.clone(),
+            };
+            let delivered = self.0.store.deliver_mail(delivery).await;
+            delivered.map_err(|error| error.to_string())?;
+        }
+        Ok(mail)
     }
 
     /// Follows a run until its supervisor is gone, and records how it ended.

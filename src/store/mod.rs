@@ -10,6 +10,7 @@
 
 mod error;
 mod feed;
+mod mail;
 mod requests;
 mod routing;
 mod sqlite;
@@ -22,6 +23,7 @@ use serde_json::{Map, Value};
 
 pub use error::{OpenError, StoreError};
 pub use feed::{Feed, Published, Watch};
+pub use mail::{DeliverMail, MailMark, MailQuery, MarkMail, SearchWords, SendMail, Sender};
 pub use requests::{
     AlertQuery, AlertTagChange, ClaimRequest, Dispatch, DispatchLists, Due, EndClaim, EndedClaim,
     FileReport, FilesReport, Heartbeat, Job, RaiseAlert, Reconciled, RequestQuery, Slots,
@@ -37,11 +39,12 @@ pub use sqlite::{
 use crate::domain::{
     Actor, Agent, AgentChange, AgentName, Alert, AlertId, Attachment, AttachmentId, ChainLimits,
     ConversationHistory, Event, Filename, Handoff, HandoffAnalytics, HandoffId, History,
-    Idempotency, Increment, IncrementId, IncrementState, IncrementTasks, Kind, Message,
-    MessageType, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Problems, Queue,
-    QueueMessage, Request, RequestId, RequestState, Role, Route, RouteChoice, RunId, RunIdentity,
-    Session, SessionHandoff, SessionId, SessionMove, Skill, Status, StatusName, Task, TaskArchive,
-    TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId, TraceParent, UsageSum,
+    Idempotency, Increment, IncrementId, IncrementState, IncrementTasks, Kind, Mail, MailId,
+    Message, MessageType, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Problems,
+    Queue, QueueMessage, Request, RequestId, RequestState, Role, Route, RouteChoice, RunId,
+    RunIdentity, Session, SessionHandoff, SessionId, SessionMove, Skill, Status, StatusName, Task,
+    TaskArchive, TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId,
+    TraceParent, UsageSum,
 };
 
 /// A result of the store.
@@ -225,6 +228,10 @@ pub struct Briefing {
     pub conversation: Vec<Message>,
     /// Whether there was more.
     pub has_more_conversation: bool,
+    /// The newest mail that it has not read or is to acknowledge, oldest first.
+    pub mail: Vec<Mail>,
+    /// How much older mail of that kind there is.
+    pub older_mail: usize,
 }
 
 /// Who has a token.
@@ -315,6 +322,8 @@ pub struct Imported {
     pub alerts: u64,
     /// How many increments.
     pub increments: u64,
+    /// How many mails.
+    pub mail: u64,
 }
 
 /// What may be too much for the memory, read while an import goes on; an error ends it, and nothing is imported.
@@ -338,6 +347,8 @@ pub struct Import {
     pub requests: ImportSource<Request>,
     /// The alerts, oldest first.
     pub alerts: ImportSource<Alert>,
+    /// The mail, oldest first.
+    pub mail: ImportSource<Mail>,
 }
 
 impl Default for Import {
@@ -350,6 +361,7 @@ impl Default for Import {
             tasks: Box::new(std::iter::empty()),
             requests: Box::new(std::iter::empty()),
             alerts: Box::new(std::iter::empty()),
+            mail: Box::new(std::iter::empty()),
         }
     }
 }
@@ -653,6 +665,17 @@ pub trait Store: Send + Sync + 'static {
     /// Lists alerts, oldest first.
     async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>>;
 
+    /// Sends a mail. A role in its addresses stands for those who have it now.
+    async fn send_mail(&self, send: SendMail, once: Option<Idempotency>) -> Result<Mail>;
+    /// Marks a mail as read or acknowledged for one who gets it. What was said before stays.
+    async fn mark_mail(&self, mark: MarkMail, once: Option<Idempotency>) -> Result<Mail>;
+    /// Records that mail was put into the prompt of a hand-off. It is read when that is completed.
+    async fn deliver_mail(&self, delivery: DeliverMail) -> Result<()>;
+    /// Finds a mail.
+    async fn find_mail(&self, id: &MailId) -> Result<Option<Mail>>;
+    /// Lists mail, oldest first.
+    async fn list_mail(&self, query: &MailQuery) -> Result<Page<Mail>>;
+
     /// Lists the agents by name.
     async fn agents(&self) -> Result<Vec<Agent>>;
     /// Finds an agent.
@@ -732,4 +755,6 @@ pub trait Snapshot: Send {
     async fn next_alerts(&mut self) -> Result<Vec<Alert>>;
     /// Returns the next increments, oldest first; none at the end.
     async fn next_increments(&mut self) -> Result<Vec<Increment>>;
+    /// Returns the next mail, oldest first; none at the end.
+    async fn next_mail(&mut self) -> Result<Vec<Mail>>;
 }

@@ -104,3 +104,16 @@ fn agents_are_added_changed_and_deleted_as_shown() {
         String::from_utf8_lossy(&output.stderr)
     );
 }
+
+#[test]
+fn the_worked_example_of_mail_runs() {
+    let shown = paste(&[script("Mail")], "8195");
+    let parts = [
+        "\toperator\ttask_handoff\thigh\tunread, ack wanted\tThe parser is ready\n",
+        " acknowledged\n",
+        "Context\n  files: [\"src/parser.rs\"]\n",
+        "subject   It fails on empty input\n",
+        "\tqa (not verified)\ttest_failure_report\tnormal\tunread\tIt fails on empty input\n",
+    ];
+    shows(&shown, &parts);
+}

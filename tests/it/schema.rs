@@ -9,7 +9,7 @@ use crate::support::requests::{Requests, new_request, route};
 use crate::support::{TestApp, invariants};
 
 /// Makes a ledger with a completed (number 1) and an open (number 2) hand-off of one task, a request that is claimed (1) and one
-/// that waits (2), a route and an alert.
+/// that waits (2), a route, an alert, and a mail that one of two (1) has acknowledged.
 async fn ledger() -> TestApp {
     let app = TestApp::new().await;
     let path = format!("/api/tasks/{}", app.task("a task").await);
@@ -34,6 +34,10 @@ async fn ledger() -> TestApp {
     requests.claim(&claimed, "stranger").await.unwrap();
     requests.leave(new_request("fix", "needed")).await;
     requests.raise("look", None).await;
+    let mail = json!({ "to": ["qa"], "cc": ["operator"], "subject": "look", "ackRequired": true });
+    let mail = app.post("/api/mail", mail).await.data();
+    let path = format!("/api/mail/{}/ack", mail["id"].as_str().unwrap());
+    app.post(&path, json!({ "recipient": "qa" })).await.data();
     app
 }
 
@@ -300,6 +304,37 @@ const ATTACKS: &[(&str, &str)] = &[
         "CHECK constraint failed",
     ),
     ("UPDATE agents SET name = 'qa' || char(0) || '/..' WHERE name = 'qa'", "CHECK constraint failed"),
+    // Mail is never lost or rewritten, and what became of it is written once.
+    ("DELETE FROM mail", "never deleted"),
+    ("UPDATE mail SET subject = 'other'", "never changes"),
+    ("UPDATE mail SET sender = 'operator'", "never changes"),
+    ("DELETE FROM mail_recipients WHERE number = 2", "never deleted"),
+    ("UPDATE mail_recipients SET recipient = 'planner' WHERE number = 2", "a time never changes"),
+    ("UPDATE mail_recipients SET acknowledged_at = NULL WHERE number = 1", "a time never changes"),
+    ("UPDATE mail_recipients SET read_at = 1 WHERE number = 1", "a time never changes"),
+    ("UPDATE mail_recipients SET ack_due_at = NULL WHERE number = 1", "a time never changes"),
+    ("UPDATE mail_recipients SET acknowledged_at = 1 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE mail_recipients SET delivered_handoff_number = 1 WHERE number = 2", "CHECK constraint failed"),
+    ("UPDATE mail_recipients SET delivered_at = 1, delivered_handoff_number = 77 WHERE number = 2", "FOREIGN KEY constraint failed"),
+    ("INSERT INTO mail_recipients (mail_number, recipient, is_cc) VALUES (1, 'QA', 1)", "UNIQUE constraint failed"),
+    ("INSERT INTO mail_recipients (mail_number, recipient, is_cc) VALUES (77, 'planner', 0)", "FOREIGN KEY constraint failed"),
+    ("INSERT INTO mail_recipients (mail_number, recipient, is_cc) VALUES (1, 'a/b', 0)", "CHECK constraint failed"),
+    ("INSERT INTO mail_recipients (mail_number, recipient, is_cc, ack_due_at) VALUES (1, 'planner', 1, 5)", "CHECK constraint failed"),
+    (
+        "INSERT INTO mail (id, type, sender, is_verified, addressed_to, addressed_cc, thread_id, previous_attempts, urgency, sent_at, subject, context, body)
+         VALUES ('x', 'letter', 'qa', 0, '[\"qa\"]', '[]', 'x', 0, 'low', 0, 's', '{}', '')",
+        "CHECK constraint failed",
+    ),
+    (
+        "INSERT INTO mail (id, type, sender, is_verified, addressed_to, addressed_cc, thread_id, previous_attempts, urgency, sent_at, subject, context, body)
+         VALUES ('x', 'note', 'qa', 0, '[\"qa\"]', '[]', 'x', 0, 'low', 0, 's' || char(0), '{}', '')",
+        "CHECK constraint failed",
+    ),
+    (
+        "INSERT INTO mail (id, type, sender, is_verified, addressed_to, addressed_cc, thread_id, previous_attempts, urgency, sent_at, subject, context, body)
+         VALUES ('x', 'note', 'qa', 0, '[]', '[]', 'x', 0, 'low', 0, 's', '{}', '')",
+        "CHECK constraint failed",
+    ),
 ];
 
 #[tokio::test]

@@ -7,18 +7,18 @@ use async_trait::async_trait;
 use chorus::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
     HandoffAnalytics, HandoffId, History, Idempotency, Increment, IncrementId, IncrementState,
-    IncrementTasks, Message, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Queue,
-    QueueMessage, Request, RequestId, RequestState, Route, RouteChoice, RunId, RunIdentity,
-    Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree, Text,
-    Timestamp, Tool, ToolName, UsageSum,
+    IncrementTasks, Mail, MailId, Message, Mode, NewMessage, NewRequest, NewTask, Outcome,
+    PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RouteChoice,
+    RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary,
+    TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
     AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
-    Circumstances, ClaimRequest, ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff,
-    EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import, Imported, Job,
-    MessageQuery, MoveSession, Moved, NewIncrement, Page, PutAgent, RaiseAlert, ReadyQuery,
-    Reconciled, RequestQuery, Result, Routed, Slots, Snapshot, SqliteStore, StartHandoff, Store,
-    TaskQuery, TokenHolder, Transfer,
+    Circumstances, ClaimRequest, ClaimedRun, DeliverMail, Dispatch, DispatchLists, Due, EndClaim,
+    EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import, Imported,
+    Job, MailQuery, MarkMail, MessageQuery, MoveSession, Moved, NewIncrement, Page, PutAgent,
+    RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, SendMail, Slots, Snapshot,
+    SqliteStore, StartHandoff, Store, TaskQuery, TokenHolder, Transfer,
 };
 use tokio::sync::watch;
 
@@ -519,6 +519,26 @@ impl Store for CountingStore {
 
     async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
         self.read(self.store.alerts(query)).await
+    }
+
+    async fn send_mail(&self, send: SendMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.store.send_mail(send, once).await
+    }
+
+    async fn mark_mail(&self, mark: MarkMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.store.mark_mail(mark, once).await
+    }
+
+    async fn deliver_mail(&self, delivery: DeliverMail) -> Result<()> {
+        self.store.deliver_mail(delivery).await
+    }
+
+    async fn find_mail(&self, id: &MailId) -> Result<Option<Mail>> {
+        self.read(self.store.find_mail(id)).await
+    }
+
+    async fn list_mail(&self, query: &MailQuery) -> Result<Page<Mail>> {
+        self.read(self.store.list_mail(query)).await
     }
 
     async fn agents(&self) -> Result<Vec<Agent>> {

@@ -231,6 +231,36 @@ const RULES: &[(&str, &str)] = &[
              OR (resolved_at IS NOT NULL)
              <> (SELECT count(*) FROM events WHERE type = 'alert_resolved' AND data ->> 'alertId' = a.id)",
     ),
+    (
+        "a mail has not exactly one event of its beginning, or nobody whom it is for",
+        "SELECT id FROM mail m
+          WHERE 1 <> (SELECT count(*) FROM events WHERE type = 'mail_sent' AND data ->> 'mailId' = m.id)
+             OR NOT EXISTS (SELECT 1 FROM mail_recipients WHERE mail_number = m.number AND is_cc = 0)",
+    ),
+    (
+        "what became of a mail is not what its events say",
+        "WITH told AS (
+             SELECT m.id, r.recipient, r.delivered_at, r.read_at, r.acknowledged_at,
+                    (SELECT count(*) FROM events WHERE type = 'mail_delivered' AND data ->> 'mailId' = m.id AND data ->> 'recipient' = r.recipient) AS delivered,
+                    (SELECT count(*) FROM events WHERE type = 'mail_read' AND data ->> 'mailId' = m.id AND data ->> 'recipient' = r.recipient) AS read,
+                    (SELECT count(*) FROM events WHERE type = 'mail_acknowledged' AND data ->> 'mailId' = m.id AND data ->> 'recipient' = r.recipient) AS acknowledged
+               FROM mail m JOIN mail_recipients r ON r.mail_number = m.number
+         )
+         SELECT id || ' ' || recipient FROM told
+          WHERE (delivered_at IS NOT NULL) <> (delivered > 0)
+             OR (acknowledged_at IS NOT NULL) <> acknowledged
+             OR read > 1 OR (read_at IS NOT NULL) <> (read + acknowledged > 0)",
+    ),
+    (
+        "an acknowledgement is wanted from somebody else than the mail says",
+        "SELECT m.id FROM mail m JOIN mail_recipients r ON r.mail_number = m.number
+          WHERE r.ack_due_at IS NOT iif(r.is_cc, NULL, m.ack_due_at)",
+    ),
+    (
+        "mail that was put into the prompt of a completed hand-off is not read",
+        "SELECT r.number FROM mail_recipients r JOIN handoffs h ON h.number = r.delivered_handoff_number
+          WHERE h.outcome = 'completed' AND r.read_at IS NULL",
+    ),
 ];
 
 /// Opens a database without touching its write-ahead log, so that whoever opens it next must recover it as well.

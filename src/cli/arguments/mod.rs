@@ -4,6 +4,7 @@ mod agents;
 mod alert;
 mod data;
 mod handoff;
+mod mail;
 mod request;
 mod serve;
 mod session;
@@ -22,6 +23,7 @@ pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
 };
 pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
+pub(super) use mail::{InboxArguments, MailCommand, MarkArguments, SendMailArguments};
 pub(super) use request::{AwaitArguments, CreateRequestArguments, RequestCommand};
 pub(super) use serve::{DemoArguments, ServeArguments};
 pub(super) use session::{SessionCommand, SessionHandoffArguments};
@@ -74,6 +76,9 @@ pub(super) enum Command {
     /// Raise, list and resolve alerts: what a person must see until it is resolved
     #[command(subcommand)]
     Alert(AlertCommand),
+    /// Send mail to agents, and read and acknowledge it
+    #[command(subcommand)]
+    Mail(MailCommand),
     /// Show how hand-offs went: success, time, cost and common paths
     Stats(StatsArguments),
     /// Change and find tags in Markdown files; needs no server

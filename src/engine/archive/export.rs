@@ -12,11 +12,13 @@ use tokio::sync::mpsc;
 use super::one_file::{OneFile, file_of};
 use super::{ArchiveError, Progress, ROUTES, VERSION, at};
 use crate::config::DataDir;
-use crate::domain::{Agent, Alert, Increment, Request, Route, TaskArchive, TaskSummary, Tool};
+use crate::domain::{
+    Agent, Alert, Increment, Mail, Request, Route, TaskArchive, TaskSummary, Tool,
+};
 use crate::engine::Engine;
 use crate::store::Snapshot;
 
-/// How many tasks, requests or alerts may be read ahead of the files.
+/// How many tasks, requests, alerts or mails may be read ahead of the files.
 const AHEAD: usize = 100;
 
 /// Rows on their way to the thread that writes files; an error says that they ended early.
@@ -37,6 +39,8 @@ pub struct Exported {
     pub alerts: u64,
     /// How many increments.
     pub increments: u64,
+    /// How many mails.
+    pub mail: u64,
     /// The attachments whose bytes were missing.
     pub missing_attachments: Vec<PathBuf>,
 }
@@ -90,6 +94,7 @@ struct Senders {
     requests: mpsc::Sender<Result<Request, ()>>,
     alerts: mpsc::Sender<Result<Alert, ()>>,
     increments: mpsc::Sender<Result<Increment, ()>>,
+    mail: mpsc::Sender<Result<Mail, ()>>,
 }
 
 /// What has one file each.
@@ -97,6 +102,7 @@ struct Singles {
     requests: Rows<Request>,
     alerts: Rows<Alert>,
     increments: Rows<Increment>,
+    mail: Rows<Mail>,
 }
 
 impl Senders {
@@ -105,16 +111,19 @@ impl Senders {
         let (requests, request_rows) = mpsc::channel(AHEAD);
         let (alerts, alert_rows) = mpsc::channel(AHEAD);
         let (increments, increment_rows) = mpsc::channel(AHEAD);
+        let (mail, mail_rows) = mpsc::channel(AHEAD);
         let senders = Self {
             tasks,
             requests,
             alerts,
             increments,
+            mail,
         };
         let singles = Singles {
             requests: request_rows,
             alerts: alert_rows,
             increments: increment_rows,
+            mail: mail_rows,
         };
         (senders, task_rows, singles)
     }
@@ -124,7 +133,8 @@ impl Senders {
         send_all(self.tasks, async || snapshot.next_tasks().await).await?;
         send_all(self.requests, async || snapshot.next_requests().await).await?;
         send_all(self.alerts, async || snapshot.next_alerts().await).await?;
-        send_all(self.increments, async || snapshot.next_increments().await).await
+        send_all(self.increments, async || snapshot.next_increments().await).await?;
+        send_all(self.mail, async || snapshot.next_mail().await).await
     }
 }
 
@@ -237,6 +247,7 @@ impl Files {
         let requests = write_rows(unfinished.path(), singles.requests)?;
         let alerts = write_rows(unfinished.path(), singles.alerts)?;
         let increments = write_rows(unfinished.path(), singles.increments)?;
+        let mail = write_rows(unfinished.path(), singles.mail)?;
         if !routes.is_empty() {
             new_folder(unfinished.path(), "dispatch")?;
             write_json(&unfinished.path().join(ROUTES), routes)?;
@@ -254,6 +265,7 @@ impl Files {
             requests,
             alerts,
             increments,
+            mail,
             missing_attachments: self.missing_attachments.take(),
         })
     }

@@ -14,8 +14,8 @@ use super::{ArchiveError, Progress, ROUTES, VERSION, at};
 use crate::config::DataDir;
 use crate::domain::{
     Agent, Alert, AlertId, AttachmentId, ChainEntry, Conversation, Filename, HandoffId, History,
-    Increment, IncrementId, MessageId, Mode, Queue, Request, RequestId, Route, SessionId, Task,
-    TaskArchive, TaskId, TaskSummary, Tool,
+    Increment, IncrementId, Mail, MailId, MessageId, Mode, Queue, Request, RequestId, Route,
+    SessionId, Task, TaskArchive, TaskId, TaskSummary, Tool,
 };
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
@@ -71,6 +71,7 @@ impl Engine {
         let requests = source(&archive, plan.requests);
         let alerts = source(&archive, plan.alerts);
         let increments = source(&archive, plan.increments);
+        let mail = source(&archive, plan.mail);
         let tasks = plan.tasks.into_iter().map(move |planned| {
             let mut task = read_task(&archive, &planned.id)?;
             task.attachment_ids = ids.remove(&planned.id).unwrap_or_default();
@@ -84,6 +85,7 @@ impl Engine {
             tasks: Box::new(tasks),
             requests,
             alerts,
+            mail,
         };
         let imported = self.store.import(import).await?;
         let missing_attachments = uploads.keep();
@@ -201,6 +203,17 @@ impl Engine {
             }
         }
         plan.increments = increments;
+        let mut mail = Vec::new();
+        for planned in std::mem::take(&mut plan.mail) {
+            match MailId::parse(planned.id.as_str()) {
+                Ok(id) if self.store.find_mail(&id).await?.is_some() => plan.bad.push(is_there(
+                    file_of::<Mail>(&planned.id),
+                    &format!("mail {id}"),
+                )),
+                _ => mail.push(planned),
+            }
+        }
+        plan.mail = mail;
         Ok(())
     }
 
@@ -255,6 +268,7 @@ struct Plan {
     requests: Vec<Planned>,
     alerts: Vec<Planned>,
     increments: Vec<Planned>,
+    mail: Vec<Planned>,
     routes: Option<Vec<Route>>,
     bad: Vec<BadFile>,
 }
@@ -283,6 +297,7 @@ impl Plan {
             requests: Vec::new(),
             alerts: Vec::new(),
             increments: Vec::new(),
+            mail: Vec::new(),
             routes: None,
             bad: Vec::new(),
         };
@@ -305,6 +320,7 @@ impl Plan {
         });
         plan.alerts = check_all(archive, &mut plan.bad, |_: &Alert| None);
         plan.increments = check_all(archive, &mut plan.bad, |_: &Increment| None);
+        plan.mail = check_all(archive, &mut plan.bad, |_: &Mail| None);
         plan.check_routes(archive);
         Ok(plan)
     }

@@ -12,6 +12,7 @@
 //! requests/<id>.json                    a request with its transitions and recoveries, if there is any
 //! alerts/<id>.json                      an alert, if there is any
 //! increments/<id>.json                  an increment, if there is any; its tasks name it
+//! mail/<id>.json                        a mail with what became of it, if there is any
 //! dispatch/routes.json                  the routes of requests, an array, if there are any
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! What an archive has one file each of, named by its id: requests, alerts and increments.
+//! What an archive has one file each of, named by its id: requests, alerts, increments and mail.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::reader::{ArchiveDir, BadFile};
-use crate::domain::{Alert, Increment, Request, Timestamp};
+use crate::domain::{Alert, Increment, Mail, Request, Timestamp};
 
 /// How many bytes such a file has at most: as many as a row.
 const LARGEST: u64 = 1_000_000_000;
@@ -73,6 +73,23 @@ impl OneFile for Increment {
 
     fn problem(&self) -> Option<String> {
         self.check().err().map(str::to_owned)
+    }
+}
+
+impl OneFile for Mail {
+    const FOLDER: &'static str = "mail";
+    const NOUN: &'static str = "mail";
+
+    fn id(&self) -> &str {
+        self.id.as_str()
+    }
+
+    fn since(&self) -> Timestamp {
+        self.sent_at
+    }
+
+    fn problem(&self) -> Option<String> {
+        self.check().err()
     }
 }
 

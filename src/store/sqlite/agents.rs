@@ -51,14 +51,19 @@ fn seconds(row: &impl Columns, column: usize) -> Result<Option<u64>> {
 
 /// Finds the agent that a hand-off means, which must be available.
 pub(super) fn resolve(tx: &Tx<'_>, asked: &str) -> Result<AgentName> {
-    let (name, is_available) = match find_available(tx, asked)? {
-        Some(found) => found,
-        None => find_alike(tx, asked)?,
-    };
+    let (name, is_available) = meant(tx, asked)?;
     if is_available {
         Ok(name)
     } else {
         Err(Refusal::AgentUnavailable(name).into())
+    }
+}
+
+/// Finds the agent that is meant, and whether it is available.
+pub(super) fn meant(tx: &Tx<'_>, asked: &str) -> Result<(AgentName, bool)> {
+    match find_available(tx, asked)? {
+        Some(found) => Ok(found),
+        None => find_alike(tx, asked),
     }
 }
 

@@ -8,7 +8,7 @@ use super::row::{self, Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
-use super::{dispatches, endings, events, messages, reports, runs};
+use super::{dispatches, endings, events, mail, messages, reports, runs};
 use crate::domain::{
     AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, Needs, NewTask, Outcome,
     Refusal, RunId, SpanId, Task, TaskId, Text, TraceId, TraceParent,
@@ -277,6 +277,7 @@ pub(super) fn close(
         output: output.clone(),
     };
     events::record(tx, on.on(), Some((&entry.id, handoff_number)), ended)?;
+    mail::handoff_ended(tx, handoff_number, outcome)?;
     Ok(Closed { on, handoff_number })
 }
 

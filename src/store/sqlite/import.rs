@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::writer::Tx;
 use super::{
-    agents, alerts, attachments, dependencies, events, handoffs, import_requests, increments,
+    agents, alerts, attachments, dependencies, events, handoffs, import_requests, increments, mail,
     messages, queue_messages, reports, requests, routes, runs, sessions, tasks, tools,
 };
 use crate::domain::{ChainEntry, HandoffId, MovedConversation, SessionId, Task, TaskArchive};
@@ -70,6 +70,10 @@ pub(super) fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     for alert in import.alerts {
         alerts::insert(tx, &alert.map_err(StoreError::Source)?)?;
         imported.alerts += 1;
+    }
+    for mail in import.mail {
+        mail::insert(tx, &mail.map_err(StoreError::Source)?)?;
+        imported.mail += 1;
     }
     Ok(imported)
 }

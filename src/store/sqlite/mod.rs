@@ -25,6 +25,7 @@ mod import;
 mod import_requests;
 mod increments;
 mod lineage;
+mod mail;
 mod messages;
 mod migrations;
 mod moves;

@@ -6,9 +6,12 @@ use sqlx::SqliteConnection;
 use super::row::Columns;
 use super::sql::{query, sql};
 use super::{
-    agents, alerts, events, increments, messages, queue_messages, requests, routes, tasks, tools,
+    agents, alerts, events, increments, mail, messages, queue_messages, requests, routes, tasks,
+    tools,
 };
-use crate::domain::{Agent, Alert, Conversation, Increment, Request, Route, TaskArchive, Tool};
+use crate::domain::{
+    Agent, Alert, Conversation, Increment, Mail, Request, Route, TaskArchive, Tool,
+};
 use crate::store::{Result, Snapshot, StoreError};
 
 /// How many tasks, requests or alerts are read at once.
@@ -22,6 +25,7 @@ pub(super) struct SqliteSnapshot {
     after_request: i64,
     after_alert: i64,
     after_increment: i64,
+    after_mail: i64,
 }
 
 impl SqliteSnapshot {
@@ -38,6 +42,7 @@ impl SqliteSnapshot {
             after_request: 0,
             after_alert: 0,
             after_increment: 0,
+            after_mail: 0,
         })
     }
 }
@@ -119,6 +124,19 @@ impl Snapshot for SqliteSnapshot {
         for row in rows {
             self.after_increment = row.integer(0)?;
             page.push(increments::from_row(&row)?);
+        }
+        Ok(page)
+    }
+
+    async fn next_mail(&mut self) -> Result<Vec<Mail>> {
+        let rows = query!(mail::SELECT_ARCHIVE, self.after_mail, PAGE)
+            .fetch_all(&mut self.connection)
+            .await?;
+        let mut page = Vec::with_capacity(rows.len());
+        for row in rows {
+            let stored = mail::from_row(&row)?;
+            self.after_mail = stored.number;
+            page.push(stored.mail);
         }
         Ok(page)
     }

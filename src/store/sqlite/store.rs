@@ -19,26 +19,26 @@ use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
     agent_changes, agents, alerts, analytics, attachments, backup, delegations, dispatch_overview,
-    dispatches, events, file_alerts, handoffs, idempotency_keys, import, increments, messages,
-    migrations, moves, needs, queue_messages, reports, request_moves, request_tags, requests,
-    routes, routing, runs, sessions, task_lists, tasks, tools, transfers, trees, usage,
+    dispatches, events, file_alerts, handoffs, idempotency_keys, import, increments, mail,
+    messages, migrations, moves, needs, queue_messages, reports, request_moves, request_tags,
+    requests, routes, routing, runs, sessions, task_lists, tasks, tools, transfers, trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
     HandoffAnalytics, HandoffId, History, Idempotency, Increment, IncrementId, IncrementState,
-    IncrementTasks, Message, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Queue,
-    QueueMessage, Request, RequestId, RequestState, Route, RouteChoice, RunId, RunIdentity,
-    Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree, Text,
-    Timestamp, Tool, ToolName, UsageSum,
+    IncrementTasks, Mail, MailId, Message, Mode, NewMessage, NewRequest, NewTask, Outcome,
+    PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RouteChoice,
+    RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary,
+    TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
     AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
-    Circumstances, ClaimRequest, ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff,
-    EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import, Imported, Job,
-    MessageQuery, MoveSession, Moved, NewIncrement, OpenError, Page, PutAgent, RaiseAlert,
-    ReadyQuery, Reconciled, RequestQuery, Result, Routed, Rules, Slots, Snapshot, StartHandoff,
-    Store, StoreError, TaskQuery, TokenHolder, Transfer,
+    Circumstances, ClaimRequest, ClaimedRun, DeliverMail, Dispatch, DispatchLists, Due, EndClaim,
+    EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import, Imported,
+    Job, MailQuery, MarkMail, MessageQuery, MoveSession, Moved, NewIncrement, OpenError, Page,
+    PutAgent, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, Rules, SendMail,
+    Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery, TokenHolder, Transfer,
 };
 
 /// How long a connection waits for another one's lock.
@@ -55,6 +55,9 @@ const MAPPED: &str = "2147418112";
 
 /// How many messages of earlier tasks an agent is told at most.
 const TOLD_MESSAGES: u32 = 200;
+
+/// How many mails an agent is told at most.
+const TOLD_MAIL: u32 = 40;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -381,6 +384,7 @@ impl Store for SqliteStore {
         conversation.reverse();
         let mut tools = tools::list_usable(&self.readers).await?;
         tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
+        let (mail, older_mail) = mail::pending(&self.readers, &run.agent_name, TOLD_MAIL).await?;
         Ok(Briefing {
             agents: agents::list(&self.readers).await?,
             kinds: routes::kinds(&self.readers).await?,
@@ -388,6 +392,8 @@ impl Store for SqliteStore {
             history: sessions::history(&self.readers, &run.handoff_id).await?,
             conversation,
             has_more_conversation,
+            mail,
+            older_mail,
         })
     }
 
@@ -699,6 +705,29 @@ impl Store for SqliteStore {
 
     async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
         alerts::list(&self.readers, query).await
+    }
+
+    async fn send_mail(&self, send: SendMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.write(once, move |tx| mail::send_asked(tx, &send))
+            .await
+    }
+
+    async fn mark_mail(&self, mark: MarkMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.write(once, move |tx| mail::mark(tx, &mark)).await
+    }
+
+    async fn deliver_mail(&self, delivery: DeliverMail) -> Result<()> {
+        self.writer
+            .write(move |tx| mail::deliver(tx, &delivery))
+            .await
+    }
+
+    async fn find_mail(&self, id: &MailId) -> Result<Option<Mail>> {
+        mail::find(&self.readers, id).await
+    }
+
+    async fn list_mail(&self, query: &MailQuery) -> Result<Page<Mail>> {
+        mail::list(&self.readers, query).await
     }
 
     async fn agents(&self) -> Result<Vec<Agent>> {

@@ -7,6 +7,7 @@ mod completions;
 mod doctor;
 mod exit_codes;
 mod handoff;
+mod mail;
 mod migrate;
 mod request;
 mod serve;

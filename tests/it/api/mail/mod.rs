@@ -1,0 +1,65 @@
+//! `/api/mail`
+
+mod input;
+mod lists;
+mod marks;
+mod runs;
+mod sending;
+
+use axum::http::Method;
+use chorus::runner::token_hash;
+use serde_json::{Value, json};
+
+use crate::support::{OPERATOR, Reply, TestApp, invariants};
+
+/// Makes an installation in which two agents test and one implements.
+async fn staffed() -> TestApp {
+    let app = TestApp::new().await;
+    let roles = r#"UPDATE agents SET roles = '["testing"]' WHERE name IN ('qa', 'developer-review');
+                   UPDATE agents SET roles = '["implementation"]', available = 0 WHERE name = 'developer';"#;
+    let connection = invariants::open(&app.data_dir.database());
+    connection.execute_batch(roles).unwrap();
+    app
+}
+
+/// Sends a mail without a token.
+async fn send(app: &TestApp, body: Value) -> Reply {
+    app.post("/api/mail", body).await
+}
+
+/// Sends a mail that says little, and returns its id.
+async fn write(app: &TestApp, to: &str, subject: &str) -> String {
+    let body = json!({ "to": [to], "subject": subject });
+    id_of(&send(app, body).await)
+}
+
+fn id_of(reply: &Reply) -> String {
+    reply.data()["id"].as_str().unwrap().to_owned()
+}
+
+/// Marks a mail as the operator.
+async fn as_operator(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
+    let path = format!("/api/mail/{id}/{action}");
+    app.with_token(OPERATOR, Method::POST, &path, body).await
+}
+
+/// Returns the subjects of a list.
+async fn subjects(app: &TestApp, query: &str) -> Vec<String> {
+    let mail = app.get(&format!("/api/mail?{query}")).await.data();
+    let mail = mail.as_array().unwrap().iter();
+    mail.map(|mail| mail["subject"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Hands a task to an agent, who works on it and shows this token.
+async fn working(app: &TestApp, task: &str, agent: &str, token: &str) {
+    let body = json!({ "agentName": agent, "prompt": "Do it" });
+    app.post(&format!("/api/tasks/{task}/handoff"), body)
+        .await
+        .data();
+    let claimed = app
+        .store
+        .claim_run(9, String::new(), Vec::new(), token_hash(token))
+        .await;
+    claimed.unwrap().expect("there is a run");
+}

@@ -1,0 +1,82 @@
+//! What a run may do with mail.
+
+use axum::http::Method;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{id_of, send, working};
+use crate::support::{Reply, TestApp};
+
+async fn by_run(app: &TestApp, path: &str, body: Value) -> Reply {
+    app.with_token("sesame", Method::POST, path, body).await
+}
+
+#[tokio::test]
+async fn a_run_sends_as_its_agent_whatever_it_says() {
+    let app = TestApp::new().await;
+    let (own, other) = (app.task("Write it").await, app.task("Other").await);
+    working(&app, &own, "developer", "sesame").await;
+    for from in [
+        json!(null),
+        json!("operator"),
+        json!("router"),
+        json!("qa"),
+        json!("nobody"),
+        json!(""),
+    ] {
+        let body = json!({ "to": ["qa"], "subject": "Look", "from": from });
+        let mail = by_run(&app, "/api/mail", body).await.data();
+        assert_eq!(
+            (&mail["from"], &mail["fromVerified"]),
+            (&json!("developer"), &json!(true)),
+            "{from}"
+        );
+        assert_eq!(mail["taskId"], json!(own));
+    }
+    let child = by_run(&app, "/api/tasks", json!({ "description": "c" }))
+        .await
+        .data()["id"]
+        .clone();
+    let about = async |task: Value| {
+        by_run(
+            &app,
+            "/api/mail",
+            json!({ "to": ["qa"], "subject": "Look", "taskId": task }),
+        )
+        .await
+    };
+    assert_eq!(about(child.clone()).await.data()["taskId"], child);
+    assert_snapshot!(about(json!(other)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may only change its own task <id 1> and those below it"}}"#);
+    assert_snapshot!(about(json!("nope")).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
+}
+
+#[tokio::test]
+async fn a_run_marks_the_mail_of_its_own_agent_alone() {
+    let app = TestApp::new().await;
+    let task = app.task("Write it").await;
+    let mine = json!({ "to": ["developer", "operator"], "subject": "Mine" });
+    let mine = id_of(&send(&app, mine).await);
+    let other = id_of(&send(&app, json!({ "to": ["qa"], "subject": "Other" })).await);
+    working(&app, &task, "developer", "sesame").await;
+    let marked = by_run(
+        &app,
+        &format!("/api/mail/{mine}/ack"),
+        json!({ "recipient": "operator" }),
+    )
+    .await
+    .data();
+    assert_ne!(marked["recipients"][0]["acknowledgedAt"], json!(null));
+    assert_eq!(marked["recipients"][1]["acknowledgedAt"], json!(null));
+    for body in [json!({}), json!({ "recipient": "qa" })] {
+        for action in ["ack", "read"] {
+            let path = format!("/api/mail/{other}/{action}");
+            assert_eq!(by_run(&app, &path, body.clone()).await.status, 403);
+        }
+    }
+    let path = format!("/api/mail/{other}/ack");
+    assert_snapshot!(by_run(&app, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"Mail <id 1> is not for developer: this run may not mark it"}}"#);
+    assert_eq!(
+        app.get("/api/mail?to=qa&unread=true").await.data()[0]["id"],
+        json!(other)
+    );
+}

@@ -1,0 +1,323 @@
+//! Sending: what a mail is, and who gets it.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{id_of, send, staffed, subjects, write};
+use crate::support::{OPERATOR, TestApp};
+
+fn recipients(mail: &Value) -> Vec<(&str, bool)> {
+    let all = mail["recipients"].as_array().unwrap().iter();
+    all.map(|each| {
+        (
+            each["recipient"].as_str().unwrap(),
+            each["cc"].as_bool().unwrap(),
+        )
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_mail_has_its_documented_keys() {
+    let app = TestApp::new().await;
+    let task = app.task("Write it").await;
+    let body = json!({
+        "version": "1.0.0", "type": "task_handoff", "from": "developer", "to": ["qa"], "cc": ["operator"], "subject": "Ready",
+        "body": "make test", "taskId": task, "handoffType": "implementation_to_testing",
+        "context": { "files": ["a.rs"], "attempts": 1.5 }, "previousAttempts": 2, "urgency": "high", "ackRequired": true,
+    });
+    let sent = send(&app, body).await;
+    assert_snapshot!(sent.page(), @r#"
+    201
+    {
+      "data": {
+        "id": "<id 1>",
+        "version": "1.0.0",
+        "type": "task_handoff",
+        "from": "developer",
+        "fromVerified": false,
+        "to": [
+          "qa"
+        ],
+        "cc": [
+          "operator"
+        ],
+        "threadId": "<id 1>",
+        "subject": "Ready",
+        "body": "make test",
+        "taskId": "<id 2>",
+        "handoffId": null,
+        "handoffType": "implementation_to_testing",
+        "context": {
+          "files": [
+            "a.rs"
+          ],
+          "attempts": 1.5
+        },
+        "previousAttempts": 2,
+        "urgency": "high",
+        "ackRequired": true,
+        "ackDueAt": 1767240000000,
+        "sentAt": 1767225600000,
+        "recipients": [
+          {
+            "recipient": "qa",
+            "cc": false,
+            "deliveredAt": null,
+            "readAt": null,
+            "acknowledgedAt": null
+          },
+          {
+            "recipient": "operator",
+            "cc": true,
+            "deliveredAt": null,
+            "readAt": null,
+            "acknowledgedAt": null
+          }
+        ]
+      },
+      "meta": {
+        "timestamp": 1767225600000
+      }
+    }
+    "#);
+    let path = format!("/api/mail/{}", id_of(&sent));
+    assert_eq!(app.get(&path).await.data(), sent.data());
+    assert_eq!(app.get("/api/mail").await.data(), json!([sent.data()]));
+}
+
+#[tokio::test]
+async fn a_mail_that_says_little_is_a_note_in_a_thread_of_its_own() {
+    let app = TestApp::new().await;
+    let sent = send(&app, json!({ "to": ["qa"], "subject": "Look" })).await;
+    assert_snapshot!(sent.line(), @r#"201 {"data":{"id":"<id 1>","version":"1.0.0","type":"note","from":"anonymous","fromVerified":false,"to":["qa"],"cc":[],"threadId":"<id 1>","subject":"Look","body":"","taskId":null,"handoffId":null,"handoffType":null,"context":{},"previousAttempts":0,"urgency":"normal","ackRequired":false,"ackDueAt":null,"sentAt":1767225600000,"recipients":[{"recipient":"qa","cc":false,"deliveredAt":null,"readAt":null,"acknowledgedAt":null}]},"meta":{"timestamp":1767225600000}}"#);
+    assert_eq!(sent.data()["threadId"], sent.data()["id"]);
+}
+
+#[tokio::test]
+async fn a_role_stands_for_those_who_have_it_when_the_mail_is_sent() {
+    let app = staffed().await;
+    let send = async |to: Value, cc: Value| {
+        let body = json!({ "to": to, "cc": cc, "subject": "Look" });
+        super::send(&app, body).await.data()
+    };
+    let to_role = send(json!(["role:testing"]), json!([])).await;
+    assert_eq!(to_role["to"], json!(["role:testing"]));
+    let testers = [("developer-review", false), ("qa", false)];
+    assert_eq!(recipients(&to_role), testers);
+    // A word that is no agent may be a role that somebody has, and an agent that is away gets mail.
+    let bare = send(json!(["testing"]), json!(["implementation"])).await;
+    assert_eq!(bare["to"], json!(["role:testing"]));
+    assert_eq!(recipients(&bare)[2], ("developer", true));
+    // Each gets it once, and who is asked is not only told.
+    let twice = send(
+        json!(["qa", "role:testing", " `QA` "]),
+        json!(["testing", "Developer_Review", "operator", "OPERATOR"]),
+    )
+    .await;
+    assert_eq!(
+        recipients(&twice),
+        [
+            ("qa", false),
+            ("developer-review", false),
+            ("operator", true)
+        ]
+    );
+    let connection = crate::support::invariants::open(&app.data_dir.database());
+    connection
+        .execute("UPDATE agents SET roles = '[]'", [])
+        .unwrap();
+    let path = format!("/api/mail/{}", to_role["id"].as_str().unwrap());
+    assert_eq!(recipients(&app.get(&path).await.data()), testers);
+}
+
+#[tokio::test]
+async fn nobody_gets_what_is_sent_to_nobody() {
+    let app = staffed().await;
+    let refused = async |to: Value| {
+        send(&app, json!({ "to": to, "subject": "Look" }))
+            .await
+            .line()
+    };
+    assert_snapshot!(refused(json!(["role:verification"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"Nobody has the role verification: give it to an agent, or name an agent instead"}}"#);
+    assert_snapshot!(refused(json!(["qa", "nobody"])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: nobody","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
+    assert_snapshot!(refused(json!(["role:"])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: role:","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
+    assert_snapshot!(refused(json!(["router"])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: router","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
+    assert_snapshot!(refused(json!([])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to: must name somebody"}}"#);
+    assert_eq!(subjects(&app, "").await, [""; 0]);
+    assert!(app.store.events_after(0, 10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_goes_on_with_the_thread() {
+    let app = TestApp::new().await;
+    let first = write(&app, "qa", "first").await;
+    let answer = async |id: &str, subject: &str| {
+        let body = json!({ "to": ["developer"], "subject": subject, "inReplyTo": id });
+        send(&app, body).await
+    };
+    let second = answer(&first, "second").await;
+    assert_eq!(second.data()["threadId"], json!(first));
+    assert_eq!(
+        answer(&id_of(&second), "third").await.data()["threadId"],
+        json!(first)
+    );
+    write(&app, "qa", "other").await;
+    let named = json!({ "to": ["qa"], "subject": "named", "threadId": "release-1" });
+    send(&app, named.clone()).await.data();
+    assert_eq!(
+        subjects(&app, &format!("thread={first}")).await,
+        ["first", "second", "third"]
+    );
+    assert_eq!(subjects(&app, "thread=release-1").await, ["named"]);
+    assert_eq!(subjects(&app, "thread=nope").await, [""; 0]);
+    assert_snapshot!(answer("nope", "lost").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Mail not found: nope"}}"#);
+    let both = json!({ "to": ["qa"], "subject": "x", "threadId": "a", "inReplyTo": first });
+    assert_snapshot!(send(&app, both).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"threadId: is that of the mail in `inReplyTo`; give one of the two"}}"#);
+}
+
+#[tokio::test]
+async fn the_sender_is_what_the_token_says() {
+    let app = TestApp::new().await;
+    let sent = async |token: Option<&str>, from: Value| {
+        let body = json!({ "to": ["qa"], "subject": "Look", "from": from });
+        match token {
+            None => send(&app, body).await,
+            Some(token) => {
+                app.with_token(token, axum::http::Method::POST, "/api/mail", body)
+                    .await
+            }
+        }
+    };
+    let by = async |token, from| {
+        let mail = sent(token, from).await.data();
+        (mail["from"].clone(), mail["fromVerified"].clone())
+    };
+    let operator = Some(OPERATOR);
+    assert_eq!(
+        by(operator, Value::Null).await,
+        (json!("operator"), json!(true))
+    );
+    assert_eq!(
+        by(operator, json!("Operator")).await,
+        (json!("operator"), json!(true))
+    );
+    assert_eq!(
+        by(operator, json!("planner")).await,
+        (json!("planner"), json!(true))
+    );
+    assert_eq!(
+        by(None, Value::Null).await,
+        (json!("anonymous"), json!(false))
+    );
+    assert_eq!(
+        by(None, json!("anonymous")).await,
+        (json!("anonymous"), json!(false))
+    );
+    assert_eq!(
+        by(None, json!("PLANNER")).await,
+        (json!("planner"), json!(false))
+    );
+    let before = app.get("/api/mail").await.data();
+    assert_eq!(sent(None, json!(" OPERATOR ")).await.status, 401);
+    assert_snapshot!(sent(None, json!("operator")).await.line(), @r#"401 {"error":{"code":"UNAUTHORIZED","message":"The operator's token is needed to send as `operator`: Authorization: Bearer <the word in operator.token>; or name another `from`"}}"#);
+    assert_eq!(sent(operator, json!("router")).await.status, 403);
+    assert_snapshot!(sent(None, json!("Router")).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"from: the router alone sends as `router`"}}"#);
+    assert_eq!(sent(operator, json!("nobody")).await.status, 400);
+    assert_snapshot!(sent(None, json!("nobody")).await.line(), @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: nobody","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
+    assert_eq!(app.get("/api/mail").await.data(), before);
+}
+
+#[tokio::test]
+async fn a_repeated_request_sends_one_mail() {
+    let app = TestApp::new().await;
+    let post = async |key: &str, path: &str, body: Value| {
+        let request = axum::http::Request::post(path)
+            .header("host", "localhost")
+            .header("idempotency-key", key);
+        app.send(request.body(body.to_string().into()).unwrap())
+            .await
+    };
+    let body = json!({ "to": ["qa"], "subject": "Look" });
+    let first = post("k", "/api/mail", body.clone()).await;
+    app.clock.advance(1000);
+    let second = post("k", "/api/mail", body).await;
+    assert_eq!(first.data(), second.data());
+    let other = json!({ "to": ["qa"], "subject": "Look away" });
+    assert_eq!(post("k", "/api/mail", other).await.status, 409);
+    assert_eq!(subjects(&app, "").await, ["Look"]);
+    let path = format!("/api/mail/{}/ack", id_of(&first));
+    let acknowledged = post("a", &path, json!({})).await.data();
+    assert_eq!(post("a", &path, json!({})).await.data(), acknowledged);
+    assert_eq!(app.store.events_after(0, 10).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn what_happens_to_mail_is_in_the_history_of_its_task_and_among_all_events() {
+    let app = TestApp::new().await;
+    let task = app.task("Write it").await;
+    let about = json!({ "to": ["qa", "planner"], "cc": ["operator"], "subject": "Of \"it\"", "taskId": task });
+    let about = id_of(&send(&app, about).await);
+    let alone = write(&app, "qa", "Of nothing").await;
+    for (id, action) in [(&about, "read"), (&about, "ack"), (&alone, "ack")] {
+        let body = json!({ "recipient": "qa" });
+        app.post(&format!("/api/mail/{id}/{action}"), body)
+            .await
+            .data();
+    }
+    let history = app.get(&format!("/api/tasks/{task}/history")).await.data();
+    let told: Vec<_> = history["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .skip(1)
+        .collect();
+    assert_snapshot!(crate::support::settled(&serde_json::to_string_pretty(&told).unwrap()), @r#"
+    [
+      {
+        "timestamp": 1767225600000,
+        "eventType": "mail_sent",
+        "data": {
+          "from": "anonymous",
+          "mailId": "<id 1>",
+          "subject": "Of \"it\"",
+          "to": "qa, planner, operator",
+          "type": "note"
+        },
+        "number": 2
+      },
+      {
+        "timestamp": 1767225600000,
+        "eventType": "mail_read",
+        "data": {
+          "mailId": "<id 1>",
+          "recipient": "qa"
+        },
+        "number": 4
+      },
+      {
+        "timestamp": 1767225600000,
+        "eventType": "mail_acknowledged",
+        "data": {
+          "mailId": "<id 1>",
+          "recipient": "qa"
+        },
+        "number": 5
+      }
+    ]
+    "#);
+    let all = app.store.events_after(0, 100).await.unwrap();
+    let types: Vec<_> = all.iter().map(|event| event.event_type.as_str()).collect();
+    assert_eq!(
+        types,
+        [
+            "task_created",
+            "mail_sent",
+            "mail_sent",
+            "mail_read",
+            "mail_acknowledged",
+            "mail_acknowledged"
+        ]
+    );
+    assert_eq!((&all[2].task_id, &all[5].task_id), (&None, &None));
+}

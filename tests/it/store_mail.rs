@@ -1,0 +1,210 @@
+//! Mail in the store: deliveries, and many who act at once.
+
+use chorus::domain::{
+    Actor, AgentName, Correspondent, HandoffId, Mail, MailContent, MailId, Outcome, TaskId,
+};
+use chorus::store::{DeliverMail, EndHandoff, MailMark, MailQuery, MarkMail, SendMail, Sender};
+use serde_json::json;
+
+use crate::support::{TestApp, invariants};
+
+fn mail_to(to: &str, subject: &str) -> SendMail {
+    SendMail {
+        id: MailId::new(),
+        from: Sender::Known(Correspondent::anonymous()),
+        from_verified: false,
+        to: vec![to.parse().unwrap()],
+        cc: Vec::new(),
+        content: MailContent {
+            subject: subject.parse().unwrap(),
+            ..MailContent::default()
+        },
+        in_reply_to: None,
+        most_recipients: 100,
+    }
+}
+
+/// Hands a new task to qa. Returns the task and the hand-off.
+async fn handed(app: &TestApp) -> (TaskId, HandoffId) {
+    let task = app.task("Test it").await;
+    let body = json!({ "agentName": "qa", "prompt": "Do it" });
+    let handed = app
+        .post(&format!("/api/tasks/{task}/handoff"), body)
+        .await
+        .data();
+    let handoff = handed["agentChain"][0]["id"].as_str().unwrap();
+    (task.parse().unwrap(), handoff.parse().unwrap())
+}
+
+async fn deliver(app: &TestApp, handoff_id: &HandoffId, mail: &Mail) {
+    let delivery = DeliverMail {
+        handoff_id: handoff_id.clone(),
+        agent_name: AgentName::parse("qa").unwrap(),
+        ids: vec![mail.id.clone()],
+    };
+    app.store.deliver_mail(delivery).await.unwrap();
+}
+
+async fn end(app: &TestApp, task_id: &TaskId, outcome: Outcome) {
+    let end = EndHandoff {
+        task_id: task_id.clone(),
+        outcome,
+        output: "said".parse().unwrap(),
+    };
+    app.store.end_handoff(end, None).await.unwrap();
+}
+
+/// Returns whether a mail was delivered and read.
+async fn stands(app: &TestApp, mail: &Mail) -> (bool, bool) {
+    let mail = app.store.find_mail(&mail.id).await.unwrap().unwrap();
+    let own = &mail.recipients[0];
+    (own.delivered_at.is_some(), own.read_at.is_some())
+}
+
+async fn events(app: &TestApp, event_type: &str) -> usize {
+    let all = app.store.events_after(0, 10_000).await.unwrap();
+    let is_meant = |event: &&chorus::domain::Event| event.event_type.as_str() == event_type;
+    all.iter().filter(is_meant).count()
+}
+
+#[tokio::test]
+async fn only_a_completed_hand_off_has_read_its_mail() {
+    let app = TestApp::new().await;
+    let mail = app
+        .store
+        .send_mail(mail_to("qa", "Look"), None)
+        .await
+        .unwrap();
+    for outcome in [
+        Outcome::Failed,
+        Outcome::Cancelled,
+        Outcome::TimedOut,
+        Outcome::Interrupted,
+    ] {
+        let (task, handoff) = handed(&app).await;
+        deliver(&app, &handoff, &mail).await;
+        // A second time is the same delivery.
+        deliver(&app, &handoff, &mail).await;
+        end(&app, &task, outcome).await;
+        assert_eq!(stands(&app, &mail).await, (true, false), "{outcome:?}");
+    }
+    assert_eq!(events(&app, "mail_delivered").await, 4);
+    let (task, handoff) = handed(&app).await;
+    deliver(&app, &handoff, &mail).await;
+    end(&app, &task, Outcome::Completed).await;
+    assert_eq!(stands(&app, &mail).await, (true, true));
+    assert_eq!(events(&app, "mail_read").await, 1);
+    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+}
+
+#[tokio::test]
+async fn mail_that_came_too_late_for_a_prompt_stays_unread() {
+    let app = TestApp::new().await;
+    let (task, handoff) = handed(&app).await;
+    let early = app
+        .store
+        .send_mail(mail_to("qa", "early"), None)
+        .await
+        .unwrap();
+    deliver(&app, &handoff, &early).await;
+    let late = app
+        .store
+        .send_mail(mail_to("qa", "late"), None)
+        .await
+        .unwrap();
+    end(&app, &task, Outcome::Completed).await;
+    assert_eq!(stands(&app, &early).await, (true, true));
+    assert_eq!(stands(&app, &late).await, (false, false));
+    // What was never for qa is not delivered to it.
+    let other = app
+        .store
+        .send_mail(mail_to("planner", "other"), None)
+        .await
+        .unwrap();
+    let (_, handoff) = handed(&app).await;
+    deliver(&app, &handoff, &other).await;
+    assert_eq!(stands(&app, &other).await, (false, false));
+}
+
+#[tokio::test]
+async fn a_hand_off_that_has_ended_gets_no_mail() {
+    let app = TestApp::new().await;
+    let mail = app
+        .store
+        .send_mail(mail_to("qa", "Look"), None)
+        .await
+        .unwrap();
+    let (task, handoff) = handed(&app).await;
+    end(&app, &task, Outcome::Completed).await;
+    deliver(&app, &handoff, &mail).await;
+    assert_eq!(stands(&app, &mail).await, (false, false));
+    assert_eq!(events(&app, "mail_delivered").await, 0);
+}
+
+#[tokio::test]
+async fn two_hand_offs_of_one_agent_may_both_have_a_mail() {
+    let app = TestApp::new().await;
+    let mail = app
+        .store
+        .send_mail(mail_to("qa", "Look"), None)
+        .await
+        .unwrap();
+    let (first, second) = (handed(&app).await, handed(&app).await);
+    deliver(&app, &first.1, &mail).await;
+    deliver(&app, &second.1, &mail).await;
+    // The last that got it decides: told twice is better than not at all.
+    end(&app, &first.0, Outcome::Completed).await;
+    assert_eq!(stands(&app, &mail).await, (true, false));
+    end(&app, &second.0, Outcome::Completed).await;
+    assert_eq!(stands(&app, &mail).await, (true, true));
+    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+}
+
+#[tokio::test]
+async fn many_who_acknowledge_at_once_acknowledge_once() {
+    let app = TestApp::new().await;
+    let mail = app
+        .store
+        .send_mail(mail_to("qa", "Look"), None)
+        .await
+        .unwrap();
+    let mark = |mark| MarkMail {
+        id: mail.id.clone(),
+        mark,
+        recipient: None,
+        by: Actor::Operator,
+    };
+    let marks = (0..40).map(|place| {
+        let how = [MailMark::Acknowledged, MailMark::Read][place % 2];
+        app.store.mark_mail(mark(how), None)
+    });
+    let marked = futures_util::future::join_all(marks).await;
+    let last = app.store.find_mail(&mail.id).await.unwrap().unwrap();
+    for each in marked {
+        assert!(each.unwrap().recipients[0].read_at.is_some());
+    }
+    assert!(last.recipients[0].acknowledged_at.is_some());
+    assert_eq!(events(&app, "mail_acknowledged").await, 1);
+    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+}
+
+#[tokio::test]
+async fn many_who_write_at_once_lose_nothing() {
+    let app = TestApp::new().await;
+    let sent = (0..200).map(|place| {
+        let to = if place % 10 == 0 { "nobody" } else { "qa" };
+        app.store.send_mail(mail_to(to, &place.to_string()), None)
+    });
+    let sent = futures_util::future::join_all(sent).await;
+    let refused = sent.iter().filter(|mail| mail.is_err()).count();
+    let query = MailQuery {
+        to: Some(Correspondent::parse("qa").unwrap()),
+        unread: true,
+        limit: 1000,
+        ..MailQuery::default()
+    };
+    let found = app.store.list_mail(&query).await.unwrap().items.len();
+    assert_eq!((refused, found), (20, 180));
+    assert_eq!(events(&app, "mail_sent").await, 180);
+    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+}
