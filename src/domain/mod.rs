@@ -35,6 +35,7 @@ mod request;
 mod request_check;
 mod request_state;
 mod role;
+mod route_mail;
 mod run;
 mod session;
 mod session_move;
@@ -95,6 +96,7 @@ pub use request::{
 };
 pub use request_state::{Actor, RequestMove, RequestState};
 pub use role::{IllegalMinutes, IllegalRole, IllegalSkill, Minutes, Role, Skill};
+pub use route_mail::{blocked_mail, handoff_mail};
 pub use run::{Run, RunId, RunState};
 pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId};
 pub use session_move::SessionMove;

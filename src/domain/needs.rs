@@ -265,10 +265,10 @@ impl NeedsChange {
         *self == Self::default()
     }
 
-    /// Says what is wrong with what is given.
-    pub fn check(&self, largest_object: usize) -> Result<(), Problems> {
+    /// Says what is wrong with what is given. Where objects are merged, a null takes a key away, whatever it means.
+    pub fn check(&self, largest_object: usize, merge: bool) -> Result<(), Problems> {
         self.clone()
-            .apply(&Needs::default(), false)
+            .apply(&Needs::default(), merge)
             .check(largest_object)
     }
 
@@ -464,9 +464,9 @@ pub(super) mod tests {
             assert!(change(json.clone()).is_err(), "{json}");
         }
         let twice = change(json!({ "dependsOn": ["a", "a"] })).unwrap();
-        assert!(twice.check(100).is_err());
+        assert!(twice.check(100, false).is_err());
         let many: Vec<_> = (0..=MOST_DEPENDENCIES).map(|n| n.to_string()).collect();
         let many = change(json!({ "dependsOn": many })).unwrap();
-        assert!(many.check(100).is_err());
+        assert!(many.check(100, false).is_err());
     }
 }

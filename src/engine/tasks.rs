@@ -130,7 +130,9 @@ impl Engine {
             ));
         }
         let largest_object = self.limits().agent_context;
-        change.check(largest_object).map_err(Error::InvalidFields)?;
+        change
+            .check(largest_object, merge)
+            .map_err(Error::InvalidFields)?;
         let change = ChangeNeeds {
             task_id,
             change,

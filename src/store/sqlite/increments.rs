@@ -7,7 +7,7 @@ use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
-use super::{dependencies, events, readiness, routing};
+use super::{dependencies, events, readiness, route_mail};
 use crate::domain::{
     Context, Dependency, DependencyOutcome, EventKind, Increment, IncrementId, IncrementPart,
     IncrementState, IncrementTasks, Needs, NewTask, Problems, Refusal, Skill, Source, Stage,
@@ -249,7 +249,7 @@ pub(super) fn stage_changed(tx: &mut Tx<'_>, on: &mut StoredTask) -> Result<()> 
             };
             let reason = Text::lossy(why);
             block(tx, on, &reason)?;
-            routing::tell_operator(tx, on, &reason)
+            route_mail::tell_operator(tx, on, &reason)
         }
     }
 }

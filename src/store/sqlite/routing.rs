@@ -375,7 +375,7 @@ fn finish(
         }
         Some((ReportResult::Blocked, reason)) => {
             block(tx, on, &reason)?;
-            tell_operator(tx, on, &reason)
+            route_mail::tell_operator(tx, on, &reason)
         }
     }
 }
@@ -391,7 +391,7 @@ fn fail(tx: &mut Tx<'_>, on: &mut StoredTask, agent_name: &AgentName, output: &T
         output.beginning(REASON)
     ));
     block(tx, on, &reason)?;
-    tell_operator(tx, on, &reason)
+    route_mail::tell_operator(tx, on, &reason)
 }
 
 /// How many bytes of an error are told.
@@ -410,11 +410,6 @@ fn block(tx: &mut Tx<'_>, on: &mut StoredTask, reason: &Text) -> Result<()> {
     };
     events::record(tx, on.on(), None, blocked)?;
     increments::block(tx, on, reason)
-}
-
-/// Mails the operator that something needs a person.
-pub(super) fn tell_operator(tx: &mut Tx<'_>, on: &StoredTask, reason: &Text) -> Result<()> {
-    route_mail::tell_operator(tx, on, reason)
 }
 
 /// Forgets why a task was left alone, once somebody has set its status.

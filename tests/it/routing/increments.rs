@@ -267,7 +267,7 @@ async fn a_session_is_resumed_to_ask_for_the_report() {
         .specialist("vera", "verification", &[], &report("passed", "As asked"))
         .configured(
             "tess",
-            &json!({ "provider": "claude-code", "roles": ["testing"] }),
+            &json!({ "provider": "claude-code", "specPath": "agents/qa.md", "roles": ["testing"] }),
         )
         .program("claude", claude);
     let server = workshop.serve(4);
