@@ -51,21 +51,29 @@ impl Workshop {
         )
     }
 
+    /// Adds an agent with a role that is a shell script.
+    pub fn specialist(self, name: &str, role: &str, script: &str) -> Self {
+        let program = json!({
+            "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], "roles": [role],
+        });
+        self.configured(name, &program)
+    }
+
     /// Adds an agent. What is not said is as in a new installation, but without a spec.
     pub fn configured(self, name: &str, configuration: &Value) -> Self {
         let text = |key: &str| configuration[key].as_str().map(str::to_owned);
         let mut environment = configuration["environment"].clone();
         // Every process below an agent can be told by this.
         environment["WORKSHOP"] = json!(self.data_dir);
-        let arguments = match &configuration["arguments"] {
-            Value::Null => json!([]),
-            given => given.clone(),
+        let list = |key: &str| match &configuration[key] {
+            Value::Null => "[]".to_owned(),
+            given => given.to_string(),
         };
         let spec = text("specPath").unwrap_or_default();
         let added = invariants::open(&self.data_dir.join("chorus.db")).execute(
             "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
-                                 environment, output_form, max_seconds, idle_seconds, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 0)",
+                                 environment, output_form, max_seconds, idle_seconds, roles, skills, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, 0)",
             params![
                 name,
                 spec,
@@ -74,11 +82,13 @@ impl Workshop {
                 text("provider").unwrap(),
                 text("model"),
                 text("program"),
-                arguments.to_string(),
+                list("arguments"),
                 environment.to_string(),
                 text("outputForm").unwrap_or_else(|| "all".to_owned()),
                 configuration["maxSeconds"].as_i64(),
                 configuration["idleSeconds"].as_i64(),
+                list("roles"),
+                list("skills"),
             ],
         );
         assert_eq!(added.unwrap(), 1);
