@@ -75,6 +75,14 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Returns the program that is started for it.
+    pub fn starts(&self) -> Option<&str> {
+        match &self.program {
+            Some(program) => Some(program.as_str()),
+            None => self.provider.binary(),
+        }
+    }
+
     /// Returns how many seconds a run may take, where the server allows so many.
     pub fn run_seconds(&self, default: u64) -> u64 {
         let seconds = self.max_seconds.unwrap_or(default);

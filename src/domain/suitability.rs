@@ -26,6 +26,8 @@ pub struct Applicant {
     pub made_it: bool,
     /// Whether it was given this task before, and failed.
     pub has_failed: bool,
+    /// Whether its program is not on this machine.
+    pub is_missing: bool,
 }
 
 /// Whom the router gives a task to, and why.
@@ -68,6 +70,7 @@ pub struct Candidate {
 /// Why one who suits comes after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
+    is_missing: bool,
     judges_own_work: bool,
     has_failed: bool,
     matches: Reverse<u32>,
@@ -143,6 +146,7 @@ fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, St
 
 fn rank(role: &Role, matches: u32, applicant: &Applicant) -> Rank {
     Rank {
+        is_missing: applicant.is_missing,
         judges_own_work: role.judges() && applicant.made_it,
         has_failed: applicant.has_failed,
         matches: Reverse(matches),
@@ -168,6 +172,9 @@ fn taken(rank: Rank, tags: &[Skill]) -> String {
     if rank.has_failed {
         why.push_str("; it has failed before, but nobody else suits");
     }
+    if rank.is_missing {
+        why.push_str("; its program is not on this machine, but nobody else suits");
+    }
     if rank.judges_own_work {
         why.push_str("; it judges its own work, because nobody else suits");
     }
@@ -175,7 +182,9 @@ fn taken(rank: Rank, tags: &[Skill]) -> String {
 }
 
 fn passed_over(rank: Rank, best: Rank, name: &AgentName) -> String {
-    if rank.judges_own_work != best.judges_own_work {
+    if rank.is_missing != best.is_missing {
+        "Its program is not on this machine; `chorus doctor` says which".to_owned()
+    } else if rank.judges_own_work != best.judges_own_work {
         "It made what is to be judged, and another one is there".to_owned()
     } else if rank.has_failed != best.has_failed {
         "It was given this task before, and failed".to_owned()
@@ -233,6 +242,7 @@ mod tests {
             knows_it: false,
             made_it: false,
             has_failed: false,
+            is_missing: false,
         }
     }
 
@@ -289,10 +299,15 @@ mod tests {
             knows_it: true,
             ..applicant("d", &["fixing"], &["a"])
         };
-        let all = vec![busy, idle, known, better];
+        let missing = Applicant {
+            is_missing: true,
+            ..applicant("b", &["fixing"], &["a", "b"])
+        };
+        let all = vec![busy, missing, idle, known, better];
         assert_eq!(
             order("fixing", &["a", "b"], all),
-            ["z 2", "d 1", "c 1", "a 1"]
+            ["z 2", "d 1", "c 1", "a 1", "b 2"],
+            "who cannot be started comes last"
         );
     }
 

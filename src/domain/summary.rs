@@ -22,20 +22,26 @@ pub struct TaskSummary {
     /// Who works on it now.
     #[schema(required)]
     pub current_agent: Option<AgentName>,
-    /// Who is to work on it.
-    #[schema(required)]
+    /// Who is to work on it; absent where no role is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub agent_role: Option<Role>,
-    /// How urgent it is.
-    #[serde(default)]
-    #[schema(required)]
+    /// How urgent it is; absent where it is as urgent as most.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    #[schema(required = false)]
     pub priority: TaskPriority,
-    /// Why the router does not go on with it.
-    #[schema(required)]
+    /// Why the router does not go on with it; absent where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub waiting_reason: Option<Text>,
-    /// Whether a person must look before it goes on.
-    #[serde(default)]
-    #[schema(required)]
+    /// Whether a person must look before it goes on; absent where nobody must.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
     pub blocked: bool,
+}
+
+fn is_usual(priority: &TaskPriority) -> bool {
+    *priority == TaskPriority::default()
 }
 
 impl From<&Task> for TaskSummary {

@@ -7,6 +7,7 @@
 //! is decided where hand-offs end. Rounds follow on events: a task is ready, an agent has changed, a slot is free. Nothing is
 //! looked at in vain.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -14,7 +15,8 @@ use futures_util::future::join_all;
 use super::{Engine, Result};
 use crate::domain::{AgentName, Idempotency, Mode, RouteChoice, Task, TaskId};
 use crate::error::{Error, with_sources};
-use crate::store::Routed;
+use crate::runner::providers::find_program;
+use crate::store::{Circumstances, Routed};
 
 /// How many tasks are given to agents in one go.
 const MOST_AT_ONCE: u32 = 64;
@@ -82,10 +84,10 @@ impl Engine {
                 return Ok(false);
             }
             // Together, so that they are committed together; each stands in the line of the writer in its turn.
-            let given = next.into_iter().map(|task_id| {
-                self.store
-                    .route_task(task_id, options.fallback.clone(), None)
-            });
+            let circumstances = self.circumstances(options.fallback.clone()).await?;
+            let given = next
+                .into_iter()
+                .map(|task_id| self.store.route_task(task_id, circumstances.clone(), None));
             let mut has_moved = false;
             for routed in join_all(given).await {
                 has_moved |= match routed? {
@@ -107,19 +109,14 @@ impl Engine {
 
     /// Says whom a task would be given to, and why.
     pub async fn explain_route(&self, task_id: TaskId) -> Result<RouteChoice> {
-        Ok(self
-            .store
-            .explain_route(task_id, self.fallback_agent())
-            .await?)
+        let circumstances = self.circumstances(self.fallback_agent()).await?;
+        Ok(self.store.explain_route(task_id, circumstances).await?)
     }
 
     /// Gives a task to the agent that suits best now, whether there is a free slot or not.
     pub async fn route_task(&self, task_id: TaskId, once: Option<Idempotency>) -> Result<Task> {
-        match self
-            .store
-            .route_task(task_id, self.fallback_agent(), once)
-            .await?
-        {
+        let circumstances = self.circumstances(self.fallback_agent()).await?;
+        match self.store.route_task(task_id, circumstances, once).await? {
             Routed::Started(task) => {
                 metrics::counter!("chorus_handoffs_started_total").increment(1);
                 self.wake_runner();
@@ -133,6 +130,30 @@ impl Engine {
                 )))
             }
         }
+    }
+
+    /// Finds which agents could not be started.
+    async fn circumstances(&self, fallback: Option<AgentName>) -> Result<Circumstances> {
+        let agents = self.store.agents().await?;
+        let look = move || {
+            let mut known: HashMap<String, bool> = HashMap::new();
+            let mut missing = Vec::new();
+            for agent in agents {
+                let is_there = agent.starts().is_some_and(|program| {
+                    *known
+                        .entry(program.to_owned())
+                        .or_insert_with(|| find_program(program).is_some())
+                });
+                if !is_there {
+                    missing.push(agent.name);
+                }
+            }
+            missing
+        };
+        let missing = tokio::task::spawn_blocking(look)
+            .await
+            .map_err(Error::internal)?;
+        Ok(Circumstances { fallback, missing })
     }
 
     fn fallback_agent(&self) -> Option<AgentName> {

@@ -27,7 +27,9 @@ pub use requests::{
     FileReport, FilesReport, Heartbeat, Job, RaiseAlert, Reconciled, RequestQuery, Slots,
     TagChange,
 };
-pub use routing::{ChangeNeeds, GiveReport, NewIncrement, ReadyQuery, Routed, Rules};
+pub use routing::{
+    ChangeNeeds, Circumstances, GiveReport, NewIncrement, ReadyQuery, Routed, Rules,
+};
 pub use sqlite::{
     MigrationState, MigrationStatus, SqliteOptions, SqliteStore, migrate, migration_status,
 };
@@ -357,13 +359,13 @@ pub trait Store: Send + Sync + 'static {
     async fn explain_route(
         &self,
         task_id: TaskId,
-        fallback: Option<AgentName>,
+        circumstances: Circumstances,
     ) -> Result<RouteChoice>;
     /// Gives a task to the agent that suits best, in one transaction.
     async fn route_task(
         &self,
         task_id: TaskId,
-        fallback: Option<AgentName>,
+        circumstances: Circumstances,
         once: Option<Idempotency>,
     ) -> Result<Routed>;
     /// Takes the report of a run.

@@ -54,6 +54,15 @@ pub struct ReadyQuery {
     pub limit: u32,
 }
 
+/// What is known outside of the ledger when a task is to be given to an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    /// Who gets what nobody suits.
+    pub fallback: Option<AgentName>,
+    /// The agents whose program is not on this machine.
+    pub missing: Vec<AgentName>,
+}
+
 /// What became of a task that was to be given to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Routed {

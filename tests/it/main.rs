@@ -20,6 +20,7 @@ mod layers;
 mod migration;
 mod model;
 mod readme;
+mod routing;
 mod runner;
 mod schema;
 mod schema_doc;

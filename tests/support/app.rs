@@ -187,6 +187,11 @@ impl TestApp {
         self.request(Method::PUT, path, body.to_string()).await
     }
 
+    /// Sends JSON.
+    pub async fn patch(&self, path: &str, body: Value) -> Reply {
+        self.request(Method::PATCH, path, body.to_string()).await
+    }
+
     /// Sends JSON with a token.
     pub async fn with_token(&self, token: &str, method: Method, path: &str, body: Value) -> Reply {
         let request = Request::builder()

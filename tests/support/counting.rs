@@ -13,11 +13,11 @@ use chorus::domain::{
     Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ChangeNeeds, ClaimRequest, ClaimedRun,
-    Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun,
-    GiveReport, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved, NewIncrement,
-    Page, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, Slots, Snapshot,
-    SqliteStore, StartHandoff, Store, TaskQuery, TokenHolder, Transfer,
+    AddMessage, AlertQuery, Attach, Attached, Briefing, ChangeNeeds, Circumstances, ClaimRequest,
+    ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport,
+    FinishRun, GiveReport, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved,
+    NewIncrement, Page, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, Slots,
+    Snapshot, SqliteStore, StartHandoff, Store, TaskQuery, TokenHolder, Transfer,
 };
 use tokio::sync::watch;
 
@@ -97,18 +97,19 @@ impl Store for CountingStore {
     async fn explain_route(
         &self,
         task_id: TaskId,
-        fallback: Option<AgentName>,
+        circumstances: Circumstances,
     ) -> Result<RouteChoice> {
-        self.read(self.store.explain_route(task_id, fallback)).await
+        self.read(self.store.explain_route(task_id, circumstances))
+            .await
     }
 
     async fn route_task(
         &self,
         task_id: TaskId,
-        fallback: Option<AgentName>,
+        circumstances: Circumstances,
         once: Option<Idempotency>,
     ) -> Result<Routed> {
-        self.store.route_task(task_id, fallback, once).await
+        self.store.route_task(task_id, circumstances, once).await
     }
 
     async fn give_report(&self, give: GiveReport, once: Option<Idempotency>) -> Result<Task> {

@@ -34,6 +34,10 @@ impl Workshop {
             .env("CHORUS_DATA_DIR", &data_dir)
             .output();
         assert!(migrated.status.success());
+        // Only those agents are there that a test adds.
+        let planted = invariants::open(&data_dir.join("chorus.db"))
+            .execute("UPDATE installation SET specialists_planted_at = 0", []);
+        assert_eq!(planted.unwrap(), 1);
         std::fs::create_dir(folder.path().join("bin")).unwrap();
         Self { folder, data_dir }
     }
@@ -51,12 +55,14 @@ impl Workshop {
         )
     }
 
-    /// Adds an agent with a role that is a shell script.
-    pub fn specialist(self, name: &str, role: &str, script: &str) -> Self {
-        let program = json!({
-            "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], "roles": [role],
-        });
-        self.configured(name, &program)
+    /// Adds an agent that is a shell script and plays a part.
+    pub fn specialist(self, name: &str, role: &str, skills: &[&str], script: &str) -> Self {
+        self.configured(
+            name,
+            &json!({
+                "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], "roles": [role], "skills": skills,
+            }),
+        )
     }
 
     /// Adds an agent. What is not said is as in a new installation, but without a spec.
@@ -72,8 +78,9 @@ impl Workshop {
         let spec = text("specPath").unwrap_or_default();
         let added = invariants::open(&self.data_dir.join("chorus.db")).execute(
             "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
-                                 environment, output_form, max_seconds, idle_seconds, roles, skills, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, 0)",
+                                 environment, output_form, max_seconds, idle_seconds, roles, skills, available,
+                                 created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0)",
             params![
                 name,
                 spec,
@@ -89,6 +96,7 @@ impl Workshop {
                 configuration["idleSeconds"].as_i64(),
                 list("roles"),
                 list("skills"),
+                configuration["available"].as_bool().unwrap_or(true),
             ],
         );
         assert_eq!(added.unwrap(), 1);

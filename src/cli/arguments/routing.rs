@@ -44,7 +44,7 @@ pub(in crate::cli) struct ReportArguments {
     /// What whoever goes on must know: text, or a JSON object or array; - reads it from standard input
     #[arg(long, value_name = "TEXT")]
     pub details: Option<String>,
-    /// What the next agent is told beside, such as {"filesModified": ["a.rs"]}: a JSON object; @FILE reads it from a file, -
+    /// What the next agent is told beside, such as `{"filesModified": ["a.rs"]}`: a JSON object; @FILE reads it from a file, -
     /// from standard input
     #[arg(long, value_name = "JSON")]
     pub agent_context: Option<String>,

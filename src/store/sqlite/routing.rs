@@ -15,7 +15,7 @@ use crate::domain::{
     AgentName, Applicant, EventKind, Mode, Outcome, Refusal, Report, ReportResult, Role,
     RouteChoice, Status, TaskId, Text, agent_context, assignment, judge, nobody_suits,
 };
-use crate::store::{Result, Routed};
+use crate::store::{Circumstances, Result, Routed};
 
 /// Finds the tasks that are to be given to agents next: the most urgent first, then the oldest.
 pub(super) async fn next(readers: &SqlitePool, limit: u32) -> Result<Vec<TaskId>> {
@@ -34,13 +34,13 @@ pub(super) async fn next(readers: &SqlitePool, limit: u32) -> Result<Vec<TaskId>
 pub(super) fn explain(
     tx: &Tx<'_>,
     task_id: &TaskId,
-    fallback: Option<&AgentName>,
+    circumstances: &Circumstances,
 ) -> Result<RouteChoice> {
     let on = tasks::load(tx, task_id)?;
-    choose(tx, &on, fallback)
+    choose(tx, &on, circumstances)
 }
 
-fn choose(tx: &Tx<'_>, on: &StoredTask, fallback: Option<&AgentName>) -> Result<RouteChoice> {
+fn choose(tx: &Tx<'_>, on: &StoredTask, circumstances: &Circumstances) -> Result<RouteChoice> {
     let task = &on.task;
     let waits = why_it_waits(tx, on)?;
     let Some(role) = &task.needs.agent_role else {
@@ -54,10 +54,10 @@ fn choose(tx: &Tx<'_>, on: &StoredTask, fallback: Option<&AgentName>) -> Result<
         });
     };
     let tags = &task.needs.specialist_tags;
-    let candidates = judge(role, tags, applicants(tx, on)?);
+    let candidates = judge(role, tags, applicants(tx, on, &circumstances.missing)?);
     let best = candidates.iter().find(|candidate| candidate.taken);
     let chosen = best.map(|best| best.agent.clone());
-    let fallback = match (&chosen, fallback) {
+    let fallback = match (&chosen, &circumstances.fallback) {
         (None, Some(name)) => agents::resolve(tx, name.as_str()).ok(),
         _ => None,
     };
@@ -128,7 +128,7 @@ struct Past {
 }
 
 /// Finds what is known of every agent.
-fn applicants(tx: &Tx<'_>, on: &StoredTask) -> Result<Vec<Applicant>> {
+fn applicants(tx: &Tx<'_>, on: &StoredTask, missing: &[AgentName]) -> Result<Vec<Applicant>> {
     let busy: HashMap<String, u32> = tx
         .rows(
             sql!(
@@ -154,6 +154,7 @@ fn applicants(tx: &Tx<'_>, on: &StoredTask) -> Result<Vec<Applicant>> {
                 knows_it: past.is_some_and(|past| past.knows_it),
                 made_it: past.is_some_and(|past| past.made_it),
                 has_failed: past.is_some_and(|past| past.has_failed),
+                is_missing: missing.contains(&name),
                 name,
             })
         },
@@ -204,10 +205,10 @@ fn past(tx: &Tx<'_>, on: &StoredTask) -> Result<HashMap<String, Past>> {
 pub(super) fn route(
     tx: &mut Tx<'_>,
     task_id: &TaskId,
-    fallback: Option<&AgentName>,
+    circumstances: &Circumstances,
 ) -> Result<Routed> {
     let on = tasks::load(tx, task_id)?;
-    let choice = choose(tx, &on, fallback)?;
+    let choice = choose(tx, &on, circumstances)?;
     if !choice.ready {
         return Ok(Routed::NotReady(choice));
     }

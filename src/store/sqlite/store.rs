@@ -33,11 +33,12 @@ use crate::domain::{
     Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
-    AddMessage, AlertQuery, Attach, Attached, Briefing, ChangeNeeds, ClaimRequest, ClaimedRun,
-    Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun,
-    GiveReport, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved, NewIncrement,
-    OpenError, Page, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, Rules,
-    Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery, TokenHolder, Transfer,
+    AddMessage, AlertQuery, Attach, Attached, Briefing, ChangeNeeds, Circumstances, ClaimRequest,
+    ClaimedRun, Dispatch, DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport,
+    FinishRun, GiveReport, Heartbeat, Import, Imported, Job, MessageQuery, MoveSession, Moved,
+    NewIncrement, OpenError, Page, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result,
+    Routed, Rules, Slots, Snapshot, StartHandoff, Store, StoreError, TaskQuery, TokenHolder,
+    Transfer,
 };
 
 /// How long a connection waits for another one's lock.
@@ -225,23 +226,21 @@ impl Store for SqliteStore {
     async fn explain_route(
         &self,
         task_id: TaskId,
-        fallback: Option<AgentName>,
+        circumstances: Circumstances,
     ) -> Result<RouteChoice> {
         self.writer
-            .write(move |tx| routing::explain(tx, &task_id, fallback.as_ref()))
+            .write(move |tx| routing::explain(tx, &task_id, &circumstances))
             .await
     }
 
     async fn route_task(
         &self,
         task_id: TaskId,
-        fallback: Option<AgentName>,
+        circumstances: Circumstances,
         once: Option<Idempotency>,
     ) -> Result<Routed> {
-        self.write(once, move |tx| {
-            routing::route(tx, &task_id, fallback.as_ref())
-        })
-        .await
+        self.write(once, move |tx| routing::route(tx, &task_id, &circumstances))
+            .await
     }
 
     async fn give_report(&self, give: GiveReport, once: Option<Idempotency>) -> Result<Task> {

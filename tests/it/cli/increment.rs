@@ -1,10 +1,11 @@
 //! `chorus increment`
 
 use insta::assert_snapshot;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Desk, transcript};
-use crate::support::{Chorus, Workshop};
+use crate::support::{Chorus, Server, Workshop};
 
 async fn desk() -> Desk {
     let agents: [(&str, &[&str], &[&str]); 4] = [
@@ -292,23 +293,40 @@ async fn who_waits_for_what_is_blocked_fails_and_is_told_what_to_do() {
     assert!(seen.contains("Read dates"), "{seen}");
 }
 
+/// Waits until somebody listens to the events of a server.
+async fn until_somebody_listens(server: &Server) {
+    loop {
+        let metrics = server.client().request(Method::GET, "/metrics").send();
+        let metrics = metrics.await.unwrap().text().await.unwrap();
+        if metrics.contains("chorus_event_streams 1\n") {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
-async fn agents_take_an_increment_to_its_end_round_by_round() {
-    let workshop = Workshop::new()
-        .specialist("ada", "implementation", "echo one >done; echo Wrote it")
-        .specialist("finn", "fixing", "echo two >>done; echo Mended it")
-        .specialist(
-            "tess",
-            "testing",
-            r#"if [ $(wc -l <done) -lt 2 ]; then chorus report failed --summary "Line 2 is missing"; else chorus report passed; fi"#,
-        )
-        .specialist("vera", "verification", r#"echo 'As asked. {"result": "passed", "summary": "As asked"}'"#);
+async fn agents_take_an_increment_to_its_end_round_by_round_while_somebody_waits() {
+    let workshop = Workshop::new();
+    let gate = workshop.gate("gate");
+    let make = format!(
+        "read _ <{}; echo one >done; echo Wrote it",
+        gate.path().display()
+    );
+    let test = r#"if [ $(wc -l <done) -lt 2 ]; then chorus report failed --summary "Line 2 is missing"; else chorus report passed; fi"#;
+    let verify = r#"echo 'As asked. {"result": "passed", "summary": "As asked"}'"#;
+    let workshop = workshop
+        .specialist("ada", "implementation", &[], &make)
+        .specialist("finn", "fixing", &[], "echo two >>done; echo Mended it")
+        .specialist("tess", "testing", &[], test)
+        .specialist("vera", "verification", &[], verify);
     let server = workshop.serve(2);
     let made = server.chorus(["increment", "create", "Two lines"]).output();
     let id = String::from_utf8(made.stdout).unwrap().trim().to_owned();
-    let seen = transcript(server.chorus(["increment", "show", &id, "--wait"]))
-        .await
-        .unwrap();
+    let waits = transcript(server.chorus(["increment", "show", &id, "--wait"]));
+    until_somebody_listens(&server).await;
+    gate.let_one_through();
+    let seen = waits.await.unwrap();
     assert_snapshot!(seen, @"
     exit 0
     --- stdout

@@ -42,7 +42,8 @@ impl Desk {
     async fn with_agents(agents: &[(&str, &[&str], &[&str])]) -> Self {
         let agents = agents.iter().map(|(name, roles, skills)| {
             let agent = json!({
-                "name": name, "specPath": "", "allowedTools": "", "permissionMode": "", "roles": roles, "skills": skills,
+                "name": name, "specPath": "", "allowedTools": "", "permissionMode": "", "provider": "command",
+                "program": "/bin/sh", "roles": roles, "skills": skills,
             });
             serde_json::from_value(agent).unwrap()
         });

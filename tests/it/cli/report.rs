@@ -99,6 +99,7 @@ async fn what_is_reported_counts_more_than_the_last_message() {
     let workshop = Workshop::new().specialist(
         "tess",
         "testing",
+        &[],
         r#"chorus report failed --summary "It breaks" >&2; echo '{"result": "passed"}'"#,
     );
     let server = workshop.serve_with(1, &["--port", "0", "--no-route"]);
