@@ -79,3 +79,19 @@ fn the_worked_examples_of_requests_run() {
     ];
     shows(&shown, &parts);
 }
+
+#[test]
+fn the_worked_examples_of_roles_and_increments_run() {
+    let shown = paste(&[script("Roles and increments")], "8185");
+    let parts = [
+        "role       verification\n",
+        "completed (must be completed)  Write the parser\n",
+        "\"workCompleted\": \"It is what was asked\"",
+        "state      done, round 2\n",
+        "  ada\n✗ test            round 1  ",
+        "  tess: No dates in main.rs\n✓ fix             round 2  ",
+        "  finn\n✓ test            round 2  ",
+        "  tess\n✓ verify          round 2  ",
+    ];
+    shows(&shown, &parts);
+}

@@ -43,7 +43,12 @@ pub(in crate::cli) struct CreateIncrementArguments {
     /// What it is, in a line
     pub title: String,
     /// What is to be done, in full; - reads it from standard input
-    #[arg(long, default_value = "", value_name = "TEXT")]
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        value_name = "TEXT"
+    )]
     pub description: String,
     /// How it is tested
     #[arg(long, value_name = "COMMAND")]

@@ -16,7 +16,7 @@ pub(in crate::cli) struct NeedsArguments {
     /// What its agent should be good at, such as `python,mcp`: one of these is enough. '' for nothing
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,
-    /// How many minutes it will take, as you think. '' for nobody knows
+    /// How many minutes it will take, as you think. '' if nobody knows
     #[arg(long, value_name = "MINUTES")]
     pub estimated_duration: Option<OrNothing<Minutes>>,
     /// How urgent it is: 0 (the most urgent) to 4, or P0 to P4; 2 if nobody says

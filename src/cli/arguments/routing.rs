@@ -39,7 +39,12 @@ pub(in crate::cli) struct ReportArguments {
     #[arg(value_parser = results())]
     pub result: ReportResult,
     /// It in a sentence; - reads it from standard input
-    #[arg(long, default_value = "", value_name = "TEXT")]
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        value_name = "TEXT"
+    )]
     pub summary: String,
     /// What whoever goes on must know: text, or a JSON object or array; - reads it from standard input
     #[arg(long, value_name = "TEXT")]
