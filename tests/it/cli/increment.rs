@@ -321,8 +321,8 @@ async fn agents_take_an_increment_to_its_end_round_by_round_while_somebody_waits
         .specialist("tess", "testing", &[], test)
         .specialist("vera", "verification", &[], verify);
     let server = workshop.serve(2);
-    let made = server.chorus(["increment", "create", "Two lines"]).output();
-    let id = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let created = server.chorus(["increment", "create", "Two lines"]).output();
+    let id = String::from_utf8(created.stdout).unwrap().trim().to_owned();
     let waits = transcript(server.chorus(["increment", "show", &id, "--wait"]));
     until_somebody_listens(&server).await;
     gate.let_one_through();
