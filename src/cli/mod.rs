@@ -8,13 +8,19 @@ mod backup;
 mod collector;
 mod demo;
 mod doctor;
+mod events;
 mod handoff;
+mod increment;
+mod input;
 mod ledger;
 mod log;
 mod mail;
 mod migrate;
 mod progress;
+mod ready;
+mod report;
 mod request;
+mod route;
 mod serve;
 mod server;
 mod session;
@@ -92,6 +98,10 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,
         Command::Tool(command) => tool::run(ui, command).await,
         Command::Session(command) => session::run(ui, command).await,
+        Command::Ready(arguments) => ready::run(ui, arguments).await,
+        Command::Route(arguments) => route::run(ui, arguments).await,
+        Command::Increment(command) => increment::run(ui, command).await,
+        Command::Report(arguments) => report::run(ui, arguments).await,
         Command::Request(command) => request::run(ui, command).await,
         Command::Await(arguments) => request::wait(ui, arguments).await,
         Command::Alert(command) => alert::run(ui, command).await,

@@ -159,7 +159,7 @@ pub(super) async fn get_patiently(
 }
 
 /// Waits a little for a server that is away, unless it has been away for too long or the deadline has come.
-async fn be_patient(
+pub(super) async fn be_patient(
     away_since: &mut Option<Instant>,
     deadline: Option<Instant>,
     error: ClientError,

@@ -148,6 +148,15 @@ impl Engine {
         Ok(self.store.ready_tasks(query).await?)
     }
 
+    /// Lists the tasks that the router does not go on with: nobody suits, or a person must look.
+    pub async fn held_tasks(
+        &self,
+        after: Option<&TaskId>,
+        limit: u32,
+    ) -> Result<Page<TaskSummary>> {
+        Ok(self.store.held_tasks(after, limit).await?)
+    }
+
     /// Sets a task's status. What came out of a stage of an increment its agent reports.
     pub async fn set_status(
         &self,

@@ -396,6 +396,8 @@ pub trait Store: Send + Sync + 'static {
     async fn change_needs(&self, change: ChangeNeeds, once: Option<Idempotency>) -> Result<Task>;
     /// Lists the tasks that are ready, the most urgent first, then the oldest.
     async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>>;
+    /// Lists the tasks that the router does not go on with: nobody suits, or a person must look. Oldest first.
+    async fn held_tasks(&self, after: Option<&TaskId>, limit: u32) -> Result<Page<TaskSummary>>;
     /// Finds the tasks that are to be given to agents next, at most so many.
     async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>>;
     /// Says whom a task would be given to, and why.

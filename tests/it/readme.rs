@@ -106,6 +106,22 @@ fn agents_are_added_changed_and_deleted_as_shown() {
 }
 
 #[test]
+fn the_worked_examples_of_roles_and_increments_run() {
+    let shown = paste(&[script("Roles and increments")], "8185");
+    let parts = [
+        "role       verification\n",
+        "completed (must be completed)  Write the parser\n",
+        "\"workCompleted\": \"It is what was asked\"",
+        "state      done, round 2\n",
+        "  ada\n✗ test            round 1  ",
+        "  tess: No dates in main.rs\n✓ fix             round 2  ",
+        "  finn\n✓ test            round 2  ",
+        "  tess\n✓ verify          round 2  ",
+    ];
+    shows(&shown, &parts);
+}
+
+#[test]
 fn the_worked_example_of_mail_runs() {
     let shown = paste(&[script("Mail")], "8195");
     let parts = [

@@ -87,6 +87,10 @@ impl Store for CountingStore {
         self.read(self.store.ready_tasks(query)).await
     }
 
+    async fn held_tasks(&self, after: Option<&TaskId>, limit: u32) -> Result<Page<TaskSummary>> {
+        self.read(self.store.held_tasks(after, limit)).await
+    }
+
     async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
         self.read(self.store.next_to_route(limit)).await
     }

@@ -4,8 +4,11 @@ mod agents;
 mod alert;
 mod data;
 mod handoff;
+mod increment;
 mod mail;
+mod needs;
 mod request;
+mod routing;
 mod serve;
 mod session;
 mod stats;
@@ -23,13 +26,16 @@ pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
 };
 pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
+pub(super) use increment::{CreateIncrementArguments, IncrementCommand};
 pub(super) use mail::{InboxArguments, MailCommand, MarkArguments, SendMailArguments};
+pub(super) use needs::{NeedsArguments, OrNothing, Tags};
 pub(super) use request::{AwaitArguments, CreateRequestArguments, RequestCommand};
+pub(super) use routing::{ReadyArguments, ReportArguments, RouteArguments};
 pub(super) use serve::{DemoArguments, ServeArguments};
 pub(super) use session::{SessionCommand, SessionHandoffArguments};
 pub(super) use stats::{Since, StatsArguments};
 pub(super) use tag::{AwaitTagArguments, TagCommand, TagFindArguments};
-pub(super) use task::{StatusArgument, TaskCommand};
+pub(super) use task::{CreateTaskArguments, ListTasksArguments, TaskCommand};
 pub(super) use tool::{ToolCommand, ToolFields};
 
 use crate::client::DEFAULT_URL;
@@ -68,6 +74,15 @@ pub(super) enum Command {
     /// Move conversations between agents, and show where they were
     #[command(subcommand)]
     Session(SessionCommand),
+    /// List the tasks that are ready, the most urgent first: pending, and all that they wait for has ended as it must
+    Ready(ReadyArguments),
+    /// Give a task to the agent that suits best, or say who would get it and why
+    Route(RouteArguments),
+    /// Make work that is implemented, tested, fixed and verified by different agents, and see where it stands
+    #[command(subcommand)]
+    Increment(IncrementCommand),
+    /// Say what came out of your work; for agents, inside a run
+    Report(ReportArguments),
     /// Leave work behind, approve it, and work on it
     #[command(subcommand, visible_alias = "requests")]
     Request(RequestCommand),

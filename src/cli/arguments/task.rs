@@ -1,34 +1,28 @@
 //! What can be typed after `chorus task`.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Subcommand, ValueEnum};
+use std::path::PathBuf;
 
-use super::ServerArguments;
-use crate::domain::{MessageType, StatusName};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{NeedsArguments, ServerArguments, Tags};
+use crate::domain::{MessageType, Role, StatusName};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum TaskCommand {
     /// Make a task
-    Create {
-        /// What is to be done; - reads it from standard input
-        description: String,
-        /// The working directory of its agents
-        #[arg(long, value_name = "DIR")]
-        workspace: Option<String>,
-        #[command(flatten)]
-        server: ServerArguments,
-    },
+    Create(CreateTaskArguments),
     /// List tasks, oldest first
-    List {
-        /// Only tasks with this status
-        #[arg(long, value_enum)]
-        status: Option<StatusArgument>,
-        /// At most so many
-        #[arg(long, default_value_t = 100)]
-        limit: u32,
-        /// Only tasks made after this one
-        #[arg(long, value_name = "TASK")]
-        after: Option<String>,
+    List(ListTasksArguments),
+    /// Set what a task needs; what is not given stays as it is
+    Update {
+        /// The task
+        task: String,
+        #[command(flatten)]
+        needs: Box<NeedsArguments>,
+        /// Merge --agent-context and --handoff-instructions into what is there, key by key; a null takes a key away
+        #[arg(long)]
+        merge: bool,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -36,6 +30,9 @@ pub(in crate::cli) enum TaskCommand {
     Show {
         /// The task
         task: String,
+        /// Everything: what it needs, what it waits for, its context and instructions
+        #[arg(long)]
+        full: bool,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -109,6 +106,40 @@ pub(in crate::cli) enum TaskCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CreateTaskArguments {
+    /// What is to be done; - reads it from standard input
+    pub description: String,
+    /// The working directory of its agents
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    #[command(flatten)]
+    pub needs: NeedsArguments,
+    #[command(flatten)]
+    pub server: ServerArguments,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ListTasksArguments {
+    /// Only tasks with this status
+    #[arg(long, value_enum)]
+    pub status: Option<StatusArgument>,
+    /// Only tasks for this role
+    #[arg(long, value_name = "ROLE")]
+    pub agent_role: Option<Role>,
+    /// Only tasks with at least one of these tags
+    #[arg(long, value_name = "TAG,…")]
+    pub tags: Option<Tags>,
+    /// At most so many
+    #[arg(long, default_value_t = 100)]
+    pub limit: u32,
+    /// Only tasks made after this one
+    #[arg(long, value_name = "TASK")]
+    pub after: Option<String>,
+    #[command(flatten)]
+    pub server: ServerArguments,
 }
 
 /// Reads the word that stands for a type of message.

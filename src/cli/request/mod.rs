@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::alert;
 use super::arguments::{CreateRequestArguments, RequestCommand, ServerArguments};
+use super::input::{absolute, user};
 use super::server::{json_file, segment, text_or_stdin};
 use super::ui::{Failure, Table, Ui};
 use crate::api::Answer;
@@ -188,10 +189,9 @@ async fn create(ui: Ui, arguments: CreateRequestArguments) -> Result<(), Failure
         workspace,
         server,
     } = arguments;
-    let user = std::env::var("USER").unwrap_or_else(|_| "anonymous".to_owned());
     let source = match task {
         Some(task) => json!({ "sourceType": "task", "taskId": task }),
-        None => json!({ "sourceType": "person", "userId": user }),
+        None => json!({ "sourceType": "person", "userId": user() }),
     };
     let mut input =
         json!({ "title": title, "body": text_or_stdin(body)?, "kind": kind, "source": source });
@@ -202,9 +202,7 @@ async fn create(ui: Ui, arguments: CreateRequestArguments) -> Result<(), Failure
         input["effort"] = json!(effort);
     }
     if let Some(workspace) = workspace {
-        let absolute = std::path::absolute(&workspace)
-            .map_err(|error| Failure::new(format!("{}: {error}", workspace.display())))?;
-        input["agentWorkspace"] = absolute.to_string_lossy().into();
+        input["agentWorkspace"] = absolute(&workspace)?.into();
     }
     let client = server.client()?;
     let reply = client

@@ -9,10 +9,12 @@ use crate::config::DataDirError;
 use crate::error::with_sources;
 use crate::store::OpenError;
 
-/// The exit codes, which scripts rely on. Usage errors (2) are the argument parser's.
+/// The exit codes, which scripts rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Exit {
     Failed = 1,
+    /// As the argument parser's own.
+    Usage = 2,
     NotFound = 3,
     Conflict = 4,
     Unreachable = 5,
@@ -45,6 +47,14 @@ impl Failure {
     /// Makes a failure that only the exit code tells of.
     pub fn silent() -> Self {
         Self::new("")
+    }
+
+    /// Makes a failure of what was typed.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            ..Self::new(message)
+        }
     }
 
     /// Says what to do.

@@ -218,6 +218,10 @@ impl Store for SqliteStore {
         task_lists::ready(&self.readers, query).await
     }
 
+    async fn held_tasks(&self, after: Option<&TaskId>, limit: u32) -> Result<Page<TaskSummary>> {
+        task_lists::held(&self.readers, after, limit).await
+    }
+
     async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
         routing::next(&self.readers, limit).await
     }

@@ -1,4 +1,4 @@
-//! Lists of tasks: all, by status, by role and tags, and those that are ready.
+//! Lists of tasks: all, by status, by role and tags, those that are ready, and those that are held.
 
 use sqlx::SqlitePool;
 
@@ -55,11 +55,30 @@ pub(super) async fn list_summaries(
     asked: &TaskQuery,
 ) -> Result<Page<TaskSummary>> {
     let numbers = numbers(readers, asked).await?;
-    let rows = query!(SUMMARIES_NUMBERED, json(&numbers))
+    summaries(readers, &numbers, asked.limit).await
+}
+
+/// Lists the tasks that the router does not go on with, in short, oldest first.
+pub(super) async fn held(
+    readers: &SqlitePool,
+    after: Option<&TaskId>,
+    limit: u32,
+) -> Result<Page<TaskSummary>> {
+    const HELD: Statement = sql!(
+        "SELECT number FROM tasks WHERE number > $1 AND waiting_reason IS NOT NULL ORDER BY number LIMIT $2"
+    );
+    let after = cursor(readers, after).await?;
+    let rows = query!(HELD, after, limit + 1).fetch_all(readers).await?;
+    let numbers = row::all(&rows, |row| row.integer(0))?;
+    summaries(readers, &numbers, limit).await
+}
+
+async fn summaries(readers: &SqlitePool, numbers: &[i64], limit: u32) -> Result<Page<TaskSummary>> {
+    let rows = query!(SUMMARIES_NUMBERED, json(numbers))
         .fetch_all(readers)
         .await?;
     let summaries = row::all(&rows, summary_from_row)?;
-    Ok(Page::cut(summaries, asked.limit, |summary| {
+    Ok(Page::cut(summaries, limit, |summary| {
         summary.id.to_string()
     }))
 }

@@ -232,3 +232,43 @@ fn a_clock_that_went_back_is_a_problem() {
     error: 1 problem found
     ");
 }
+
+#[test]
+fn what_the_router_does_not_go_on_with_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let make = |arguments: &[&str]| {
+        let made = server.chorus(arguments.iter().copied()).output();
+        String::from_utf8(made.stdout).unwrap().trim().to_owned()
+    };
+    let lost = make(&["task", "create", "Lost", "--agent-role", "knitting"]);
+    make(&["route", &lost]);
+    let blocked = make(&["task", "create", "Blocked"]);
+    let increment = make(&["increment", "create", "Read \"dates\""]);
+    assert!(server.stop().success());
+    let database = Connection::open(folder.path().join("chorus.db")).unwrap();
+    let block = "UPDATE tasks SET is_blocked = 1, waiting_reason = $1 WHERE id = $2";
+    let long = format!("\u{1b}[2J{}", "x".repeat(600));
+    database
+        .execute(block, rusqlite::params![long, blocked])
+        .unwrap();
+    let block =
+        "UPDATE increments SET state = 'blocked', blocked_by = 'Which\ncalendar?' WHERE id = $1";
+    database.execute(block, [increment]).unwrap();
+    let seen = doctor(folder.path(), "");
+    let held: Vec<_> = seen
+        .lines()
+        .skip_while(|line| !line.starts_with("note  task"))
+        .take(6)
+        .collect();
+    let held = held.join("\n").replace(&"x".repeat(496), "<496 times x>");
+    assert_snapshot!(held, @r#"
+    note  task <id 1> waits for an agent: No agent is available that has the role knitting
+          to do: chorus route <id 1> --dry-run says why nobody suits; give an agent the role, or change the task: chorus task update <id 1> --agent-role ROLE
+    note  task <id 2> is blocked: �[2J<496 times x>…
+          to do: chorus task show <id 2> --full; then chorus task status <id 2> pending lets it go on, completed or failed ends it
+    note  increment <id 3> is blocked (Read "dates"): Which calendar?
+          to do: chorus increment show <id 3>; what stopped it goes on with chorus task status TASK pending
+    "#);
+    assert!(seen.starts_with("exit 0"), "{seen}");
+}

@@ -7,17 +7,23 @@ mod completions;
 mod doctor;
 mod exit_codes;
 mod handoff;
+mod increment;
 mod mail;
 mod migrate;
+mod ready;
+mod report;
 mod request;
+mod route;
 mod serve;
 mod session;
 mod stats;
 mod tag;
 mod task;
+mod task_needs;
 mod template;
 mod tool;
 
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use crate::support::{Chorus, TestApp, settled};
@@ -30,9 +36,39 @@ struct Desk {
 
 impl Desk {
     async fn open() -> Self {
-        let app = TestApp::new().await;
+        Self::at(TestApp::new().await).await
+    }
+
+    /// Opens a desk with these agents alone, each with its roles and skills.
+    async fn with_agents(agents: &[(&str, &[&str], &[&str])]) -> Self {
+        let agents = agents.iter().map(|(name, roles, skills)| {
+            let agent = json!({
+                "name": name, "specPath": "", "allowedTools": "", "permissionMode": "", "provider": "command",
+                "program": "/bin/sh", "roles": roles, "skills": skills,
+            });
+            serde_json::from_value(agent).unwrap()
+        });
+        let app = TestApp::unseeded().await;
+        app.engine.seed(agents.collect()).await.unwrap();
+        Self::at(app).await
+    }
+
+    async fn at(app: TestApp) -> Self {
         let url = app.listen().await;
         Self { app, url }
+    }
+
+    /// Runs a command that prints an id, and returns that.
+    async fn make<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> String {
+        let command = self.chorus(arguments);
+        let output = tokio::task::spawn_blocking(move || command.output());
+        let output = output.await.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    async fn task(&self, id: &str) -> Value {
+        self.app.get(&format!("/api/tasks/{id}")).await.data()
     }
 
     /// Begins a command that talks to the server.

@@ -1,15 +1,17 @@
 //! `chorus doctor`
 
+mod routing;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
-use super::arguments::DoctorArguments;
-use super::ledger;
-use super::server;
-use super::ui::{Failure, Ui, count, one_line, time};
+use crate::cli::arguments::DoctorArguments;
+use crate::cli::ledger;
+use crate::cli::server;
+use crate::cli::ui::{Failure, Ui, count, one_line, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
@@ -196,6 +198,10 @@ async fn check_ledger(data_dir: &DataDir, engine: &Engine, findings: &mut Vec<Fi
     }
     match engine.dispatch_overview().await {
         Ok(overview) => check_dispatch(&overview, findings),
+        Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
+    }
+    match routing::check(engine).await {
+        Ok(held) => findings.extend(held),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
     match engine.agents().await {

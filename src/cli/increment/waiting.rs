@@ -1,0 +1,66 @@
+//! Waiting for the end of an increment.
+
+use super::path;
+use super::show::in_order;
+use crate::cli::events::Events;
+use crate::cli::ui::{Failure, one_line};
+use crate::cli::wait::{be_patient, get_patiently};
+use crate::client::{Client, ClientError, Reply};
+use crate::domain::{IncrementState, IncrementTasks, Status};
+
+/// Waits until an increment is no longer active, also over a restart of the server.
+pub(super) async fn until_settled(client: &Client, id: &str) -> Result<Reply, Failure> {
+    let path = path(id);
+    let mut away_since = None;
+    loop {
+        // Listening begins before the look, so that nothing happens in between.
+        let mut events = match Events::listen(client).await {
+            Ok(events) => events,
+            Err(error @ ClientError::Unreachable { .. }) => {
+                be_patient(&mut away_since, None, error).await?;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        away_since = None;
+        loop {
+            let reply = get_patiently(client, &path, &[], None).await?;
+            if reply.data::<IncrementTasks>()?.increment.state != IncrementState::Active {
+                return Ok(reply);
+            }
+            if !next_change(&mut events, id).await {
+                break;
+            }
+        }
+    }
+}
+
+/// Waits until something happens to an increment. Returns false if the server has gone.
+async fn next_change(events: &mut Events, id: &str) -> bool {
+    while let Some(event) = events.next().await {
+        let about = event.data.get("incrementId");
+        if about.is_some_and(|about| about.as_str() == id) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Says that a person must look, and at what.
+pub(super) fn blocked(shown: &IncrementTasks) -> Failure {
+    let increment = &shown.increment;
+    let reason = increment.blocked_by.as_ref();
+    let reason = reason.map_or_else(String::new, |reason| one_line(reason.as_str()));
+    let failure = Failure::new(format!("increment {} is blocked: {reason}", increment.id));
+    let stuck = in_order(shown)
+        .into_iter()
+        .rev()
+        .find(|(_, task)| task.routing.blocked || matches!(task.status, Status::Failed { .. }));
+    match stuck {
+        None => failure,
+        Some((_, task)) => failure.with_hint(format!(
+            "look at `chorus task show {id} --full`; `chorus task status {id} pending` lets it go on",
+            id = task.id
+        )),
+    }
+}

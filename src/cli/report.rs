@@ -1,0 +1,57 @@
+//! `chorus report`
+
+use reqwest::Method;
+use serde_json::Value;
+
+use super::arguments::ReportArguments;
+use super::input::json_object;
+use super::server::{segment, text_or_stdin};
+use super::ui::{Failure, Ui};
+use crate::domain::{Report, Text};
+
+/// Says what came out of the work of the run that this command is started in.
+pub(super) async fn run(ui: Ui, arguments: ReportArguments) -> Result<(), Failure> {
+    let ReportArguments {
+        result,
+        summary,
+        details,
+        agent_context,
+        server,
+    } = arguments;
+    let of_the_run = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let (Some(task), Some(_)) = (of_the_run("CHORUS_TASK_ID"), of_the_run("CHORUS_TOKEN")) else {
+        return Err(Failure::usage(
+            "`chorus report` is for agents: it works inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN",
+        )
+        .with_hint("a person sets the status instead: chorus task status TASK completed|failed"));
+    };
+    let report = Report {
+        result,
+        summary: text("--summary", summary)?,
+        details: details.map(structured).transpose()?,
+        agent_context: agent_context
+            .map(|argument| json_object("--agent-context", &argument))
+            .transpose()?,
+    };
+    let path = format!("/api/tasks/{}/report", segment(&task));
+    let client = server.client()?;
+    let reply = client.send_json(Method::POST, &path, &report).await?;
+    if server.print_json(ui, &reply)? {
+        return Ok(());
+    }
+    ui.line(format_args!("{task} {}", result.as_str()))
+}
+
+fn text(option: &str, argument: String) -> Result<Text, Failure> {
+    Text::try_from(text_or_stdin(argument)?)
+        .map_err(|error| Failure::usage(format!("{option}: {error}")))
+}
+
+/// Reads details: an object or an array if they are one, text otherwise.
+fn structured(argument: String) -> Result<Value, Failure> {
+    let text = text_or_stdin(argument)?;
+    Ok(match serde_json::from_str(&text) {
+        Ok(value @ (Value::Object(_) | Value::Array(_))) => value,
+        _ => text.into(),
+    })
+}

@@ -1,0 +1,202 @@
+//! `chorus task show`
+
+use serde_json::{Map, Value};
+
+use super::tree::status;
+use crate::cli::arguments::ServerArguments;
+use crate::cli::server::segment;
+use crate::cli::ui::{Failure, Ui, duration, one_line, outcome, printable, time, usage};
+use crate::client::{Client, Reply};
+use crate::domain::{ChainEntry, DependencyOutcome, Needs, Skill, Task, UsageSum};
+
+pub(super) async fn run(
+    ui: Ui,
+    task: &str,
+    full: bool,
+    server: &ServerArguments,
+) -> Result<(), Failure> {
+    let client = server.client()?;
+    let reply = get(&client, task).await?;
+    if server.print_json(ui, &reply)? {
+        return Ok(());
+    }
+    let path = format!("/api/tasks/{}/usage", segment(task));
+    let used: UsageSum = client.get(&path, &[]).await?.data()?;
+    let task: Task = reply.data()?;
+    let waits_for = if full {
+        waits_for(&client, &task.needs).await?
+    } else {
+        Vec::new()
+    };
+    let mut lines = head(&task, &used);
+    lines.extend(if full {
+        all_needs(&task)
+    } else {
+        needs_in_short(&task)
+    });
+    lines.push(format!("\n{}", task.description));
+    lines.extend(plan(&task));
+    if !waits_for.is_empty() {
+        lines.push("\nWaits for".to_owned());
+        lines.extend(waits_for);
+    }
+    if full {
+        lines.extend(object("Context", &task.needs.agent_context));
+        lines.extend(object("Instructions", &task.needs.handoff_instructions));
+    }
+    if !task.agent_chain().is_empty() {
+        lines.push("\nAgents".to_owned());
+        lines.extend(
+            task.agent_chain()
+                .iter()
+                .map(|entry| format!("  {}", entry_line(entry))),
+        );
+    }
+    ui.line(printable(&lines.join("\n")))
+}
+
+async fn get(client: &Client, task: &str) -> Result<Reply, Failure> {
+    Ok(client
+        .get(&format!("/api/tasks/{}", segment(task)), &[])
+        .await?)
+}
+
+fn head(task: &Task, used: &UsageSum) -> Vec<String> {
+    let mut lines = vec![
+        format!("task       {}", task.id),
+        format!("status     {}", status(&task.status)),
+        format!(
+            "agent      {}",
+            task.current_agent().map_or("-", |agent| agent.as_str())
+        ),
+        format!("created    {}", time(task.created_at)),
+        format!("updated    {}", time(task.updated_at)),
+        format!(
+            "source     {} ({})",
+            task.source.source_type, task.source.user_id
+        ),
+        format!("workspace  {}", task.agent_workspace),
+    ];
+    lines.extend(usage(used).map(|used| format!("used       {used}")));
+    for attachment in &task.attachments {
+        lines.push(format!(
+            "file       {} ({} bytes)",
+            attachment.filename, attachment.size
+        ));
+    }
+    lines
+}
+
+/// Writes who is to work on a task, and why nobody does.
+fn needs_in_short(task: &Task) -> Vec<String> {
+    let role = task.needs.agent_role.as_ref();
+    role.map(|role| format!("role       {role}"))
+        .into_iter()
+        .chain(held(task))
+        .collect()
+}
+
+fn held(task: &Task) -> Option<String> {
+    let reason = one_line(task.routing.waiting_reason.as_ref()?.as_str());
+    let word = if task.routing.blocked {
+        "blocked"
+    } else {
+        "waits"
+    };
+    Some(format!("{word:<9}  {reason}"))
+}
+
+fn all_needs(task: &Task) -> Vec<String> {
+    let needs = &task.needs;
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let tags: Vec<_> = needs.specialist_tags.iter().map(Skill::as_str).collect();
+    let tags = (!tags.is_empty()).then(|| tags.join(", "));
+    let estimate = needs.estimated_duration;
+    let mut lines = vec![
+        format!(
+            "role       {}",
+            or_dash(needs.agent_role.as_ref().map(ToString::to_string))
+        ),
+        format!("tags       {}", or_dash(tags)),
+        format!(
+            "estimate   {}",
+            or_dash(estimate.map(|minutes| format!("{minutes} min")))
+        ),
+        format!("priority   {}", needs.priority.get()),
+        format!("attempts   {}", task.routing.attempts),
+    ];
+    lines.extend(task.part.as_ref().map(|part| {
+        format!(
+            "increment  {} ({}, round {})",
+            part.increment_id,
+            part.stage.as_str(),
+            part.round
+        )
+    }));
+    lines.extend(held(task));
+    lines
+}
+
+fn plan(task: &Task) -> Vec<String> {
+    let Some(planning) = &task.planning else {
+        return Vec::new();
+    };
+    let mut lines = vec![format!("\nSummary\n  {}", planning.summary)];
+    for (heading, items) in [
+        ("Requirements", &planning.requirements),
+        ("Acceptance criteria", &planning.acceptance_criteria),
+        ("Plan", &planning.plan),
+    ] {
+        if !items.is_empty() {
+            lines.push(format!("\n{heading}"));
+            lines.extend(items.iter().map(|item| format!("  - {item}")));
+        }
+    }
+    lines
+}
+
+/// Asks where each task stands that comes first.
+async fn waits_for(client: &Client, needs: &Needs) -> Result<Vec<String>, Failure> {
+    let mut lines = Vec::new();
+    for dependency in &needs.depends_on {
+        let first: Task = get(client, dependency.task_id.as_str()).await?.data()?;
+        let must = match dependency.outcome {
+            DependencyOutcome::Completed => "must be completed",
+            DependencyOutcome::Failed => "must be failed",
+            DependencyOutcome::Any => "must have ended",
+        };
+        lines.push(format!(
+            "  {}  {} ({must})  {}",
+            first.id,
+            status(&first.status),
+            one_line(first.description.as_str())
+        ));
+    }
+    Ok(lines)
+}
+
+/// Writes a JSON object under a heading, if there is anything in it.
+fn object(heading: &str, object: &Map<String, Value>) -> Option<String> {
+    if object.is_empty() {
+        return None;
+    }
+    let json = serde_json::to_string_pretty(object).expect("an object is JSON");
+    let indented: Vec<_> = json.lines().map(|line| format!("  {line}")).collect();
+    Some(format!("\n{heading}\n{}", indented.join("\n")))
+}
+
+/// Writes who, how long, and how it ended.
+fn entry_line(entry: &ChainEntry) -> String {
+    let agent = &entry.agent_name;
+    match &entry.end {
+        None => format!("{agent}  works since {}", time(entry.started_at)),
+        Some(end) => {
+            let took = duration(end.at.as_millis() - entry.started_at.as_millis());
+            format!(
+                "{agent}  {} after {took}  {}",
+                outcome(end.outcome),
+                one_line(end.output.as_str())
+            )
+        }
+    }
+}

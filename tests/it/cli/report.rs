@@ -1,0 +1,120 @@
+//! `chorus report`
+
+use chorus::domain::Handoff;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::support::{Server, Workshop, run, settled};
+
+#[tokio::test]
+async fn outside_of_a_run_it_says_what_a_person_does() {
+    let desk = Desk::open().await;
+    assert_snapshot!(desk.run(["report", "passed"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `chorus report` is for agents: it works inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN
+    hint: a person sets the status instead: chorus task status TASK completed|failed
+    ");
+    let alone = desk.chorus(["report", "passed"]).env("CHORUS_TASK_ID", "t");
+    assert!(alone.transcript().starts_with("exit 2"));
+    assert_snapshot!(desk.run(["report", "fine"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'fine' for '<RESULT>'
+      [possible values: passed, failed, blocked]
+
+      tip: a similar value exists: 'failed'
+
+    For more information, try '--help'.
+    ");
+}
+
+async fn task_of(server: &Server, handoff: &Handoff) -> Value {
+    let path = format!("/api/tasks/{}", handoff.task_id);
+    server
+        .client()
+        .get(&path, &[])
+        .await
+        .unwrap()
+        .data()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn an_agent_reports_with_details_and_context() {
+    let script = r#"
+        chorus report failed --summary "2 of 9 \"fail\"" --details '{"log": ["a"]}' --agent-context '{"filesModified": ["a.rs"]}'
+        echo "as JSON: $(chorus report failed --details '[1' --json | cut -c1-8)"
+        echo "from a pipe" | chorus report blocked --summary - --details plain
+    "#;
+    let workshop = Workshop::new().agent("tess", script);
+    let server = workshop.serve(1);
+    let handoff = run(&server.client(), "tess").await;
+    assert_snapshot!(settled(handoff.output.as_str()), @r#"
+    <id 1> failed
+    as JSON: {"data":
+    <id 1> blocked
+    "#);
+    let task = task_of(&server, &handoff).await;
+    assert_eq!(task["agentContext"], json!({ "filesModified": ["a.rs"] }));
+    let reports = workshop.read("SELECT result || ': ' || summary || details FROM reports");
+    assert_eq!(reports, "blocked: from a pipe\n\"plain\"");
+    let told =
+        workshop.read("SELECT group_concat(data, ' ') FROM events WHERE type = 'report_given'");
+    assert!(told.contains(r#"2 of 9 \"fail\""#), "{told}");
+}
+
+#[tokio::test]
+async fn a_bad_report_is_refused_and_says_why() {
+    let script = r#"
+        try() { "$@" 2>&1; echo "exit $?"; }
+        try chorus report passed --agent-context '{"a": }'
+        try chorus report passed --agent-context '{"attempts": "many"}'
+        CHORUS_TASK_ID=nope try chorus report passed
+        CHORUS_URL=http://127.0.0.1:1 try chorus report passed
+    "#;
+    let workshop = Workshop::new().agent("tess", script);
+    let server = workshop.serve(1);
+    let handoff = run(&server.client(), "tess").await;
+    assert_snapshot!(settled(handoff.output.as_str()), @"
+    error: --agent-context is not JSON: expected value at line 1 column 7
+    hint: a JSON object is given as it is, as @FILE, or as - for standard input
+    exit 2
+    error: agentContext.attempts: must be a number, 0 or more
+    exit 1
+    error: Task not found: nope
+    exit 3
+    error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
+    hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
+    exit 5
+    ");
+    assert_eq!(workshop.read("SELECT count(*) FROM reports"), "0");
+}
+
+#[tokio::test]
+async fn what_is_reported_counts_more_than_the_last_message() {
+    let workshop = Workshop::new().specialist(
+        "tess",
+        "testing",
+        &[],
+        r#"chorus report failed --summary "It breaks" >&2; echo '{"result": "passed"}'"#,
+    );
+    let server = workshop.serve_with(1, &["--port", "0", "--no-route"]);
+    let made = server
+        .chorus(["task", "create", "Test it", "--agent-role", "testing"])
+        .output();
+    let id = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let routed = server.chorus(["route", &id]).transcript();
+    assert!(routed.starts_with("exit 0"), "{routed}");
+    let client = server.client();
+    let path = format!("/api/tasks/{id}");
+    let idle = [("wait", "idle".to_owned()), ("timeout", "60".to_owned())];
+    let task: Value = client.get(&path, &idle).await.unwrap().data().unwrap();
+    assert_eq!(
+        task["status"],
+        json!({ "type": "failed", "message": "It breaks" })
+    );
+}

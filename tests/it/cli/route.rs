@@ -1,0 +1,233 @@
+//! `chorus route`
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{Desk, transcript};
+use crate::support::Chorus;
+
+async fn desk() -> Desk {
+    let agents: [(&str, &[&str], &[&str]); 4] = [
+        ("ada", &["implementation", "testing"], &["rust"]),
+        ("bob", &["testing"], &["rust", "qa"]),
+        ("cleo", &["testing"], &["cobol"]),
+        ("dan", &[], &["rust"]),
+    ];
+    Desk::with_agents(&agents).await
+}
+
+#[tokio::test]
+async fn a_dry_run_says_who_is_taken_and_why() {
+    let desk = desk().await;
+    let id = desk
+        .make([
+            "task",
+            "create",
+            "Test it",
+            "--agent-role",
+            "testing",
+            "--tags",
+            "rust,qa",
+        ])
+        .await;
+    assert_snapshot!(desk.run(["route", &id, "--dry-run"]).await, @"
+    exit 0
+    --- stdout
+    <id 1> goes to bob
+    bob	2	taken	It has the role and 2 of 2 skills, and works on 0 other tasks
+    ada	1	suits	It has 1 of the skills, and bob has 2
+    cleo	0	-	It has none of the skills rust, qa
+    dan	0	-	It does not have the role testing
+    --- stderr
+    ");
+    assert_eq!(desk.task(&id).await["currentAgent"], json!(null));
+    let printed = desk.make(["route", &id, "--dry-run", "--json"]).await;
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(
+        printed["data"],
+        desk.app.get(&format!("/api/route/{id}")).await.data()
+    );
+}
+
+#[tokio::test]
+async fn a_dry_run_says_why_nobody_is_taken() {
+    let desk = desk().await;
+    let plain = desk.make(["task", "create", "Plain"]).await;
+    assert_snapshot!(desk.run(["route", &plain, "--dry-run"]).await, @"
+    exit 0
+    --- stdout
+    <id 1> goes to nobody: It has no role: set one with `chorus task update ID --agent-role ROLE`, or hand it to an agent
+    --- stderr
+    ");
+    let early = desk
+        .make([
+            "task",
+            "create",
+            "Early",
+            "--agent-role",
+            "implementation",
+            "--depends-on",
+            &plain,
+        ])
+        .await;
+    assert_snapshot!(desk.run(["route", &early, "--dry-run"]).await, @"
+    exit 0
+    --- stdout
+    <id 1> goes to nobody now: It waits for <id 2> (pending, must be completed). Then it would go to ada
+    ada	0	taken	It has the role, and works on 0 other tasks
+    bob	0	-	It does not have the role implementation
+    cleo	0	-	It does not have the role implementation
+    dan	0	-	It does not have the role implementation
+    --- stderr
+    ");
+    let lost = desk
+        .make(["task", "create", "Lost", "--agent-role", "verification"])
+        .await;
+    let seen = desk.run(["route", &lost, "--dry-run"]).await;
+    assert!(
+        seen.contains(
+            "<id 1> goes to nobody: No agent is available that has the role verification\n"
+        ),
+        "{seen}"
+    );
+}
+
+#[tokio::test]
+async fn a_task_goes_to_the_agent_that_suits_best() {
+    let desk = desk().await;
+    let id = desk
+        .make([
+            "task",
+            "create",
+            "Test it",
+            "--agent-role",
+            "testing",
+            "--tags",
+            "qa",
+        ])
+        .await;
+    assert_snapshot!(desk.run(["route", &id]).await, @"
+    exit 0
+    --- stdout
+    <id 1> bob
+    --- stderr
+    ");
+    assert_eq!(desk.task(&id).await["currentAgent"], "bob");
+    assert_snapshot!(desk.run(["route", &id]).await, @"
+    exit 4
+    --- stdout
+    --- stderr
+    error: Task <id 1> was given to nobody: bob works on it
+    hint: `chorus route <id 1> --dry-run` says why each agent is taken or not
+    ");
+    let other = desk
+        .make(["task", "create", "More", "--agent-role", "implementation"])
+        .await;
+    let printed = desk.make(["route", &other, "--json"]).await;
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(printed["data"], desk.task(&other).await);
+}
+
+#[tokio::test]
+async fn whom_nobody_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
+    let desk = desk().await;
+    let lost = desk
+        .make([
+            "task",
+            "create",
+            "Lost",
+            "--agent-role",
+            "verification",
+            "--tags",
+            "x",
+        ])
+        .await;
+    assert_snapshot!(desk.run(["route", &lost]).await, @"
+    exit 4
+    --- stdout
+    --- stderr
+    error: Task <id 1> was given to nobody: No agent is available that has the role verification and one of the skills x
+    hint: `chorus route <id 1> --dry-run` says why each agent is taken or not
+    ");
+    assert_snapshot!(desk.run(["route", "nope"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: nope
+    ");
+    assert_snapshot!(desk.run(["route", "nope", "--dry-run"]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Task not found: nope
+    ");
+    assert_snapshot!(desk.run(["route"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the following required arguments were not provided:
+      <TASK>
+
+    Usage: chorus route --url <URL> <TASK>
+
+    For more information, try '--help'.
+    ");
+    let nobody = Chorus::new(["route", "--dry-run", "--url", "http://127.0.0.1:1"]);
+    let seen = transcript(nobody).await.unwrap();
+    assert!(seen.starts_with("exit 5"), "{seen}");
+}
+
+#[tokio::test]
+async fn without_a_task_the_first_ready_ones_are_explained() {
+    let desk = desk().await;
+    assert_snapshot!(desk.run(["route", "--dry-run"]).await, @"
+    exit 0
+    --- stdout
+    --- stderr
+    ");
+    desk.make(["task", "create", "Plain"]).await;
+    desk.make(["task", "create", "Test it", "--agent-role", "testing"])
+        .await;
+    desk.make([
+        "task",
+        "create",
+        "Verify it",
+        "--agent-role",
+        "verification",
+        "--priority",
+        "1",
+    ])
+    .await;
+    assert_snapshot!(desk.run(["route", "--dry-run"]).await, @"
+    exit 0
+    --- stdout
+    1	<id 1>	verification	-	No agent is available that has the role verification
+    2	<id 2>	testing	ada	It has the role, and works on 0 other tasks
+    --- stderr
+    ");
+    let printed = desk.make(["route", "--dry-run", "--json"]).await;
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    let agents: Vec<_> = printed["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|choice| choice["agent"].clone())
+        .collect();
+    assert_eq!(agents, [json!(null), json!("ada")]);
+    assert!(printed["meta"]["timestamp"].is_number());
+    for _ in 0..20 {
+        desk.app
+            .post(
+                "/api/tasks",
+                json!({ "description": "d", "agentRole": "testing" }),
+            )
+            .await
+            .data();
+    }
+    let seen = desk.run(["route", "--dry-run"]).await;
+    assert_eq!(seen.lines().filter(|line| line.contains('\t')).count(), 20);
+    assert!(
+        seen.ends_with("--- stderr\nThere are more: chorus ready\n"),
+        "{seen}"
+    );
+}
