@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::role::distinct;
+use super::given::{given, given_words};
 use super::{Agent, AgentName, Minutes, OutputForm, Provider, Role, Skill, Text};
 
 /// The keys of an agent that somebody gives; those that are not given stay as they are, or are what they are by default.
@@ -83,21 +83,6 @@ pub struct AgentChange {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
-}
-
-/// Tells what is given from what is not: also null is given.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
-fn given_words<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de> + PartialEq,
-{
-    distinct(deserializer).map(Some)
 }
 
 impl AgentChange {

@@ -59,14 +59,13 @@ pub(super) fn check_instructions(
         largest,
         problems,
         |key, value| match key {
-            "testCommand" => is_text(value),
             "nextRole" => match value {
                 Value::Null => Ok(()),
                 Value::String(role) if Role::parse(role.as_str()).is_ok() => Ok(()),
                 _ => Err("must be a role such as `testing`"),
             },
             "expectedDuration" if value.is_number() => Ok(()),
-            "expectedDuration" => is_text(value),
+            "testCommand" | "expectedDuration" => is_text(value),
             _ => Ok(()),
         },
     );

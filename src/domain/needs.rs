@@ -1,10 +1,10 @@
 //! What a task needs: a role, skills, time, other tasks that come first, and what its agent must know.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::role::distinct;
+use super::given::{given, given_words};
 use super::{Minutes, Problems, Role, Skill, TaskId, agent_context};
 
 /// How many tasks one task may wait for.
@@ -192,7 +192,7 @@ pub struct NeedsChange {
     /// What its agent should be good at: an agent suits that has at least one of these.
     #[serde(
         default,
-        deserialize_with = "distinct_given",
+        deserialize_with = "given_words",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false)]
@@ -208,7 +208,7 @@ pub struct NeedsChange {
     /// How urgent it is.
     #[serde(
         default,
-        deserialize_with = "some",
+        deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false)]
@@ -216,7 +216,7 @@ pub struct NeedsChange {
     /// What comes first: ids of tasks, or objects with `taskId` and `outcome`.
     #[serde(
         default,
-        deserialize_with = "some",
+        deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Vec<DependencyForm>>)]
@@ -224,7 +224,7 @@ pub struct NeedsChange {
     /// What was done before: `previousAgent`, `workCompleted`, `filesModified`, `testStatus`, `knownIssues`, `attempts`, and more.
     #[serde(
         default,
-        deserialize_with = "some",
+        deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Object>)]
@@ -232,31 +232,11 @@ pub struct NeedsChange {
     /// What is to be done: `nextRole`, `testCommand`, `expectedDuration`, `notes`, and more.
     #[serde(
         default,
-        deserialize_with = "some",
+        deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Object>)]
     pub handoff_instructions: Option<Map<String, Value>>,
-}
-
-/// Reads what is given, null too.
-pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<Option<T>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
-}
-
-/// Reads what is given and must not be null.
-pub(super) fn some<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
-fn distinct_given<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Vec<Skill>>, D::Error> {
-    distinct(deserializer).map(Some)
 }
 
 impl NeedsChange {

@@ -20,14 +20,21 @@ pub struct Applicant {
     pub skills: Vec<Skill>,
     /// How many hand-offs it works on, or has in line.
     pub busy: u32,
-    /// Whether it has worked on the tree of the task, or on what the task waited for.
+    /// Whether its program is not on this machine.
+    pub is_missing: bool,
+    /// What it has done before.
+    pub past: Past,
+}
+
+/// What an agent has done on a task, on its tree, and on what it waited for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Past {
+    /// Whether it has worked there.
     pub knows_it: bool,
     /// Whether it made there what this task judges.
     pub made_it: bool,
     /// Whether it was given this task before, and failed.
     pub has_failed: bool,
-    /// Whether its program is not on this machine.
-    pub is_missing: bool,
 }
 
 /// Whom the router gives a task to, and why.
@@ -69,6 +76,10 @@ pub struct Candidate {
 
 /// Why one who suits comes after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a criterion of its own, and they are compared in this order"
+)]
 struct Rank {
     is_missing: bool,
     judges_own_work: bool,
@@ -147,25 +158,22 @@ fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, St
 fn rank(role: &Role, matches: u32, applicant: &Applicant) -> Rank {
     Rank {
         is_missing: applicant.is_missing,
-        judges_own_work: role.judges() && applicant.made_it,
-        has_failed: applicant.has_failed,
+        judges_own_work: role.judges() && applicant.past.made_it,
+        has_failed: applicant.past.has_failed,
         matches: Reverse(matches),
         busy: applicant.busy,
-        is_new_here: !applicant.knows_it,
+        is_new_here: !applicant.past.knows_it,
     }
 }
 
 fn taken(rank: Rank, tags: &[Skill]) -> String {
+    let (matches, busy) = (rank.matches.0, rank.busy);
     let mut why = if tags.is_empty() {
-        "It has the role".to_owned()
+        format!("It has the role, and works on {busy} other tasks")
     } else {
-        format!(
-            "It has the role and {} of {} skills",
-            rank.matches.0,
-            tags.len()
-        )
+        let all = tags.len();
+        format!("It has the role and {matches} of {all} skills, and works on {busy} other tasks")
     };
-    why.push_str(&format!(", and works on {} other tasks", rank.busy));
     if !rank.is_new_here {
         why.push_str("; it has worked here before");
     }
@@ -239,10 +247,8 @@ mod tests {
                 .map(|word| Skill::parse(word).unwrap())
                 .collect(),
             busy: 0,
-            knows_it: false,
-            made_it: false,
-            has_failed: false,
             is_missing: false,
+            past: Past::default(),
         }
     }
 
@@ -291,12 +297,18 @@ mod tests {
         let better = applicant("z", &["fixing"], &["a", "b"]);
         let busy = Applicant {
             busy: 3,
-            knows_it: true,
+            past: Past {
+                knows_it: true,
+                ..Past::default()
+            },
             ..applicant("a", &["fixing"], &["a"])
         };
         let idle = applicant("c", &["fixing"], &["a"]);
         let known = Applicant {
-            knows_it: true,
+            past: Past {
+                knows_it: true,
+                ..Past::default()
+            },
             ..applicant("d", &["fixing"], &["a"])
         };
         let missing = Applicant {
@@ -314,11 +326,17 @@ mod tests {
     #[test]
     fn nobody_judges_what_it_made_if_another_one_is_there() {
         let maker = Applicant {
-            made_it: true,
+            past: Past {
+                made_it: true,
+                ..Past::default()
+            },
             ..applicant("maker", &["testing", "fixing"], &["a", "b"])
         };
         let failed = Applicant {
-            has_failed: true,
+            past: Past {
+                has_failed: true,
+                ..Past::default()
+            },
             busy: 9,
             ..applicant("other", &["testing"], &["a"])
         };

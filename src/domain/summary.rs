@@ -40,6 +40,10 @@ pub struct TaskSummary {
     pub blocked: bool,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "this is how a serialiser asks"
+)]
 fn is_usual(priority: &TaskPriority) -> bool {
     *priority == TaskPriority::default()
 }

@@ -71,6 +71,19 @@ async fn lived_in() -> TestApp {
     });
     app.post("/api/sessions/s/handoffs", moved).await.data();
     requests::live(&*app.store, &app.clock).await;
+    let agent =
+        json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation"] });
+    app.put("/api/agents/maker", agent).await.data();
+    let increment = app.post("/api/increments", json!({ "title": "t" })).await;
+    let first = increment.data()["tasks"][0]["id"].clone();
+    let first = first.as_str().unwrap();
+    app.post(&format!("/api/route/{first}"), json!({}))
+        .await
+        .data();
+    let output = json!({ "output": r#"Done. {"result": "blocked", "summary": "No network"}"# });
+    app.put(&format!("/api/tasks/{first}/handoff/complete"), output)
+        .await
+        .data();
     let mail = json!({ "to": ["qa"], "subject": "Look", "urgency": "urgent", "ackRequired": true });
     app.post("/api/mail", mail).await.data();
     // It should have been acknowledged since.

@@ -121,6 +121,9 @@ impl Model {
         let task = json!({
             "taskType": "descriptionOnly", "id": id, "description": description, "status": { "type": "pending" },
             "createdAt": now, "updatedAt": now, "sessionId": null, "parentId": null, "masterTaskId": null, "context": {},
+            "agentRole": null, "specialistTags": [], "estimatedDuration": null, "priority": 2, "dependsOn": [], "agentContext": {},
+            "handoffInstructions": {}, "incrementId": null, "stage": null, "round": null, "routeAttempts": 0, "waitingReason": null,
+            "blocked": false,
             "source": { "sourceType": "api", "userId": "anonymous", "conversationId": null },
             "agentWorkspace": self.workspaces.join(id), "attachments": [], "currentAgent": null, "agentChain": [],
         });

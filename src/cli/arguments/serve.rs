@@ -10,6 +10,10 @@ use crate::domain::AgentName;
 use crate::telemetry::LogFormat;
 
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own, and says what is not done"
+)]
 pub(in crate::cli) struct ServeArguments {
     /// The port; 0 takes a free one
     #[arg(long, env = "CHORUS_PORT", default_value_t = 8080)]

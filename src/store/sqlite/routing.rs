@@ -12,7 +12,7 @@ use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{agents, events, increments, readiness, reports, route_mail};
 use crate::domain::{
-    AgentName, Applicant, EventKind, Mode, Outcome, Refusal, Report, ReportResult, Role,
+    AgentName, Applicant, EventKind, Mode, Outcome, Past, Refusal, Report, ReportResult, Role,
     RouteChoice, Status, TaskId, Text, agent_context, assignment, judge, nobody_suits,
 };
 use crate::store::{Circumstances, Result, Routed};
@@ -119,14 +119,6 @@ fn why_it_waits(tx: &Tx<'_>, on: &StoredTask) -> Result<Option<Text>> {
     Ok(None)
 }
 
-/// What an agent has done on a task and on what belongs to it.
-#[derive(Default)]
-struct Past {
-    knows_it: bool,
-    made_it: bool,
-    has_failed: bool,
-}
-
 /// Finds what is known of every agent.
 fn applicants(tx: &Tx<'_>, on: &StoredTask, missing: &[AgentName]) -> Result<Vec<Applicant>> {
     let busy: HashMap<String, u32> = tx
@@ -145,15 +137,12 @@ fn applicants(tx: &Tx<'_>, on: &StoredTask, missing: &[AgentName]) -> Result<Vec
         [],
         |row| {
             let name: AgentName = row.parsed(0)?;
-            let past = past.get(name.as_str());
             Ok(Applicant {
                 available: row.integer(1)? != 0,
                 roles: row.json(2)?,
                 skills: row.json(3)?,
                 busy: busy.get(name.as_str()).copied().unwrap_or_default(),
-                knows_it: past.is_some_and(|past| past.knows_it),
-                made_it: past.is_some_and(|past| past.made_it),
-                has_failed: past.is_some_and(|past| past.has_failed),
+                past: past.get(name.as_str()).copied().unwrap_or_default(),
                 is_missing: missing.contains(&name),
                 name,
             })

@@ -68,7 +68,20 @@ async fn an_attached_file_is_part_of_the_task() {
         "agentChain": [],
         "parentId": null,
         "masterTaskId": null,
-        "context": {}
+        "context": {},
+        "agentRole": null,
+        "specialistTags": [],
+        "estimatedDuration": null,
+        "priority": 2,
+        "dependsOn": [],
+        "agentContext": {},
+        "handoffInstructions": {},
+        "incrementId": null,
+        "stage": null,
+        "round": null,
+        "routeAttempts": 0,
+        "waitingReason": null,
+        "blocked": false
       },
       "meta": {
         "timestamp": 1767225600003

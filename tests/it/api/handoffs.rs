@@ -68,7 +68,20 @@ async fn a_handoff_makes_the_agent_current_and_the_task_active() {
         ],
         "parentId": null,
         "masterTaskId": null,
-        "context": {}
+        "context": {},
+        "agentRole": null,
+        "specialistTags": [],
+        "estimatedDuration": null,
+        "priority": 2,
+        "dependsOn": [],
+        "agentContext": {},
+        "handoffInstructions": {},
+        "incrementId": null,
+        "stage": null,
+        "round": null,
+        "routeAttempts": 0,
+        "waitingReason": null,
+        "blocked": false
       },
       "meta": {
         "timestamp": 1767225601000
@@ -305,6 +318,7 @@ async fn the_full_record_has_prompt_run_usage_and_cost() {
           "startedAt": null,
           "endedAt": null
         },
+        "report": null,
         "fromHandoffId": null,
         "transferredTo": null,
         "traceId": "<trace>",
@@ -346,6 +360,7 @@ async fn the_full_record_has_prompt_run_usage_and_cost() {
           "startedAt": null,
           "endedAt": 1767225601000
         },
+        "report": null,
         "fromHandoffId": null,
         "transferredTo": null,
         "traceId": "<trace>",

@@ -36,7 +36,20 @@ async fn a_new_task_is_pending_and_has_its_documented_keys() {
         "agentChain": [],
         "parentId": null,
         "masterTaskId": null,
-        "context": {}
+        "context": {},
+        "agentRole": null,
+        "specialistTags": [],
+        "estimatedDuration": null,
+        "priority": 2,
+        "dependsOn": [],
+        "agentContext": {},
+        "handoffInstructions": {},
+        "incrementId": null,
+        "stage": null,
+        "round": null,
+        "routeAttempts": 0,
+        "waitingReason": null,
+        "blocked": false
       },
       "meta": {
         "timestamp": 1767225600000
@@ -271,7 +284,20 @@ async fn a_planned_task_keeps_its_current_agent_and_its_chain() {
         ],
         "parentId": null,
         "masterTaskId": null,
-        "context": {}
+        "context": {},
+        "agentRole": null,
+        "specialistTags": [],
+        "estimatedDuration": null,
+        "priority": 2,
+        "dependsOn": [],
+        "agentContext": {},
+        "handoffInstructions": {},
+        "incrementId": null,
+        "stage": null,
+        "round": null,
+        "routeAttempts": 0,
+        "waitingReason": null,
+        "blocked": false
       },
       "meta": {
         "timestamp": 1767225600000

@@ -213,7 +213,20 @@ async fn a_call_completes_the_task_and_a_child_goes_on() {
           "_handoff_chain": [
             "developer"
           ]
-        }
+        },
+        "agentRole": null,
+        "specialistTags": [],
+        "estimatedDuration": null,
+        "priority": 2,
+        "dependsOn": [],
+        "agentContext": {},
+        "handoffInstructions": {},
+        "incrementId": null,
+        "stage": null,
+        "round": null,
+        "routeAttempts": 0,
+        "waitingReason": null,
+        "blocked": false
       },
       "meta": {
         "timestamp": 1767225601000
@@ -256,7 +269,20 @@ async fn a_call_completes_the_task_and_a_child_goes_on() {
         ],
         "parentId": null,
         "masterTaskId": null,
-        "context": {}
+        "context": {},
+        "agentRole": null,
+        "specialistTags": [],
+        "estimatedDuration": null,
+        "priority": 2,
+        "dependsOn": [],
+        "agentContext": {},
+        "handoffInstructions": {},
+        "incrementId": null,
+        "stage": null,
+        "round": null,
+        "routeAttempts": 0,
+        "waitingReason": null,
+        "blocked": false
       },
       "meta": {
         "timestamp": 1767225601000

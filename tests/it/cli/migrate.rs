@@ -29,6 +29,8 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     0002	pending	running
     0003	pending	transfer
     0004	pending	requests
+    0005	pending	roles
+    0006	pending	mail
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -47,6 +49,8 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0002	applied	running
     0003	applied	transfer
     0004	applied	requests
+    0005	applied	roles
+    0006	applied	mail
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -68,6 +72,8 @@ fn a_migration_that_was_changed_is_told() {
     0002	applied	running
     0003	applied	transfer
     0004	applied	requests
+    0005	applied	roles
+    0006	applied	mail
     --- stderr
     error: a migration is not the one that was applied
     ");
@@ -94,6 +100,8 @@ fn a_migration_that_is_not_known_is_told() {
     0002	applied	running
     0003	applied	transfer
     0004	applied	requests
+    0005	applied	roles
+    0006	applied	mail
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: the database was made by a newer version of Chorus

@@ -101,18 +101,18 @@ async fn a_patch_merges_or_replaces() {
     let client = server.client();
     let task = make(&client, &json!({ "description": "d" })).await;
     let path = format!("/api/tasks/{task}");
-    let patch =
+    let change =
         async |path: &str, body: Value| send(&client, reqwest::Method::PATCH, path, &body).await;
     let all = json!({
         "agentRole": "testing", "specialistTags": ["python", "mcp"], "estimatedDuration": 60, "priority": 1,
         "agentContext": { "previousAgent": "ada", "attempts": 1, "mine": { "x": 1 } },
         "handoffInstructions": { "nextRole": "fixing", "testCommand": "make", "expectedDuration": "15 minutes", "notes": "n", "more": [1] },
     });
-    let set = patch(&path, all.clone()).await;
+    let set = change(&path, all.clone()).await;
     for (key, value) in all.as_object().unwrap() {
         assert_eq!(&set[key], value, "{key}");
     }
-    let merged = patch(
+    let merged = change(
         &format!("{path}?merge=true"),
         json!({ "agentContext": { "mine": { "y": 2 }, "attempts": null } }),
     )
@@ -121,7 +121,7 @@ async fn a_patch_merges_or_replaces() {
         merged["agentContext"],
         json!({ "previousAgent": "ada", "mine": { "y": 2 } })
     );
-    let replaced = patch(
+    let replaced = change(
         &path,
         json!({ "agentContext": { "mine": 3 }, "agentRole": null }),
     )

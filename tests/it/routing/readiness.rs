@@ -258,7 +258,7 @@ async fn whoever_writes_readiness_is_right() {
         .await
         .data();
     let second = made["id"].as_str().unwrap().to_owned();
-    assert_eq!(ready(&app, 10).await, [first.clone()]);
+    assert_eq!(ready(&app, 10).await, std::slice::from_ref(&first));
     // An operator with sqlite3 ends the first one.
     let database = crate::support::invariants::open(&app.data_dir.database());
     let changed = database.execute(
