@@ -54,9 +54,20 @@ impl Connection {
 
     /// Starts and completes a hand-off.
     pub async fn hand_off(&mut self, doors: &Doors) {
-        let (start, complete) = (Bytes::from_static(START), Bytes::from_static(COMPLETE));
-        self.send(Method::POST, &doors.start, start).await;
-        self.send(Method::PUT, &doors.complete, complete).await;
+        self.send(Method::POST, &doors.start, Bytes::from_static(START))
+            .await;
+        self.complete(doors).await;
+    }
+
+    /// Completes a hand-off.
+    pub async fn complete(&mut self, doors: &Doors) {
+        self.put(&doors.complete, Bytes::from_static(COMPLETE))
+            .await;
+    }
+
+    /// Puts a body.
+    pub async fn put(&mut self, path: &Uri, body: Bytes) {
+        self.send(Method::PUT, path, body).await;
     }
 
     /// Starts a hand-off. Returns the answer.

@@ -75,14 +75,6 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Returns the program that is started for it.
-    pub fn starts(&self) -> Option<&str> {
-        match &self.program {
-            Some(program) => Some(program.as_str()),
-            None => self.provider.binary(),
-        }
-    }
-
     /// Returns how many seconds a run may take, where the server allows so many, and what says so.
     pub fn run_limit(&self, server: u64) -> (u64, RunLimit) {
         let own = self.max_seconds.map(|own| (own, RunLimit::MaxSeconds));

@@ -102,7 +102,7 @@ pub use run::{Run, RunId, RunState};
 pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId};
 pub use session_move::SessionMove;
 pub use status::{Status, StatusName};
-pub use suitability::{Applicant, Candidate, Past, RouteChoice, judge, nobody_suits};
+pub use suitability::{Applicant, Candidate, Past, RouteChoice, best, judge, nobody_suits};
 pub use summary::TaskSummary;
 pub use tag_match::{
     Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,

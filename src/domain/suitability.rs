@@ -96,12 +96,12 @@ pub fn judge(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Vec<Can
     for applicant in applicants {
         match matches(role, tags, &applicant) {
             Ok(matches) => suited.push((rank(role, matches, &applicant), applicant)),
-            Err(why) => unsuited.push(Candidate {
+            Err(lack) => unsuited.push(Candidate {
                 agent: applicant.name,
                 score: 0,
                 suits: false,
                 taken: false,
-                why: Text::lossy(why),
+                why: Text::lossy(lack.told(role, tags)),
             }),
         }
     }
@@ -133,10 +133,37 @@ pub fn judge(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Vec<Can
     candidates
 }
 
+/// Returns the agent that suits best, without saying why.
+pub fn best(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Option<AgentName> {
+    let suited = applicants.into_iter().filter_map(|applicant| {
+        let matches = matches(role, tags, &applicant).ok()?;
+        Some((rank(role, matches, &applicant), applicant.name))
+    });
+    suited.min().map(|(_, name)| name)
+}
+
+/// Why an agent does not suit.
+#[derive(Debug, Clone, Copy)]
+enum Lack {
+    Role,
+    Skills,
+    Availability,
+}
+
+impl Lack {
+    fn told(self, role: &Role, tags: &[Skill]) -> String {
+        match self {
+            Self::Role => format!("It does not have the role {role}"),
+            Self::Skills => format!("It has none of the skills {}", listed(tags)),
+            Self::Availability => "It is not available".to_owned(),
+        }
+    }
+}
+
 /// Counts the tags that an agent has, or says why it does not suit. A role counts as a skill.
-fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, String> {
+fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, Lack> {
     if !applicant.roles.contains(role) {
-        return Err(format!("It does not have the role {role}"));
+        return Err(Lack::Role);
     }
     let has = |tag: &&Skill| {
         applicant.skills.contains(tag)
@@ -147,10 +174,10 @@ fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, St
     };
     let matches = tags.iter().filter(has).count();
     if matches == 0 && !tags.is_empty() {
-        return Err(format!("It has none of the skills {}", listed(tags)));
+        return Err(Lack::Skills);
     }
     if !applicant.available {
-        return Err("It is not available".to_owned());
+        return Err(Lack::Availability);
     }
     Ok(u32::try_from(matches).unwrap_or(u32::MAX))
 }
@@ -254,7 +281,11 @@ mod tests {
 
     fn order(role: &str, tags: &[&str], applicants: Vec<Applicant>) -> Vec<String> {
         let tags: Vec<_> = tags.iter().map(|tag| Skill::parse(tag).unwrap()).collect();
-        let judged = judge(&Role::parse(role).unwrap(), &tags, applicants);
+        let role = Role::parse(role).unwrap();
+        let taken = best(&role, &tags, applicants.clone());
+        let judged = judge(&role, &tags, applicants);
+        let first = judged.first().filter(|candidate| candidate.suits);
+        assert_eq!(taken.as_ref(), first.map(|candidate| &candidate.agent));
         assert_eq!(
             judged.iter().filter(|candidate| candidate.taken).count(),
             usize::from(judged.iter().any(|candidate| candidate.suits))

@@ -7,7 +7,6 @@
 //! is decided where hand-offs end. Rounds follow on events: a task is ready, an agent has changed, a slot is free. Nothing is
 //! looked at in vain.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -132,28 +131,24 @@ impl Engine {
         }
     }
 
-    /// Finds which agents could not be started.
+    /// Finds which programs of agents are not on this machine.
     async fn circumstances(&self, fallback: Option<AgentName>) -> Result<Circumstances> {
-        let agents = self.store.agents().await?;
+        let programs = self.store.agent_programs().await?;
         let look = move || {
-            let mut known: HashMap<String, bool> = HashMap::new();
-            let mut missing = Vec::new();
-            for agent in agents {
-                let is_there = agent.starts().is_some_and(|program| {
-                    *known
-                        .entry(program.to_owned())
-                        .or_insert_with(|| find_program(program).is_some())
-                });
-                if !is_there {
-                    missing.push(agent.name);
-                }
-            }
-            missing
+            let named = programs.into_iter().filter_map(|(program, provider)| {
+                program.or_else(|| provider.binary().map(str::to_owned))
+            });
+            named
+                .filter(|program| find_program(program).is_none())
+                .collect()
         };
-        let missing = tokio::task::spawn_blocking(look)
+        let missing_programs = tokio::task::spawn_blocking(look)
             .await
             .map_err(Error::internal)?;
-        Ok(Circumstances { fallback, missing })
+        Ok(Circumstances {
+            fallback,
+            missing_programs,
+        })
     }
 
     fn fallback_agent(&self) -> Option<AgentName> {

@@ -41,9 +41,9 @@ use crate::domain::{
     ConversationHistory, Event, Filename, Handoff, HandoffAnalytics, HandoffId, History,
     Idempotency, Increment, IncrementId, IncrementState, IncrementTasks, Kind, Mail, MailId,
     Message, MessageType, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Problems,
-    Queue, QueueMessage, Request, RequestId, RequestState, Role, Route, RouteChoice, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, SessionMove, Skill, Status, StatusName, Task,
-    TaskArchive, TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId,
+    Provider, Queue, QueueMessage, Request, RequestId, RequestState, Role, Route, RouteChoice,
+    RunId, RunIdentity, Session, SessionHandoff, SessionId, SessionMove, Skill, Status, StatusName,
+    Task, TaskArchive, TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId,
     TraceParent, UsageSum,
 };
 
@@ -400,6 +400,8 @@ pub trait Store: Send + Sync + 'static {
     async fn held_tasks(&self, after: Option<&TaskId>, limit: u32) -> Result<Page<TaskSummary>>;
     /// Finds the tasks that are to be given to agents next, at most so many.
     async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>>;
+    /// Lists the programs that agents name, and the providers of those that name none.
+    async fn agent_programs(&self) -> Result<Vec<(Option<String>, Provider)>>;
     /// Says whom a task would be given to, and why.
     async fn explain_route(
         &self,

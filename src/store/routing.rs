@@ -59,8 +59,8 @@ pub struct ReadyQuery {
 pub struct Circumstances {
     /// Who gets what nobody suits.
     pub fallback: Option<AgentName>,
-    /// The agents whose program is not on this machine.
-    pub missing: Vec<AgentName>,
+    /// The programs of agents that are not on this machine.
+    pub missing_programs: Vec<String>,
 }
 
 /// What became of a task that was to be given to an agent.

@@ -71,6 +71,7 @@ async fn lived_in() -> TestApp {
     });
     app.post("/api/sessions/s/handoffs", moved).await.data();
     requests::live(&*app.store, &app.clock).await;
+    app.task("third").await;
     let agent =
         json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation"] });
     app.put("/api/agents/maker", agent).await.data();

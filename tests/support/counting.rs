@@ -8,9 +8,9 @@ use chorus::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
     HandoffAnalytics, HandoffId, History, Idempotency, Increment, IncrementId, IncrementState,
     IncrementTasks, Mail, MailId, Message, Mode, NewMessage, NewRequest, NewTask, Outcome,
-    PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RouteChoice,
-    RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary,
-    TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
+    PlanningChange, Provider, Queue, QueueMessage, Request, RequestId, RequestState, Route,
+    RouteChoice, RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId,
+    TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use chorus::store::{
     AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
@@ -93,6 +93,10 @@ impl Store for CountingStore {
 
     async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
         self.read(self.store.next_to_route(limit)).await
+    }
+
+    async fn agent_programs(&self) -> Result<Vec<(Option<String>, Provider)>> {
+        self.read(self.store.agent_programs()).await
     }
 
     async fn explain_route(

@@ -258,3 +258,15 @@ pub(super) async fn list(readers: impl SqliteExecutor<'_>) -> Result<Vec<Agent>>
     let rows = query!(ALL).fetch_all(readers).await?;
     row::all(&rows, from_row)
 }
+
+/// Lists the programs that agents name, and the providers of those that name none.
+pub(super) async fn programs(
+    readers: impl SqliteExecutor<'_>,
+) -> Result<Vec<(Option<String>, Provider)>> {
+    let rows = query!(sql!("SELECT DISTINCT program, provider FROM agents"))
+        .fetch_all(readers)
+        .await?;
+    row::all(&rows, |row| {
+        Ok((row.optional_string(0)?, row.word(1, Provider::parse)?))
+    })
+}

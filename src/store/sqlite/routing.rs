@@ -12,15 +12,15 @@ use super::tasks::{self, StoredTask};
 use super::writer::Tx;
 use super::{agents, events, increments, readiness, reports, route_mail};
 use crate::domain::{
-    AgentName, Applicant, EventKind, Mode, Outcome, Past, Refusal, Report, ReportResult, Role,
-    RouteChoice, Status, TaskId, Text, agent_context, assignment, judge, nobody_suits,
+    AgentName, Applicant, EventKind, Mode, Outcome, Past, Provider, Refusal, Report, ReportResult,
+    Role, RouteChoice, Status, TaskId, Text, agent_context, assignment, best, judge, nobody_suits,
 };
 use crate::store::{Circumstances, Result, Routed};
 
 /// Finds the tasks that are to be given to agents next: the most urgent first, then the oldest.
 pub(super) async fn next(readers: &SqlitePool, limit: u32) -> Result<Vec<TaskId>> {
     const NEXT: Statement = sql!(
-        "SELECT t.id FROM tasks t
+        "SELECT t.id FROM tasks t INDEXED BY tasks_to_route
           WHERE t.status = 'pending' AND t.unmet = 0 AND t.agent_role IS NOT NULL AND t.is_unsuited = 0
             AND t.is_blocked = 0
             AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.task_number = t.number AND h.completed_at IS NULL)
@@ -54,7 +54,11 @@ fn choose(tx: &Tx<'_>, on: &StoredTask, circumstances: &Circumstances) -> Result
         });
     };
     let tags = &task.needs.specialist_tags;
-    let candidates = judge(role, tags, applicants(tx, on, &circumstances.missing)?);
+    let candidates = judge(
+        role,
+        tags,
+        applicants(tx, on, None, &circumstances.missing_programs)?,
+    );
     let best = candidates.iter().find(|candidate| candidate.taken);
     let chosen = best.map(|best| best.agent.clone());
     let fallback = match (&chosen, &circumstances.fallback) {
@@ -119,8 +123,13 @@ fn why_it_waits(tx: &Tx<'_>, on: &StoredTask) -> Result<Option<Text>> {
     Ok(None)
 }
 
-/// Finds what is known of every agent.
-fn applicants(tx: &Tx<'_>, on: &StoredTask, missing: &[AgentName]) -> Result<Vec<Applicant>> {
+/// Finds what is known of every agent, or of those that have a role.
+fn applicants(
+    tx: &Tx<'_>,
+    on: &StoredTask,
+    role: Option<&Role>,
+    missing_programs: &[String],
+) -> Result<Vec<Applicant>> {
     let busy: HashMap<String, u32> = tx
         .rows(
             sql!(
@@ -132,18 +141,26 @@ fn applicants(tx: &Tx<'_>, on: &StoredTask, missing: &[AgentName]) -> Result<Vec
         .into_iter()
         .collect();
     let past = past(tx, on)?;
+    // A role is a word of small letters: as JSON it stands between quotes, and nowhere else.
+    let role = role.map(|role| format!("\"{role}\""));
     tx.rows(
-        sql!("SELECT name, available, roles, skills FROM agents"),
-        [],
+        sql!(
+            "SELECT name, available, roles, skills, program, provider FROM agents WHERE $1 IS NULL OR instr(roles, $1) > 0"
+        ),
+        params![role],
         |row| {
             let name: AgentName = row.parsed(0)?;
+            let program = row.optional_string(4)?;
+            let provider = row.word(5, Provider::parse)?;
+            let program = program.as_deref().or_else(|| provider.binary());
             Ok(Applicant {
                 available: row.integer(1)? != 0,
                 roles: row.json(2)?,
                 skills: row.json(3)?,
                 busy: busy.get(name.as_str()).copied().unwrap_or_default(),
                 past: past.get(name.as_str()).copied().unwrap_or_default(),
-                is_missing: missing.contains(&name),
+                is_missing: program
+                    .is_none_or(|program| missing_programs.iter().any(|each| each == program)),
                 name,
             })
         },
@@ -197,18 +214,23 @@ pub(super) fn route(
     circumstances: &Circumstances,
 ) -> Result<Routed> {
     let on = tasks::load(tx, task_id)?;
-    let choice = choose(tx, &on, circumstances)?;
-    if !choice.ready {
-        return Ok(Routed::NotReady(choice));
+    let Some(role) = on.task.needs.agent_role.clone() else {
+        return Ok(Routed::NotReady(choose(tx, &on, circumstances)?));
+    };
+    if why_it_waits(tx, &on)?.is_some() {
+        return Ok(Routed::NotReady(choose(tx, &on, circumstances)?));
     }
-    if (choice.agent.is_none() || choice.fallback)
-        && let Some(role) = &on.task.needs.agent_role
-    {
-        let reason = nobody_suits(role, &on.task.needs.specialist_tags);
-        hold(tx, &on, &reason)?;
-    }
-    let Some(agent_name) = choice.agent.clone() else {
-        return Ok(Routed::NobodySuits(choice));
+    let tags = &on.task.needs.specialist_tags;
+    let known = applicants(tx, &on, Some(&role), &circumstances.missing_programs)?;
+    let agent_name = if let Some(best) = best(&role, tags, known) {
+        best
+    } else {
+        let choice = choose(tx, &on, circumstances)?;
+        hold(tx, &on, &nobody_suits(&role, tags))?;
+        match choice.agent.clone() {
+            Some(fallback) => fallback,
+            None => return Ok(Routed::NobodySuits(choice)),
+        }
     };
     tx.execute(
         sql!(

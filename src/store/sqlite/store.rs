@@ -28,9 +28,9 @@ use crate::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
     HandoffAnalytics, HandoffId, History, Idempotency, Increment, IncrementId, IncrementState,
     IncrementTasks, Mail, MailId, Message, Mode, NewMessage, NewRequest, NewTask, Outcome,
-    PlanningChange, Queue, QueueMessage, Request, RequestId, RequestState, Route, RouteChoice,
-    RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary,
-    TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
+    PlanningChange, Provider, Queue, QueueMessage, Request, RequestId, RequestState, Route,
+    RouteChoice, RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId,
+    TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
 };
 use crate::store::{
     AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
@@ -224,6 +224,10 @@ impl Store for SqliteStore {
 
     async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
         routing::next(&self.readers, limit).await
+    }
+
+    async fn agent_programs(&self) -> Result<Vec<(Option<String>, Provider)>> {
+        agents::programs(&self.readers).await
     }
 
     async fn explain_route(

@@ -156,15 +156,15 @@ async fn numbers(readers: &SqlitePool, asked: &TaskQuery) -> Result<Vec<i64>> {
 /// Finds the ready tasks of a page, and one more. For an agent each of its roles is looked up in the index.
 async fn ready_numbers(readers: &SqlitePool, asked: &ReadyQuery) -> Result<Vec<i64>> {
     const ALL: Statement = sql!(
-        "SELECT number, priority FROM tasks
+        "SELECT number, priority FROM tasks INDEXED BY tasks_ready
           WHERE status = 'pending' AND unmet = 0
-            AND (priority > $1 OR (priority = $1 AND number > $2))
+            AND (priority, number) > ($1, $2)
           ORDER BY priority, number LIMIT $3"
     );
     const BY_ROLE: Statement = sql!(
         "SELECT number, priority FROM tasks
           WHERE status = 'pending' AND unmet = 0 AND agent_role IS NOT NULL AND agent_role = $1
-            AND (priority > $2 OR (priority = $2 AND number > $3))
+            AND (priority, number) > ($2, $3)
             AND (specialist_tags = '[]'
                  OR EXISTS (SELECT 1 FROM json_each(specialist_tags) t JOIN json_each($4) s ON s.value = t.value))
           ORDER BY priority, number LIMIT $5"

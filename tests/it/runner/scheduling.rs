@@ -22,9 +22,16 @@ async fn no_more_than_so_many_work_at_once_and_the_oldest_is_next() {
         let handoff: Handoff = client.get(&path, &[]).await.unwrap().data().unwrap();
         handoff.run.unwrap().state
     };
-    for task in &tasks[..2] {
-        events.until("message_added", task.id.as_str()).await;
+    // The two that work say so, whichever is first.
+    let mut begun = Vec::new();
+    for _ in 0..2 {
+        let event = events.until("message_added", "").await;
+        begun.push(event["data"]["content"].as_str().unwrap().to_owned());
     }
+    begun.sort_unstable();
+    let mut oldest: Vec<_> = tasks[..2].iter().map(|task| task.id.to_string()).collect();
+    oldest.sort_unstable();
+    assert_eq!(begun, oldest);
     for number in 0..6 {
         let expected = if number < 2 {
             RunState::Running

@@ -1,0 +1,65 @@
+//! Measures how fast it is known what is ready, and how fast tasks find their agents.
+//!
+//! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
+//! in the same run. Nothing is asserted.
+//!
+//! `cargo bench --bench routing [-- ready|routed]`; `CHORUS_BENCH_QUICK=1` makes everything small, and `CHORUS_BENCH_TASKS` says
+//! how many tasks the large ledger has.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "the tables are what this program is for"
+)]
+
+mod ready;
+mod routed;
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "the other benchmarks use the rest")]
+mod support;
+
+use support::settings::{is_asked, runtime, setting};
+
+/// How much is measured.
+struct Plan {
+    /// How many tasks the large ledger has.
+    tasks: usize,
+    /// How many times each request is timed.
+    samples: usize,
+    /// How many tasks are given to agents.
+    routed: usize,
+    /// How many times that is timed.
+    rounds: usize,
+}
+
+impl Plan {
+    fn from_environment() -> Self {
+        let plan = if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+            Self {
+                tasks: 20_000,
+                samples: 200,
+                routed: 200,
+                rounds: 1,
+            }
+        } else {
+            Self {
+                tasks: 1_000_000,
+                samples: 2_000,
+                routed: 2_000,
+                rounds: 3,
+            }
+        };
+        let tasks = setting("CHORUS_BENCH_TASKS", plan.tasks);
+        Self { tasks, ..plan }
+    }
+}
+
+fn main() {
+    let plan = Plan::from_environment();
+    let runtime = runtime();
+    if is_asked("ready") {
+        runtime.block_on(ready::run(&plan));
+    }
+    if is_asked("routed") {
+        runtime.block_on(routed::run(&plan));
+    }
+}

@@ -1,0 +1,133 @@
+//! Tasks that are given to the best of 100 agents a second, beside hand-offs that name their agent.
+
+use std::time::Instant;
+
+use futures_util::future::join_all;
+use rusqlite::params;
+
+use super::Plan;
+use super::support::http::{Connection, Doors, uri};
+use super::support::server::{DataDir, Server};
+use super::support::{fill, median};
+
+/// How many clients there are.
+const CLIENTS: [usize; 3] = [1, 8, 64];
+
+/// How many agents there are to choose from.
+const AGENTS: usize = 100;
+
+const INSERT_AGENT: &str = "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, created_at, updated_at, program, roles, skills)
+     VALUES ($1, '', '', '', 'command', $2, $2, '/bin/true', $3, $4)";
+const NEED: &str = "UPDATE tasks SET agent_role = 'testing', specialist_tags = '[\"python\",\"sql\",\"api\"]' WHERE id = $1";
+
+pub async fn run(plan: &Plan) {
+    println!(
+        "Hand-offs a second with {AGENTS} agents, begun and completed over HTTP: the router chooses and mails, or the caller names the agent"
+    );
+    println!(
+        "{:>8} {:>10} {:>10} {:>15}",
+        "clients", "routed/s", "named/s", "routed ÷ named"
+    );
+    for clients in CLIENTS {
+        let mut rounds = Vec::new();
+        for _ in 0..plan.rounds {
+            let subject = Subject::start(2 * plan.routed, clients);
+            let (routed, named) = subject.tasks.split_at(plan.routed);
+            let named = subject.rate(named, false).await;
+            rounds.push((subject.rate(routed, true).await, named));
+        }
+        // Ratios are taken within a round: whatever else the machine did, it did to both.
+        let middle =
+            |of: fn(&(f64, f64)) -> f64| median(&mut rounds.iter().map(of).collect::<Vec<_>>());
+        println!(
+            "{clients:>8} {:>10.0} {:>10.0} {:>15.2}",
+            middle(|(routed, _)| *routed),
+            middle(|(_, named)| *named),
+            middle(|(routed, named)| routed / named),
+        );
+    }
+    println!();
+}
+
+/// A server with many agents, and tasks that all of them could get.
+struct Subject {
+    tasks: Vec<String>,
+    clients: usize,
+    server: Server,
+    _data_dir: DataDir,
+}
+
+impl Subject {
+    fn start(tasks: usize, clients: usize) -> Self {
+        let data_dir = DataDir::create();
+        let database = fill::open(&data_dir.database());
+        let skills = ["python", "sql", "api", "rust", "web", "go", "css"];
+        fill::in_transaction(&database, || {
+            for nth in 0..AGENTS {
+                let name = if nth == 0 {
+                    "developer".to_owned()
+                } else {
+                    format!("agent-{nth}")
+                };
+                let roles = if nth % 4 == 3 {
+                    r#"["fixing"]"#
+                } else {
+                    r#"["testing","verification"]"#
+                };
+                let own = [
+                    skills[nth % 7],
+                    skills[(nth / 2 + 1) % 7],
+                    skills[(nth / 3 + 3) % 7],
+                ];
+                let own = serde_json::to_string(&own).expect("words are JSON");
+                fill::insert(
+                    &database,
+                    INSERT_AGENT,
+                    params![name, fill::now(), roles, own],
+                );
+            }
+        });
+        let ids = fill::add_tasks(&database, tasks);
+        fill::in_transaction(&database, || {
+            for id in &ids {
+                database
+                    .execute(NEED, params![id])
+                    .expect("the row fits the schema");
+            }
+        });
+        let server = Server::start(&data_dir, &["--max-runs", "0", "--no-route"]);
+        Self {
+            tasks: ids,
+            clients,
+            server,
+            _data_dir: data_dir,
+        }
+    }
+
+    /// Hands tasks off, and returns how many a second.
+    async fn rate(&self, tasks: &[String], is_routed: bool) -> f64 {
+        let mut connections = Vec::new();
+        for _ in 0..self.clients {
+            connections.push(Connection::open(self.server.address).await);
+        }
+        let share = tasks.len().div_ceil(self.clients);
+        let began = Instant::now();
+        let work = connections.into_iter().zip(tasks.chunks(share)).map(
+            async |(mut connection, tasks)| {
+                for id in tasks {
+                    let doors = Doors::of(id);
+                    if is_routed {
+                        let path = uri(&format!("/api/route/{id}"));
+                        connection.post(&path, "".into()).await;
+                    } else {
+                        connection.start(&doors).await;
+                    }
+                    connection.complete(&doors).await;
+                }
+            },
+        );
+        join_all(work).await;
+        let count = u32::try_from(tasks.len()).expect("there are not so many");
+        f64::from(count) / began.elapsed().as_secs_f64()
+    }
+}
