@@ -12,6 +12,7 @@ mod api;
 mod archive;
 mod archive_mail;
 mod archive_requests;
+mod archive_routing;
 mod cli;
 mod concurrency;
 mod crash;

@@ -11,6 +11,7 @@ use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
 use chorus::domain::{ChainLimits, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
+use chorus::runner::token_hash;
 use chorus::secret::Token;
 use chorus::store::{Rules, SqliteOptions, SqliteStore, Store};
 use http_body_util::BodyExt;
@@ -206,6 +207,19 @@ impl TestApp {
     /// Sends JSON as the operator.
     pub async fn post_as_operator(&self, path: &str, body: Value) -> Reply {
         self.with_token(OPERATOR, Method::POST, path, body).await
+    }
+
+    /// Hands a task to an agent, who works on it and shows this token.
+    pub async fn let_work(&self, task: &str, agent: &str, token: &str) {
+        let body = serde_json::json!({ "agentName": agent, "prompt": "Do it" });
+        self.post(&format!("/api/tasks/{task}/handoff"), body)
+            .await
+            .data();
+        let claimed = self
+            .store
+            .claim_run(100, String::new(), Vec::new(), token_hash(token))
+            .await;
+        claimed.unwrap().expect("there is a run");
     }
 
     /// Makes a task and returns its id.

@@ -164,6 +164,63 @@ const RULES: &[(&str, &str)] = &[
                                   ORDER BY number DESC LIMIT 1)",
     ),
     (
+        "a task does not know how much of what it waits for is not met",
+        "SELECT t.id FROM tasks t
+          WHERE t.unmet <> (SELECT count(*) FROM task_dependencies d JOIN tasks o ON o.number = d.depends_on_number
+                             WHERE d.task_number = t.number
+                               AND NOT ((o.status = 'completed' AND d.outcome IN ('completed', 'any'))
+                                        OR (o.status = 'failed' AND d.outcome IN ('failed', 'any'))))",
+    ),
+    (
+        "tasks wait for each other",
+        "WITH RECURSIVE reach (task, target) AS (
+             SELECT task_number, depends_on_number FROM task_dependencies
+             UNION SELECT r.task, d.depends_on_number FROM reach r JOIN task_dependencies d ON d.task_number = r.target
+         )
+         SELECT task FROM reach WHERE task = target",
+    ),
+    (
+        "the tags of a task are not those that it is found by",
+        "SELECT t.id FROM tasks t
+          WHERE (SELECT group_concat(value) FROM (SELECT value FROM json_each(t.specialist_tags) ORDER BY value))
+             IS NOT (SELECT group_concat(tag) FROM (SELECT tag FROM task_tags WHERE task_number = t.number ORDER BY tag))",
+    ),
+    (
+        "the router gave a task to agents more or less often than it counted, or mailed",
+        "SELECT t.id FROM tasks t
+          WHERE t.route_attempts > (SELECT count(*) FROM handoffs h WHERE h.task_number = t.number AND h.mode = 'route')
+             OR t.route_attempts <> (SELECT count(*) FROM mail m JOIN handoffs h ON h.number = m.handoff_number
+                                      WHERE h.task_number = t.number AND h.mode = 'route')",
+    ),
+    (
+        "a task waits for an agent or a person for no reason",
+        "SELECT id FROM tasks WHERE waiting_reason IS NULL AND (is_unsuited OR is_blocked)",
+    ),
+    (
+        "a task that is ready for the router is forgotten by its index",
+        "SELECT id FROM tasks WHERE is_unsuited AND (status <> 'pending' OR agent_role IS NULL)",
+    ),
+    (
+        "an increment has not as many tests as rounds, or not one fix less",
+        "SELECT i.id FROM increments i
+          WHERE i.round <> (SELECT count(*) FROM tasks t WHERE t.increment_number = i.number AND t.stage = 'test')
+             OR i.round <> 1 + (SELECT count(*) FROM tasks t WHERE t.increment_number = i.number AND t.stage = 'fix')",
+    ),
+    (
+        "an increment is done without a verification, or is verified and not done",
+        "SELECT i.id FROM increments i
+          WHERE (i.state = 'done')
+             <> EXISTS (SELECT 1 FROM tasks t WHERE t.increment_number = i.number AND t.stage = 'verify' AND t.round = i.round
+                           AND t.status = 'completed')",
+    ),
+    (
+        "an increment is active, and nothing of it can go on",
+        "SELECT i.id FROM increments i
+          WHERE i.state = 'active'
+            AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.increment_number = i.number AND t.is_blocked = 0
+                               AND t.status IN ('pending', 'active', 'waiting'))",
+    ),
+    (
         "a request is claimed by a hand-off that has ended",
         "SELECT q.id FROM requests q JOIN handoffs h ON h.number = q.handoff_number WHERE h.completed_at IS NOT NULL",
     ),

@@ -2,7 +2,6 @@
 
 use axum::http::{Method, Request};
 use chorus::config::Limits;
-use chorus::runner::token_hash;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -35,19 +34,6 @@ async fn messages(app: &TestApp, query: &str) -> Vec<String> {
     alerts
         .map(|alert| alert["message"].as_str().unwrap().to_owned())
         .collect()
-}
-
-/// Hands a task to the developer, who works on it and shows this token.
-async fn working(app: &TestApp, task: &str, token: &str) {
-    let body = json!({ "agentName": "developer", "prompt": "Write it" });
-    app.post(&format!("/api/tasks/{task}/handoff"), body)
-        .await
-        .data();
-    app.store
-        .claim_run(1, String::new(), Vec::new(), token_hash(token))
-        .await
-        .unwrap()
-        .expect("there is a run");
 }
 
 #[tokio::test]
@@ -167,7 +153,7 @@ async fn a_repeated_request_does_nothing_twice() {
 async fn a_run_raises_alerts_within_its_reach_and_resolves_none() {
     let app = TestApp::new().await;
     let (own, other) = (app.task("Write it").await, app.task("Other").await);
-    working(&app, &own, "sesame").await;
+    app.let_work(&own, "developer", "sesame").await;
     let token = ("authorization", "Bearer sesame");
     let raised = with(&app, token, "/api/alerts", json!({ "message": "Help" })).await;
     assert_eq!(raised.data()["taskId"], json!(own));

@@ -17,6 +17,7 @@ mod messages;
 mod paging;
 mod queue;
 mod requests;
+mod routing;
 mod sessions;
 mod tasks;
 mod tools;

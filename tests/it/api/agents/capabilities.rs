@@ -1,7 +1,6 @@
 //! `POST /api/agents/{name}/capabilities`
 
 use axum::http::Method;
-use chorus::runner::token_hash;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -13,14 +12,7 @@ const TOKEN: &str = "the-token-of-a-run";
 async fn working() -> TestApp {
     let app = TestApp::new().await;
     let task = app.task("Write it").await;
-    let body = json!({ "agentName": "developer", "prompt": "Write it" });
-    app.post(&format!("/api/tasks/{task}/handoff"), body)
-        .await
-        .data();
-    let run = app
-        .store
-        .claim_run(1, String::new(), Vec::new(), token_hash(TOKEN));
-    run.await.unwrap().expect("there is a run");
+    app.let_work(&task, "developer", TOKEN).await;
     app
 }
 

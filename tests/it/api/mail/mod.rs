@@ -7,7 +7,6 @@ mod runs;
 mod sending;
 
 use axum::http::Method;
-use chorus::runner::token_hash;
 use serde_json::{Value, json};
 
 use crate::support::{OPERATOR, Reply, TestApp, invariants};
@@ -49,17 +48,4 @@ async fn subjects(app: &TestApp, query: &str) -> Vec<String> {
     let mail = mail.as_array().unwrap().iter();
     mail.map(|mail| mail["subject"].as_str().unwrap().to_owned())
         .collect()
-}
-
-/// Hands a task to an agent, who works on it and shows this token.
-async fn working(app: &TestApp, task: &str, agent: &str, token: &str) {
-    let body = json!({ "agentName": agent, "prompt": "Do it" });
-    app.post(&format!("/api/tasks/{task}/handoff"), body)
-        .await
-        .data();
-    let claimed = app
-        .store
-        .claim_run(9, String::new(), Vec::new(), token_hash(token))
-        .await;
-    claimed.unwrap().expect("there is a run");
 }

@@ -15,7 +15,6 @@ use std::time::Duration;
 use axum::http::{Method, Request};
 use chorus::domain::FileTag;
 use chorus::engine::DispatcherOptions;
-use chorus::runner::token_hash;
 use chorus::store::{FileReport, FilesReport};
 use serde_json::{Value, json};
 
@@ -95,15 +94,7 @@ fn refusal(reply: &Reply) -> String {
 /// Lets a developer work on a new task and show this token. Returns the task.
 async fn working(app: &TestApp, token: &str) -> String {
     let task = app.task("Write it").await;
-    let body = json!({ "agentName": "developer", "prompt": "Write it" });
-    app.post(&format!("/api/tasks/{task}/handoff"), body)
-        .await
-        .data();
-    app.store
-        .claim_run(100, String::new(), Vec::new(), token_hash(token))
-        .await
-        .unwrap()
-        .expect("there is a run");
+    app.let_work(&task, "developer", token).await;
     task
 }
 

@@ -1,0 +1,118 @@
+//! Export and import of what tasks need, of increments and of reports.
+
+use serde_json::{Value, json};
+
+use crate::archive::{assert_same, bare, export, import};
+use crate::support::{TestApp, invariants};
+
+/// Routes a task and ends it with a report.
+async fn work(app: &TestApp, task: &Value, result: &str) {
+    let id = task.as_str().unwrap();
+    app.post(&format!("/api/route/{id}"), json!({}))
+        .await
+        .data();
+    let report = json!({ "result": result, "summary": "s", "details": { "log": ["a"] }, "agentContext": { "branch": "b" } });
+    let output = json!({ "output": format!("Done. {report}") });
+    app.put(&format!("/api/tasks/{id}/handoff/complete"), output)
+        .await
+        .data();
+}
+
+async fn increment(app: &TestApp, id: &str) -> Value {
+    app.get(&format!("/api/increments/{id}")).await.data()
+}
+
+/// Makes an installation in which an increment is in its second round, and others wait.
+async fn lived_in() -> (TestApp, String) {
+    let app = TestApp::new().await;
+    let agent = json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation", "testing"], "skills": ["c++"] });
+    app.put("/api/agents/both", agent).await.data();
+    let made = app
+        .post(
+            "/api/increments",
+            json!({ "title": "first", "testCommand": "make" }),
+        )
+        .await
+        .data();
+    let id = made["id"].as_str().unwrap().to_owned();
+    work(&app, &made["tasks"][0]["id"], "passed").await;
+    work(&app, &made["tasks"][1]["id"], "failed").await;
+    app.post(
+        "/api/increments",
+        json!({ "title": "second", "dependsOn": [id] }),
+    )
+    .await
+    .data();
+    // The older one waits for the newer one, and nobody suits another one.
+    let older = app.task("older").await;
+    let newer = app.post("/api/tasks", json!({ "description": "newer", "agentRole": "design", "specialistTags": ["b", "a"], "priority": 0 })).await.data();
+    let change = json!({ "dependsOn": [{ "taskId": newer["id"], "outcome": "any" }], "handoffInstructions": { "notes": "n" } });
+    app.patch(&format!("/api/tasks/{older}"), change)
+        .await
+        .data();
+    let refused = app
+        .post(
+            &format!("/api/route/{}", newer["id"].as_str().unwrap()),
+            json!({}),
+        )
+        .await;
+    assert_eq!(refused.error(), (409, "CONFLICT".to_owned()));
+    (app, id)
+}
+
+#[tokio::test]
+async fn needs_increments_and_reports_go_out_and_in_again() {
+    let (app, id) = lived_in().await;
+    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    let (_first, first) = export(&app).await;
+    let other = bare().await;
+    let report = import(&other, &first, false).await.unwrap();
+    assert_eq!(report.left_out, []);
+    assert_eq!(report.imported.increments, 2);
+    let (_second, second) = export(&other).await;
+    assert_same(&first, &second);
+    assert_eq!(increment(&app, &id).await, increment(&other, &id).await);
+    // What ended elsewhere has no run here.
+    let mut violations = invariants::violations(&other.data_dir.database());
+    violations.retain(|violation| !violation.starts_with("a hand-off has no run"));
+    assert_eq!(violations, [""; 0]);
+    let ready = |page: Value| -> Vec<Value> {
+        page.as_array()
+            .unwrap()
+            .iter()
+            .map(|task| task["id"].clone())
+            .collect()
+    };
+    assert_eq!(
+        ready(app.get("/api/ready").await.data()),
+        ready(other.get("/api/ready").await.data()),
+    );
+    // It goes on where it was.
+    let shown = increment(&other, &id).await;
+    assert_eq!(
+        (&shown["round"], &shown["state"]),
+        (&json!(2), &json!("active"))
+    );
+    let fix = json!({ "provider": "command", "program": "/bin/true", "roles": ["fixing", "verification"] });
+    other.put("/api/agents/other", fix).await.data();
+    work(&other, &shown["tasks"][3]["id"], "passed").await;
+    work(&other, &shown["tasks"][4]["id"], "passed").await;
+    work(&other, &shown["tasks"][2]["id"], "passed").await;
+    assert_eq!(increment(&other, &id).await["state"], "done");
+    // Twice is refused, and changes nothing.
+    import(&other, &first, false).await.unwrap_err();
+    assert_eq!(increment(&other, &id).await["state"], "done");
+}
+
+#[tokio::test]
+async fn what_contradicts_itself_is_named() {
+    let (app, id) = lived_in().await;
+    let (_folder, archive) = export(&app).await;
+    let file = archive.join(format!("increments/{id}.json"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"active\"", "\"blocked\"")).unwrap();
+    let other = bare().await;
+    let refused = import(&other, &archive, false).await.unwrap_err();
+    assert!(format!("{refused:?}").contains("blockedBy"), "{refused:?}");
+    assert_eq!(other.get("/api/increments").await.data(), json!([]));
+}
