@@ -122,6 +122,8 @@ impl Engine {
             .await?;
         metrics::counter!("chorus_handoffs_ended_total", "outcome" => outcome.as_str())
             .increment(1);
+        // The agent may be asked again for the report that it owes.
+        self.wake_runner();
         Ok(task)
     }
 

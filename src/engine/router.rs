@@ -42,6 +42,10 @@ impl Engine {
         if !options.enabled || options.max_runs == 0 {
             return;
         }
+        // What is installed, or who gets what nobody suits, may be another than when the server stopped.
+        if let Err(error) = self.store.ask_again_who_suits().await {
+            tracing::error!(error = %with_sources(&error), "cannot ask again who suits the tasks that wait");
+        }
         let ready = self.feed().watch_ready();
         let agents = self.feed().watch_agents();
         let slots = self.feed().watch_slots();

@@ -402,6 +402,8 @@ pub trait Store: Send + Sync + 'static {
     async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>>;
     /// Lists the programs that agents name, and the providers of those that name none.
     async fn agent_programs(&self) -> Result<Vec<(Option<String>, Provider)>>;
+    /// Lets it be asked again who suits the tasks for which there was nobody.
+    async fn ask_again_who_suits(&self) -> Result<()>;
     /// Says whom a task would be given to, and why.
     async fn explain_route(
         &self,

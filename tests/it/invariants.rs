@@ -43,8 +43,28 @@ async fn good_database() -> TestApp {
     }
     transfer_and_move(&app).await;
     requests::live(&*app.store, &app.clock).await;
+    begin_increment(&app).await;
     app.engine.close().await;
     app
+}
+
+/// Begins an increment, whose implementation is done.
+async fn begin_increment(app: &TestApp) {
+    let agent =
+        json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation"] });
+    app.put("/api/agents/maker", agent).await.data();
+    let made = app.post("/api/increments", json!({ "title": "t" })).await;
+    let first = made.data()["tasks"][0]["id"].clone();
+    let first = first.as_str().unwrap();
+    app.post(&format!("/api/route/{first}"), json!({}))
+        .await
+        .data();
+    app.put(
+        &format!("/api/tasks/{first}/handoff/complete"),
+        json!({ "output": "done" }),
+    )
+    .await
+    .data();
 }
 
 /// Passes control of a fourth task to a fifth, and records a session, whose task is the sixth.
@@ -177,6 +197,24 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("UPDATE events SET type = 'x' WHERE type = 'alert_raised'", "exactly one event of its beginning"),
     ("UPDATE events SET type = 'x' WHERE type = 'alert_resolved'", "or of its end"),
     ("UPDATE requests SET job_id = NULL", "exactly one run that is not ended"),
+    ("UPDATE tasks SET unmet = 1 WHERE stage = 'test'", "how much of what it waits for"),
+    ("UPDATE tasks SET unmet = 0 WHERE stage = 'verify'", "how much of what it waits for"),
+    (
+        "INSERT INTO task_dependencies (task_number, position, depends_on_number, outcome)
+         SELECT i.number, 1, v.number, 'any' FROM tasks i, tasks v WHERE i.stage = 'implementation' AND v.stage = 'verify'",
+        "wait for each other",
+    ),
+    ("DELETE FROM task_tags WHERE tag = 'qa'", "are not those that it is found by"),
+    ("UPDATE tasks SET route_attempts = 2 WHERE stage = 'implementation'", "more or less often than it counted"),
+    ("UPDATE mail SET handoff_number = NULL", "or mailed"),
+    ("UPDATE tasks SET is_blocked = 1 WHERE stage = 'test'", "for no reason"),
+    (
+        "UPDATE tasks SET is_unsuited = 1, waiting_reason = 'x' WHERE stage = 'implementation'",
+        "forgotten by its index",
+    ),
+    ("UPDATE increments SET round = 2", "not as many tests as rounds"),
+    ("UPDATE increments SET state = 'done'", "done without a verification"),
+    ("UPDATE tasks SET status = 'failed', failure_message = '' WHERE stage IS NOT NULL", "nothing of it can go on"),
     ("DELETE FROM tasks WHERE number = 1", "foreign_key_check"),
     (
         "PRAGMA writable_schema = on;

@@ -99,6 +99,10 @@ impl Store for CountingStore {
         self.read(self.store.agent_programs()).await
     }
 
+    async fn ask_again_who_suits(&self) -> Result<()> {
+        self.store.ask_again_who_suits().await
+    }
+
     async fn explain_route(
         &self,
         task_id: TaskId,

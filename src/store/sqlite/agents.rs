@@ -154,7 +154,7 @@ pub(super) fn mark_specialists_planted(tx: &Tx<'_>) -> Result<bool> {
 }
 
 /// Lets the router ask again who suits the tasks for which there was nobody. Every write of an agent ends here.
-fn ask_again(tx: &Tx<'_>) -> Result<()> {
+pub(super) fn ask_again(tx: &Tx<'_>) -> Result<()> {
     tx.execute(
         sql!(
             "UPDATE tasks SET is_unsuited = 0 WHERE waiting_reason IS NOT NULL AND is_unsuited = 1"

@@ -8,12 +8,13 @@ use sqlx::SqlitePool;
 use super::handoffs::{self, Begin, Begun};
 use super::row::{self, Columns};
 use super::sql::{Statement, query, sql};
-use super::tasks::{self, StoredTask};
+use super::tasks::{self, StoredTask, to_json};
 use super::writer::Tx;
 use super::{agents, events, increments, readiness, reports, route_mail};
 use crate::domain::{
     AgentName, Applicant, EventKind, Mode, Outcome, Past, Provider, Refusal, Report, ReportResult,
-    Role, RouteChoice, Status, TaskId, Text, agent_context, assignment, best, judge, nobody_suits,
+    Role, RouteChoice, Skill, Status, TaskId, Text, agent_context, assignment, best, judge,
+    nobody_suits,
 };
 use crate::store::{Circumstances, Result, Routed};
 
@@ -226,11 +227,15 @@ pub(super) fn route(
         best
     } else {
         let choice = choose(tx, &on, circumstances)?;
-        hold(tx, &on, &nobody_suits(&role, tags))?;
-        match choice.agent.clone() {
-            Some(fallback) => fallback,
-            None => return Ok(Routed::NobodySuits(choice)),
-        }
+        let Some(fallback) = choice.agent.clone() else {
+            hold(tx, &on, &role, tags)?;
+            return Ok(Routed::NobodySuits(choice));
+        };
+        let nobody = EventKind::NoSuitableAgent {
+            reason: nobody_suits(&role, tags),
+        };
+        events::record(tx, on.on(), None, nobody)?;
+        fallback
     };
     tx.execute(
         sql!(
@@ -271,19 +276,47 @@ fn begin(
     handoffs::begin(tx, on, asked)
 }
 
-/// Lets a task wait until an agent changes, because nobody suits. What was said before is not said again.
-fn hold(tx: &mut Tx<'_>, on: &StoredTask, reason: &Text) -> Result<()> {
+/// How many tasks are set aside at once.
+const MOST_HELD: u32 = 500;
+
+/// Lets a task wait until an agent changes, because nobody suits; and with it others that need the same. What was said before is
+/// not said again.
+fn hold(tx: &mut Tx<'_>, on: &StoredTask, role: &Role, tags: &[Skill]) -> Result<()> {
+    let reason = nobody_suits(role, tags);
+    let (role, tags) = (role.as_str(), to_json(&tags));
     tx.execute(
-        sql!("UPDATE tasks SET is_unsuited = 1, waiting_reason = $1 WHERE number = $2"),
-        params![reason.as_str(), on.number],
+        sql!(
+            "UPDATE tasks SET is_unsuited = 1
+              WHERE status = 'pending' AND unmet = 0 AND agent_role IS NOT NULL AND agent_role = $1 AND specialist_tags = $2
+                AND is_unsuited = 0 AND is_blocked = 0 AND waiting_reason = $3"
+        ),
+        params![role, tags, reason.as_str()],
     )?;
-    if on.task.routing.waiting_reason.as_ref() == Some(reason) {
+    if on.task.routing.waiting_reason.as_ref() == Some(&reason) {
         return Ok(());
     }
-    let nobody = EventKind::NoSuitableAgent {
-        reason: reason.clone(),
-    };
-    events::record(tx, on.on(), None, nobody)
+    let others = tx.rows(
+        sql!(
+            "SELECT id FROM tasks
+              WHERE status = 'pending' AND unmet = 0 AND agent_role IS NOT NULL AND agent_role = $1 AND specialist_tags = $2
+                AND is_unsuited = 0 AND is_blocked = 0 AND number <> $3
+              ORDER BY priority, number LIMIT $4"
+        ),
+        params![role, tags, on.number, MOST_HELD],
+        |row| row.parsed(0),
+    )?;
+    for id in std::iter::once(&on.task.id).chain(&others) {
+        let place = tasks::place(tx, id)?;
+        tx.execute(
+            sql!("UPDATE tasks SET is_unsuited = 1, waiting_reason = $1 WHERE number = $2"),
+            params![reason.as_str(), place.number],
+        )?;
+        let nobody = EventKind::NoSuitableAgent {
+            reason: reason.clone(),
+        };
+        events::record(tx, place.on(id), None, nobody)?;
+    }
+    Ok(())
 }
 
 /// Decides what becomes of a task when the hand-off has ended that the router began.

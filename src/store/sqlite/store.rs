@@ -230,6 +230,10 @@ impl Store for SqliteStore {
         agents::programs(&self.readers).await
     }
 
+    async fn ask_again_who_suits(&self) -> Result<()> {
+        self.writer.write(|tx| agents::ask_again(tx)).await
+    }
+
     async fn explain_route(
         &self,
         task_id: TaskId,

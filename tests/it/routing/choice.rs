@@ -239,15 +239,65 @@ async fn what_nobody_can_do_waits_until_somebody_can() {
 #[tokio::test]
 async fn the_fallback_agent_gets_what_nobody_suits() {
     let workshop = Workshop::new().agent("anybody", "echo ok");
-    let server = workshop.serve_with(2, &["--port", "0", "--fallback-agent", "anybody"]);
+    let server = workshop.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = make(&client, &need("testing", &[])).await;
+    let waits = make(&client, &need("testing", &[])).await;
     events.until("no_suitable_agent", "testing").await;
-    events.until("status_changed", "completed").await;
-    let ended = get(&client, &format!("/api/tasks/{task}")).await;
-    assert_eq!(ended["agentChain"][0]["agentName"], "anybody");
-    assert_eq!(ended["waitingReason"], json!(null));
+    // A server that begins with a fallback agent gives it what waited, too.
+    server.stop();
+    let server = workshop.serve_with(2, &["--port", "0", "--fallback-agent", "anybody"]);
+    let client = server.client();
+    let comes = make(&client, &need("testing", &["x"])).await;
+    for task in [waits, comes] {
+        let path = format!("/api/tasks/{task}");
+        let mut events = Events::listen(&client).await;
+        loop {
+            let event = events.until("status_changed", "completed").await;
+            if event["taskId"] == task.as_str() {
+                break;
+            }
+        }
+        let ended = get(&client, &path).await;
+        assert_eq!(ended["agentChain"][0]["agentName"], "anybody");
+        assert_eq!(ended["waitingReason"], json!(null));
+        let history = get(&client, &format!("{path}/history")).await;
+        assert!(history.to_string().contains("no_suitable_agent"));
+    }
+}
+
+#[tokio::test]
+async fn many_that_nobody_suits_are_set_aside_and_do_not_hold_up_others() {
+    let workshop = Workshop::new().specialist("dev", "implementation", &[], "echo ok");
+    let server = workshop.serve_with(1, &["--port", "0", "--no-route"]);
+    let client = server.client();
+    for _ in 0..700 {
+        make(
+            &client,
+            &json!({ "description": "d", "agentRole": "testing", "priority": 0 }),
+        )
+        .await;
+    }
+    let last = make(&client, &need("implementation", &[])).await;
+    server.stop();
+    let server = workshop.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let event = events.until("agent_handoff_completed", "dev").await;
+    assert_eq!(event["taskId"], last.as_str());
+    let told = "SELECT count(*) || ' ' || (SELECT count(*) FROM tasks WHERE is_unsuited = 1) FROM events WHERE type = 'no_suitable_agent'";
+    assert_eq!(workshop.read(told), "700 700");
+    // Somebody else changes, and nothing is said again.
+    send(
+        &client,
+        Method::PATCH,
+        "/api/agents/dev",
+        &json!({ "skills": ["x"] }),
+    )
+    .await;
+    make(&client, &need("implementation", &[])).await;
+    events.until("agent_handoff_completed", "dev").await;
+    assert_eq!(workshop.read(told), "700 700");
 }
 
 #[tokio::test]
