@@ -358,10 +358,27 @@ impl Events {
 
     /// Waits for an event of a type whose data contain a text.
     pub async fn until(&mut self, event_type: &str, text: &str) -> Value {
+        let is_it = |event: &Value| event["data"].to_string().contains(text);
+        self.until_it_is(event_type, text, is_it).await
+    }
+
+    /// Waits for an event of a type on a task, whose data contain a text.
+    pub async fn until_on(&mut self, task: &str, event_type: &str, text: &str) -> Value {
+        let is_it =
+            |event: &Value| event["taskId"] == task && event["data"].to_string().contains(text);
+        self.until_it_is(event_type, text, is_it).await
+    }
+
+    async fn until_it_is(
+        &mut self,
+        event_type: &str,
+        text: &str,
+        is_it: impl Fn(&Value) -> bool,
+    ) -> Value {
         let found = async {
             loop {
                 let event = self.next().await.expect("the server is there");
-                if event["eventType"] == event_type && event["data"].to_string().contains(text) {
+                if event["eventType"] == event_type && is_it(&event) {
                     return event;
                 }
             }

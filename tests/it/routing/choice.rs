@@ -114,12 +114,7 @@ async fn nobody_tests_what_it_made_if_another_one_is_there() {
     let test = json!({ "description": "t", "agentRole": "testing", "specialistTags": ["python", "mcp"], "dependsOn": [made] });
     let test = make(&client, &test).await;
     let mut events = Events::listen(&client).await;
-    loop {
-        let event = events.until("status_changed", "completed").await;
-        if event["taskId"] == test.as_str() {
-            break;
-        }
-    }
+    events.until_on(&test, "status_changed", "completed").await;
     let task = get(&client, &format!("/api/tasks/{test}")).await;
     assert_eq!(
         task["agentChain"][0]["agentName"], "tess",
@@ -156,12 +151,9 @@ async fn the_urgent_go_first_then_the_oldest() {
     events.until("run_started", "dev").await;
     // The slot is taken, and the first that comes stands in line for it; the others wait for their turn.
     let in_line = make_with(2).await;
-    loop {
-        let event = events.until("agent_handoff_started", "dev").await;
-        if event["taskId"] == in_line.as_str() {
-            break;
-        }
-    }
+    events
+        .until_on(&in_line, "agent_handoff_started", "dev")
+        .await;
     let (late, early, urgent) = (make_with(3).await, make_with(2).await, make_with(0).await);
     let mut order = Vec::new();
     for _ in 0..4 {
@@ -215,12 +207,7 @@ async fn what_nobody_can_do_waits_until_somebody_can() {
     )
     .await;
     events.until("agent_handoff_started", "tess").await;
-    loop {
-        let event = events.until("status_changed", "completed").await;
-        if event["taskId"] == task.as_str() {
-            break;
-        }
-    }
+    events.until_on(&task, "status_changed", "completed").await;
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(
         (&ended["status"]["type"], &ended["waitingReason"]),
@@ -252,12 +239,7 @@ async fn the_fallback_agent_gets_what_nobody_suits() {
     for task in [waits, comes] {
         let path = format!("/api/tasks/{task}");
         let mut events = Events::listen(&client).await;
-        loop {
-            let event = events.until("status_changed", "completed").await;
-            if event["taskId"] == task.as_str() {
-                break;
-            }
-        }
+        events.until_on(&task, "status_changed", "completed").await;
         let ended = get(&client, &path).await;
         assert_eq!(ended["agentChain"][0]["agentName"], "anybody");
         assert_eq!(ended["waitingReason"], json!(null));
@@ -363,10 +345,7 @@ async fn a_task_without_a_role_or_that_waits_is_left_alone_and_says_why() {
         &json!({ "status": "pending" }),
     )
     .await;
-    loop {
-        let event = events.until("agent_handoff_completed", "dev").await;
-        if event["taskId"] == plain.as_str() {
-            break;
-        }
-    }
+    events
+        .until_on(&plain, "agent_handoff_completed", "dev")
+        .await;
 }

@@ -73,12 +73,7 @@ async fn what_an_agent_sets_itself_is_carried_on() {
     let test = json!({ "description": "t", "agentRole": "testing", "dependsOn": [made], "handoffInstructions": { "testCommand": "make test", "notes": "Look twice" } });
     let test = make(&client, &test).await;
     let mut events = Events::listen(&client).await;
-    loop {
-        let event = events.until("status_changed", "completed").await;
-        if event["taskId"] == test.as_str() {
-            break;
-        }
-    }
+    events.until_on(&test, "status_changed", "completed").await;
     let task = get(&client, &format!("/api/tasks/{test}")).await;
     let told = prompt(&client, &workshop.data_dir, &task).await;
     let carried: Value = serde_json::from_str(block(&told)).unwrap();
