@@ -160,6 +160,8 @@ impl From<Refusal> for Error {
             | Refusal::AlertResolved { .. }
             | Refusal::DependencyCycle(_)
             | Refusal::PartOfIncrement(_)
+            | Refusal::RoundIsOver { .. }
+            | Refusal::IncrementNotBlocked { .. }
             | Refusal::KeyReused => Self::Conflict(message),
         }
     }

@@ -5,7 +5,8 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::request::{Body, IncrementPath, Query};
+use super::guard::{ByPerson, Caller};
+use super::request::{Body, IncrementPath, Once, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Increment, IncrementId, IncrementState, IncrementTasks};
@@ -56,9 +57,13 @@ pub(super) async fn list_increments(
 )]
 pub(super) async fn create_increment(
     State(app): State<App>,
+    Caller(caller): Caller,
     body: Body<IncrementInput>,
 ) -> Result<Response, Error> {
-    let made = app.engine.create_increment(body.value, body.once).await?;
+    let made = app
+        .engine
+        .create_increment(body.value, caller, body.once)
+        .await?;
     Ok(app.created(made))
 }
 
@@ -76,4 +81,25 @@ pub(super) async fn get_increment(
     IncrementPath(id): IncrementPath,
 ) -> Result<Response, Error> {
     Ok(app.ok(app.engine.increment(&id).await?))
+}
+
+/// Lets a blocked increment go on: what is blocked is tried again, and what failed is mended and tested once more, however often
+/// that was done.
+#[utoipa::path(
+    post, path = "/api/increments/{id}/retry", operation_id = "retry_increment", tag = "increments",
+    params(("id" = String, Path, description = "The increment")),
+    responses(
+        (status = 200, description = "The increment", body = Answer<IncrementTasks>),
+        (status = 403, description = "A run asks, and this is for people", body = ErrorAnswer),
+        (status = 404, description = "There is no such increment", body = ErrorAnswer),
+        (status = 409, description = "It is not blocked", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn retry_increment(
+    State(app): State<App>,
+    IncrementPath(id): IncrementPath,
+    _: ByPerson,
+    Once(once): Once,
+) -> Result<Response, Error> {
+    Ok(app.ok(app.engine.retry_increment(&id, once).await?))
 }

@@ -5,12 +5,12 @@ use std::convert::Infallible;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Uri, header};
+use axum::http::{HeaderMap, Method, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::guard::Caller;
+use super::guard::{self, Caller};
 use super::{App, surrogates};
 use crate::Error;
 use crate::domain::{
@@ -108,7 +108,7 @@ impl RawBody {
             Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
             Err(error) => return Err(Error::InvalidBody(format!("the body ended early: {error}"))),
         };
-        let once = idempotency(&parts.method, &parts.uri, &parts.headers, &bytes)?;
+        let once = idempotency(&parts, &bytes)?;
         Ok(Self {
             bytes,
             headers: parts.headers,
@@ -164,26 +164,24 @@ impl FromRequestParts<App> for Once {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
-        idempotency(&parts.method, &parts.uri, &parts.headers, &[]).map(Self)
+        idempotency(parts, &[]).map(Self)
     }
 }
 
-/// Reads the key of a request, and takes the fingerprint of all that it asks.
-fn idempotency(
-    method: &Method,
-    uri: &Uri,
-    headers: &HeaderMap,
-    body: &[u8],
-) -> Result<Option<Idempotency>, Error> {
-    let Some(value) = headers.get("idempotency-key") else {
+/// Reads the key of a request, and takes the fingerprint of all that it asks, and of who asks: another's answer is not theirs.
+fn idempotency(parts: &Parts, body: &[u8]) -> Result<Option<Idempotency>, Error> {
+    let Some(value) = parts.headers.get("idempotency-key") else {
         return Ok(None);
     };
     let key = IdempotencyKey::parse(value.to_str().unwrap_or_default())
         .map_err(|error| Error::InvalidQuery(error.to_string()))?;
     let mut hash = Sha256::new();
-    hash.update(method.as_str());
+    hash.update(parts.method.as_str());
     hash.update([0]);
-    hash.update(uri.path_and_query().map_or("", |path| path.as_str()));
+    let path = parts.uri.path_and_query();
+    hash.update(path.map_or("", |path| path.as_str()));
+    hash.update([0]);
+    hash.update(guard::who_asks(&parts.extensions));
     hash.update([0]);
     hash.update(body);
     Ok(Some(Idempotency {

@@ -63,6 +63,7 @@ fn routes() -> OpenApiRouter<App> {
             increments::create_increment
         ))
         .routes(routes!(increments::get_increment))
+        .routes(routes!(increments::retry_increment))
         .routes(routes!(tasks::set_status))
         .routes(routes!(tasks::plan_task))
         .routes(routes!(tasks::get_history))

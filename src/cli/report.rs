@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::arguments::ReportArguments;
 use super::input::json_object;
 use super::server::{segment, text_or_stdin};
-use super::ui::{Failure, Ui};
+use super::ui::{Failure, Ui, one_line};
 use crate::domain::{Report, Text};
 
 /// Says what came out of the work of the run that this command is started in.
@@ -39,7 +39,10 @@ pub(super) async fn run(ui: Ui, arguments: ReportArguments) -> Result<(), Failur
     if server.print_json(ui, &reply)? {
         return Ok(());
     }
-    ui.line(format_args!("{task} {}", result.as_str()))
+    // It may be all that the program prints, and so its last message.
+    let summary = one_line(report.summary.as_str());
+    let separator = if summary.is_empty() { "" } else { ": " };
+    ui.line(format_args!("{}{separator}{summary}", result.as_str()))
 }
 
 fn text(option: &str, argument: String) -> Result<Text, Failure> {

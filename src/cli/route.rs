@@ -39,9 +39,10 @@ async fn route(ui: Ui, task: &str, server: &ServerArguments) -> Result<(), Failu
     let reply = client.send(sent).await.map_err(|error| {
         let failure = Failure::from(error);
         match failure.exit {
-            Exit::Conflict => failure.with_hint(format!(
-                "`chorus route {task} --dry-run` says why each agent is taken or not"
-            )),
+            Exit::Conflict if failure.message.contains("No agent is available") => failure
+                .with_hint(format!(
+                    "`chorus route {task} --dry-run` says why each agent is taken or not"
+                )),
             _ => failure,
         }
     })?;
@@ -141,8 +142,9 @@ fn show(ui: Ui, choice: &RouteChoice) -> Result<(), Failure> {
         }
         (Some(agent), true) => format!("{} goes to {agent}", choice.task_id),
         (Some(agent), false) => format!(
-            "{} goes to nobody now: {reason}. Then it would go to {agent}",
-            choice.task_id
+            "{} goes to nobody now: {}. Then it would go to {agent}",
+            choice.task_id,
+            reason.trim_end_matches('.')
         ),
         (None, _) => format!("{} goes to nobody: {reason}", choice.task_id),
     })?;

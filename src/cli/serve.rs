@@ -93,6 +93,7 @@ impl Serving {
             route_attempts: arguments.route_attempts,
             carried_bytes: arguments.context_bytes,
             max_rounds: arguments.max_rounds,
+            max_depth: arguments.max_depth,
         };
         let engine = ledger::open(
             &data_dir,
@@ -130,6 +131,13 @@ impl Serving {
             max_runs: runner.max_runs,
             fallback: arguments.fallback_agent,
         };
+        if let Some(name) = &router_options.fallback
+            && engine.agent(name).await.is_err()
+        {
+            ui.notice(format_args!(
+                "there is no agent {name} yet, which is to get what nobody suits; add it with `chorus agents add {name}`"
+            ));
+        }
         if arguments.tmux && !tmux_is_installed() {
             ui.notice("tmux is not installed: logs are not followed in windows");
         }

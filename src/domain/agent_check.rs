@@ -70,6 +70,17 @@ impl Agent {
         if self.provider == Provider::Command && self.program.is_none() {
             problems.add("program", "must be given, because the provider is command");
         }
+        // It is started in the working directory of a task, where nobody means it to be.
+        let is_relative = |program: &Text| {
+            let path = Path::new(program.as_str());
+            path.is_relative() && program.as_str().contains('/')
+        };
+        if self.program.as_ref().is_some_and(is_relative) {
+            problems.add(
+                "program",
+                "must be an absolute path, or a name that is looked for on PATH",
+            );
+        }
         for (field, word) in [("program", &self.program), ("model", &self.model)] {
             if word.as_ref().is_some_and(Text::is_blank) {
                 problems.add(

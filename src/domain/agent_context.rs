@@ -71,6 +71,24 @@ pub(super) fn check_instructions(
     );
 }
 
+/// How deep values may be nested: readers give up a little above a hundred.
+const DEEPEST: usize = 64;
+
+/// Says that something is nested too deep.
+pub(super) const TOO_DEEP: &str = "must not be nested deeper than 64 levels";
+
+/// Tells whether a value is nested too deep to be stored.
+pub fn is_too_deep(value: &Value) -> bool {
+    fn fits(value: &Value, room: usize) -> bool {
+        match value {
+            Value::Array(items) => room > 0 && items.iter().all(|item| fits(item, room - 1)),
+            Value::Object(map) => room > 0 && map.values().all(|value| fits(value, room - 1)),
+            _ => true,
+        }
+    }
+    !fits(value, DEEPEST)
+}
+
 fn is_text(value: &Value) -> Result<(), &'static str> {
     if value.is_string() || value.is_null() {
         Ok(())
@@ -89,6 +107,9 @@ fn check(
     if size(object) > largest {
         problems.add(name, format!("must not be larger than {largest} bytes"));
     }
+    if object.values().any(is_too_deep) {
+        problems.add(name, TOO_DEEP);
+    }
     for (key, value) in object {
         if let Err(message) = check_key(key, value) {
             problems.add(format!("{name}.{key}"), message);
@@ -106,7 +127,6 @@ pub fn after_handoff(
     output: Option<&Text>,
 ) -> Map<String, Value> {
     let mut after = context.clone();
-    after.insert("previousAgent".to_owned(), agent_name.as_str().into());
     let summary = report
         .map(|report| &report.summary)
         .filter(|summary| !summary.is_blank());
@@ -128,6 +148,8 @@ pub fn after_handoff(
     if let Some(told) = report.and_then(|report| report.agent_context.as_ref()) {
         after.extend(told.clone());
     }
+    // Who worked is not for them to say.
+    after.insert("previousAgent".to_owned(), agent_name.as_str().into());
     after
 }
 
@@ -316,6 +338,13 @@ mod tests {
         let own = after_handoff(&before, &agent, Some(&maker), None, None);
         assert_eq!(own["workCompleted"], "Wrote it");
         assert_eq!(own["testStatus"], "pending");
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_seen() {
+        let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([{ "x": inner }]));
+        assert!(!is_too_deep(&nested(DEEPEST / 2)));
+        assert!(is_too_deep(&nested(DEEPEST / 2 + 1)));
     }
 
     #[test]

@@ -216,7 +216,9 @@ impl Stage {
         let heading = match self {
             Self::Implementation => format!("{title}"),
             Self::Test => format!("TEST: {title}\n\nTest whether this was done. Change nothing."),
-            Self::Fix => format!("FIX: {title}\n\nMend what the test found, and nothing else."),
+            Self::Fix => format!(
+                "FIX: {title}\n\nMend what the test or the verification found, and nothing else."
+            ),
             Self::Verify => {
                 format!(
                     "VERIFY: {title}\n\nSay whether what was made and tested is what was asked. Change nothing."

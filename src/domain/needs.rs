@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::given::{given, given_words};
-use super::{Minutes, Problems, Role, Skill, TaskId, agent_context};
+use super::{Minutes, Problems, Role, Skill, Status, TaskId, agent_context};
 
 /// How many tasks one task may wait for.
 const MOST_DEPENDENCIES: usize = 100;
@@ -135,6 +135,15 @@ impl DependencyOutcome {
         Self::ALL
             .into_iter()
             .find(|outcome| outcome.as_str() == word)
+    }
+
+    /// Tells whether a task that stands so has ended as it must.
+    pub const fn is_met_by(self, status: &Status) -> bool {
+        match status {
+            Status::Completed => !matches!(self, Self::Failed),
+            Status::Failed { .. } => !matches!(self, Self::Completed),
+            Status::Pending | Status::Active | Status::Waiting => false,
+        }
     }
 }
 
@@ -315,6 +324,23 @@ impl Needs {
                     format!("names the task {} twice", dependency.task_id),
                 );
                 break;
+            }
+        }
+        problems.none_or(|| ())
+    }
+
+    /// Says which of its objects are too large.
+    pub fn check_sizes(&self, largest_object: usize) -> Result<(), Problems> {
+        let mut problems = Problems::default();
+        for (name, object) in [
+            ("agentContext", &self.agent_context),
+            ("handoffInstructions", &self.handoff_instructions),
+        ] {
+            if agent_context::size(object) > largest_object {
+                problems.add(
+                    name,
+                    format!("must not be larger than {largest_object} bytes"),
+                );
             }
         }
         problems.none_or(|| ())

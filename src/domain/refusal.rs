@@ -1,8 +1,8 @@
 //! Why an operation that was understood is not carried out.
 
 use super::{
-    AgentName, AlertId, Correspondent, Filename, HandoffId, IncrementId, MailId, Minutes, Problems,
-    RequestId, RequestMove, RequestState, Role, SessionId, TaskId, ToolName,
+    AgentName, AlertId, Correspondent, Filename, HandoffId, IncrementId, IncrementState, MailId,
+    Minutes, Problems, RequestId, RequestMove, RequestState, Role, SessionId, TaskId, ToolName,
 };
 
 /// How many tasks of a cycle are named.
@@ -35,9 +35,29 @@ pub enum Refusal {
     /// There is no such increment.
     #[error("Increment not found: {0}")]
     IncrementNotFound(IncrementId),
+    /// Only what is blocked needs a person to go on.
+    #[error("Increment {id} is {}: only a blocked one can be tried again", state.as_str())]
+    IncrementNotBlocked {
+        /// The increment.
+        id: IncrementId,
+        /// Where it stands.
+        state: IncrementState,
+    },
     /// A task does not wait for itself.
     #[error("dependsOn: the tasks would wait for each other: {}", chain(.0))]
     DependencyCycle(Vec<TaskId>),
+    /// What came after a stage went by how it ended.
+    #[error(
+        "Task {task_id} is of round {round} of its increment, which is in round {current}: what came of it stays. `chorus increment show` shows what goes on now"
+    )]
+    RoundIsOver {
+        /// The task.
+        task_id: TaskId,
+        /// Its round.
+        round: u32,
+        /// The round that the increment is in.
+        current: u32,
+    },
     /// The agent of a stage says itself what came out.
     #[error(
         "Task {0} is a part of an increment: its agent itself says what came out, with `chorus report` or at the end of its last message. To ask another agent, and go on: `chorus handoff`"

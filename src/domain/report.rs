@@ -12,8 +12,14 @@ const TAIL: usize = 64 * 1024;
 /// How many beginnings of an object are tried.
 const TRIES: usize = 500;
 
+/// How many bytes of context at the end of a message are taken.
+const LARGEST_CONTEXT: usize = 64 * 1024;
+
 /// How many bytes of a report's details are told to the next agent.
 const ISSUE: usize = 1000;
+
+/// How many things that are wrong are told to the next agent.
+const ISSUES: usize = 50;
 
 /// What an agent says of its work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -100,18 +106,45 @@ impl Report {
         if let Some(context) = &self.agent_context {
             agent_context::check_context(context, largest_object, &mut problems);
         }
+        if self
+            .details
+            .as_ref()
+            .is_some_and(agent_context::is_too_deep)
+        {
+            problems.add("details", agent_context::TOO_DEEP);
+        }
         problems.none_or(|| ())
+    }
+
+    /// Leaves out what could not be stored: a report at the end of a message is as the agent wrote it.
+    #[must_use]
+    pub fn without_what_is_illegal(mut self) -> Self {
+        if self.check(LARGEST_CONTEXT).is_err() {
+            self.agent_context = None;
+        }
+        if let Some(details) = self
+            .details
+            .take_if(|details| agent_context::is_too_deep(details))
+        {
+            self.details = Some(Value::String(details.to_string()));
+        }
+        self
     }
 
     /// Lists what whoever mends it must know.
     pub fn issues(&self) -> Vec<String> {
-        let details = self.details.as_ref().map(|details| match details {
+        let told = |value: &Value| match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
-        });
-        [Some(self.summary.as_str().to_owned()), details]
-            .into_iter()
-            .flatten()
+        };
+        let details = match &self.details {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(items)) => items.iter().map(told).collect(),
+            Some(other) => vec![told(other)],
+        };
+        std::iter::once(self.summary.as_str().to_owned())
+            .chain(details)
+            .take(ISSUES)
             .filter(|issue| !issue.trim().is_empty())
             .map(|issue| Text::lossy(issue).beginning(ISSUE).into_string())
             .collect()
@@ -195,7 +228,11 @@ mod tests {
             agent_context: None,
         };
         assert_eq!(report(json!("d")).issues(), ["s", "d"]);
-        assert_eq!(report(json!([1])).issues(), ["s", "[1]"]);
+        assert_eq!(
+            report(json!([1, "t2", { "x": 1 }])).issues(),
+            ["s", "1", "t2", "{\"x\":1}"]
+        );
+        assert_eq!(report(json!(null)).issues(), ["s"]);
         assert_eq!(report(json!("x".repeat(5000))).issues()[1].len(), ISSUE + 3);
     }
 }

@@ -49,8 +49,12 @@ pub fn blocked_mail(task: &Task, reason: &Text) -> MailContent {
         mail_type: MailType::Note,
         subject: Text::lossy(format!("Blocked: {}", subject(task))),
         body: Text::lossy(format!(
-            "{reason}\n\nLook at it: chorus task show {id} --full\nLet it be tried again: chorus task status {id} pending",
-            id = task.id
+            "{reason}\n\nLook at it: chorus task show {} --full\nLet it go on: {}",
+            task.id,
+            match &task.part {
+                Some(part) => format!("chorus increment retry {}", part.increment_id),
+                None => format!("chorus task status {} pending", task.id),
+            }
         )),
         task_id: Some(task.id.clone()),
         previous_attempts: task.routing.attempts,

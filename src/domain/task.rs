@@ -241,7 +241,11 @@ impl Task {
             outcome,
             output,
         });
-        self.status = self.status.clone().after_handoff_ended();
+        // What a person has ended while the router's agent worked stays ended.
+        let is_decided = matches!(self.status, Status::Completed | Status::Failed { .. });
+        if entry.mode != Mode::Route || !is_decided {
+            self.status = self.status.clone().after_handoff_ended();
+        }
         self.updated_at = at;
         Ok(entry)
     }

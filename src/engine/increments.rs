@@ -39,7 +39,8 @@ pub struct IncrementInput {
     /// How urgent it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<TaskPriority>,
-    /// The working directory of its agents, an absolute path; one of its own if it is not given.
+    /// The working directory of its agents, an absolute path; that of the first increment that it depends on, or one of its own,
+    /// if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_workspace: Option<Text>,
     /// Where it came from.
@@ -48,10 +49,11 @@ pub struct IncrementInput {
 }
 
 impl Engine {
-    /// Makes an increment: an implementation, its test, and its verification.
+    /// Makes an increment: an implementation, its test, and its verification. What a run makes is below its own task.
     pub async fn create_increment(
         &self,
         input: IncrementInput,
+        caller: Option<RunIdentity>,
         once: Option<Idempotency>,
     ) -> Result<IncrementTasks> {
         check_title(&input.title, "description")?;
@@ -70,7 +72,19 @@ impl Engine {
             )));
         }
         let first_task = TaskId::new();
-        let agent_workspace = self.workspace(&first_task, input.agent_workspace.as_ref())?;
+        let agent_workspace = match (&input.agent_workspace, input.depends_on.first()) {
+            // It goes on with what those before it made. One that is not there is named later, with all others.
+            (None, Some(before)) => {
+                let before = self.store.increment(before).await?;
+                let first = before.and_then(|before| before.tasks.into_iter().next());
+                first.map(|task| task.agent_workspace)
+            }
+            _ => None,
+        };
+        let agent_workspace = match agent_workspace {
+            Some(shared) => shared,
+            None => self.workspace(&first_task, input.agent_workspace.as_ref())?,
+        };
         let new = NewIncrement {
             id: IncrementId::new(),
             title: input.title,
@@ -80,10 +94,21 @@ impl Engine {
             specialist_tags: input.specialist_tags,
             priority: input.priority.unwrap_or_default(),
             source: input.source.unwrap_or_default(),
+            parent_id: caller.map(|caller| caller.task_id),
             first_task,
             agent_workspace,
         };
         Ok(self.store.create_increment(new, once).await?)
+    }
+
+    /// Lets a blocked increment go on: what is blocked is tried again, what failed is mended and tested once more.
+    pub async fn retry_increment(
+        &self,
+        id: &IncrementId,
+        once: Option<Idempotency>,
+    ) -> Result<IncrementTasks> {
+        self.store.retry_increment(id.clone(), once).await?;
+        self.increment(id).await
     }
 
     /// Finds an increment with its tasks.

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::{Engine, Result};
 use crate::domain::{
     Actor, Correspondent, Idempotency, Mail, MailContent, MailId, MailType, MailVersion, TaskId,
-    Text, ThreadId, Urgency, check_handoff_type, check_subject,
+    Text, ThreadId, Urgency, agent_context, check_handoff_type, check_subject,
 };
 use crate::error::Error;
 use crate::store::{MailMark, MailQuery, MarkMail, Page, SendMail, Sender};
@@ -146,6 +146,11 @@ impl Engine {
             return wrong("threadId: is that of the mail in `inReplyTo`; give one of the two");
         }
         let handoff_type = input.handoff_type.as_ref().map_or("", |it| it.as_str());
+        if input.context.values().any(agent_context::is_too_deep) {
+            return Err(Error::InvalidBody(
+                "context: must not be nested deeper than 64 levels".to_owned(),
+            ));
+        }
         let context = serde_json::to_string(&input.context).map_err(Error::internal)?;
         for (what, length, limit) in [
             ("subject", input.subject.as_str().len(), limits.mail_subject),

@@ -43,9 +43,7 @@ impl Engine {
             return;
         }
         // What is installed, or who gets what nobody suits, may be another than when the server stopped.
-        if let Err(error) = self.store.ask_again_who_suits().await {
-            tracing::error!(error = %with_sources(&error), "cannot ask again who suits the tasks that wait");
-        }
+        self.ask_again_who_suits().await;
         let ready = self.feed().watch_ready();
         let agents = self.feed().watch_agents();
         let slots = self.feed().watch_slots();
@@ -64,9 +62,20 @@ impl Engine {
             tokio::select! {
                 () = self.stopping.cancelled() => return,
                 () = is_ready => {}
-                () = changed => {}
+                () = changed => {
+                    // It may be the one that gets what nobody suits, whatever its roles are.
+                    if options.fallback.is_some() {
+                        self.ask_again_who_suits().await;
+                    }
+                }
                 () = freed, if waits => {}
             }
+        }
+    }
+
+    async fn ask_again_who_suits(&self) {
+        if let Err(error) = self.store.ask_again_who_suits().await {
+            tracing::error!(error = %with_sources(&error), "cannot ask again who suits the tasks that wait");
         }
     }
 

@@ -24,7 +24,8 @@ pub struct TaskInput {
     /// Where it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// The working directory of its agents, an absolute path; one of its own if it is not given.
+    /// The working directory of its agents, an absolute path; that of the first task that it waits for, or one of its own, if it is
+    /// not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_workspace: Option<Text>,
     /// Who is to work on it: the router gives it to an agent with this role.
@@ -80,7 +81,15 @@ impl Engine {
             .check(self.limits().agent_context)
             .map_err(Error::InvalidFields)?;
         let id = TaskId::new();
-        let agent_workspace = self.workspace(&id, input.agent_workspace.as_ref())?;
+        let agent_workspace = match (&input.agent_workspace, needs.depends_on.first()) {
+            // It goes on with what that one made. One that is not there is named later, with all others.
+            (None, Some(before)) => self.store.task(&before.task_id).await?,
+            _ => None,
+        };
+        let agent_workspace = match agent_workspace {
+            Some(before) => before.agent_workspace,
+            None => self.workspace(&id, input.agent_workspace.as_ref())?,
+        };
         let source = input.source.unwrap_or_default();
         let new = NewTask {
             id,

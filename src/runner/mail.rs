@@ -30,7 +30,8 @@ impl ToldMail {
         let (mut ids, mut told) = (Vec::new(), Vec::new());
         let (mut bytes, mut left_out) = (0, older);
         for each in mail.iter().rev() {
-            if each.handoff_id.as_ref() == Some(&run.handoff_id) {
+            // What came with a hand-off of this task, this one or an earlier attempt, the task itself tells.
+            if each.handoff_id.is_some() && each.task_id.as_ref() == Some(&run.task_id) {
                 ids.push(each.id.clone());
                 continue;
             }
@@ -204,10 +205,19 @@ mod tests {
 
     #[test]
     fn what_came_with_the_hand_off_is_delivered_and_not_repeated() {
-        let told = ToldMail::choose(&run(), &[mail("own", json!({ "handoffId": "h" }))], 0);
-        assert_eq!((ids(&told), told.text.as_str()), (vec!["own"], ""));
-        let told = ToldMail::choose(&run(), &[mail("other", json!({ "handoffId": "x" }))], 0);
-        assert!(told.text.contains("Mail other:"), "{}", told.text);
+        // Also what came with an earlier attempt at the same task.
+        for handoff in ["h", "x"] {
+            let own = mail("own", json!({ "handoffId": handoff, "taskId": "t" }));
+            let told = ToldMail::choose(&run(), &[own], 0);
+            assert_eq!((ids(&told), told.text.as_str()), (vec!["own"], ""));
+        }
+        for more in [
+            json!({ "handoffId": "x", "taskId": "u" }),
+            json!({ "taskId": "t" }),
+        ] {
+            let told = ToldMail::choose(&run(), &[mail("other", more)], 0);
+            assert!(told.text.contains("Mail other:"), "{}", told.text);
+        }
     }
 
     #[test]

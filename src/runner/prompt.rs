@@ -92,6 +92,7 @@ pub(super) fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
 fn handing_off(text: &mut String, run: &ClaimedRun, agents: &[Agent]) {
     let others: Vec<_> = agents
         .iter()
+        .filter(|agent| agent.available)
         .map(|agent| agent.name.as_str())
         .filter(|name| *name != run.identity.agent_name.as_str())
         .collect();

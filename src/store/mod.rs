@@ -425,6 +425,8 @@ pub trait Store: Send + Sync + 'static {
         new: NewIncrement,
         once: Option<Idempotency>,
     ) -> Result<IncrementTasks>;
+    /// Lets a blocked increment go on.
+    async fn retry_increment(&self, id: IncrementId, once: Option<Idempotency>) -> Result<()>;
     /// Finds an increment.
     async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>>;
     /// Lists increments, oldest first.

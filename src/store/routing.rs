@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentName, IncrementId, NeedsChange, Report, RouteChoice, RunIdentity, Skill, Source, Task,
-    TaskId, TaskPriority, Text,
+    AgentName, ChainLimits, IncrementId, NeedsChange, Report, RouteChoice, RunIdentity, Skill,
+    Source, Task, TaskId, TaskPriority, Text,
 };
 
 /// The rules of the house, which hold whoever asks.
@@ -16,6 +16,8 @@ pub struct Rules {
     pub carried_bytes: usize,
     /// How often an increment is tested before a person must look.
     pub max_rounds: u32,
+    /// How many tasks deep a chain may be.
+    pub max_depth: u32,
 }
 
 impl Default for Rules {
@@ -24,6 +26,7 @@ impl Default for Rules {
             route_attempts: 2,
             carried_bytes: 2048,
             max_rounds: 5,
+            max_depth: ChainLimits::default().depth,
         }
     }
 }
@@ -104,7 +107,9 @@ pub struct NewIncrement {
     pub priority: TaskPriority,
     /// Where it came from.
     pub source: Source,
-    /// The id of its first task, and where all of them are worked on.
+    /// The task of the run that makes it, if a run does.
+    pub parent_id: Option<TaskId>,
+    /// The id of its first task.
     pub first_task: TaskId,
     /// The working directory of its agents.
     pub agent_workspace: Text,

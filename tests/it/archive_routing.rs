@@ -116,3 +116,39 @@ async fn what_contradicts_itself_is_named() {
     assert!(format!("{refused:?}").contains("blockedBy"), "{refused:?}");
     assert_eq!(other.get("/api/increments").await.data(), json!([]));
 }
+
+#[tokio::test]
+async fn tasks_that_wait_for_each_other_and_reserved_names_are_not_taken_in() {
+    let (app, _) = lived_in().await;
+    let waits = app
+        .post(
+            "/api/tasks",
+            json!({ "description": "behind", "dependsOn": [app.task("a").await] }),
+        )
+        .await
+        .data();
+    let (_folder, archive) = export(&app).await;
+    let first = waits["dependsOn"][0]["taskId"].as_str().unwrap();
+    let file = archive.join(format!("registry/{first}/task.json"));
+    let mut task: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    task["dependsOn"] = json!([{ "taskId": waits["id"], "outcome": "any" }]);
+    std::fs::write(&file, task.to_string()).unwrap();
+    let agent = std::fs::read_to_string(archive.join("agents/both.json")).unwrap();
+    std::fs::write(
+        archive.join("agents/operator.json"),
+        agent.replace("\"both\"", "\"operator\""),
+    )
+    .unwrap();
+    let other = bare().await;
+    let refused = format!("{:?}", import(&other, &archive, false).await.unwrap_err());
+    assert_eq!(
+        refused.matches("wait for each other").count(),
+        2,
+        "{refused}"
+    );
+    assert!(refused.contains("agents/operator.json"), "{refused}");
+    let report = import(&other, &archive, true).await.unwrap();
+    assert_eq!(report.left_out.len(), 3);
+    let missing = other.get(&format!("/api/tasks/{first}")).await;
+    assert_eq!(missing.error(), (404, "NOT_FOUND".to_owned()));
+}

@@ -133,6 +133,10 @@ impl Store for CountingStore {
         self.store.create_increment(new, once).await
     }
 
+    async fn retry_increment(&self, id: IncrementId, once: Option<Idempotency>) -> Result<()> {
+        self.store.retry_increment(id, once).await
+    }
+
     async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>> {
         self.read(self.store.increment(id)).await
     }

@@ -207,11 +207,11 @@ const RULES: &[(&str, &str)] = &[
              OR i.round <> 1 + (SELECT count(*) FROM tasks t WHERE t.increment_number = i.number AND t.stage = 'fix')",
     ),
     (
-        "an increment is done without a verification, or is verified and not done",
+        "an increment is done without a verification, or all of its round is completed and it is not done",
         "SELECT i.id FROM increments i
           WHERE (i.state = 'done')
-             <> EXISTS (SELECT 1 FROM tasks t WHERE t.increment_number = i.number AND t.stage = 'verify' AND t.round = i.round
-                           AND t.status = 'completed')",
+             <> NOT EXISTS (SELECT 1 FROM tasks t WHERE t.increment_number = i.number AND t.round = i.round
+                               AND t.status <> 'completed')",
     ),
     (
         "an increment is active, and nothing of it can go on",
@@ -369,7 +369,11 @@ fn column(connection: &Connection, query: &str) -> Vec<String> {
 /// Lists the tasks whose status is not the one that their history leads to.
 fn wrong_statuses(connection: &Connection) -> Vec<String> {
     let mut statement = connection
-        .prepare("SELECT task_number, type, data ->> 'to' FROM events WHERE task_number IS NOT NULL ORDER BY number")
+        .prepare(
+            "SELECT e.task_number, e.type, e.data ->> 'to', h.mode = 'route'
+               FROM events e LEFT JOIN handoffs h ON h.number = e.handoff_number
+              WHERE e.task_number IS NOT NULL ORDER BY e.number",
+        )
         .unwrap();
     let mut replayed: BTreeMap<i64, String> = BTreeMap::new();
     let mut rows = statement.query([]).unwrap();
@@ -383,7 +387,14 @@ fn wrong_statuses(connection: &Connection) -> Vec<String> {
                 "active".clone_into(status);
             }
             "agent_handoff_started" => {}
-            ended if ended.starts_with("agent_handoff_") => "waiting".clone_into(status),
+            ended if ended.starts_with("agent_handoff_") => {
+                // What a person has ended while the router's agent worked stays ended.
+                let is_routed: Option<bool> = row.get(3).unwrap();
+                let is_decided = matches!(status.as_str(), "completed" | "failed");
+                if is_routed != Some(true) || !is_decided {
+                    "waiting".clone_into(status);
+                }
+            }
             _ => {}
         }
     }

@@ -210,7 +210,10 @@ impl AgentFields {
             .collect();
         for (key, value) in [
             ("provider", self.provider.map(|provider| json!(provider))),
-            ("program", self.program.map(Value::from)),
+            (
+                "program",
+                self.program.map(|program| from_here(program).into()),
+            ),
             (
                 "arguments",
                 (!self.arguments.is_empty()).then(|| json!(self.arguments)),
@@ -230,6 +233,15 @@ impl AgentFields {
             agent.extend(value.map(|value| (key.to_owned(), value)));
         }
     }
+}
+
+/// Makes the path of a program absolute, from where the user is. A name is looked for on PATH.
+fn from_here(program: String) -> String {
+    if !program.contains('/') {
+        return program;
+    }
+    std::path::absolute(&program)
+        .map_or(program, |absolute| absolute.to_string_lossy().into_owned())
 }
 
 impl OfferedFields {

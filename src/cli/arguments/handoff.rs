@@ -42,7 +42,7 @@ pub(in crate::cli) struct CancelArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LogArguments {
-    /// The hand-off
+    /// The hand-off, or a task, whose last hand-off is meant
     pub handoff: String,
     /// Go on with what is added, until the run has ended
     #[arg(short, long)]

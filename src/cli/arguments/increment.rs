@@ -22,6 +22,13 @@ pub(in crate::cli) enum IncrementCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
+    /// Let a blocked increment go on: what is blocked is tried again, what failed is mended and tested once more
+    Retry {
+        /// The increment
+        increment: String,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
     /// List increments, oldest first
     List {
         /// Only those in this state

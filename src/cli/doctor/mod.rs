@@ -2,7 +2,7 @@
 
 mod routing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -335,8 +335,12 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
         findings.push(Note("no agent is configured".to_owned()));
     }
     let mut programs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut commands = HashSet::new();
     for agent in agents {
         let program = command_line(agent, Path::new(""), None).program;
+        if agent.provider == Provider::Command {
+            commands.insert(program.clone());
+        }
         programs
             .entry(program)
             .or_default()
@@ -352,7 +356,10 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
     for (program, users) in programs {
         findings.push(match find_program(&program) {
             Some(path) => {
-                let version = version(&path)
+                // Whatever a command is, it may not take --version for a question, and begin its work.
+                let version = (!commands.contains(&program))
+                    .then(|| version(&path))
+                    .flatten()
                     .map(|version| format!(" ({version})"))
                     .unwrap_or_default();
                 Good(format!(

@@ -8,29 +8,27 @@ use crate::engine::Engine;
 /// How many bytes of a reason are shown.
 const REASON: usize = 500;
 
-/// Looks for tasks and increments that are held, oldest first.
+/// How many tasks, and how many increments, are shown.
+const SHOWN: u32 = 20;
+
+/// Looks for tasks and increments that are held, and shows the oldest.
 pub(super) async fn check(engine: &Engine) -> Result<Vec<Finding>, crate::Error> {
-    let limit = engine.limits().largest_page;
-    let mut findings = Vec::new();
-    let mut after = None;
-    loop {
-        let page = engine.held_tasks(after.as_ref(), limit).await?;
-        findings.extend(page.items.iter().map(note_task));
-        match page.items.last() {
-            Some(last) if page.next.is_some() => after = Some(last.id.clone()),
-            _ => break,
-        }
+    let tasks = engine.held_tasks(None, SHOWN).await?;
+    let mut findings: Vec<_> = tasks.items.iter().map(note_task).collect();
+    if tasks.next.is_some() {
+        findings.push(Finding::Note(
+            "more tasks wait for an agent or a person; chorus task list shows why".to_owned(),
+        ));
     }
-    let mut after = None;
-    loop {
-        let blocked = Some(IncrementState::Blocked);
-        let page = engine.increments(blocked, after.as_ref(), limit).await?;
-        findings.extend(page.items.iter().map(note_increment));
-        match page.items.last() {
-            Some(last) if page.next.is_some() => after = Some(last.id.clone()),
-            _ => return Ok(findings),
-        }
+    let blocked = Some(IncrementState::Blocked);
+    let increments = engine.increments(blocked, None, SHOWN).await?;
+    findings.extend(increments.items.iter().map(note_increment));
+    if increments.next.is_some() {
+        findings.push(Finding::Note(
+            "more increments are blocked: chorus increment list --state blocked".to_owned(),
+        ));
     }
+    Ok(findings)
 }
 
 fn note_task(task: &TaskSummary) -> Finding {
@@ -59,7 +57,7 @@ fn note_task(task: &TaskSummary) -> Finding {
 fn note_increment(increment: &Increment) -> Finding {
     let id = &increment.id;
     Finding::Note(format!(
-        "increment {id} is blocked ({}): {}\n      to do: chorus increment show {id}; what stopped it goes on with chorus task status TASK pending",
+        "increment {id} is blocked ({}): {}\n      to do: chorus increment show {id}; then chorus increment retry {id} lets it go on",
         one_line(increment.title.as_str()),
         shortened(increment.blocked_by.as_ref())
     ))

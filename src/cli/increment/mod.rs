@@ -11,6 +11,7 @@ use super::input::{absolute, user};
 use super::server::{segment, text_or_stdin};
 use super::ui::{Failure, Table, Ui, time};
 use crate::api::Answer;
+use crate::client::Client;
 use crate::domain::{Increment, IncrementState, IncrementTasks};
 
 pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure> {
@@ -29,12 +30,27 @@ pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure
             };
             let shown: IncrementTasks = reply.data()?;
             if !server.print_json(ui, &reply)? {
-                ui.line(show::draw(&shown))?;
+                let before = before(&client, &shown).await?;
+                ui.line(show::draw(&shown, &before))?;
             }
             if wait && shown.increment.state == IncrementState::Blocked {
                 return Err(waiting::blocked(&shown));
             }
             Ok(())
+        }
+        IncrementCommand::Retry { increment, server } => {
+            let client = server.client()?;
+            let path = format!("{}/retry", path(&increment));
+            let sent = client.request(Method::POST, &path);
+            let reply = client.send(sent).await?;
+            if server.print_json(ui, &reply)? {
+                return Ok(());
+            }
+            let shown: IncrementTasks = reply.data()?;
+            ui.line(format_args!(
+                "{} goes on, in round {}",
+                shown.increment.id, shown.increment.round
+            ))
         }
         IncrementCommand::List {
             state,
@@ -52,6 +68,16 @@ pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure
             list(ui, &reply.answer()?)
         }
     }
+}
+
+/// Finds the increments that one depends on.
+async fn before(client: &Client, shown: &IncrementTasks) -> Result<Vec<Increment>, Failure> {
+    let mut before = Vec::new();
+    for id in &shown.depends_on {
+        let found: IncrementTasks = client.get(&path(id.as_str()), &[]).await?.data()?;
+        before.push(found.increment);
+    }
+    Ok(before)
 }
 
 fn path(increment: &str) -> String {

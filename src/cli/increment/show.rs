@@ -3,9 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::ui::{one_line, printable};
-use crate::domain::{
-    AgentName, Increment, IncrementId, IncrementPart, IncrementTasks, Stage, Status, Task,
-};
+use crate::domain::{AgentName, Increment, IncrementPart, IncrementTasks, Stage, Status, Task};
 
 /// Lists the stages in the order in which they are gone through, which is not that in which they were made: what mends a failure
 /// is made last.
@@ -27,8 +25,8 @@ pub(super) fn in_order(shown: &IncrementTasks) -> Vec<(&IncrementPart, &Task)> {
     stages
 }
 
-/// Draws an increment: what it is, then a line per stage.
-pub(super) fn draw(shown: &IncrementTasks) -> String {
+/// Draws an increment: what it is, what comes before it, then a line per stage.
+pub(super) fn draw(shown: &IncrementTasks, before: &[Increment]) -> String {
     let increment = &shown.increment;
     let mut lines = vec![
         format!("increment  {}", increment.id),
@@ -37,10 +35,14 @@ pub(super) fn draw(shown: &IncrementTasks) -> String {
     ];
     let command = increment.test_command.as_ref();
     lines.extend(command.map(|command| format!("test       {}", one_line(command.as_str()))));
-    if !shown.depends_on.is_empty() {
-        let before: Vec<_> = shown.depends_on.iter().map(IncrementId::as_str).collect();
-        lines.push(format!("after      {}", before.join(", ")));
-    }
+    lines.extend(before.iter().map(|before| {
+        format!(
+            "after      {} ({}): {}",
+            before.id,
+            before.state.as_str(),
+            one_line(before.title.as_str())
+        )
+    }));
     lines.push(String::new());
     lines.extend(in_order(shown).into_iter().map(|(part, task)| {
         let Standing { mark, style, what } = standing(task);

@@ -1,12 +1,11 @@
 //! Waiting for the end of an increment.
 
 use super::path;
-use super::show::in_order;
 use crate::cli::events::Events;
 use crate::cli::ui::{Failure, one_line};
 use crate::cli::wait::{be_patient, get_patiently};
 use crate::client::{Client, ClientError, Reply};
-use crate::domain::{IncrementState, IncrementTasks, Status};
+use crate::domain::{IncrementState, IncrementTasks};
 
 /// Waits until an increment is no longer active, also over a restart of the server.
 pub(super) async fn until_settled(client: &Client, id: &str) -> Result<Reply, Failure> {
@@ -51,16 +50,8 @@ pub(super) fn blocked(shown: &IncrementTasks) -> Failure {
     let increment = &shown.increment;
     let reason = increment.blocked_by.as_ref();
     let reason = reason.map_or_else(String::new, |reason| one_line(reason.as_str()));
-    let failure = Failure::new(format!("increment {} is blocked: {reason}", increment.id));
-    let stuck = in_order(shown)
-        .into_iter()
-        .rev()
-        .find(|(_, task)| task.routing.blocked || matches!(task.status, Status::Failed { .. }));
-    match stuck {
-        None => failure,
-        Some((_, task)) => failure.with_hint(format!(
-            "look at `chorus task show {id} --full`; `chorus task status {id} pending` lets it go on",
-            id = task.id
-        )),
-    }
+    Failure::new(format!("increment {} is blocked: {reason}", increment.id)).with_hint(format!(
+        "`chorus increment retry {}` lets it go on",
+        increment.id
+    ))
 }

@@ -49,7 +49,7 @@ pub(super) async fn run(
         lines.extend(
             task.agent_chain()
                 .iter()
-                .map(|entry| format!("  {}", entry_line(entry))),
+                .map(|entry| format!("  {}", entry_line(entry, full))),
         );
     }
     ui.line(printable(&lines.join("\n")))
@@ -185,9 +185,12 @@ fn object(heading: &str, object: &Map<String, Value>) -> Option<String> {
     Some(format!("\n{heading}\n{}", indented.join("\n")))
 }
 
-/// Writes who, how long, and how it ended.
-fn entry_line(entry: &ChainEntry) -> String {
-    let agent = &entry.agent_name;
+/// Writes who, how long, and how it ended; in full with the hand-off, whose log can be shown.
+fn entry_line(entry: &ChainEntry, full: bool) -> String {
+    let mut agent = entry.agent_name.to_string();
+    if full {
+        agent = format!("{}  {agent}", entry.id);
+    }
     match &entry.end {
         None => format!("{agent}  works since {}", time(entry.started_at)),
         Some(end) => {

@@ -1,9 +1,12 @@
 //! Tables.
 
-use comfy_table::ContentArrangement;
 use comfy_table::presets;
+use comfy_table::{ColumnConstraint, ContentArrangement};
 
 use super::text::one_line;
+
+/// The headings of columns that are never cut.
+const KEPT: [&str; 3] = ["id", "task", "name"];
 
 /// Rows under headings.
 #[derive(Debug, Default)]
@@ -37,6 +40,12 @@ impl Table {
             table.set_width(width);
         }
         table.set_header(self.headings.iter().map(|heading| heading.to_uppercase()));
+        // What is cut cannot be pasted.
+        for (place, heading) in self.headings.iter().enumerate() {
+            if let (true, Some(column)) = (KEPT.contains(heading), table.column_mut(place)) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
         for row in &self.rows {
             let mut row = comfy_table::Row::from(row);
             row.max_height(1);

@@ -311,6 +311,7 @@ impl Plan {
             }
             progress(Progress { done, total });
         }
+        plan.leave_out_cycles(&seen.waits_for);
         plan.check_agents(archive);
         plan.check_tools(archive);
         plan.requests = check_all(archive, &mut plan.bad, |request: &Request| {
@@ -323,6 +324,50 @@ impl Plan {
         plan.mail = check_all(archive, &mut plan.bad, |_: &Mail| None);
         plan.check_routes(archive);
         Ok(plan)
+    }
+
+    /// Names the tasks that would wait for each other for ever.
+    fn leave_out_cycles(&mut self, waits_for: &HashMap<TaskId, Vec<TaskId>>) {
+        let mut waiters: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
+        let mut waiting: HashMap<&TaskId, usize> = HashMap::new();
+        for (task, others) in waits_for {
+            let others = others.iter().filter(|other| waits_for.contains_key(other));
+            let mut count = 0;
+            for other in others {
+                waiters.entry(other).or_default().push(task);
+                count += 1;
+            }
+            waiting.insert(task, count);
+        }
+        // Whoever waits for nobody lets those go that wait for it; who is left waits in a circle, or for one.
+        let mut free: Vec<_> = waiting
+            .iter()
+            .filter(|(_, count)| **count == 0)
+            .map(|(task, _)| *task)
+            .collect();
+        while let Some(task) = free.pop() {
+            waiting.remove(task);
+            for waiter in waiters.remove(task).unwrap_or_default() {
+                if let Some(count) = waiting.get_mut(waiter) {
+                    *count -= 1;
+                    if *count == 0 {
+                        free.push(waiter);
+                    }
+                }
+            }
+        }
+        let in_cycle = |task: &PlannedTask| waiting.contains_key(&task.id);
+        self.bad.extend(
+            self.tasks
+                .iter()
+                .filter(|task| in_cycle(task))
+                .map(|task| BadFile {
+                    file: task_folder(&task.id).join("task.json"),
+                    line: None,
+                    message: "waits for tasks that wait for each other (`dependsOn`)".to_owned(),
+                }),
+        );
+        self.tasks.retain(|task| !in_cycle(task));
     }
 
     fn check_routes(&mut self, archive: &ArchiveDir) {
@@ -420,6 +465,11 @@ impl Plan {
                 continue;
             }
             match archive.read::<Agent>(&file) {
+                Ok(agent) if !agent.check_new_name().0.is_empty() => self.bad.push(BadFile {
+                    message: agent.check_new_name().to_string(),
+                    line: None,
+                    file,
+                }),
                 Ok(agent) if name == format!("{}.json", agent.name) => self.agents.push(agent),
                 Ok(agent) => self.bad.push(BadFile {
                     message: format!(
@@ -444,6 +494,8 @@ struct Seen {
     messages: HashSet<MessageId>,
     sessions: HashSet<SessionId>,
     said: HashSet<i64>,
+    /// What tasks wait for.
+    waits_for: HashMap<TaskId, Vec<TaskId>>,
     transferred: HashSet<HandoffId>,
 }
 
@@ -509,6 +561,12 @@ impl Seen {
             && !self.sessions.insert(session.clone())
         {
             return bad("task.json", format!("session {session} has two tasks"));
+        }
+        let depends_on = &archive.task.needs.depends_on;
+        if !depends_on.is_empty() {
+            let others = depends_on.iter().map(|other| other.task_id.clone());
+            self.waits_for
+                .insert(archive.task.id.clone(), others.collect());
         }
         let attachments = archive
             .task

@@ -153,7 +153,23 @@ pub(super) fn mark_specialists_planted(tx: &Tx<'_>) -> Result<bool> {
     Ok(changed == 1)
 }
 
-/// Lets the router ask again who suits the tasks for which there was nobody. Every write of an agent ends here.
+/// Lets the router ask again who suits the tasks for which there was nobody and for whose role an agent is there now. Every write
+/// of an agent ends here.
+fn ask_again_for(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
+    if !agent.available {
+        return Ok(());
+    }
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET is_unsuited = 0
+              WHERE waiting_reason IS NOT NULL AND is_unsuited = 1 AND agent_role IN (SELECT value FROM json_each($1))"
+        ),
+        params![serde_json::to_string(&agent.roles).expect("words are JSON")],
+    )?;
+    Ok(())
+}
+
+/// Lets the router ask again who suits the tasks for which there was nobody.
 pub(super) fn ask_again(tx: &Tx<'_>) -> Result<()> {
     tx.execute(
         sql!(
@@ -184,7 +200,7 @@ pub(super) fn remove(tx: &Tx<'_>, name: &AgentName) -> Result<()> {
         sql!("DELETE FROM agents WHERE name = $1"),
         params![name.as_str()],
     )?;
-    ask_again(tx)
+    Ok(())
 }
 
 /// Changes an agent's row.
@@ -231,7 +247,7 @@ fn write(tx: &Tx<'_>, statement: Statement, agent: &Agent) -> Result<()> {
             tx.now.as_millis(),
         ],
     )?;
-    ask_again(tx)
+    ask_again_for(tx, agent)
 }
 
 /// Finds an agent within a transaction.

@@ -6,9 +6,9 @@ use rusqlite::params;
 
 use super::row::Columns;
 use super::sql::sql;
-use super::tasks;
 use super::writer::Tx;
-use crate::domain::{Dependency, DependencyOutcome, Problems, Refusal, TaskId};
+use super::{events, tasks};
+use crate::domain::{Dependency, DependencyOutcome, EventKind, Problems, Refusal, TaskId};
 use crate::store::{Result, StoreError};
 
 /// Checks that everything is there that a task is to wait for.
@@ -127,15 +127,16 @@ fn targets(tx: &Tx<'_>, id: &TaskId) -> Result<Vec<TaskId>> {
 }
 
 /// Lets those that wait for the good end of a task wait for that of another one, which takes its place.
-pub(super) fn move_waiters(tx: &Tx<'_>, from_number: i64, to_number: i64) -> Result<()> {
+pub(super) fn move_waiters(tx: &mut Tx<'_>, from_number: i64, to_number: i64) -> Result<()> {
     let waiters = tx.rows(
         sql!(
-            "SELECT task_number, position FROM task_dependencies WHERE depends_on_number = $1 AND outcome = 'completed'"
+            "SELECT d.task_number, d.position, t.id FROM task_dependencies d JOIN tasks t ON t.number = d.task_number
+              WHERE d.depends_on_number = $1 AND d.outcome = 'completed' AND t.status = 'pending'"
         ),
         params![from_number],
-        |row| Ok((row.integer(0)?, row.integer(1)?)),
+        |row| Ok((row.integer(0)?, row.integer(1)?, row.parsed(2)?)),
     )?;
-    for (task_number, position) in waiters {
+    for (task_number, position, id) in waiters {
         tx.execute(
             sql!("DELETE FROM task_dependencies WHERE task_number = $1 AND position = $2"),
             params![task_number, position],
@@ -151,6 +152,10 @@ pub(super) fn move_waiters(tx: &Tx<'_>, from_number: i64, to_number: i64) -> Res
                 DependencyOutcome::Completed.as_str()
             ],
         )?;
+        tasks::touch(tx, task_number)?;
+        let changed = vec!["dependsOn"];
+        let place = tasks::place(tx, &id)?;
+        events::record(tx, place.on(&id), None, EventKind::TaskUpdated { changed })?;
     }
     Ok(())
 }

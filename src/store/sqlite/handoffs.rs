@@ -8,7 +8,7 @@ use super::row::{self, Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
-use super::{dispatches, endings, events, mail, messages, reports, runs};
+use super::{dispatches, endings, events, mail, messages, reports, routing, runs};
 use crate::domain::{
     AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, Needs, NewTask, Outcome,
     Refusal, RunId, SpanId, Task, TaskId, Text, TraceId, TraceParent,
@@ -46,6 +46,7 @@ pub(super) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
         .task
         .start_handoff(begin.agent_name, begin.from_agent, begin.mode, tx.now)?
         .clone();
+    routing::decided(tx, &mut on)?;
     let row = NewRow {
         task_number: on.number,
         position: on.task.agent_chain().len(),

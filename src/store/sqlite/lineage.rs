@@ -5,7 +5,7 @@ use rusqlite::params;
 use super::row::Columns;
 use super::sql::sql;
 use super::writer::Tx;
-use crate::domain::{AgentName, ChainLimits, Lineage};
+use crate::domain::{AgentName, ChainLimits, Lineage, Refusal};
 use crate::store::Result;
 
 /// A hand-off that is about to be begun.
@@ -34,6 +34,26 @@ pub(super) fn check(tx: &Tx<'_>, step: &Step<'_>, limits: ChainLimits) -> Result
     lineage.agents.push(step.to_agent.clone());
     lineage.check(limits)?;
     Ok(agents)
+}
+
+/// Refuses a task below another one that would make its chain too deep. The refusal names who works on those above.
+pub(super) fn check_depth(tx: &Tx<'_>, parent_number: i64) -> Result<()> {
+    let (depth, limit) = (depth(tx, parent_number)? + 1, tx.rules.max_depth);
+    if depth <= limit {
+        return Ok(());
+    }
+    let open = tx.row(
+        sql!("SELECT number FROM handoffs WHERE task_number = $1 AND completed_at IS NULL"),
+        params![parent_number],
+        |row| row.integer(0),
+    )?;
+    let agents = so_far(tx, open)?;
+    Err(Refusal::LimitExceeded {
+        what: "tasks deep",
+        limit,
+        chain: agents.iter().map(ToString::to_string).collect(),
+    }
+    .into())
 }
 
 fn push(agents: &mut Vec<AgentName>, agent: Option<&AgentName>) {

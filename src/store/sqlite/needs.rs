@@ -14,14 +14,20 @@ pub(super) fn change(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     let mut on = tasks::load(tx, &asked.task_id)?;
     let needs = asked.change.clone().apply(&on.task.needs, asked.merge);
     let changed = needs.changed_since(&on.task.needs);
+    // What is given was checked; merged into what is there it may be too much.
     needs
-        .check(asked.largest_object)
+        .check_sizes(asked.largest_object)
         .map_err(Refusal::Invalid)?;
+    let is_told = |part: &&str| matches!(*part, "agentContext" | "handoffInstructions");
+    if asked.caller.is_some() && on.task.part.is_some() && !changed.iter().all(is_told) {
+        return Err(Refusal::PartOfIncrement(on.task.id).into());
+    }
     if changed.contains(&"dependsOn") {
         dependencies::check_known(tx, &needs.depends_on)?;
         dependencies::check_no_cycle(tx, on.number, &on.task.id, &needs.depends_on)?;
     }
-    let is_own = asked.change.agent_context.is_some()
+    let told = asked.change.agent_context.as_ref();
+    let is_own = told.is_some_and(|told| told.contains_key("workCompleted"))
         && asked.caller.as_ref().is_some_and(|caller| {
             on.task
                 .open_handoff()
@@ -36,7 +42,8 @@ pub(super) fn change(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     if changed.contains(&"dependsOn") {
         dependencies::replace(tx, on.number, &needs.depends_on)?;
     }
-    on.task.needs = needs;
+    let before = std::mem::replace(&mut on.task.needs, needs);
+    readiness::take_over(tx, &mut on, &before.depends_on)?;
     on.task.updated_at = tx.now;
     if !on.task.routing.blocked {
         on.task.routing.waiting_reason = None;

@@ -8,7 +8,7 @@ use super::sql::sql;
 use super::tasks::{self, On, StoredTask, to_json};
 use super::writer::Tx;
 use super::{events, increments, routing};
-use crate::domain::{EventKind, IncrementPart, Status, TaskId, agent_context};
+use crate::domain::{Dependency, EventKind, IncrementPart, Status, TaskId, agent_context};
 use crate::store::Result;
 
 /// Records that a task is ready, if it is and somebody waits for that: it has a role, or has waited for others.
@@ -69,23 +69,39 @@ fn carry(tx: &mut Tx<'_>, from: &StoredTask, to: &TaskId) -> Result<()> {
     announce(tx, to.on())
 }
 
+/// Gives a task what those left behind that it begins to wait for and that have ended already. Its row is the caller's to write.
+pub(super) fn take_over(tx: &Tx<'_>, to: &mut StoredTask, known: &[Dependency]) -> Result<()> {
+    let new = to.task.needs.depends_on.iter();
+    let new: Vec<_> = new
+        .filter(|dependency| !known.contains(dependency))
+        .cloned()
+        .collect();
+    for dependency in new {
+        let from = tasks::load(tx, &dependency.task_id)?;
+        if dependency.outcome.is_met_by(&from.task.status) {
+            let carried = carried(tx, &from, to.task.part.as_ref());
+            to.task.needs.agent_context.extend(carried);
+        }
+    }
+    Ok(())
+}
+
 /// Returns what a task leaves behind for another one, as a bounded block.
 pub(super) fn carried(
     tx: &Tx<'_>,
     from: &StoredTask,
     to: Option<&IncrementPart>,
 ) -> Map<String, Value> {
-    let left = &from.task.needs.agent_context;
+    let mut left = from.task.needs.agent_context.clone();
     if left.is_empty() {
-        return Map::new();
+        return left;
     }
-    let show = format!("chorus task show {} --full", from.task.id);
-    let mut carried = agent_context::bounded(left, tx.rules.carried_bytes, &show);
     if let Some(part) = to {
         let attempts = part.round.saturating_sub(1);
-        carried.insert("attempts".to_owned(), attempts.into());
+        left.insert("attempts".to_owned(), attempts.into());
     }
-    carried
+    let show = format!("chorus task show {} --full", from.task.id);
+    agent_context::bounded(&left, tx.rules.carried_bytes, &show)
 }
 
 /// Writes the context of a task that has changed.

@@ -13,7 +13,7 @@ use super::writer::Tx;
 use super::{agents, events, increments, readiness, reports, route_mail};
 use crate::domain::{
     AgentName, Applicant, EventKind, Mode, Outcome, Past, Provider, Refusal, Report, ReportResult,
-    Role, RouteChoice, Skill, Status, TaskId, Text, agent_context, assignment, best, judge,
+    Role, RouteChoice, Skill, Stage, Status, TaskId, Text, agent_context, assignment, best, judge,
     nobody_suits,
 };
 use crate::store::{Circumstances, Result, Routed};
@@ -55,7 +55,7 @@ fn choose(tx: &Tx<'_>, on: &StoredTask, circumstances: &Circumstances) -> Result
         });
     };
     let tags = &task.needs.specialist_tags;
-    let candidates = judge(
+    let mut candidates = judge(
         role,
         tags,
         applicants(tx, on, None, &circumstances.missing_programs)?,
@@ -66,6 +66,12 @@ fn choose(tx: &Tx<'_>, on: &StoredTask, circumstances: &Circumstances) -> Result
         (None, Some(name)) => agents::resolve(tx, name.as_str()).ok(),
         _ => None,
     };
+    if let Some(fallback) = &fallback
+        && let Some(candidate) = candidates.iter_mut().find(|each| each.agent == *fallback)
+    {
+        candidate.taken = true;
+        candidate.why = Text::lossy("It gets what nobody suits".to_owned());
+    }
     let nobody = (chosen.is_none() && fallback.is_none()).then(|| nobody_suits(role, tags));
     Ok(RouteChoice {
         task_id: task.id.clone(),
@@ -168,42 +174,50 @@ fn applicants(
     )
 }
 
-/// Finds who has worked on a task's own tree, on its increment, and on what it waited for.
+/// Finds who has worked on a task's increment, or on its tree if it is of none, on what it waited for, and on all below those.
 fn past(tx: &Tx<'_>, on: &StoredTask) -> Result<HashMap<String, Past>> {
     let worked = tx.rows(
         sql!(
-            "WITH related (number) AS (
-                 SELECT $1 UNION
-                 SELECT number FROM tasks WHERE master_number = $1 UNION
+            "WITH first (number) AS (
+                 SELECT CASE WHEN increment_number IS NULL THEN $1 ELSE number END FROM tasks WHERE number = $2 UNION
                  SELECT s.number FROM tasks t JOIN tasks s ON s.increment_number = t.increment_number WHERE t.number = $2 UNION
                  SELECT depends_on_number FROM task_dependencies WHERE task_number = $2
+             ),
+             related (number, root) AS (
+                 SELECT number, number FROM first UNION
+                 SELECT c.number, f.number FROM first f JOIN tasks c ON c.master_number = f.number
              )
-             SELECT h.agent_name, h.outcome, t.agent_role, t.number = $2, h.mode
+             SELECT h.agent_name, h.outcome, coalesce(t.stage, o.stage), coalesce(t.agent_role, o.agent_role), t.number = $2, h.mode
                FROM related r
                JOIN tasks t ON t.number = r.number
-               JOIN handoffs h ON h.task_number = t.number
-              WHERE h.completed_at IS NOT NULL"
+               JOIN tasks o ON o.number = r.root
+               JOIN handoffs h ON h.task_number = t.number"
         ),
         params![on.chain_number, on.number],
         |row| {
             Ok((
                 row.string(0)?,
-                row.word(1, Outcome::parse)?,
-                row.optional_parsed::<Role>(2)?,
-                row.integer(3)? != 0,
-                row.word(4, Mode::parse)?,
+                row.optional_word(1, Outcome::parse)?,
+                row.optional_word(2, Stage::parse)?,
+                row.optional_parsed::<Role>(3)?,
+                row.integer(4)? != 0,
+                row.word(5, Mode::parse)?,
             ))
         },
     )?;
     let mut all: HashMap<String, Past> = HashMap::new();
-    for (agent_name, outcome, role, is_this, mode) in worked {
+    for (agent_name, outcome, stage, role, is_this, mode) in worked {
         let past = all.entry(agent_name).or_default();
-        let is_well = outcome == Outcome::Completed;
-        past.knows_it |= is_well;
-        // Who worked on a task that names no role made what there is.
-        past.made_it |= is_well && !is_this && role.as_ref().is_none_or(Role::makes);
-        past.has_failed |=
-            is_this && mode == Mode::Route && !is_well && outcome != Outcome::Cancelled;
+        // What it was made as counts, not what somebody called it later. Who worked on a task that names no role made what there is.
+        let makes = match stage {
+            Some(stage) => stage.role().makes(),
+            None => role.as_ref().is_none_or(Role::makes),
+        };
+        let has_failed = outcome
+            .is_some_and(|outcome| !matches!(outcome, Outcome::Completed | Outcome::Cancelled));
+        past.knows_it |= outcome == Some(Outcome::Completed);
+        past.made_it |= !is_this && makes;
+        past.has_failed |= is_this && mode == Mode::Route && has_failed;
     }
     Ok(all)
 }
@@ -330,18 +344,25 @@ pub(super) fn handoff_ended(
     let Some(entry) = on.task.agent_chain().last() else {
         return Ok(on);
     };
-    if entry.mode != Mode::Route {
+    let told = reports::of_handoff(tx, handoff_number)?;
+    // Whoever works on a stage says what came out, also if a person asked them.
+    let is_stage = on.task.part.is_some() && told.is_some();
+    if entry.mode != Mode::Route && !is_stage {
+        return Ok(on);
+    }
+    // A person has ended it meanwhile.
+    if matches!(on.task.status, Status::Completed | Status::Failed { .. }) {
         return Ok(on);
     }
     let agent_name = entry.agent_name.clone();
-    let told = reports::of_handoff(tx, handoff_number)?;
     if outcome == Outcome::Cancelled {
-        block(tx, &mut on, output)?;
+        block(tx, &mut on, &cancelled(output))?;
     } else if let Some(report) = told {
         finish(tx, &mut on, &agent_name, Some(&report), output)?;
     } else if outcome != Outcome::Completed {
         fail(tx, &mut on, &agent_name, output)?;
     } else if let Some((report, before)) = Report::at_the_end_of(output.as_str()) {
+        let report = report.without_what_is_illegal();
         reports::insert(tx, handoff_number, &report)?;
         let before = Text::lossy(before.to_owned());
         finish(tx, &mut on, &agent_name, Some(&report), &before)?;
@@ -438,6 +459,14 @@ fn fail(tx: &mut Tx<'_>, on: &mut StoredTask, agent_name: &AgentName, output: &T
     route_mail::tell_operator(tx, on, &reason)
 }
 
+/// Says that somebody stopped an agent, and why if they said so.
+fn cancelled(reason: &Text) -> Text {
+    if reason.as_str() == "Cancelled" {
+        return reason.clone();
+    }
+    Text::lossy(format!("Cancelled: {}", reason.beginning(REASON)))
+}
+
 /// How many bytes of an error are told.
 const REASON: usize = 1000;
 
@@ -456,18 +485,25 @@ fn block(tx: &mut Tx<'_>, on: &mut StoredTask, reason: &Text) -> Result<()> {
     increments::block(tx, on, reason)
 }
 
-/// Forgets why a task was left alone, once somebody has set its status.
+/// Forgets why a task was left alone that nobody needs any more.
+pub(super) fn let_go(tx: &Tx<'_>, task_number: i64) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET is_blocked = 0, is_unsuited = 0, waiting_reason = NULL WHERE number = $1"
+        ),
+        params![task_number],
+    )?;
+    Ok(())
+}
+
+/// Forgets why a task was left alone, once somebody has decided about it.
 pub(super) fn decided(tx: &Tx<'_>, on: &mut StoredTask) -> Result<()> {
     if on.task.routing.waiting_reason.is_none() {
         return Ok(());
     }
     on.task.routing.blocked = false;
     on.task.routing.waiting_reason = None;
-    tx.execute(
-        sql!("UPDATE tasks SET is_blocked = 0, is_unsuited = 0, waiting_reason = NULL WHERE number = $1"),
-        params![on.number],
-    )?;
-    Ok(())
+    let_go(tx, on.number)
 }
 
 /// Refuses what would take the report from the agent that owes it.

@@ -267,6 +267,10 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn retry_increment(&self, id: IncrementId, once: Option<Idempotency>) -> Result<()> {
+        self.write(once, move |tx| increments::retry(tx, &id)).await
+    }
+
     async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>> {
         increments::find(&self.readers, id).await
     }

@@ -6,7 +6,7 @@ use sqlx::SqlitePool;
 use super::row::Columns;
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
-use super::{dependencies, events, readiness};
+use super::{dependencies, events, increments, lineage, readiness};
 use crate::domain::{
     AgentName, Attachment, AttachmentId, ChainEntry, ConversationHistory, Dependency,
     DependencyOutcome, EventKind, Filename, HandoffEnd, HandoffId, HandoffRequest, IncrementPart,
@@ -360,11 +360,12 @@ pub(super) fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
     let mut chain_number = None;
     if let Some(parent_id) = &task.parent_id {
         let parent = place(tx, parent_id)?;
+        lineage::check_depth(tx, parent.number)?;
         chain_number = Some(parent.chain_number);
         task.master_id = Some(parent.master_id.unwrap_or_else(|| parent_id.clone()));
     }
     let number = insert(tx, &task)?;
-    let created = StoredTask {
+    let mut created = StoredTask {
         number,
         chain_number: chain_number.unwrap_or(number),
         task,
@@ -377,8 +378,18 @@ pub(super) fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
         None,
         EventKind::TaskCreated { description },
     )?;
-    dependencies::insert_all(tx, number, &created.task.needs.depends_on)?;
-    readiness::announce(tx, created.on())?;
+    let needs = &created.task.needs;
+    if needs.agent_role.is_some() || !needs.depends_on.is_empty() {
+        dependencies::insert_all(tx, number, &needs.depends_on)?;
+        let told = needs.agent_context.clone();
+        readiness::take_over(tx, &mut created, &[])?;
+        // What its maker says of it counts more.
+        created.task.needs.agent_context.extend(told.clone());
+        if created.task.needs.agent_context != told {
+            readiness::write_context(tx, &created)?;
+        }
+        readiness::announce(tx, created.on())?;
+    }
     Ok(created)
 }
 
@@ -440,6 +451,7 @@ pub(super) fn to_json(value: &impl serde::Serialize) -> String {
 
 pub(super) fn set_status(tx: &mut Tx<'_>, id: &TaskId, status: &Status) -> Result<Task> {
     let mut on = load(tx, id)?;
+    increments::check_round(tx, &on)?;
     change_status(tx, &mut on, status.clone())?;
     Ok(on.task)
 }

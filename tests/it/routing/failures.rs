@@ -117,11 +117,11 @@ async fn what_a_person_cancels_is_not_tried_again() {
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(
         (&ended["blocked"], &ended["waitingReason"]),
-        (&json!(true), &json!("not now"))
+        (&json!(true), &json!("Cancelled: not now"))
     );
     assert_eq!(ended["agentChain"].as_array().unwrap().len(), 1);
     let choice = get(&client, &format!("/api/route/{task}")).await;
-    assert_eq!(choice["reason"], "It is blocked: not now");
+    assert_eq!(choice["reason"], "It is blocked: Cancelled: not now");
 }
 
 #[tokio::test]

@@ -136,7 +136,7 @@ async fn after_five_rounds_a_person_must_look() {
     assert_eq!((of("test"), of("fix"), of("verify")), (5, 4, 1));
     assert_eq!(
         shown["blockedBy"],
-        "It has failed in 5 rounds. The last one: Still red"
+        "It has failed in 5 rounds, the last one: Still red"
     );
     // A person may open the last test again: nothing else begins anew.
     let last = shown["tasks"].as_array().unwrap().last().unwrap()["id"]

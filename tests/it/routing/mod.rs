@@ -2,6 +2,7 @@
 
 mod choice;
 mod context;
+mod decisions;
 mod failures;
 mod increments;
 mod readiness;

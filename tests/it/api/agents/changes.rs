@@ -363,7 +363,7 @@ async fn tasks_for_which_nobody_suited_are_asked_about_again() {
     let unsuited = || {
         let connection = invariants::open(&app.data_dir.database());
         let changed = connection.execute(
-            "UPDATE tasks SET waiting_reason = 'nobody suits', is_unsuited = 1 WHERE id = $1",
+            "UPDATE tasks SET waiting_reason = 'nobody suits', is_unsuited = 1, agent_role = 'verification' WHERE id = $1",
             [&task],
         );
         assert_eq!(changed.unwrap(), 1);
@@ -387,7 +387,14 @@ async fn tasks_for_which_nobody_suited_are_asked_about_again() {
     patch(&app, "reviewer", json!({ "available": false }))
         .await
         .data();
-    assert!(!is_unsuited(), "an agent was changed");
+    assert!(is_unsuited(), "an agent went away");
+    let other = json!({ "provider": "command", "program": "/bin/true", "roles": ["testing"] });
+    app.put("/api/agents/other", other).await.data();
+    assert!(is_unsuited(), "an agent of another role was made");
+    patch(&app, "reviewer", json!({ "available": true }))
+        .await
+        .data();
+    assert!(!is_unsuited(), "an agent is back");
     unsuited();
     let offered = json!({ "skills": ["go"] });
     app.post("/api/agents/reviewer/capabilities", offered)
@@ -396,8 +403,7 @@ async fn tasks_for_which_nobody_suited_are_asked_about_again() {
     assert!(!is_unsuited(), "an agent offers something else");
     unsuited();
     delete(&app, "reviewer").await.data();
-    assert!(!is_unsuited(), "an agent was deleted");
-    unsuited();
+    assert!(is_unsuited(), "an agent was deleted");
     app.engine
         .seed_specialists(chorus::engine::specialists())
         .await
