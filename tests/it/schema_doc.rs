@@ -85,6 +85,13 @@ async fn lived_in() -> TestApp {
     app.put(&format!("/api/tasks/{first}/handoff/complete"), output)
         .await
         .data();
+    // The task that changed last has a chain.
+    app.clock.advance(1);
+    let task = app.task("last").await;
+    let handoff = json!({ "agentName": "qa", "prompt": "Look" });
+    app.post(&format!("/api/tasks/{task}/handoff"), handoff)
+        .await
+        .data();
     let mail = json!({ "to": ["qa"], "subject": "Look", "urgency": "urgent", "ackRequired": true });
     app.post("/api/mail", mail).await.data();
     // It should have been acknowledged since.

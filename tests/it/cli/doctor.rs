@@ -268,7 +268,7 @@ fn what_the_router_does_not_go_on_with_is_noted() {
     note  task <id 2> is blocked: �[2J<496 times x>…
           to do: chorus task show <id 2> --full; then chorus task status <id 2> pending lets it go on, completed or failed ends it
     note  increment <id 3> is blocked (Read "dates"): Which calendar?
-          to do: chorus increment show <id 3>; what stopped it goes on with chorus task status TASK pending
+          to do: chorus increment show <id 3>; then chorus increment retry <id 3> lets it go on
     "#);
     assert!(seen.starts_with("exit 0"), "{seen}");
 }

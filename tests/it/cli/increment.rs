@@ -285,7 +285,7 @@ async fn who_waits_for_what_is_blocked_fails_and_is_told_what_to_do() {
     · verify          round 1  <id 4>
     --- stderr
     error: increment <id 1> is blocked: Which "calendar"?
-    hint: look at `chorus task show <id 2> --full`; `chorus task status <id 2> pending` lets it go on
+    hint: `chorus increment retry <id 1>` lets it go on
     "#);
     let first = stage(&desk, &id, "implementation").await;
     desk.run(["task", "status", &first, "pending"]).await;

@@ -54,9 +54,9 @@ async fn an_agent_reports_with_details_and_context() {
     let server = workshop.serve(1);
     let handoff = run(&server.client(), "tess").await;
     assert_snapshot!(settled(handoff.output.as_str()), @r#"
-    <id 1> failed
+    failed: 2 of 9 "fail"
     as JSON: {"data":
-    <id 1> blocked
+    blocked: from a pipe
     "#);
     let task = task_of(&server, &handoff).await;
     assert_eq!(task["agentContext"], json!({ "filesModified": ["a.rs"] }));

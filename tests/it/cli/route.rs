@@ -118,7 +118,6 @@ async fn a_task_goes_to_the_agent_that_suits_best() {
     --- stdout
     --- stderr
     error: Task <id 1> was given to nobody: bob works on it
-    hint: `chorus route <id 1> --dry-run` says why each agent is taken or not
     ");
     let other = desk
         .make(["task", "create", "More", "--agent-role", "implementation"])

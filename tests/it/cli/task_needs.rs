@@ -318,7 +318,7 @@ async fn a_list_shows_roles_and_what_is_held_only_if_there_is_any() {
     <id 1>	pending	-	2026-01-01 00:00:00	Plain	-	-
     <id 2>	pending	-	2026-01-01 00:00:00	Make it	implementation	-
     <id 3>	pending	-	2026-01-01 00:00:00	Test it	testing	waits: No agent is available that has the role testing and one of the skills rust, qa
-    <id 4>	waiting	-	2026-01-01 00:00:00	Hard	implementation	blocked: Not now
+    <id 4>	waiting	-	2026-01-01 00:00:00	Hard	implementation	blocked: Cancelled: Not now
     --- stderr
     ");
     assert_snapshot!(desk.run(["task", "list", "--agent-role", "testing"]).await, @"
@@ -351,7 +351,7 @@ async fn a_list_shows_roles_and_what_is_held_only_if_there_is_any() {
     ");
     let seen = desk.run(["task", "show", &blocked]).await;
     assert!(
-        seen.contains("\nrole       implementation\nblocked    Not now\n"),
+        seen.contains("\nrole       implementation\nblocked    Cancelled: Not now\n"),
         "{seen}"
     );
 }
@@ -401,7 +401,7 @@ async fn a_task_is_shown_in_full() {
     created    2026-01-01 00:00:00
     updated    2026-01-01 00:00:00
     source     cli (tester)
-    workspace  <tmp>/workspaces/<id 1>
+    workspace  <tmp>/workspaces/<id 2>
     role       implementation
     tags       rust, sql
     estimate   90 min
