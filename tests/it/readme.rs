@@ -7,9 +7,13 @@ use crate::support::{Server, own_port};
 
 const README: &str = include_str!("../../README.md");
 
-/// Returns the script of a section.
+/// Returns the script of a section of the README.
 fn script(heading: &str) -> &'static str {
-    let section = README.split(&format!("\n## {heading}\n")).nth(1).unwrap();
+    script_of(README, heading)
+}
+
+fn script_of(document: &'static str, heading: &str) -> &'static str {
+    let section = document.split(&format!("\n## {heading}\n")).nth(1).unwrap();
     let section = section.split("\n## ").next().unwrap();
     let script = section.split("```sh\n").nth(1).unwrap();
     script.split("\n```").next().unwrap()
@@ -130,6 +134,28 @@ fn the_worked_example_of_mail_runs() {
         "Context\n  files: [\"src/parser.rs\"]\n",
         "subject   It fails on empty input\n",
         "\tqa (not verified)\ttest_failure_report\tnormal\tunread\tIt fails on empty input\n",
+    ];
+    shows(&shown, &parts);
+}
+
+#[test]
+fn the_examples_of_the_documents_run() {
+    let routing = include_str!("../../docs/routing.md");
+    let shown = paste(&[script_of(routing, "Try it")], "8186");
+    let parts = [
+        "role       testing\n",
+        "  judge  completed after ",
+        "passed: It is there\n",
+        "state      done, round 1\n",
+    ];
+    shows(&shown, &parts);
+    let mail = include_str!("../../docs/mail.md");
+    let shown = paste(&[script_of(mail, "Try it")], "8196");
+    let parts = [
+        "# Mail\n",
+        "Look at the parser",
+        " acknowledged\n",
+        "It fails on empty input",
     ];
     shows(&shown, &parts);
 }
