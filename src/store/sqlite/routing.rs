@@ -300,7 +300,7 @@ fn hold(tx: &mut Tx<'_>, on: &StoredTask, role: &Role, tags: &[Skill]) -> Result
     let (role, tags) = (role.as_str(), to_json(&tags));
     tx.execute(
         sql!(
-            "UPDATE tasks SET is_unsuited = 1
+            "UPDATE tasks INDEXED BY tasks_to_route SET is_unsuited = 1
               WHERE status = 'pending' AND unmet = 0 AND agent_role IS NOT NULL AND agent_role = $1 AND specialist_tags = $2
                 AND is_unsuited = 0 AND is_blocked = 0 AND waiting_reason = $3"
         ),
@@ -311,7 +311,7 @@ fn hold(tx: &mut Tx<'_>, on: &StoredTask, role: &Role, tags: &[Skill]) -> Result
     }
     let others = tx.rows(
         sql!(
-            "SELECT id FROM tasks
+            "SELECT id FROM tasks INDEXED BY tasks_to_route
               WHERE status = 'pending' AND unmet = 0 AND agent_role IS NOT NULL AND agent_role = $1 AND specialist_tags = $2
                 AND is_unsuited = 0 AND is_blocked = 0 AND number <> $3
               ORDER BY priority, number LIMIT $4"
