@@ -3,7 +3,7 @@
 use super::handoffs::Closed;
 use super::tasks::StoredTask;
 use super::writer::Tx;
-use super::{dispatches, routing};
+use super::{dispatches, route_ends};
 use crate::domain::{Outcome, Text};
 use crate::store::Result;
 
@@ -16,5 +16,5 @@ pub(super) fn handoff_ended(
 ) -> Result<StoredTask> {
     let handoff_number = closed.handoff_number;
     let on = dispatches::handoff_ended(tx, closed, outcome, output)?;
-    routing::handoff_ended(tx, on, handoff_number, outcome, output)
+    route_ends::handoff_ended(tx, on, handoff_number, outcome, output)
 }

@@ -7,7 +7,7 @@ use super::row::Columns;
 use super::sql::sql;
 use super::tasks::{self, On, StoredTask, to_json};
 use super::writer::Tx;
-use super::{events, increments, routing};
+use super::{events, increment_stages, routing};
 use crate::domain::{Dependency, EventKind, IncrementPart, Status, TaskId, agent_context};
 use crate::store::Result;
 
@@ -37,7 +37,7 @@ pub(super) fn status_changed(tx: &mut Tx<'_>, on: &mut StoredTask) -> Result<()>
         Status::Completed | Status::Failed { .. } => release(tx, on)?,
         Status::Active | Status::Waiting => {}
     }
-    increments::stage_changed(tx, on)
+    increment_stages::stage_changed(tx, on)
 }
 
 /// Tells those that have waited for a task what it leaves behind, and records which of them are ready.

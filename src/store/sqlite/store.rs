@@ -19,9 +19,10 @@ use super::sql::{query, sql};
 use super::writer::{Tx, Writer};
 use super::{
     agent_changes, agents, alerts, analytics, attachments, backup, delegations, dispatch_overview,
-    dispatches, events, file_alerts, handoffs, idempotency_keys, import, increments, mail,
-    messages, migrations, moves, needs, queue_messages, reports, request_moves, request_tags,
-    requests, routes, routing, runs, sessions, task_lists, tasks, tools, transfers, trees, usage,
+    dispatches, events, file_alerts, handoffs, idempotency_keys, import, increment_stages,
+    increments, mail, messages, migrations, moves, needs, queue_messages, reports, request_moves,
+    request_tags, requests, route_choice, routes, routing, runs, sessions, task_lists, tasks,
+    tools, transfers, trees, usage,
 };
 use crate::clock::Clock;
 use crate::domain::{
@@ -240,7 +241,7 @@ impl Store for SqliteStore {
         circumstances: Circumstances,
     ) -> Result<RouteChoice> {
         self.writer
-            .write(move |tx| routing::explain(tx, &task_id, &circumstances))
+            .write(move |tx| route_choice::explain(tx, &task_id, &circumstances))
             .await
     }
 
@@ -268,7 +269,8 @@ impl Store for SqliteStore {
     }
 
     async fn retry_increment(&self, id: IncrementId, once: Option<Idempotency>) -> Result<()> {
-        self.write(once, move |tx| increments::retry(tx, &id)).await
+        self.write(once, move |tx| increment_stages::retry(tx, &id))
+            .await
     }
 
     async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>> {

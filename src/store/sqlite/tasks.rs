@@ -6,7 +6,7 @@ use sqlx::SqlitePool;
 use super::row::Columns;
 use super::sql::{Statement, query, sql};
 use super::writer::Tx;
-use super::{dependencies, events, increments, lineage, readiness};
+use super::{dependencies, events, increment_stages, lineage, readiness};
 use crate::domain::{
     AgentName, Attachment, AttachmentId, ChainEntry, ConversationHistory, Dependency,
     DependencyOutcome, EventKind, Filename, HandoffEnd, HandoffId, HandoffRequest, IncrementPart,
@@ -451,7 +451,7 @@ pub(super) fn to_json(value: &impl serde::Serialize) -> String {
 
 pub(super) fn set_status(tx: &mut Tx<'_>, id: &TaskId, status: &Status) -> Result<Task> {
     let mut on = load(tx, id)?;
-    increments::check_round(tx, &on)?;
+    increment_stages::check_round(tx, &on)?;
     change_status(tx, &mut on, status.clone())?;
     Ok(on.task)
 }
