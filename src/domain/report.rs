@@ -90,7 +90,8 @@ impl Report {
             .find(|start| said.is_char_boundary(*start))?;
         let beginnings = said[tail..].rmatch_indices('{').take(TRIES);
         for (start, _) in beginnings {
-            if let Ok(report) = serde_json::from_str::<Self>(&said[tail + start..]) {
+            let written = serde_json::from_str::<Map<String, Value>>(&said[tail + start..]);
+            if let Some(report) = written.ok().and_then(Self::as_meant) {
                 let before = said[..tail + start].trim_end();
                 let before = before.strip_suffix("```json").unwrap_or(before);
                 let before = before.strip_suffix("```").unwrap_or(before);
@@ -98,6 +99,28 @@ impl Report {
             }
         }
         None
+    }
+
+    /// Reads what an agent wrote, whatever the form of all but the result.
+    fn as_meant(mut written: Map<String, Value>) -> Option<Self> {
+        let result = written.get("result")?.as_str()?.to_ascii_lowercase();
+        let summary = match written.remove("summary") {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(summary)) => summary,
+            Some(other) => other.to_string(),
+        };
+        let context = written.remove("agentContext");
+        Some(Self {
+            result: ReportResult::parse(&result)?,
+            summary: Text::lossy(summary),
+            details: written
+                .remove("details")
+                .filter(|details| !details.is_null()),
+            agent_context: context.and_then(|context| match context {
+                Value::Object(context) => Some(context),
+                _ => None,
+            }),
+        })
     }
 
     /// Says what is wrong with it.
@@ -187,6 +210,8 @@ mod tests {
             let expected = ("passed", "s".to_owned(), "All is well.".to_owned());
             assert_eq!(found(message), Some(expected), "{message}");
         }
+        let odd = found(r#"{"result":"FAILED","summary":5,"agentContext":[1],"details":null}"#);
+        assert_eq!(odd, Some(("failed", "5".to_owned(), String::new())));
         let bare = found(r#"{"result":"blocked"}"#);
         assert_eq!(bare, Some(("blocked", String::new(), String::new())));
     }

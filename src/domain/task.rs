@@ -241,9 +241,10 @@ impl Task {
             outcome,
             output,
         });
-        // What a person has ended while the router's agent worked stays ended.
+        // What a person has ended while the router's agent, or that of a stage, worked stays ended.
         let is_decided = matches!(self.status, Status::Completed | Status::Failed { .. });
-        if entry.mode != Mode::Route || !is_decided {
+        let is_kept = entry.mode == Mode::Route || self.part.is_some();
+        if !is_kept || !is_decided {
             self.status = self.status.clone().after_handoff_ended();
         }
         self.updated_at = at;

@@ -213,8 +213,9 @@ const SABOTAGE: &[(&str, &str)] = &[
         "forgotten by its index",
     ),
     ("UPDATE increments SET round = 2", "not as many tests as rounds"),
+    ("UPDATE increments SET round = 2", "a round that is over is still to be worked on"),
     ("UPDATE increments SET state = 'done'", "done without a verification"),
-    ("UPDATE tasks SET status = 'failed', failure_message = '' WHERE stage IS NOT NULL", "nothing of it can go on"),
+    ("UPDATE tasks SET status = 'failed', failure_message = '' WHERE stage IS NOT NULL", "or is not and something is"),
     ("DELETE FROM tasks WHERE number = 1", "foreign_key_check"),
     (
         "PRAGMA writable_schema = on;

@@ -214,11 +214,16 @@ const RULES: &[(&str, &str)] = &[
                                AND t.status <> 'completed')",
     ),
     (
-        "an increment is active, and nothing of it can go on",
+        "an increment is blocked and nothing of its round is, or is not and something is",
         "SELECT i.id FROM increments i
-          WHERE i.state = 'active'
-            AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.increment_number = i.number AND t.is_blocked = 0
-                               AND t.status IN ('pending', 'active', 'waiting'))",
+          WHERE (i.state = 'blocked')
+             <> EXISTS (SELECT 1 FROM tasks t WHERE t.increment_number = i.number AND t.round = i.round
+                           AND (t.is_blocked = 1 OR t.status = 'failed'))",
+    ),
+    (
+        "a stage of a round that is over is still to be worked on",
+        "SELECT t.id FROM tasks t JOIN increments i ON i.number = t.increment_number
+          WHERE t.round < i.round AND (t.status = 'pending' OR t.is_blocked = 1)",
     ),
     (
         "a request is claimed by a hand-off that has ended",
@@ -370,8 +375,8 @@ fn column(connection: &Connection, query: &str) -> Vec<String> {
 fn wrong_statuses(connection: &Connection) -> Vec<String> {
     let mut statement = connection
         .prepare(
-            "SELECT e.task_number, e.type, e.data ->> 'to', h.mode = 'route'
-               FROM events e LEFT JOIN handoffs h ON h.number = e.handoff_number
+            "SELECT e.task_number, e.type, e.data ->> 'to', h.mode = 'route' OR t.stage IS NOT NULL
+               FROM events e LEFT JOIN handoffs h ON h.number = e.handoff_number LEFT JOIN tasks t ON t.number = e.task_number
               WHERE e.task_number IS NOT NULL ORDER BY e.number",
         )
         .unwrap();

@@ -131,7 +131,8 @@ pub(super) fn move_waiters(tx: &mut Tx<'_>, from_number: i64, to_number: i64) ->
     let waiters = tx.rows(
         sql!(
             "SELECT d.task_number, d.position, t.id FROM task_dependencies d JOIN tasks t ON t.number = d.task_number
-              WHERE d.depends_on_number = $1 AND d.outcome = 'completed' AND t.status = 'pending'"
+              WHERE d.depends_on_number = $1 AND d.outcome = 'completed'
+                AND t.status <> 'completed' AND t.status <> 'failed'"
         ),
         params![from_number],
         |row| Ok((row.integer(0)?, row.integer(1)?, row.parsed(2)?)),

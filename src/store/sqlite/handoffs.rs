@@ -8,7 +8,9 @@ use super::row::{self, Columns, Item};
 use super::sql::{Statement, query, sql};
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
-use super::{dispatches, endings, events, mail, messages, reports, routing, runs};
+use super::{
+    dispatches, endings, events, increment_stages, mail, messages, reports, routing, runs,
+};
 use crate::domain::{
     AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, Needs, NewTask, Outcome,
     Refusal, RunId, SpanId, Task, TaskId, Text, TraceId, TraceParent,
@@ -46,6 +48,7 @@ pub(super) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
         .task
         .start_handoff(begin.agent_name, begin.from_agent, begin.mode, tx.now)?
         .clone();
+    increment_stages::check_round(tx, &on)?;
     routing::decided(tx, &mut on)?;
     let row = NewRow {
         task_number: on.number,
@@ -72,6 +75,7 @@ pub(super) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
         dispatches::follow(tx, from_number, handoff_number)?;
     }
     tasks::update_status(tx, on.number, &on.task)?;
+    increment_stages::refresh(tx, &on)?;
     let started = EventKind::HandoffStarted {
         agent_name: entry.agent_name,
     };

@@ -7,15 +7,15 @@ use super::row::Columns;
 use super::sql::sql;
 use super::tasks::{self, StoredTask};
 use super::writer::Tx;
-use super::{dependencies, events, route_mail, routing};
+use super::{dependencies, events, route_mail};
 use crate::domain::{
     Dependency, DependencyOutcome, EventKind, Increment, IncrementId, IncrementState, Refusal,
     Stage, Status, Step, TaskId, Text,
 };
-use crate::store::{Result, StoreError};
+use crate::store::Result;
 
-/// Decides what comes next when the status of a stage has changed. Stages of earlier rounds decide nothing any more.
-pub(super) fn stage_changed(tx: &mut Tx<'_>, on: &mut StoredTask) -> Result<()> {
+/// Decides what comes next when somebody has decided about a stage. Stages of earlier rounds decide nothing any more.
+pub(super) fn stage_changed(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
     let Some(part) = on.task.part.clone() else {
         return Ok(());
     };
@@ -26,31 +26,94 @@ pub(super) fn stage_changed(tx: &mut Tx<'_>, on: &mut StoredTask) -> Result<()> 
     let is_well = match &on.task.status {
         Status::Completed => true,
         Status::Failed { .. } => false,
-        Status::Pending => return go_on(tx, on, number, increment),
-        Status::Active | Status::Waiting => return Ok(()),
+        Status::Pending | Status::Active | Status::Waiting => return refresh(tx, on),
     };
     match part
         .stage
         .step(is_well, increment.round, tx.rules.max_rounds)
     {
-        Step::GoOn | Step::Finish => go_on(tx, on, number, increment),
+        Step::GoOn | Step::Finish => refresh(tx, on),
         Step::Mend => mend(tx, on, part.stage, number, increment),
-        // What is blocked already was told of.
-        Step::Block if increment.state == IncrementState::Blocked => Ok(()),
         Step::Block => {
-            let message = on.task.status.failure_message();
-            let message = message.filter(|message| !message.is_blank());
-            let message = message.map_or_else(String::new, |message| format!(": {message}"));
-            let why = if part.stage.wants_report() {
-                let rounds = increment.round;
-                format!("It has failed in {rounds} rounds, the last one{message}")
-            } else {
-                format!("The {} has failed{message}", part.stage.as_str())
-            };
-            let reason = Text::lossy(why);
-            block(tx, on, &reason)?;
-            route_mail::tell_operator(tx, on, &reason)
+            let was_blocked = increment.state == IncrementState::Blocked;
+            refresh(tx, on)?;
+            // What is blocked already was told of.
+            if was_blocked {
+                return Ok(());
+            }
+            let (_, increment) = load(tx, &part.increment_id)?;
+            route_mail::tell_operator(tx, on, &increment.blocked_by.unwrap_or_default())
         }
+    }
+}
+
+/// Brings an increment into agreement with the stages of its round: it is blocked while one of them has failed or waits for a
+/// person, done when all are completed, and active otherwise.
+pub(super) fn refresh(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
+    let Some(part) = &on.task.part else {
+        return Ok(());
+    };
+    let (number, mut increment) = load(tx, &part.increment_id)?;
+    if part.round != increment.round {
+        return Ok(());
+    }
+    let stuck = tx.row(
+        sql!(
+            "SELECT stage, waiting_reason, failure_message FROM tasks
+              WHERE increment_number = $1 AND round = $2 AND (is_blocked = 1 OR status = 'failed')
+              ORDER BY is_blocked DESC, number DESC LIMIT 1"
+        ),
+        params![number, increment.round],
+        |row| {
+            let stage = row.word(0, Stage::parse)?;
+            Ok((stage, row.optional_text(1)?, row.optional_text(2)?))
+        },
+    )?;
+    let blocked_by = stuck.map(|(stage, waits, failed)| {
+        waits.unwrap_or_else(|| why_blocked(stage, increment.round, failed.as_ref()))
+    });
+    let is_open = tx.row(
+        sql!(
+            "SELECT 1 FROM tasks WHERE increment_number = $1 AND round = $2 AND status <> 'completed' LIMIT 1"
+        ),
+        params![number, increment.round],
+        |_| Ok(()),
+    )?;
+    let state = match (&blocked_by, is_open) {
+        (Some(_), _) => IncrementState::Blocked,
+        (None, Some(())) => IncrementState::Active,
+        (None, None) => IncrementState::Done,
+    };
+    if increment.state == state && increment.blocked_by.is_some() == blocked_by.is_some() {
+        return Ok(());
+    }
+    increment.state = state;
+    increment.blocked_by.clone_from(&blocked_by);
+    save(tx, number, &mut increment)?;
+    let id = increment.id;
+    let what = match (state, blocked_by) {
+        (IncrementState::Done, _) => EventKind::IncrementDone { id },
+        (_, Some(reason)) => EventKind::IncrementBlocked { id, reason },
+        (_, None) => EventKind::IncrementResumed { id },
+    };
+    events::record(tx, on.on(), None, what)
+}
+
+fn why_blocked(stage: Stage, rounds: u32, message: Option<&Text>) -> Text {
+    let message = message.filter(|message| !message.is_blank());
+    let message = message.map_or_else(String::new, |message| format!(": {message}"));
+    Text::lossy(if stage.wants_report() {
+        format!("It has failed in {rounds} rounds, the last one{message}")
+    } else {
+        format!("The {} has failed{message}", stage.as_str())
+    })
+}
+
+/// Tells whether the round of a stage is over.
+pub(super) fn is_over(tx: &Tx<'_>, on: &StoredTask) -> Result<bool> {
+    match &on.task.part {
+        None => Ok(false),
+        Some(part) => Ok(part.round < load(tx, &part.increment_id)?.1.round),
     }
 }
 
@@ -69,33 +132,6 @@ pub(super) fn check_round(tx: &Tx<'_>, on: &StoredTask) -> Result<()> {
         .into());
     }
     Ok(())
-}
-
-/// Goes on with an increment: it is done if all stages of its round are completed, and active otherwise.
-fn go_on(tx: &mut Tx<'_>, on: &StoredTask, number: i64, mut increment: Increment) -> Result<()> {
-    let is_open = tx.row(
-        sql!(
-            "SELECT 1 FROM tasks WHERE increment_number = $1 AND round = $2 AND status <> 'completed' LIMIT 1"
-        ),
-        params![number, increment.round],
-        |_| Ok(()),
-    )?;
-    let state = match is_open {
-        Some(()) => IncrementState::Active,
-        None => IncrementState::Done,
-    };
-    if increment.state == state {
-        return Ok(());
-    }
-    increment.state = state;
-    increment.blocked_by = None;
-    save(tx, number, &mut increment)?;
-    let id = increment.id;
-    let what = match state {
-        IncrementState::Done => EventKind::IncrementDone { id },
-        IncrementState::Active | IncrementState::Blocked => EventKind::IncrementResumed { id },
-    };
-    events::record(tx, on.on(), None, what)
 }
 
 /// Lets a blocked increment go on: what is blocked is tried again, and what failed is mended and tested once more, however often
@@ -119,8 +155,14 @@ pub(super) fn retry(tx: &mut Tx<'_>, id: &IncrementId) -> Result<()> {
         params![number, increment.round],
         |row| row.parsed(0),
     )?;
-    let stuck: TaskId = stuck
-        .ok_or_else(|| StoreError::inconsistent(format!("nothing of increment {id} is blocked")))?;
+    let Some(stuck): Option<TaskId> = stuck else {
+        let state = increment.state;
+        return Err(Refusal::IncrementNotBlocked {
+            id: increment.id,
+            state,
+        }
+        .into());
+    };
     let mut on = tasks::load(tx, &stuck)?;
     let stage = on.task.part.as_ref().map(|part| part.stage);
     match (&on.task.status, stage) {
@@ -141,6 +183,8 @@ fn mend(
     mut increment: Increment,
 ) -> Result<()> {
     let verification = verification(tx, number, increment.round)?;
+    let old_test = open_test(tx, number, increment.round)?;
+    let old_round = increment.round;
     increment.round += 1;
     increment.state = IncrementState::Active;
     increment.blocked_by = None;
@@ -179,21 +223,58 @@ fn mend(
         // What it said, or will say, is of what failed since.
         old => {
             let again = plan.make(tx, TaskId::new(), Stage::Verify, after(&test))?;
-            if stage == Stage::Test {
-                dependencies::move_waiters(tx, failed.number, test.number)?;
+            if let Some(old_test) = old_test {
+                dependencies::move_waiters(tx, old_test, test.number)?;
             }
             if let Some((old, _)) = old {
-                routing::let_go(tx, old)?;
                 dependencies::move_waiters(tx, old, again.number)?;
             }
         }
     }
+    close_round(tx, number, old_round)?;
     let round = EventKind::IncrementRound {
         id: increment.id,
         round: increment.round,
         fix_task_id: fix.task.id,
     };
     events::record(tx, failed.on(), None, round)
+}
+
+/// Finds the test of a round, unless it is completed.
+fn open_test(tx: &Tx<'_>, number: i64, round: u32) -> Result<Option<i64>> {
+    tx.row(
+        sql!(
+            "SELECT number FROM tasks
+              WHERE increment_number = $1 AND round = $2 AND stage = 'test' AND status <> 'completed'
+              ORDER BY number DESC LIMIT 1"
+        ),
+        params![number, round],
+        |row| row.integer(0),
+    )
+}
+
+/// Ends what is left of a round that is over. What an agent works on ends with it.
+fn close_round(tx: &mut Tx<'_>, number: i64, round: u32) -> Result<()> {
+    let left = tx.rows(
+        sql!(
+            "SELECT t.id FROM tasks t
+              WHERE t.increment_number = $1 AND t.round = $2 AND t.status <> 'completed' AND t.status <> 'failed'
+                AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.task_number = t.number AND h.completed_at IS NULL)"
+        ),
+        params![number, round],
+        |row| row.parsed(0),
+    )?;
+    for id in left {
+        let mut on = tasks::load(tx, &id)?;
+        end_over(tx, &mut on)?;
+    }
+    Ok(())
+}
+
+/// Ends a stage whose round is over.
+pub(super) fn end_over(tx: &mut Tx<'_>, on: &mut StoredTask) -> Result<()> {
+    let message = Text::lossy("Its round is over".to_owned());
+    tasks::change_status(tx, on, Status::Failed { message })
 }
 
 /// Finds the verification of a round, and whether it has not begun.
@@ -208,23 +289,4 @@ fn verification(tx: &Tx<'_>, number: i64, round: u32) -> Result<Option<(i64, boo
         params![number, round],
         |row| Ok((row.integer(0)?, row.integer(1)? != 0)),
     )
-}
-
-/// Leaves an increment to a person, because one of its stages cannot go on.
-pub(super) fn block(tx: &mut Tx<'_>, on: &StoredTask, reason: &Text) -> Result<()> {
-    let Some(part) = &on.task.part else {
-        return Ok(());
-    };
-    let (number, mut increment) = load(tx, &part.increment_id)?;
-    if part.round != increment.round {
-        return Ok(());
-    }
-    increment.state = IncrementState::Blocked;
-    increment.blocked_by = Some(reason.clone());
-    save(tx, number, &mut increment)?;
-    let blocked = EventKind::IncrementBlocked {
-        id: increment.id,
-        reason: reason.clone(),
-    };
-    events::record(tx, on.on(), None, blocked)
 }

@@ -5,13 +5,14 @@ use rusqlite::params;
 use super::sql::sql;
 use super::tasks::{self, to_json};
 use super::writer::Tx;
-use super::{dependencies, events, readiness};
+use super::{dependencies, events, increment_stages, readiness};
 use crate::domain::{EventKind, Minutes, Refusal, Role, Task};
 use crate::store::{ChangeNeeds, Result};
 
 /// Sets what a task needs. The router looks at it anew.
 pub(super) fn change(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     let mut on = tasks::load(tx, &asked.task_id)?;
+    increment_stages::check_round(tx, &on)?;
     let needs = asked.change.clone().apply(&on.task.needs, asked.merge);
     let changed = needs.changed_since(&on.task.needs);
     // What is given was checked; merged into what is there it may be too much.

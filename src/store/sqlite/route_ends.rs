@@ -24,13 +24,19 @@ pub(super) fn handoff_ended(
         return Ok(on);
     };
     let told = reports::of_handoff(tx, handoff_number)?;
+    let said = Report::at_the_end_of(output.as_str()).filter(|_| outcome == Outcome::Completed);
     // Whoever works on a stage says what came out, also if a person asked them.
-    let is_stage = on.task.part.is_some() && told.is_some();
-    if entry.mode != Mode::Route && !is_stage {
+    let is_reported = on.task.part.is_some() && (told.is_some() || said.is_some());
+    if entry.mode != Mode::Route && !is_reported {
+        increment_stages::refresh(tx, &on)?;
         return Ok(on);
     }
     // A person has ended it meanwhile.
     if matches!(on.task.status, Status::Completed | Status::Failed { .. }) {
+        return Ok(on);
+    }
+    if increment_stages::is_over(tx, &on)? {
+        increment_stages::end_over(tx, &mut on)?;
         return Ok(on);
     }
     let agent_name = entry.agent_name.clone();
@@ -40,7 +46,7 @@ pub(super) fn handoff_ended(
         finish(tx, &mut on, &agent_name, Some(&report), output)?;
     } else if outcome != Outcome::Completed {
         fail(tx, &mut on, &agent_name, output)?;
-    } else if let Some((report, before)) = Report::at_the_end_of(output.as_str()) {
+    } else if let Some((report, before)) = said {
         let report = report.without_what_is_illegal();
         reports::insert(tx, handoff_number, &report)?;
         let before = Text::lossy(before.to_owned());
@@ -161,5 +167,5 @@ fn block(tx: &mut Tx<'_>, on: &mut StoredTask, reason: &Text) -> Result<()> {
         reason: reason.clone(),
     };
     events::record(tx, on.on(), None, blocked)?;
-    increment_stages::block(tx, on, reason)
+    increment_stages::refresh(tx, on)
 }

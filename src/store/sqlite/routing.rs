@@ -140,17 +140,6 @@ fn hold(tx: &mut Tx<'_>, on: &StoredTask, role: &Role, tags: &[Skill]) -> Result
     Ok(())
 }
 
-/// Forgets why a task was left alone that nobody needs any more.
-pub(super) fn let_go(tx: &Tx<'_>, task_number: i64) -> Result<()> {
-    tx.execute(
-        sql!(
-            "UPDATE tasks SET is_blocked = 0, is_unsuited = 0, waiting_reason = NULL WHERE number = $1"
-        ),
-        params![task_number],
-    )?;
-    Ok(())
-}
-
 /// Forgets why a task was left alone, once somebody has decided about it.
 pub(super) fn decided(tx: &Tx<'_>, on: &mut StoredTask) -> Result<()> {
     if on.task.routing.waiting_reason.is_none() {
@@ -158,7 +147,13 @@ pub(super) fn decided(tx: &Tx<'_>, on: &mut StoredTask) -> Result<()> {
     }
     on.task.routing.blocked = false;
     on.task.routing.waiting_reason = None;
-    let_go(tx, on.number)
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET is_blocked = 0, is_unsuited = 0, waiting_reason = NULL WHERE number = $1"
+        ),
+        params![on.number],
+    )?;
+    Ok(())
 }
 
 /// Refuses what would take the report from the agent that owes it.

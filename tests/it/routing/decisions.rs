@@ -150,7 +150,11 @@ async fn a_test_that_fails_behind_a_verification_is_verified_again() {
     // The person has the test done again, and it fails now.
     let test = last(&app, &id, "test").await;
     set(&app, &test, "pending").await.data();
-    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
+    assert_eq!(
+        stands(&shown(&app, &id).await),
+        ("blocked".to_owned(), 1),
+        "the verification still is"
+    );
     work(&app, &id, "test", "failed").await;
     let second = shown(&app, &id).await;
     assert_eq!(stands(&second), ("active".to_owned(), 2));
@@ -472,4 +476,144 @@ async fn a_key_is_for_one_who_asks() {
         send(Some(crate::support::OPERATOR)).await.data()["from"],
         "operator"
     );
+}
+
+#[tokio::test]
+async fn an_increment_is_blocked_exactly_while_a_stage_of_its_round_is() {
+    let app = crew().await;
+    // Another stage that a person completes does not hide that the first one failed.
+    let id = increment(&app).await;
+    let (implementation, verify) = (
+        last(&app, &id, "implementation").await,
+        last(&app, &id, "verify").await,
+    );
+    set(&app, &implementation, "failed").await.data();
+    set(&app, &verify, "completed").await.data();
+    assert_eq!(stands(&shown(&app, &id).await), ("blocked".to_owned(), 1));
+    // Who takes it up by hand unblocks it, and a status that is not an end does too.
+    let hand_off = async |task: &str| {
+        app.post(
+            &format!("/api/tasks/{task}/handoff"),
+            json!({ "agentName": "qa", "prompt": "p" }),
+        )
+        .await
+    };
+    set(&app, &implementation, "waiting").await.data();
+    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
+    set(&app, &implementation, "pending").await.data();
+    begin(&app, &implementation).await;
+    app.post(
+        &format!("/api/tasks/{implementation}/handoff/cancel"),
+        json!({}),
+    )
+    .await
+    .data();
+    assert_eq!(stands(&shown(&app, &id).await), ("blocked".to_owned(), 1));
+    hand_off(&implementation).await.data();
+    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
+    assert_eq!(
+        app.post(&format!("/api/increments/{id}/retry"), json!({}))
+            .await
+            .error(),
+        (409, "CONFLICT".to_owned())
+    );
+    // What its agent says at the end counts, although a person asked.
+    end(&app, &implementation, "passed").await;
+    work(&app, &id, "test", "passed").await;
+    assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 1));
+    // What is worked on again is not done.
+    set(&app, &verify, "waiting").await.data();
+    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
+    set(&app, &verify, "completed").await.data();
+    check(&app);
+}
+
+#[tokio::test]
+async fn nothing_of_a_round_that_is_over_goes_on() {
+    let app = crew().await;
+    let (id, second) = (
+        increment(&app).await,
+        app.post("/api/increments", json!({ "title": "s" }))
+            .await
+            .data(),
+    );
+    work(&app, &id, "implementation", "passed").await;
+    let test = last(&app, &id, "test").await;
+    work(&app, &id, "test", "passed").await;
+    let verify = last(&app, &id, "verify").await;
+    begin(&app, &verify).await;
+    // The person finds that the test was wrong, while the verification is under way.
+    set(&app, &test, "failed").await.data();
+    app.post(&format!("/api/tasks/{verify}/handoff/cancel"), json!({}))
+        .await
+        .data();
+    let ended = app.get(&format!("/api/tasks/{verify}")).await.data();
+    assert_eq!(
+        (&ended["status"]["type"], &ended["blocked"]),
+        (&json!("failed"), &json!(false))
+    );
+    for path in [
+        format!("/api/tasks/{test}/handoff"),
+        format!("/api/tasks/{verify}/handoff"),
+    ] {
+        let refused = app
+            .post(&path, json!({ "agentName": "qa", "prompt": "p" }))
+            .await;
+        assert_eq!(refused.error(), (409, "CONFLICT".to_owned()));
+    }
+    assert_eq!(
+        app.patch(&format!("/api/tasks/{test}"), json!({ "priority": 0 }))
+            .await
+            .error(),
+        (409, "CONFLICT".to_owned())
+    );
+    for stage in ["fix", "test", "verify"] {
+        work(&app, &id, stage, "passed").await;
+    }
+    assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 2));
+    assert_eq!(second["state"], "active");
+    check(&app);
+}
+
+#[tokio::test]
+async fn what_was_at_work_when_its_predecessor_failed_waits_for_the_successor() {
+    let app = crew().await;
+    let first = increment(&app).await;
+    for stage in ["implementation", "test", "verify"] {
+        work(&app, &first, stage, "passed").await;
+    }
+    let second = app
+        .post(
+            "/api/increments",
+            json!({ "title": "s", "dependsOn": [first] }),
+        )
+        .await
+        .data();
+    let second = second["id"].as_str().unwrap();
+    let implementation = last(&app, second, "implementation").await;
+    begin(&app, &implementation).await;
+    set(&app, &last(&app, &first, "verify").await, "failed")
+        .await
+        .data();
+    app.post(
+        &format!("/api/tasks/{implementation}/handoff/cancel"),
+        json!({}),
+    )
+    .await
+    .data();
+    app.post(&format!("/api/increments/{second}/retry"), json!({}))
+        .await
+        .data();
+    let waits = app
+        .post(&format!("/api/route/{implementation}"), json!({}))
+        .await;
+    assert_eq!(waits.error(), (409, "CONFLICT".to_owned()));
+    for stage in ["fix", "test", "verify"] {
+        work(&app, &first, stage, "passed").await;
+    }
+    for stage in ["implementation", "test", "verify"] {
+        work(&app, second, stage, "passed").await;
+    }
+    assert_eq!(stands(&shown(&app, second).await), ("done".to_owned(), 1));
+    check(&app);
 }
