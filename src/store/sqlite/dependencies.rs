@@ -126,13 +126,14 @@ fn targets(tx: &Tx<'_>, id: &TaskId) -> Result<Vec<TaskId>> {
     )
 }
 
-/// Lets those that wait for the good end of a task wait for that of another one, which takes its place.
+/// Lets those that wait for the good end of a task wait for that of another one, which takes its place. Those that do not wait now
+/// may do so again; only stages of the same increment that have ended belong to the round that is over.
 pub(super) fn move_waiters(tx: &mut Tx<'_>, from_number: i64, to_number: i64) -> Result<()> {
     let waiters = tx.rows(
         sql!(
             "SELECT d.task_number, d.position, t.id FROM task_dependencies d JOIN tasks t ON t.number = d.task_number
               WHERE d.depends_on_number = $1 AND d.outcome = 'completed'
-                AND t.status <> 'completed' AND t.status <> 'failed'"
+                AND (t.status = 'pending' OR t.increment_number IS NOT (SELECT increment_number FROM tasks WHERE number = $1))"
         ),
         params![from_number],
         |row| Ok((row.integer(0)?, row.integer(1)?, row.parsed(2)?)),
