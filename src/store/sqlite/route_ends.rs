@@ -23,14 +23,11 @@ pub(super) fn handoff_ended(
     let Some(entry) = on.task.agent_chain().last() else {
         return Ok(on);
     };
-    let told = reports::of_handoff(tx, handoff_number)?;
-    let said = Report::at_the_end_of(output.as_str()).filter(|_| outcome == Outcome::Completed);
-    // Whoever works on a stage says what came out, also if a person asked them.
-    let is_reported = on.task.part.is_some() && (told.is_some() || said.is_some());
-    if entry.mode != Mode::Route && !is_reported {
-        increment_stages::refresh(tx, &on)?;
+    let is_routed = entry.mode == Mode::Route;
+    if !is_routed && on.task.part.is_none() {
         return Ok(on);
     }
+    let agent_name = entry.agent_name.clone();
     // A person has ended it meanwhile.
     if matches!(on.task.status, Status::Completed | Status::Failed { .. }) {
         return Ok(on);
@@ -39,7 +36,13 @@ pub(super) fn handoff_ended(
         increment_stages::end_over(tx, &mut on)?;
         return Ok(on);
     }
-    let agent_name = entry.agent_name.clone();
+    let told = reports::of_handoff(tx, handoff_number)?;
+    let said = Report::at_the_end_of(output.as_str()).filter(|_| outcome == Outcome::Completed);
+    // Whoever works on a stage says what came out, also if a person asked them.
+    if !is_routed && told.is_none() && said.is_none() {
+        increment_stages::refresh(tx, &on)?;
+        return Ok(on);
+    }
     if outcome == Outcome::Cancelled {
         block(tx, &mut on, &cancelled(output))?;
     } else if let Some(report) = told {

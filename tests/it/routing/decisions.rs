@@ -531,12 +531,7 @@ async fn an_increment_is_blocked_exactly_while_a_stage_of_its_round_is() {
 #[tokio::test]
 async fn nothing_of_a_round_that_is_over_goes_on() {
     let app = crew().await;
-    let (id, second) = (
-        increment(&app).await,
-        app.post("/api/increments", json!({ "title": "s" }))
-            .await
-            .data(),
-    );
+    let id = increment(&app).await;
     work(&app, &id, "implementation", "passed").await;
     let test = last(&app, &id, "test").await;
     work(&app, &id, "test", "passed").await;
@@ -571,7 +566,26 @@ async fn nothing_of_a_round_that_is_over_goes_on() {
         work(&app, &id, stage, "passed").await;
     }
     assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 2));
-    assert_eq!(second["state"], "active");
+    // What a person had begun on a stage ends with the round, too.
+    let test = last(&app, &id, "test").await;
+    app.post(
+        &format!("/api/tasks/{test}/handoff"),
+        json!({ "agentName": "qa", "prompt": "p" }),
+    )
+    .await
+    .data();
+    set(&app, &last(&app, &id, "verify").await, "failed")
+        .await
+        .data();
+    app.put(
+        &format!("/api/tasks/{test}/handoff/complete"),
+        json!({ "output": "nothing" }),
+    )
+    .await
+    .data();
+    let ended = app.get(&format!("/api/tasks/{test}")).await.data();
+    assert_eq!(ended["status"]["type"], "completed", "it was before");
+    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 3));
     check(&app);
 }
 
