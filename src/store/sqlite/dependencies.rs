@@ -4,10 +4,11 @@ use std::collections::{HashMap, VecDeque};
 
 use rusqlite::params;
 
+use super::events;
 use super::row::Columns;
 use super::sql::sql;
+use super::tasks::{self, StoredTask};
 use super::writer::Tx;
-use super::{events, tasks};
 use crate::domain::{Dependency, DependencyOutcome, EventKind, Problems, Refusal, TaskId};
 use crate::store::{Result, StoreError};
 
@@ -128,7 +129,7 @@ fn targets(tx: &Tx<'_>, id: &TaskId) -> Result<Vec<TaskId>> {
 
 /// Lets those that wait for the good end of a task wait for that of another one, which takes its place. Those that do not wait now
 /// may do so again; only stages of the same increment that have ended belong to the round that is over.
-pub(super) fn move_waiters(tx: &mut Tx<'_>, from_number: i64, to_number: i64) -> Result<()> {
+pub(super) fn move_waiters(tx: &mut Tx<'_>, from_number: i64, to: &StoredTask) -> Result<()> {
     let waiters = tx.rows(
         sql!(
             "SELECT d.task_number, d.position, t.id FROM task_dependencies d JOIN tasks t ON t.number = d.task_number
@@ -138,7 +139,15 @@ pub(super) fn move_waiters(tx: &mut Tx<'_>, from_number: i64, to_number: i64) ->
         params![from_number],
         |row| Ok((row.integer(0)?, row.integer(1)?, row.parsed(2)?)),
     )?;
+    let successor = [Dependency {
+        task_id: to.task.id.clone(),
+        outcome: DependencyOutcome::Completed,
+    }];
     for (task_number, position, id) in waiters {
+        // Whoever the successor itself waits for cannot wait for it.
+        if find_cycle(tx, &id, &successor)?.is_some() {
+            continue;
+        }
         tx.execute(
             sql!("DELETE FROM task_dependencies WHERE task_number = $1 AND position = $2"),
             params![task_number, position],
@@ -150,7 +159,7 @@ pub(super) fn move_waiters(tx: &mut Tx<'_>, from_number: i64, to_number: i64) ->
             params![
                 task_number,
                 position,
-                to_number,
+                to.number,
                 DependencyOutcome::Completed.as_str()
             ],
         )?;

@@ -218,16 +218,16 @@ fn mend(
                 sql!("UPDATE tasks SET round = $1 WHERE number = $2"),
                 params![increment.round, verification],
             )?;
-            dependencies::move_waiters(tx, failed.number, test.number)?;
+            dependencies::move_waiters(tx, failed.number, &test)?;
         }
         // What it said, or will say, is of what failed since.
         old => {
             let again = plan.make(tx, TaskId::new(), Stage::Verify, after(&test))?;
             if let Some(old_test) = old_test {
-                dependencies::move_waiters(tx, old_test, test.number)?;
+                dependencies::move_waiters(tx, old_test, &test)?;
             }
             if let Some((old, _)) = old {
-                dependencies::move_waiters(tx, old, again.number)?;
+                dependencies::move_waiters(tx, old, &again)?;
             }
         }
     }
