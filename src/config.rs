@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::domain::{AttachmentId, RunId, TaskId};
+use crate::domain::{AttachmentId, RunId, TaskId, agent_context};
 
 /// How much of anything is allowed.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ impl Default for Limits {
             lease: 15 * 60,
             longest_lease: 24 * 60 * 60,
             context: 256 * 1024,
-            agent_context: 64 * 1024,
+            agent_context: agent_context::LARGEST,
             attachment: 10 * 1024 * 1024,
             alert: 16 * 1024,
             mail: 64 * 1024,

@@ -12,26 +12,30 @@ use crate::domain::Task;
 pub(super) async fn run(ui: Ui, arguments: LogArguments) -> Result<(), Failure> {
     let client = server::client(&arguments.url, &arguments.data.data_dir)?;
     let stream = if arguments.stderr { "stderr" } else { "stdout" };
-    let handoff = handoff_of(&client, &arguments.handoff).await;
-    let path = format!("/api/handoffs/{}/log", segment(&handoff));
-    let query = [
-        ("stream", stream.to_owned()),
-        ("follow", arguments.follow.to_string()),
-    ];
-    let mut pieces = client
-        .stream(client.request(Method::GET, &path).query(&query))
-        .await?;
+    let ask = |handoff: &str| {
+        let path = format!("/api/handoffs/{}/log", segment(handoff));
+        let query = [
+            ("stream", stream.to_owned()),
+            ("follow", arguments.follow.to_string()),
+        ];
+        client.stream(client.request(Method::GET, &path).query(&query))
+    };
+    let mut pieces = match ask(&arguments.handoff).await {
+        Ok(pieces) => pieces,
+        Err(error) => match last_handoff(&client, &arguments.handoff).await {
+            Some(last) => ask(&last).await?,
+            None => return Err(error.into()),
+        },
+    };
     while let Some(piece) = pieces.next().await {
         ui.bytes(&piece?)?;
     }
     Ok(())
 }
 
-/// Returns the last hand-off of a task, if it is a task that is named.
-async fn handoff_of(client: &Client, named: &str) -> String {
+/// Finds the last hand-off of a task, if it is a task that is named.
+async fn last_handoff(client: &Client, named: &str) -> Option<String> {
     let path = format!("/api/tasks/{}", segment(named));
-    let task = client.get(&path, &[]).await;
-    let task: Option<Task> = task.ok().and_then(|reply| reply.data().ok());
-    let last = task.as_ref().and_then(|task| task.agent_chain().last());
-    last.map_or_else(|| named.to_owned(), |last| last.id.to_string())
+    let task: Task = client.get(&path, &[]).await.ok()?.data().ok()?;
+    task.agent_chain().last().map(|last| last.id.to_string())
 }

@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 
 use super::{AgentName, Problems, Report, ReportResult, Role, Text};
 
+/// How many bytes agents may tell each other on a task.
+pub const LARGEST: usize = 64 * 1024;
+
 /// The keys that are told first when there is not room for all.
 const FIRST: [&str; 6] = [
     "previousAgent",
@@ -75,7 +78,7 @@ pub(super) fn check_instructions(
 const DEEPEST: usize = 64;
 
 /// Says that something is nested too deep.
-pub(super) const TOO_DEEP: &str = "must not be nested deeper than 64 levels";
+pub const TOO_DEEP: &str = "must not be nested deeper than 64 levels";
 
 /// Tells whether a value is nested too deep to be stored.
 pub fn is_too_deep(value: &Value) -> bool {

@@ -12,9 +12,6 @@ const TAIL: usize = 64 * 1024;
 /// How many beginnings of an object are tried.
 const TRIES: usize = 500;
 
-/// How many bytes of context at the end of a message are taken.
-const LARGEST_CONTEXT: usize = 64 * 1024;
-
 /// How many bytes of a report's details are told to the next agent.
 const ISSUE: usize = 1000;
 
@@ -142,7 +139,7 @@ impl Report {
     /// Leaves out what could not be stored: a report at the end of a message is as the agent wrote it.
     #[must_use]
     pub fn without_what_is_illegal(mut self) -> Self {
-        if self.check(LARGEST_CONTEXT).is_err() {
+        if self.check(agent_context::LARGEST).is_err() {
             self.agent_context = None;
         }
         if let Some(details) = self

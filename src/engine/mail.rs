@@ -147,9 +147,7 @@ impl Engine {
         }
         let handoff_type = input.handoff_type.as_ref().map_or("", |it| it.as_str());
         if input.context.values().any(agent_context::is_too_deep) {
-            return Err(Error::InvalidBody(
-                "context: must not be nested deeper than 64 levels".to_owned(),
-            ));
+            return wrong(&format!("context: {}", agent_context::TOO_DEEP));
         }
         let context = serde_json::to_string(&input.context).map_err(Error::internal)?;
         for (what, length, limit) in [

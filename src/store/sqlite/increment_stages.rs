@@ -57,21 +57,8 @@ pub(super) fn refresh(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
     if part.round != increment.round {
         return Ok(());
     }
-    let stuck = tx.row(
-        sql!(
-            "SELECT stage, waiting_reason, failure_message FROM tasks
-              WHERE increment_number = $1 AND round = $2 AND (is_blocked = 1 OR status = 'failed')
-              ORDER BY is_blocked DESC, number DESC LIMIT 1"
-        ),
-        params![number, increment.round],
-        |row| {
-            let stage = row.word(0, Stage::parse)?;
-            Ok((stage, row.optional_text(1)?, row.optional_text(2)?))
-        },
-    )?;
-    let blocked_by = stuck.map(|(stage, waits, failed)| {
-        waits.unwrap_or_else(|| why_blocked(stage, increment.round, failed.as_ref()))
-    });
+    let stuck = stuck(tx, number, increment.round)?;
+    let blocked_by = stuck.map(|stuck| stuck.why(increment.round));
     let is_open = tx.row(
         sql!(
             "SELECT 1 FROM tasks WHERE increment_number = $1 AND round = $2 AND status <> 'completed' LIMIT 1"
@@ -99,39 +86,75 @@ pub(super) fn refresh(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
     events::record(tx, on.on(), None, what)
 }
 
-fn why_blocked(stage: Stage, rounds: u32, message: Option<&Text>) -> Text {
-    let message = message.filter(|message| !message.is_blank());
-    let message = message.map_or_else(String::new, |message| format!(": {message}"));
-    Text::lossy(if stage.wants_report() {
-        format!("It has failed in {rounds} rounds, the last one{message}")
-    } else {
-        format!("The {} has failed{message}", stage.as_str())
-    })
+/// A stage that has failed, or waits for a person.
+struct Stuck {
+    id: TaskId,
+    stage: Stage,
+    waiting_reason: Option<Text>,
+    failure_message: Option<Text>,
+}
+
+/// Finds the stage of a round that keeps an increment from going on: what waits for a person before what failed, the newest first.
+fn stuck(tx: &Tx<'_>, number: i64, round: u32) -> Result<Option<Stuck>> {
+    tx.row(
+        sql!(
+            "SELECT id, stage, waiting_reason, failure_message FROM tasks
+              WHERE increment_number = $1 AND round = $2 AND (is_blocked = 1 OR status = 'failed')
+              ORDER BY is_blocked DESC, number DESC LIMIT 1"
+        ),
+        params![number, round],
+        |row| {
+            Ok(Stuck {
+                id: row.parsed(0)?,
+                stage: row.word(1, Stage::parse)?,
+                waiting_reason: row.optional_text(2)?,
+                failure_message: row.optional_text(3)?,
+            })
+        },
+    )
+}
+
+impl Stuck {
+    /// Says why the increment does not go on.
+    fn why(self, rounds: u32) -> Text {
+        if let Some(reason) = self.waiting_reason {
+            return reason;
+        }
+        let message = self.failure_message.filter(|message| !message.is_blank());
+        let message = message.map_or_else(String::new, |message| format!(": {message}"));
+        Text::lossy(if self.stage.wants_report() {
+            format!("It has failed in {rounds} rounds, the last one{message}")
+        } else {
+            format!("The {} has failed{message}", self.stage.as_str())
+        })
+    }
+}
+
+/// Returns the round that an increment is in, if that of a stage is over.
+fn later_round(tx: &Tx<'_>, on: &StoredTask) -> Result<Option<u32>> {
+    let Some(part) = &on.task.part else {
+        return Ok(None);
+    };
+    let (_, increment) = load(tx, &part.increment_id)?;
+    Ok((part.round < increment.round).then_some(increment.round))
 }
 
 /// Tells whether the round of a stage is over.
 pub(super) fn is_over(tx: &Tx<'_>, on: &StoredTask) -> Result<bool> {
-    match &on.task.part {
-        None => Ok(false),
-        Some(part) => Ok(part.round < load(tx, &part.increment_id)?.1.round),
-    }
+    Ok(later_round(tx, on)?.is_some())
 }
 
 /// Refuses to change a stage whose round is over: what came after it went by how it ended.
 pub(super) fn check_round(tx: &Tx<'_>, on: &StoredTask) -> Result<()> {
-    let Some(part) = &on.task.part else {
+    let (Some(part), Some(current)) = (&on.task.part, later_round(tx, on)?) else {
         return Ok(());
     };
-    let (_, increment) = load(tx, &part.increment_id)?;
-    if part.round < increment.round {
-        return Err(Refusal::RoundIsOver {
-            task_id: on.task.id.clone(),
-            round: part.round,
-            current: increment.round,
-        }
-        .into());
+    Err(Refusal::RoundIsOver {
+        task_id: on.task.id.clone(),
+        round: part.round,
+        current,
     }
-    Ok(())
+    .into())
 }
 
 /// Lets a blocked increment go on: what is blocked is tried again, and what failed is mended and tested once more, however often
@@ -139,34 +162,16 @@ pub(super) fn check_round(tx: &Tx<'_>, on: &StoredTask) -> Result<()> {
 pub(super) fn retry(tx: &mut Tx<'_>, id: &IncrementId) -> Result<()> {
     let (number, increment) =
         find_in(tx, id)?.ok_or_else(|| Refusal::IncrementNotFound(id.clone()))?;
-    if increment.state != IncrementState::Blocked {
+    let Some(stuck) = stuck(tx, number, increment.round)? else {
         return Err(Refusal::IncrementNotBlocked {
             id: id.clone(),
             state: increment.state,
         }
         .into());
-    }
-    let stuck = tx.row(
-        sql!(
-            "SELECT id FROM tasks
-              WHERE increment_number = $1 AND round = $2 AND (is_blocked = 1 OR status = 'failed')
-              ORDER BY is_blocked DESC, number DESC LIMIT 1"
-        ),
-        params![number, increment.round],
-        |row| row.parsed(0),
-    )?;
-    let Some(stuck): Option<TaskId> = stuck else {
-        let state = increment.state;
-        return Err(Refusal::IncrementNotBlocked {
-            id: increment.id,
-            state,
-        }
-        .into());
     };
-    let mut on = tasks::load(tx, &stuck)?;
-    let stage = on.task.part.as_ref().map(|part| part.stage);
-    match (&on.task.status, stage) {
-        (Status::Failed { .. }, Some(stage @ (Stage::Test | Stage::Verify))) => {
+    let mut on = tasks::load(tx, &stuck.id)?;
+    match (&on.task.status, stuck.stage) {
+        (Status::Failed { .. }, stage @ (Stage::Test | Stage::Verify)) => {
             mend(tx, &on, stage, number, increment)
         }
         _ => tasks::change_status(tx, &mut on, Status::Pending),

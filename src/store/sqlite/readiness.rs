@@ -87,11 +87,7 @@ pub(super) fn take_over(tx: &Tx<'_>, to: &mut StoredTask, known: &[Dependency]) 
 }
 
 /// Returns what a task leaves behind for another one, as a bounded block.
-pub(super) fn carried(
-    tx: &Tx<'_>,
-    from: &StoredTask,
-    to: Option<&IncrementPart>,
-) -> Map<String, Value> {
+fn carried(tx: &Tx<'_>, from: &StoredTask, to: Option<&IncrementPart>) -> Map<String, Value> {
     let mut left = from.task.needs.agent_context.clone();
     if left.is_empty() {
         return left;

@@ -35,12 +35,9 @@ pub(super) fn route(
     circumstances: &Circumstances,
 ) -> Result<Routed> {
     let on = tasks::load(tx, task_id)?;
-    let Some(role) = on.task.needs.agent_role.clone() else {
+    let (None, Some(role)) = (why_it_waits(tx, &on)?, on.task.needs.agent_role.clone()) else {
         return Ok(Routed::NotReady(choose(tx, &on, circumstances)?));
     };
-    if why_it_waits(tx, &on)?.is_some() {
-        return Ok(Routed::NotReady(choose(tx, &on, circumstances)?));
-    }
     let tags = &on.task.needs.specialist_tags;
     let known = applicants(tx, &on, Some(&role), &circumstances.missing_programs)?;
     let agent_name = if let Some(best) = best(&role, tags, known) {
@@ -59,9 +56,7 @@ pub(super) fn route(
     };
     tx.execute(
         sql!(
-            "UPDATE tasks SET route_attempts = route_attempts + 1, waiting_reason = NULL, is_unsuited = 0, is_asked_again = 0,
-                              is_context_own = 0
-              WHERE number = $1"
+            "UPDATE tasks SET route_attempts = route_attempts + 1, is_asked_again = 0, is_context_own = 0 WHERE number = $1"
         ),
         params![on.number],
     )?;
@@ -70,7 +65,6 @@ pub(super) fn route(
     route_mail::announce(tx, &begun)?;
     let mut task = begun.on.task;
     task.routing.attempts += 1;
-    task.routing.waiting_reason = None;
     Ok(Routed::Started(Box::new(task)))
 }
 

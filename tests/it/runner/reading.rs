@@ -5,9 +5,9 @@ use std::process::Stdio;
 
 use chorus::client::Client;
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Events, Workshop, begin, ended, last_id, run};
+use crate::support::{Events, Workshop, begin, ended, hand_off, last_id, run};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_says_becomes_messages_and_events_in_order() {
@@ -186,4 +186,24 @@ async fn a_server_that_stops_does_not_wait_for_who_follows_a_log() {
     assert!(asked.elapsed().as_secs() < 5, "{:?}", asked.elapsed());
     // It has not seen everything, and says so.
     assert_eq!(follow.wait().unwrap().code(), Some(5));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_of_a_task_is_that_of_its_last_hand_off() {
+    let workshop = Workshop::new()
+        .agent("first", "echo early")
+        .agent("second", "echo late");
+    let server = workshop.serve(1);
+    let client = server.client();
+    let task = begin(&client, "first").await;
+    let first = ended(&client, last_id(&task)).await;
+    let body = json!({ "agentName": "second", "prompt": "p" });
+    let task = hand_off(&client, &task, &body).await.unwrap();
+    ended(&client, last_id(&task)).await;
+    let log = |id: &str| server.chorus(["log", id]).transcript();
+    assert!(log(task.id.as_str()).contains("late\n"));
+    assert!(log(first.id.as_str()).contains("early\n"));
+    let unknown = log("nobody");
+    assert!(unknown.starts_with("exit 3\n"), "{unknown}");
+    assert!(unknown.contains("Hand-off not found: nobody"), "{unknown}");
 }
