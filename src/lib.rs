@@ -11,6 +11,7 @@ pub mod config;
 pub mod domain;
 pub mod engine;
 mod error;
+pub mod ledger;
 pub mod runner;
 pub mod secret;
 pub mod store;

@@ -1,13 +1,14 @@
 //! The ledger that a command works on without a server.
 
-use std::sync::Arc;
-
 use super::ui::Failure;
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
 use crate::domain::ChainLimits;
 use crate::engine::{Engine, EngineOptions};
-use crate::store::{MigrationState, Rules, SqliteOptions, SqliteStore, Store, migration_status};
+use crate::ledger::Store;
+use crate::store::{
+    Database, DatabaseOptions, DatabaseUrl, MigrationState, Rules, migration_status,
+};
 
 /// How many writes are committed together where nothing else is said.
 const MAX_BATCH: usize = 256;
@@ -43,13 +44,13 @@ pub(super) async fn open(
     rules: Rules,
 ) -> Result<Engine, Failure> {
     let clock = Clock::system();
-    let options = SqliteOptions {
-        path: data_dir.database(),
+    let options = DatabaseOptions {
+        url: DatabaseUrl::Sqlite(data_dir.database()),
         clock: clock.clone(),
         max_batch,
         rules,
     };
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options).await?);
+    let store = Store::new(Database::open(options).await?);
     let options = EngineOptions {
         data_dir: data_dir.clone(),
         clock,

@@ -58,8 +58,9 @@ use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
 use crate::domain::ChainLimits;
 use crate::error::Error;
+use crate::ledger::Store;
 use crate::runner::Runner;
-use crate::store::{Feed, Store};
+use crate::store::Feed;
 
 /// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -82,7 +83,7 @@ pub struct EngineOptions {
 /// The verbs of Chorus. Clones are the same engine.
 #[derive(Clone)]
 pub struct Engine {
-    store: Arc<dyn Store>,
+    store: Store,
     options: Arc<EngineOptions>,
     stopping: CancellationToken,
     runner: Arc<OnceLock<Runner>>,
@@ -92,7 +93,7 @@ pub struct Engine {
 
 impl Engine {
     /// Puts an engine on a store.
-    pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Self {
+    pub fn new(store: Store, options: EngineOptions) -> Self {
         Self {
             store,
             options: Arc::new(options),

@@ -41,8 +41,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::DataDir;
 use crate::domain::{HandoffId, RunId};
+use crate::ledger::Store;
 use crate::secret::Token;
-use crate::store::{ClaimedRun, Store, StoreError};
+use crate::store::{ClaimedRun, StoreError};
 use crate::supervisor::{Order, RunFiles};
 use watch::Watcher;
 
@@ -73,7 +74,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct Runner(Arc<Inner>);
 
 struct Inner {
-    store: Arc<dyn Store>,
+    store: Store,
     options: RunnerOptions,
     wake: Notify,
     watcher: Watcher,
@@ -98,7 +99,7 @@ pub enum RunnerError {
 impl Runner {
     /// Takes up the runs that were under way, and begins to start queued ones.
     pub async fn start(
-        store: Arc<dyn Store>,
+        store: Store,
         options: RunnerOptions,
         stopping: CancellationToken,
     ) -> Result<Self, RunnerError> {

@@ -28,20 +28,8 @@ pub enum StoreError {
 
 impl StoreError {
     /// Makes an error of a row that cannot be understood.
-    pub(super) fn inconsistent(what: impl std::fmt::Display) -> Self {
+    pub(crate) fn inconsistent(what: impl std::fmt::Display) -> Self {
         Self::Inconsistent(what.to_string())
-    }
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Driver(error.into())
-    }
-}
-
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Driver(error.into())
     }
 }
 

@@ -8,19 +8,25 @@
 //! 2. One file in `sqlite/` with its statements and its one `from_row`.
 //! 3. Operations in [`Store`], and tests of them in `tests/it/store.rs`.
 
+mod columns;
+mod database;
 mod error;
 mod feed;
 mod mail;
 mod requests;
 mod routing;
+pub mod row;
+pub mod sql;
 mod sqlite;
+pub mod tx;
+pub mod value;
 
-use std::path::Path;
-
-use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use database::{
+    Backend, Database, DatabaseOptions, DatabaseUrl, ReadJob, Readers, Sharing, Snapshot, WriteJob,
+};
 pub use error::{OpenError, StoreError};
 pub use feed::{Feed, Published, Watch};
 pub use mail::{DeliverMail, MailMark, MailQuery, MarkMail, SearchWords, SendMail, Sender};
@@ -32,9 +38,12 @@ pub use requests::{
 pub use routing::{
     ChangeNeeds, Circumstances, GiveReport, NewIncrement, ReadyQuery, Routed, Rules,
 };
-pub use sqlite::{
-    MigrationState, MigrationStatus, SqliteOptions, SqliteStore, migrate, migration_status,
-};
+pub use row::{Item, Row};
+pub use sql::Statement;
+pub(crate) use sql::sql;
+pub use sqlite::{MigrationState, MigrationStatus, migrate, migration_status};
+pub use tx::{Tx, View};
+pub(crate) use value::params;
 
 use crate::domain::{
     Actor, Agent, AgentChange, AgentName, Alert, AlertId, Attachment, AttachmentId, ChainLimits,
@@ -76,7 +85,7 @@ pub struct Page<T> {
 
 impl<T> Page<T> {
     /// Cuts off the one item more that was asked for to see whether there is more.
-    fn cut(mut items: Vec<T>, limit: u32, name: fn(&T) -> String) -> Self {
+    pub(crate) fn cut(mut items: Vec<T>, limit: u32, name: fn(&T) -> String) -> Self {
         let limit = limit as usize;
         let has_more = items.len() > limit;
         items.truncate(limit);
@@ -366,360 +375,6 @@ impl Default for Import {
     }
 }
 
-/// The ledger. When a writing operation returns, what it did is on disk.
-#[async_trait]
-pub trait Store: Send + Sync + 'static {
-    /// Makes a task.
-    async fn create_task(&self, new: NewTask, once: Option<Idempotency>) -> Result<Task>;
-    /// Finds a task.
-    async fn task(&self, id: &TaskId) -> Result<Option<Task>>;
-    /// Lists tasks in full.
-    async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>>;
-    /// Lists tasks in short.
-    async fn task_summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>>;
-    /// Sets a task's status.
-    async fn set_status(
-        &self,
-        id: TaskId,
-        status: Status,
-        once: Option<Idempotency>,
-    ) -> Result<Task>;
-    /// Sets planning fields of a task.
-    async fn plan_task(
-        &self,
-        id: TaskId,
-        change: PlanningChange,
-        once: Option<Idempotency>,
-    ) -> Result<Task>;
-
-    /// Sets what a task needs.
-    async fn change_needs(&self, change: ChangeNeeds, once: Option<Idempotency>) -> Result<Task>;
-    /// Lists the tasks that are ready, the most urgent first, then the oldest.
-    async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>>;
-    /// Lists the tasks that the router does not go on with: nobody suits, or a person must look. Oldest first.
-    async fn held_tasks(&self, after: Option<&TaskId>, limit: u32) -> Result<Page<TaskSummary>>;
-    /// Finds the tasks that are to be given to agents next, at most so many.
-    async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>>;
-    /// Lists the programs that agents name, and the providers of those that name none.
-    async fn agent_programs(&self) -> Result<Vec<(Option<String>, Provider)>>;
-    /// Lets it be asked again who suits the tasks for which there was nobody.
-    async fn ask_again_who_suits(&self) -> Result<()>;
-    /// Says whom a task would be given to, and why.
-    async fn explain_route(
-        &self,
-        task_id: TaskId,
-        circumstances: Circumstances,
-    ) -> Result<RouteChoice>;
-    /// Gives a task to the agent that suits best, in one transaction.
-    async fn route_task(
-        &self,
-        task_id: TaskId,
-        circumstances: Circumstances,
-        once: Option<Idempotency>,
-    ) -> Result<Routed>;
-    /// Takes the report of a run.
-    async fn give_report(&self, give: GiveReport, once: Option<Idempotency>) -> Result<Task>;
-    /// Makes an increment and its first tasks.
-    async fn create_increment(
-        &self,
-        new: NewIncrement,
-        once: Option<Idempotency>,
-    ) -> Result<IncrementTasks>;
-    /// Lets a blocked increment go on.
-    async fn retry_increment(&self, id: IncrementId, once: Option<Idempotency>) -> Result<()>;
-    /// Finds an increment.
-    async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>>;
-    /// Lists increments, oldest first.
-    async fn increments(
-        &self,
-        state: Option<IncrementState>,
-        after: Option<&IncrementId>,
-        limit: u32,
-    ) -> Result<Page<Increment>>;
-
-    /// Hands a task to an agent: the hand-off is open and its run is queued.
-    async fn start_handoff(&self, start: StartHandoff, once: Option<Idempotency>) -> Result<Task>;
-    /// Ends the open hand-off of a task, and the run that has not ended.
-    async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task>;
-    /// Passes control by a tool: the task completes, and a child task goes on.
-    async fn transfer(&self, transfer: Transfer, once: Option<Idempotency>) -> Result<Moved>;
-    /// Moves a conversation to another agent; its task is made if the session is new.
-    async fn move_session(&self, to: MoveSession, once: Option<Idempotency>) -> Result<Moved>;
-    /// Takes the next run for which there is a free slot: lower priority number first, then oldest. A run whose agent
-    /// waits for a child does not occupy a slot. A live run is one whose process may not be gone: it occupies its slot
-    /// even if it was ended from outside, and its task is passed over.
-    async fn claim_run(
-        &self,
-        max_runs: u32,
-        data_dir: String,
-        live: Vec<RunId>,
-        token_hash: [u8; 32],
-    ) -> Result<Option<ClaimedRun>>;
-    /// Puts a run back that was taken and never started.
-    async fn return_run(&self, run_id: RunId) -> Result<()>;
-    /// Lists the runs that were started and have not ended.
-    async fn running(&self) -> Result<Vec<ClaimedRun>>;
-    /// Finds a run, whatever became of it.
-    async fn run(&self, run_id: RunId) -> Result<Option<ClaimedRun>>;
-    /// Records what an agent said, and up to where its output was read, unless the run was ended from outside.
-    async fn record_messages(
-        &self,
-        run_id: RunId,
-        messages: Vec<NewMessage>,
-        followed_bytes: u64,
-    ) -> Result<()>;
-    /// Ends a run and, if it is still open, its hand-off. Returns whether it was.
-    async fn finish_run(&self, finish: FinishRun) -> Result<bool>;
-    /// Finds who has a token. That of a run that has ended is nobody's, unless the run passed control on.
-    async fn token_holder(&self, token_hash: [u8; 32]) -> Result<Option<TokenHolder>>;
-    /// Tells whether a task is another one, or was handed on from it.
-    async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool>;
-    /// Finds the last run of a hand-off.
-    async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>>;
-
-    /// Adds up what the runs of a task used.
-    async fn task_usage(&self, id: &TaskId) -> Result<Option<UsageSum>>;
-    /// Adds up what the runs of an agent used.
-    async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum>;
-
-    /// Finds a hand-off.
-    async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>>;
-    /// Lists the hand-offs of a task, in the order of its chain.
-    async fn handoffs(&self, task_id: &TaskId) -> Result<Option<Vec<Handoff>>>;
-    /// Lists the hand-offs of a trace, W3C's or a harness's, oldest first.
-    async fn handoffs_of_trace(
-        &self,
-        trace: &str,
-        after: Option<&HandoffId>,
-        limit: u32,
-    ) -> Result<Page<Handoff>>;
-    /// Adds up how hand-offs went, since a time and with an agent.
-    async fn analytics(
-        &self,
-        since: Option<Timestamp>,
-        agent: Option<&AgentName>,
-    ) -> Result<HandoffAnalytics>;
-    /// Finds what an agent is told beside its task and its prompt.
-    async fn briefing(&self, run: &RunIdentity) -> Result<Briefing>;
-
-    /// Lists the hand-off tools by name.
-    async fn tools(&self) -> Result<Vec<Tool>>;
-    /// Lists the hand-off tools whose targets are available, by name.
-    async fn usable_tools(&self) -> Result<Vec<Tool>>;
-    /// Finds a tool.
-    async fn tool(&self, name: &ToolName) -> Result<Option<Tool>>;
-    /// Makes a tool.
-    async fn create_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool>;
-    /// Changes a tool.
-    async fn change_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool>;
-    /// Deletes a tool. What it did stays.
-    async fn delete_tool(&self, name: ToolName, once: Option<Idempotency>) -> Result<Tool>;
-
-    /// Adds a line to a conversation.
-    async fn add_message(&self, add: AddMessage, once: Option<Idempotency>) -> Result<Message>;
-    /// Lists what was said on one task.
-    async fn messages(&self, id: &TaskId, query: MessageQuery) -> Result<Option<Page<Message>>>;
-    /// Lists what was said on all tasks of a task's chain, in one order.
-    async fn conversation(&self, id: &TaskId, query: MessageQuery)
-    -> Result<Option<Page<Message>>>;
-    /// Finds the tree of the chain that a task belongs to.
-    async fn task_tree(&self, id: &TaskId) -> Result<Option<TaskTree>>;
-    /// Tells whether no agent works on a task or on any below it.
-    async fn is_settled(&self, id: &TaskId) -> Result<bool>;
-
-    /// Lists sessions, oldest first.
-    async fn sessions(&self, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>>;
-    /// Finds a session.
-    async fn session(&self, id: &SessionId) -> Result<Option<Session>>;
-    /// Lists the moves of a session, oldest first.
-    async fn session_handoffs(
-        &self,
-        id: &SessionId,
-        after: Option<&HandoffId>,
-        limit: u32,
-    ) -> Result<Page<SessionHandoff>>;
-    /// Finds the last move of a session.
-    async fn last_session_handoff(&self, id: &SessionId) -> Result<Option<SessionHandoff>>;
-    /// Counts the moves of a session, from an agent and to one.
-    async fn count_session_handoffs(
-        &self,
-        id: &SessionId,
-        from: Option<&AgentName>,
-        to: Option<&AgentName>,
-    ) -> Result<u64>;
-
-    /// Finds the history of a task.
-    async fn history(&self, task_id: &TaskId) -> Result<Option<History>>;
-    /// Lists the events behind a number.
-    async fn events_after(&self, number: i64, limit: u32) -> Result<Vec<Event>>;
-    /// Finds the number of the newest event, 0 if there is none.
-    async fn last_event_number(&self) -> Result<i64>;
-
-    /// Finds the queue of a task.
-    async fn queue(&self, task_id: &TaskId) -> Result<Option<Queue>>;
-    /// Adds a message to the queue of a task.
-    async fn queue_message(
-        &self,
-        task_id: TaskId,
-        content: Text,
-        once: Option<Idempotency>,
-    ) -> Result<QueueMessage>;
-
-    /// Adds an attachment whose bytes are already in place.
-    async fn add_attachment(&self, attach: Attach, once: Option<Idempotency>) -> Result<Attached>;
-    /// Finds an attachment of a task.
-    async fn attachment(
-        &self,
-        task_id: &TaskId,
-        filename: &str,
-    ) -> Result<Option<(AttachmentId, Attachment)>>;
-    /// Removes an attachment; its bytes are the caller's to remove.
-    async fn remove_attachment(
-        &self,
-        task_id: TaskId,
-        filename: String,
-        once: Option<Idempotency>,
-    ) -> Result<(Task, AttachmentId)>;
-
-    /// Makes a request.
-    async fn create_request(
-        &self,
-        new: NewRequest,
-        by: Actor,
-        once: Option<Idempotency>,
-    ) -> Result<Request>;
-    /// Finds a request.
-    async fn request(&self, id: &RequestId) -> Result<Option<Request>>;
-    /// Lists requests.
-    async fn requests(&self, query: &RequestQuery) -> Result<Page<Request>>;
-    /// Approves requests for the dispatcher: all of them or none.
-    async fn approve_requests(
-        &self,
-        ids: Vec<RequestId>,
-        by: Actor,
-        once: Option<Idempotency>,
-    ) -> Result<Vec<Request>>;
-    /// Leaves a request to whoever starts next on it.
-    async fn leave_to_next(
-        &self,
-        id: RequestId,
-        by: Actor,
-        once: Option<Idempotency>,
-    ) -> Result<Request>;
-    /// Claims a request: of any number at once, one wins.
-    async fn claim_request(
-        &self,
-        claim: ClaimRequest,
-        once: Option<Idempotency>,
-    ) -> Result<Request>;
-    /// Extends a claim.
-    async fn heartbeat(&self, beat: Heartbeat, once: Option<Idempotency>) -> Result<Request>;
-    /// Answers a request. The hand-off that worked on it, if any, ends too, unless its own agent answered.
-    async fn finish_request(&self, end: EndClaim, once: Option<Idempotency>) -> Result<EndedClaim>;
-    /// Gives a request up; a person looks again. The hand-off that worked on it ends too.
-    async fn requeue_request(&self, end: EndClaim, once: Option<Idempotency>)
-    -> Result<EndedClaim>;
-
-    /// Finds the requests that are to be started next, in order, at most so many.
-    async fn next_requests(&self, limit: u32) -> Result<Vec<Request>>;
-    /// Claims requests and hands them to the agent of their route, in one transaction. Nothing if one of them is not there any more.
-    async fn dispatch(&self, dispatch: Dispatch) -> Result<Option<Task>>;
-    /// Counts how much can be started, and how much of what came through a door stands in line.
-    async fn slots(&self, max_runs: u32, mode: Mode) -> Result<Slots>;
-    /// Finds when the dispatcher has something to do.
-    async fn due(&self) -> Result<Due>;
-    /// Takes requests back from those whose lease ran out. Returns how many.
-    async fn expire_leases(&self) -> Result<u32>;
-    /// Extends the leases of agents that the server itself runs.
-    async fn renew_leases(&self, lease_millis: i64) -> Result<usize>;
-    /// Lists the jobs elsewhere that have not ended.
-    async fn jobs(&self) -> Result<Vec<Job>>;
-    /// Finds the job of a request, if it has not ended.
-    async fn job(&self, id: &RequestId) -> Result<Option<Job>>;
-    /// Ends the hand-off of a job, unless it has ended. Returns whether it had not.
-    async fn end_job(&self, job: Job, outcome: Outcome, output: Text) -> Result<bool>;
-    /// Shows what is worked on, what waits, and what will not be started.
-    async fn dispatch_overview(&self) -> Result<DispatchLists>;
-    /// Lists the routes: first those that are dispatched first.
-    async fn routes(&self) -> Result<Vec<Route>>;
-    /// Replaces all routes.
-    async fn set_routes(&self, routes: Vec<Route>, once: Option<Idempotency>)
-    -> Result<Vec<Route>>;
-    /// Tells whether somebody has set the routes since the default ones were planted.
-    async fn routes_are_chosen(&self) -> Result<bool>;
-    /// Plants the default routes, if that has never been done and there are none.
-    async fn seed_routes(&self, routes: Vec<Route>) -> Result<()>;
-
-    /// Brings requests and alerts into agreement with what files say now.
-    async fn reconcile_files(&self, report: FilesReport) -> Result<Reconciled>;
-    /// Records that the tag of a request says where it stands, and tells of so many recoveries.
-    async fn tag_written(&self, id: RequestId, state: RequestState, recoveries: u32) -> Result<()>;
-    /// Records that the tag of an alert says that it is done.
-    async fn alert_tag_written(&self, id: AlertId) -> Result<()>;
-    /// Lists the files with tags, or only those that do not say yet what became of their requests and alerts.
-    async fn tagged_files(&self, only_stale: bool) -> Result<Vec<Text>>;
-
-    /// Raises an alert.
-    async fn raise_alert(&self, raise: RaiseAlert, once: Option<Idempotency>) -> Result<Alert>;
-    /// Resolves an alert.
-    async fn resolve_alert(
-        &self,
-        id: AlertId,
-        by: Actor,
-        once: Option<Idempotency>,
-    ) -> Result<Alert>;
-    /// Finds an alert.
-    async fn alert(&self, id: &AlertId) -> Result<Option<Alert>>;
-    /// Lists alerts, oldest first.
-    async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>>;
-
-    /// Sends a mail. A role in its addresses stands for those who have it now.
-    async fn send_mail(&self, send: SendMail, once: Option<Idempotency>) -> Result<Mail>;
-    /// Marks a mail as read or acknowledged for one who gets it. What was said before stays.
-    async fn mark_mail(&self, mark: MarkMail, once: Option<Idempotency>) -> Result<Mail>;
-    /// Records that mail was put into the prompt of a hand-off. It is read when that is completed.
-    async fn deliver_mail(&self, delivery: DeliverMail) -> Result<()>;
-    /// Finds a mail.
-    async fn find_mail(&self, id: &MailId) -> Result<Option<Mail>>;
-    /// Lists mail, oldest first.
-    async fn list_mail(&self, query: &MailQuery) -> Result<Page<Mail>>;
-
-    /// Lists the agents by name.
-    async fn agents(&self) -> Result<Vec<Agent>>;
-    /// Finds an agent.
-    async fn agent(&self, name: &AgentName) -> Result<Option<Agent>>;
-    /// Plants the default agents, if that has never been done and there are none. Returns how many.
-    async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize>;
-    /// Plants the specialists beside the agents that are there, if that has never been done. Returns how many.
-    async fn seed_specialists(&self, agents: Vec<Agent>) -> Result<usize>;
-    /// Makes an agent, or puts it in the place of the one that has its name.
-    async fn put_agent(&self, put: PutAgent, once: Option<Idempotency>) -> Result<AgentPut>;
-    /// Changes an agent.
-    async fn change_agent(&self, change: ChangeAgent, once: Option<Idempotency>) -> Result<Agent>;
-    /// Deletes an agent that nothing needs. What it did stays.
-    async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent>;
-
-    /// Opens a view of the whole ledger at one moment.
-    async fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
-    /// Takes in what was exported, all of it or nothing. What refers to something that is not there refers to nothing.
-    async fn import(&self, import: Import) -> Result<Imported>;
-    /// Writes a consistent copy of the database to a file that does not exist yet.
-    async fn backup(&self, to: &Path) -> Result<()>;
-
-    /// Writes, and so shows that writing works.
-    async fn check_ready(&self) -> Result<()>;
-    /// Lists what breaks the database's own rules; empty if all is well.
-    async fn problems(&self) -> Result<Vec<String>>;
-    /// Finds what was answered to a request that moved a conversation, if it was carried out before.
-    async fn earlier_move(&self, once: &Idempotency) -> Result<Option<Moved>>;
-    /// Forgets idempotency keys that are older than so many milliseconds. Returns how many.
-    async fn forget_keys_older_than(&self, millis: i64) -> Result<usize>;
-    /// Gives what was committed to those who wait for it.
-    fn feed(&self) -> &Feed;
-    /// Finishes what was asked and closes the database.
-    async fn close(&self);
-}
-
 /// An attachment to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attach {
@@ -742,27 +397,4 @@ pub struct Attached {
     pub task: Task,
     /// The id under which the bytes are kept; not the one that was given if the request was a repetition.
     pub id: AttachmentId,
-}
-
-/// A view of the ledger at one moment.
-#[async_trait]
-pub trait Snapshot: Send {
-    /// Counts the tasks.
-    async fn count_tasks(&mut self) -> Result<u64>;
-    /// Returns the next tasks, oldest first; none at the end.
-    async fn next_tasks(&mut self) -> Result<Vec<TaskArchive>>;
-    /// Lists the agents by name.
-    async fn agents(&mut self) -> Result<Vec<Agent>>;
-    /// Lists the hand-off tools by name.
-    async fn tools(&mut self) -> Result<Vec<Tool>>;
-    /// Lists the routes: first those that are dispatched first.
-    async fn routes(&mut self) -> Result<Vec<Route>>;
-    /// Returns the next requests, oldest first; none at the end.
-    async fn next_requests(&mut self) -> Result<Vec<Request>>;
-    /// Returns the next alerts, oldest first; none at the end.
-    async fn next_alerts(&mut self) -> Result<Vec<Alert>>;
-    /// Returns the next increments, oldest first; none at the end.
-    async fn next_increments(&mut self) -> Result<Vec<Increment>>;
-    /// Returns the next mail, oldest first; none at the end.
-    async fn next_mail(&mut self) -> Result<Vec<Mail>>;
 }

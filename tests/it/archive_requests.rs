@@ -4,7 +4,8 @@ use std::path::Path;
 
 use chorus::domain::{FileTag, Outcome, Request, RequestState, Route};
 use chorus::engine::archive::{ArchiveError, BadFile};
-use chorus::store::{AlertQuery, FileReport, FilesReport, RequestQuery, Store};
+use chorus::ledger::Store;
+use chorus::store::{AlertQuery, FileReport, FilesReport, RequestQuery};
 use serde_json::{Value, json};
 
 use crate::archive::{assert_same, bare, export, import};
@@ -14,7 +15,7 @@ use crate::support::{Chorus, Events, Server, TestApp, Workshop, invariants};
 /// Makes an installation in which requests have lived, with what only files bring.
 async fn lived_in() -> TestApp {
     let app = TestApp::new().await;
-    requests::live(&*app.store, &app.clock).await;
+    requests::live(&app.store, &app.clock).await;
     let by_files = "UPDATE alerts SET file = '/a.md', line = 3, is_active_in_file = 1;
                     UPDATE requests SET withdrawn_at = 5 WHERE title = 'waits';";
     let connection = invariants::open(&app.data_dir.database());
@@ -22,7 +23,7 @@ async fn lived_in() -> TestApp {
     app
 }
 
-async fn all(store: &dyn Store) -> Vec<Request> {
+async fn all(store: &Store) -> Vec<Request> {
     let mut found = Vec::new();
     for withdrawn in [false, true] {
         let query = RequestQuery {
@@ -53,7 +54,7 @@ async fn requests_alerts_and_routes_go_out_and_in_again() {
     assert_eq!((imported.requests, imported.alerts), (12, 2));
     let (_second, second) = export(&other).await;
     assert_same(&first, &second);
-    assert_eq!(all(&*app.store).await, all(&*other.store).await);
+    assert_eq!(all(&app.store).await, all(&other.store).await);
     assert_eq!(
         app.store.routes().await.unwrap(),
         other.store.routes().await.unwrap()
@@ -93,9 +94,9 @@ async fn what_was_imported_lives_on() {
     other
         .clock
         .advance(app.clock.now().as_millis() - other.clock.now().as_millis());
-    let requests = Requests(&*other.store);
+    let requests = Requests(&other.store);
     let titled = async |title: &str| {
-        let mut found = all(&*other.store).await;
+        let mut found = all(&other.store).await;
         found.retain(|request| request.title.as_str() == title);
         found.remove(0)
     };
@@ -116,14 +117,14 @@ async fn what_was_imported_lives_on() {
     assert_eq!(titled("is held").await.state, RequestState::Needs);
     // The next ones come behind the old ones.
     let new = requests.approved(new_request("fix", "new")).await;
-    assert_eq!(all(&*other.store).await[11].id, new.id);
+    assert_eq!(all(&other.store).await[11].id, new.id);
     requests.begin(&new).await;
 }
 
 #[tokio::test]
 async fn what_is_not_in_the_archive_is_referred_to_by_nobody() {
     let app = TestApp::new().await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     app.store
         .set_routes(vec![route("fix", "qa")], None)
         .await
@@ -153,13 +154,13 @@ async fn what_is_not_in_the_archive_is_referred_to_by_nobody() {
     std::fs::write(history, json!({ "events": [event] }).to_string()).unwrap();
     let other = bare().await;
     import(&other, &archive, false).await.unwrap();
-    let found = Requests(&*other.store).find(&request).await;
+    let found = Requests(&other.store).find(&request).await;
     assert_eq!((found.task_id, found.handoff_id), (None, None));
     assert_eq!(
         (found.state, found.lease),
         (RequestState::Claimed, request_lease(&app, &request).await)
     );
-    let found = Requests(&*other.store).find(&noticed).await;
+    let found = Requests(&other.store).find(&noticed).await;
     assert_eq!(found.source.task_id, None);
     assert_eq!(found.source.source_type, noticed.source.source_type);
     assert_eq!(
@@ -182,7 +183,7 @@ async fn what_is_not_in_the_archive_is_referred_to_by_nobody() {
 }
 
 async fn request_lease(app: &TestApp, request: &Request) -> Option<chorus::domain::Lease> {
-    Requests(&*app.store).find(request).await.lease
+    Requests(&app.store).find(request).await.lease
 }
 
 /// Imports an archive that was spoiled in one place, and returns how that is reported.
@@ -216,7 +217,7 @@ fn edit(file: &Path, change: impl FnOnce(&mut Value)) {
 #[tokio::test]
 async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
     let app = TestApp::new().await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     app.store
         .set_routes(vec![route("fix", "qa")], None)
         .await
@@ -414,10 +415,10 @@ async fn what_is_there_already_is_named() {
     assert_eq!((count("request "), count("alert ")), (12, 2));
     assert_eq!(said.len(), 14 + count("task "));
     // What is good comes in without the rest, and refers to what is there.
-    let before = all(&*app.store).await;
+    let before = all(&app.store).await;
     let report = import(&app, &archive, true).await.unwrap();
     assert_eq!((report.imported.requests, report.imported.alerts), (0, 0));
-    assert_eq!(all(&*app.store).await, before);
+    assert_eq!(all(&app.store).await, before);
 }
 
 #[tokio::test]
@@ -477,7 +478,7 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_on_imported_data_puts_what_was_worked_on_back_into_its_line() {
     let app = TestApp::new().await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let again = Route {
         retry: true,
         ..route("test", "qa")
@@ -553,7 +554,7 @@ fn file_with(tags: &[(&str, RequestState)]) -> FilesReport {
 async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     use RequestState::{Claimed, Delegated, Done, Needs};
     let app = TestApp::new().await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let routes = vec![route("fix", "developer")];
     app.store.set_routes(routes, None).await.unwrap();
     requests.tool("to_qa", "qa").await;
@@ -568,7 +569,7 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     ] {
         app.store.reconcile_files(file_with(&tags)).await.unwrap();
     }
-    let found = all(&*app.store).await;
+    let found = all(&app.store).await;
     let task = requests.begin(&found[0]).await;
     let run = requests.take_run(&task).await;
     let child = requests.transfer(&task.id, "to_qa", Some(run)).await;
@@ -586,7 +587,7 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     let tags = [("waits", Needs), ("jumps", Done), ("moves on", Claimed)];
     let changes = other.store.reconcile_files(file_with(&tags)).await.unwrap();
     assert!(changes.changes.is_empty(), "{changes:?}");
-    let again = all(&*other.store).await;
+    let again = all(&other.store).await;
     assert_eq!(again.len(), 3);
     assert_eq!(again[0].handoff_id, Some(child.agent_chain()[0].id.clone()));
     assert_eq!(again[0].withdrawn_at, None);

@@ -25,7 +25,7 @@ async fn ledger() -> TestApp {
                 .data();
         }
     }
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     app.store
         .set_routes(vec![route("fix", "qa")], None)
         .await

@@ -6,24 +6,25 @@ use chorus::domain::{
     Refusal, Source, Task, TaskArchive, TaskId,
 };
 use chorus::engine::{default_agents, specialists};
+use chorus::ledger::{Store, archive};
 use chorus::store::{
-    EndHandoff, Import, PutAgent, Rules, SqliteOptions, SqliteStore, StartHandoff, Store,
+    Database, DatabaseOptions, DatabaseUrl, EndHandoff, Import, PutAgent, Rules, StartHandoff,
     StoreError, TaskQuery,
 };
 
 use crate::support::{BEGINNING, TestApp, invariants};
 
-async fn open(app: &TestApp) -> SqliteStore {
-    let options = SqliteOptions {
-        path: app.data_dir.database(),
+async fn open(app: &TestApp) -> Store {
+    let options = DatabaseOptions {
+        url: DatabaseUrl::Sqlite(app.data_dir.database()),
         clock: app.clock.clone(),
         max_batch: 64,
         rules: Rules::default(),
     };
-    SqliteStore::open(options).await.unwrap()
+    Store::new(Database::open(options).await.unwrap())
 }
 
-async fn names(store: &SqliteStore) -> Vec<String> {
+async fn names(store: &Store) -> Vec<String> {
     let agents = store.agents().await.unwrap();
     agents.iter().map(|agent| agent.name.to_string()).collect()
 }
@@ -48,13 +49,13 @@ async fn agents_that_were_deleted_stay_deleted() {
 #[tokio::test]
 async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
     let folder = tempfile::tempdir().unwrap();
-    let options = SqliteOptions {
-        path: folder.path().join("chorus.db"),
+    let options = DatabaseOptions {
+        url: DatabaseUrl::Sqlite(folder.path().join("chorus.db")),
         clock: Clock::standing_at(BEGINNING),
         max_batch: 1,
         rules: Rules::default(),
     };
-    let store = SqliteStore::open(options).await.unwrap();
+    let store = Store::new(Database::open(options).await.unwrap());
     let mine = Agent {
         name: "mine".parse().unwrap(),
         ..default_agents().remove(0)
@@ -173,7 +174,7 @@ fn new_task(description: &str) -> NewTask {
     }
 }
 
-async fn count(store: &dyn Store) -> usize {
+async fn count(store: &Store) -> usize {
     let all = TaskQuery {
         status: None,
         agent_role: None,
@@ -191,16 +192,17 @@ async fn a_snapshot_sees_one_moment_while_writers_and_readers_go_on() {
         .create_task(new_task("before"), None)
         .await
         .unwrap();
-    let mut snapshot = app.store.snapshot().await.unwrap();
+    let snapshot = app.store.db().snapshot().await.unwrap();
     for _ in 0..10 {
         app.store
             .create_task(new_task("after"), None)
             .await
             .unwrap();
     }
-    assert_eq!(snapshot.count_tasks().await.unwrap(), 1);
-    assert_eq!(snapshot.next_tasks().await.unwrap().len(), 1);
-    assert_eq!(count(&*app.store).await, 11);
+    assert_eq!(snapshot.read(archive::count_tasks).await.unwrap(), 1);
+    let tasks = snapshot.read(|view| archive::tasks(view, 0)).await;
+    assert_eq!(tasks.unwrap().len(), 1);
+    assert_eq!(count(&app.store).await, 11);
 }
 
 #[tokio::test]
@@ -214,7 +216,7 @@ async fn a_writer_in_the_middle_of_a_transaction_does_not_hold_up_readers() {
         let task = Task::new(new_task("imported"), BEGINNING);
         entered.take()?.send(()).unwrap();
         let _ = is_released.recv();
-        Some(Ok(archive(task)))
+        Some(Ok(archived(task)))
     });
     let store = app.store.clone();
     let import = Import {
@@ -223,14 +225,14 @@ async fn a_writer_in_the_middle_of_a_transaction_does_not_hold_up_readers() {
     };
     let import = tokio::spawn(async move { store.import(import).await });
     is_entered.await.unwrap();
-    assert_eq!(count(&*app.store).await, 0);
+    assert_eq!(count(&app.store).await, 0);
     assert_eq!(app.store.agents().await.unwrap().len(), 5);
     release.send(()).unwrap();
     assert_eq!(import.await.unwrap().unwrap().tasks, 1);
-    assert_eq!(count(&*app.store).await, 1);
+    assert_eq!(count(&app.store).await, 1);
 }
 
-fn archive(task: Task) -> TaskArchive {
+fn archived(task: Task) -> TaskArchive {
     TaskArchive {
         task,
         history: chorus::domain::History::default(),
@@ -248,11 +250,11 @@ async fn an_import_that_fails_in_the_middle_leaves_nothing() {
         name: "other".parse().unwrap(),
         ..default_agents().remove(0)
     };
-    let good = || Ok(archive(Task::new(new_task("good"), BEGINNING)));
+    let good = || Ok(archived(Task::new(new_task("good"), BEGINNING)));
     let sources: [Vec<Result<TaskArchive, Box<dyn std::error::Error + Send + Sync>>>; 2] = [
         vec![good(), good(), Err("the disk is gone".into()), good()],
         // The same id twice is refused by the database itself.
-        vec![good(), Ok(archive(task.clone())), Ok(archive(task))],
+        vec![good(), Ok(archived(task.clone())), Ok(archived(task))],
     ];
     for source in sources {
         let import = Import {
@@ -265,7 +267,7 @@ async fn an_import_that_fails_in_the_middle_leaves_nothing() {
             matches!(error, StoreError::Source(_) | StoreError::Driver(_)),
             "{error:?}"
         );
-        assert_eq!(count(&*app.store).await, 0);
+        assert_eq!(count(&app.store).await, 0);
         assert_eq!(app.store.agent(&other.name).await.unwrap(), None);
         assert_eq!(app.store.last_event_number().await.unwrap(), 0);
     }

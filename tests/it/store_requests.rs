@@ -37,7 +37,7 @@ fn assert_sound(app: &TestApp) {
 #[tokio::test]
 async fn a_request_lives_from_needs_to_done() {
     let app = TestApp::new().await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let made = requests.leave(new_request("fix", "a")).await;
     assert_eq!(made.state, RequestState::Needs);
     app.clock.advance(1);
@@ -123,14 +123,14 @@ async fn a_request_lives_from_needs_to_done() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_hundred_claimers_one_wins_and_the_others_are_told_who() {
     let app = TestApp::new().await;
-    let request = Requests(&*app.store)
+    let request = Requests(&app.store)
         .approved(new_request("fix", "wanted"))
         .await;
     let claimers: Vec<_> = (0..200)
         .map(|number| {
             let (store, request) = (app.store.clone(), request.clone());
             tokio::spawn(async move {
-                Requests(&*store)
+                Requests(&store)
                     .claim(&request, &format!("agent-{number}"))
                     .await
             })
@@ -151,7 +151,7 @@ async fn of_two_hundred_claimers_one_wins_and_the_others_are_told_who() {
     assert_eq!((winners.len(), told.len()), (1, 199));
     assert!(told.iter().all(|holder| *holder == winners[0]));
     assert_eq!(
-        stands(Requests(&*app.store), &request).await,
+        stands(Requests(&app.store), &request).await,
         (RequestState::Claimed, 1, false)
     );
     assert_sound(&app);
@@ -164,7 +164,7 @@ async fn an_old_fencing_number_counts_for_nothing() {
         ..route("fix", "qa")
     };
     let app = with_routes(vec![again]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let request = requests.approved(new_request("fix", "a")).await;
     requests.claim(&request, "first").await.unwrap();
     app.clock.advance(LEASE);
@@ -204,7 +204,7 @@ async fn an_old_fencing_number_counts_for_nothing() {
 #[tokio::test]
 async fn many_are_approved_at_once_or_none() {
     let app = TestApp::new().await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let mut ids = Vec::new();
     for title in ["a", "b", "c"] {
         ids.push(requests.leave(new_request("fix", title)).await.id);
@@ -240,7 +240,7 @@ async fn many_are_approved_at_once_or_none() {
 #[tokio::test]
 async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
     let app = with_routes(vec![route("fix", "qa")]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let worked_on = requests.approved(new_request("fix", "worked on")).await;
     let run = requests.take_run(&requests.begin(&worked_on).await).await;
     let request = requests.leave(new_request("fix", "a")).await;
@@ -294,7 +294,7 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
         ..route("fix", "qa")
     };
     let app = with_routes(vec![again, route("test", "qa")]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let fix = requests.approved(new_request("fix", "a")).await;
     let test = requests.approved(new_request("test", "b")).await;
     for request in [&fix, &test] {
@@ -357,7 +357,7 @@ async fn who_gives_up_leaves_it_to_a_person() {
         ..route("fix", "qa")
     };
     let app = with_routes(vec![again]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let claimed = requests.approved(new_request("fix", "claimed")).await;
     requests.claim(&claimed, "stranger").await.unwrap();
     let ended = requests
@@ -419,7 +419,7 @@ async fn the_order_is_priority_then_rank_then_age() {
         ..route("talk", "qa")
     };
     let app = with_routes(vec![route("late", "qa"), early, interactive]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     for (kind, priority, title) in [
         ("late", Priority::P2, "7"),
         ("early", Priority::P2, "5"),
@@ -468,7 +468,7 @@ async fn the_order_is_priority_then_rank_then_age() {
 #[tokio::test]
 async fn what_somebody_claimed_meanwhile_is_not_begun() {
     let app = with_routes(vec![route("fix", "qa")]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let first = requests.approved(new_request("fix", "a")).await;
     let second = requests.approved(new_request("fix", "b")).await;
     requests.claim(&second, "faster").await.unwrap();
@@ -501,7 +501,7 @@ async fn what_somebody_claimed_meanwhile_is_not_begun() {
 
 /// Begins a request and lets its run end.
 async fn end_with(app: &TestApp, request: &Request, outcome: Outcome) -> Task {
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let task = requests.begin(request).await;
     let run = requests.take_run(&task).await;
     assert!(requests.end_run(&run, outcome, "the end").await);
@@ -516,7 +516,7 @@ async fn the_end_of_its_handoff_moves_a_request() {
         ..route("fix", "qa")
     }])
     .await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let request = requests.approved(new_request("fix", "a")).await;
     let failed = end_with(&app, &request, Outcome::Failed).await;
     assert_eq!(failed.status, Status::Waiting);
@@ -585,7 +585,7 @@ async fn the_end_of_its_handoff_moves_a_request() {
 #[tokio::test]
 async fn an_answer_from_outside_ends_the_handoff_and_one_of_its_own_agent_does_not() {
     let app = with_routes(vec![route("fix", "qa")]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let request = requests.approved(new_request("fix", "a")).await;
     let task = requests.begin(&request).await;
     let run = requests.take_run(&task).await;
@@ -646,7 +646,7 @@ async fn an_answer_from_outside_ends_the_handoff_and_one_of_its_own_agent_does_n
 #[tokio::test]
 async fn a_transfer_takes_the_request_along() {
     let app = with_routes(vec![route("fix", "developer")]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     requests.tool("to_qa", "qa").await;
     for (outcome, state) in [
         (Outcome::Completed, RequestState::Done),
@@ -687,7 +687,7 @@ async fn a_transfer_takes_the_request_along() {
 #[tokio::test]
 async fn a_run_that_begins_a_conversation_keeps_its_request() {
     let app = with_routes(vec![route("fix", "developer")]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     for invoke in [true, false] {
         let request = requests.approved(new_request("fix", "a")).await;
         let task = requests.begin(&request).await;
@@ -728,7 +728,7 @@ async fn a_batch_is_one_handoff_and_each_request_has_its_own_life() {
         ..route("fix", "qa")
     }])
     .await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let mut batch = Vec::new();
     for title in ["a", "b", "c"] {
         batch.push(requests.approved(new_request("fix", title)).await);
@@ -774,7 +774,7 @@ async fn a_batch_is_one_handoff_and_each_request_has_its_own_life() {
 #[tokio::test]
 async fn a_job_goes_on_when_its_starter_has_ended() {
     let app = with_routes(vec![job_route("build")]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     for (outcome, state) in [
         (Outcome::Completed, RequestState::Done),
         (Outcome::Failed, RequestState::Needs),
@@ -823,7 +823,7 @@ async fn a_job_goes_on_when_its_starter_has_ended() {
 #[tokio::test]
 async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
     let app = with_routes(vec![job_route("build")]).await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     requests.tool("to_qa", "qa").await;
     let request = requests.approved(new_request("build", "a")).await;
     let task = requests.begin(&request).await;
@@ -858,7 +858,7 @@ async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
 #[tokio::test]
 async fn what_is_noticed_on_a_task_stands_in_its_history() {
     let app = TestApp::new().await;
-    let requests = Requests(&*app.store);
+    let requests = Requests(&app.store);
     let task_id: TaskId = app.task("a task").await.parse().unwrap();
     let request = requests
         .leave(on_task(&task_id, new_request("docs", "noticed")))

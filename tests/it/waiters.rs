@@ -7,7 +7,7 @@ use chorus::config::Limits;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::support::{CountingStore, Reads, TestApp};
+use crate::support::{Reads, TestApp, count_reads};
 
 /// Makes a task, hands it over, and returns its id.
 async fn open_task(app: &TestApp) -> String {
@@ -30,8 +30,8 @@ async fn ten_thousand_waiters_read_nothing_until_their_own_task_is_idle() {
     const WAITERS: usize = 10_000;
     let reads = Reads::default();
     let counted = reads.clone();
-    let app = TestApp::with_store(Limits::default(), |store| {
-        CountingStore::new(store, counted)
+    let app = TestApp::with_database(Limits::default(), |database| {
+        count_reads(&database, counted)
     })
     .await;
     let app = Arc::new(app);

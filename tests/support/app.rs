@@ -11,9 +11,10 @@ use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
 use chorus::domain::{ChainLimits, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
+use chorus::ledger::Store;
 use chorus::runner::token_hash;
 use chorus::secret::Token;
-use chorus::store::{Rules, SqliteOptions, SqliteStore, Store};
+use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -28,7 +29,7 @@ pub const OPERATOR: &str = "the-operator";
 /// An installation in a directory of its own, with the five default agents.
 pub struct TestApp {
     pub engine: Engine,
-    pub store: Arc<dyn Store>,
+    pub store: Store,
     pub clock: Clock,
     pub router: Router,
     pub data_dir: DataDir,
@@ -87,16 +88,16 @@ impl TestApp {
 
     /// Makes an installation with other limits.
     pub async fn with_limits(limits: Limits) -> Self {
-        Self::with_store(limits, |store| store).await
+        Self::with_database(limits, |database| database).await
     }
 
     /// Makes an installation without agents, as it is before the first start.
     pub async fn unseeded() -> Self {
-        Self::open(Limits::default(), |store| store).await
+        Self::open(Limits::default(), |database| database).await
     }
 
-    /// Makes an installation with something around its store.
-    pub async fn with_store<S: Store>(limits: Limits, wrap: impl FnOnce(SqliteStore) -> S) -> Self {
+    /// Makes an installation with something around its database.
+    pub async fn with_database(limits: Limits, wrap: impl FnOnce(Database) -> Database) -> Self {
         let app = Self::open(limits, wrap).await;
         app.engine
             .seed(chorus::engine::default_agents())
@@ -105,17 +106,17 @@ impl TestApp {
         app
     }
 
-    async fn open<S: Store>(limits: Limits, wrap: impl FnOnce(SqliteStore) -> S) -> Self {
+    async fn open(limits: Limits, wrap: impl FnOnce(Database) -> Database) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::standing_at(BEGINNING);
         let data_dir = DataDir::prepare(folder.path()).unwrap();
-        let options = SqliteOptions {
-            path: data_dir.database(),
+        let options = DatabaseOptions {
+            url: DatabaseUrl::Sqlite(data_dir.database()),
             clock: clock.clone(),
             max_batch: 64,
             rules: Rules::default(),
         };
-        let store: Arc<dyn Store> = Arc::new(wrap(SqliteStore::open(options).await.unwrap()));
+        let store = Store::new(wrap(Database::open(options).await.unwrap()));
         let options = EngineOptions {
             data_dir: data_dir.clone(),
             clock: clock.clone(),

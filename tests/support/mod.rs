@@ -17,7 +17,7 @@ mod shown;
 mod workshop;
 
 pub use app::{BEGINNING, OPERATOR, Reply, TestApp};
-pub use counting::{CountingStore, Reads};
+pub use counting::{Reads, count_reads};
 pub use desk::Desk;
 pub use follower::Follower;
 pub use random::{Random, setting};

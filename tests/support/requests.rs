@@ -7,9 +7,10 @@ use chorus::domain::{
     Actor, AlertId, ChainLimits, NewRequest, Outcome, Priority, Request, RequestId, RequestSource,
     RequestSourceType, Route, RouteMode, RunIdentity, Task, TaskId, Tool,
 };
+use chorus::ledger::Store;
 use chorus::store::{
     ClaimRequest, Dispatch, EndClaim, EndedClaim, FinishRun, Heartbeat, Moved, RaiseAlert, Result,
-    Store, Transfer,
+    Transfer,
 };
 
 /// How long a claim lasts in these tests.
@@ -84,7 +85,7 @@ pub fn person(name: &str) -> Actor {
 
 /// What a store is asked.
 #[derive(Clone, Copy)]
-pub struct Requests<'a>(pub &'a dyn Store);
+pub struct Requests<'a>(pub &'a Store);
 
 impl Requests<'_> {
     /// Makes a request.
@@ -255,7 +256,7 @@ fn end(request: &Request, text: &str, fencing: Option<u32>, by: Actor) -> EndCla
 
 /// Lets requests of every kind live: those that wait, are worked on by all sorts of agents, are stuck, and done; and raises
 /// alerts. The agents must be the default ones.
-pub async fn live(store: &dyn Store, clock: &Clock) {
+pub async fn live(store: &Store, clock: &Clock) {
     let requests = Requests(store);
     let routes = vec![
         route("fix", "developer"),

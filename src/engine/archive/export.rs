@@ -16,7 +16,9 @@ use crate::domain::{
     Agent, Alert, Increment, Mail, Request, Route, TaskArchive, TaskSummary, Tool,
 };
 use crate::engine::Engine;
-use crate::store::Snapshot;
+use crate::ledger;
+use crate::ledger::archive::{self, Numbered};
+use crate::store::{Snapshot, View};
 
 /// How many tasks, requests, alerts or mails may be read ahead of the files.
 const AHEAD: usize = 100;
@@ -55,13 +57,17 @@ impl Engine {
         if to.exists() && to.read_dir().map_err(at(to))?.next().is_some() {
             return Err(ArchiveError::NotEmpty(to.to_owned()));
         }
-        let mut snapshot = self.store.snapshot().await?;
-        let total = snapshot.count_tasks().await?;
-        let few = Few {
-            agents: snapshot.agents().await?,
-            tools: snapshot.tools().await?,
-            routes: snapshot.routes().await?,
-        };
+        let snapshot = self.store.db().snapshot().await?;
+        let (total, few) = snapshot
+            .read(|view| {
+                let few = Few {
+                    agents: ledger::agents::list(view)?,
+                    tools: ledger::tools::list(view)?,
+                    routes: ledger::routes::list(view)?,
+                };
+                Ok((archive::count_tasks(view)?, few))
+            })
+            .await?;
         let (senders, tasks, singles) = Senders::new();
         let files = Files {
             to: to.to_owned(),
@@ -73,7 +79,7 @@ impl Engine {
             progress: Box::new(move |done| progress(Progress { done, total })),
         };
         let writing = tokio::task::spawn_blocking(move || files.write(&few, singles));
-        let read = senders.read(&mut *snapshot).await;
+        let read = senders.read(&snapshot).await;
         let written = writing
             .await
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
@@ -129,22 +135,24 @@ impl Senders {
     }
 
     /// Reads everything, one kind after the other. Each end is closed when its rows are through.
-    async fn read(self, snapshot: &mut dyn Snapshot) -> Result<(), ArchiveError> {
-        send_all(self.tasks, async || snapshot.next_tasks().await).await?;
-        send_all(self.requests, async || snapshot.next_requests().await).await?;
-        send_all(self.alerts, async || snapshot.next_alerts().await).await?;
-        send_all(self.increments, async || snapshot.next_increments().await).await?;
-        send_all(self.mail, async || snapshot.next_mail().await).await
+    async fn read(self, snapshot: &Snapshot) -> Result<(), ArchiveError> {
+        send_all(snapshot, self.tasks, archive::tasks).await?;
+        send_all(snapshot, self.requests, archive::requests).await?;
+        send_all(snapshot, self.alerts, archive::alerts).await?;
+        send_all(snapshot, self.increments, archive::increments).await?;
+        send_all(snapshot, self.mail, archive::mail).await
     }
 }
 
 /// Sends pages until there are no more, or nobody wants them.
-async fn send_all<T>(
+async fn send_all<T: Send + 'static>(
+    snapshot: &Snapshot,
     sender: mpsc::Sender<Result<T, ()>>,
-    mut next: impl AsyncFnMut() -> crate::store::Result<Vec<T>>,
+    page_after: fn(&View<'_>, i64) -> crate::store::Result<Numbered<T>>,
 ) -> Result<(), ArchiveError> {
+    let mut last = 0;
     loop {
-        let page = match next().await {
+        let page = match snapshot.read(move |view| page_after(view, last)).await {
             Ok(page) => page,
             Err(error) => {
                 // The files are incomplete, and whoever writes them must know.
@@ -155,7 +163,8 @@ async fn send_all<T>(
         if page.is_empty() {
             return Ok(());
         }
-        for item in page {
+        for (number, item) in page {
+            last = number;
             if sender.send(Ok(item)).await.is_err() {
                 return Ok(());
             }

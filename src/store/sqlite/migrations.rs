@@ -6,9 +6,10 @@ use std::path::Path;
 
 use include_dir::{Dir, include_dir};
 use sqlx::migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, SqlStr};
 
+use super::connection::BUSY;
 use crate::store::OpenError;
 
 static FOLDER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite");
@@ -67,8 +68,13 @@ fn embedded() -> Migrator {
 /// Brings a database up to date; makes it if it is not there.
 pub async fn migrate(path: &Path) -> Result<(), OpenError> {
     let result = async {
-        let mut connection = super::store::connect_options(path)
+        let mut connection = SqliteConnectOptions::new()
+            .filename(path)
             .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(BUSY)
             .connect()
             .await?;
         embedded().run_direct(None, &mut connection, false).await?;

@@ -10,18 +10,17 @@
 //! operations runs again in a transaction of its own; that is why an operation can be called more than once. This
 //! is rare, and cheaper than a savepoint around every operation.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use rusqlite::{Connection, Params, Row};
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::sql::Statement;
 use crate::clock::Clock;
-use crate::domain::{Event, Timestamp};
+use crate::domain::Timestamp;
+use crate::store::database::{Sharing, WriteJob};
+use crate::store::tx::{Tx, View};
 use crate::store::{Feed, Result, Rules, StoreError};
-use crate::telemetry::HandoffSpan;
 
 /// How many writes may wait in line before callers are held back.
 const LINE: usize = 4096;
@@ -32,105 +31,10 @@ pub(super) struct Writer {
     line: mpsc::Sender<Message>,
 }
 
-/// What an operation works on: a transaction, the time, and the events to publish once it is committed.
-pub(super) struct Tx<'a> {
-    connection: &'a Connection,
-    /// The time of everything in this transaction. It never goes back while the server runs.
-    pub now: Timestamp,
-    /// The rules of the house.
-    pub rules: Rules,
-    /// What happened, in the order of the rows.
-    pub events: Vec<Event>,
-    /// What is told of hand-offs that ended.
-    pub spans: Vec<HandoffSpan>,
-}
-
-impl Tx<'_> {
-    /// Runs a statement and returns how many rows it changed.
-    pub fn execute(&self, statement: Statement, arguments: impl Params) -> Result<usize> {
-        Ok(self
-            .connection
-            .prepare_cached(statement.text)?
-            .execute(arguments)?)
-    }
-
-    /// Inserts one row and returns its number.
-    pub fn insert(&self, statement: Statement, arguments: impl Params) -> Result<i64> {
-        Ok(self
-            .connection
-            .prepare_cached(statement.text)?
-            .insert(arguments)?)
-    }
-
-    /// Reads at most one row.
-    pub fn row<T>(
-        &self,
-        statement: Statement,
-        arguments: impl Params,
-        from_row: impl FnOnce(&Row<'_>) -> Result<T>,
-    ) -> Result<Option<T>> {
-        let mut prepared = self.connection.prepare_cached(statement.text)?;
-        let mut rows = prepared.query(arguments)?;
-        rows.next()?.map(from_row).transpose()
-    }
-
-    /// Reads all rows.
-    pub fn rows<T>(
-        &self,
-        statement: Statement,
-        arguments: impl Params,
-        mut from_row: impl FnMut(&Row<'_>) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        let mut prepared = self.connection.prepare_cached(statement.text)?;
-        let mut rows = prepared.query(arguments)?;
-        let mut all = Vec::new();
-        while let Some(row) = rows.next()? {
-            all.push(from_row(row)?);
-        }
-        Ok(all)
-    }
-}
-
 enum Message {
-    Together(Box<dyn Job>),
-    Alone(Box<dyn Job>),
+    Together(Box<dyn WriteJob>),
+    Alone(Box<dyn WriteJob>),
     Close(oneshot::Sender<()>),
-}
-
-/// One operation on its way through the writer.
-trait Job: Send {
-    /// Runs the operation and keeps its result. Returns whether it succeeded.
-    fn run(&mut self, tx: &mut Tx<'_>) -> bool;
-    /// Gives the result to the caller, unless it succeeded and the commit did not.
-    fn answer(self: Box<Self>, commit: Option<StoreError>);
-}
-
-struct Operation<F, T> {
-    run: F,
-    result: Option<Result<T>>,
-    caller: oneshot::Sender<Result<T>>,
-}
-
-impl<F, T> Job for Operation<F, T>
-where
-    F: FnMut(&mut Tx<'_>) -> Result<T> + Send,
-    T: Send,
-{
-    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
-        let result = catch_unwind(AssertUnwindSafe(|| (self.run)(tx)))
-            .unwrap_or_else(|_| Err(StoreError::Driver("an operation panicked".into())));
-        self.result.insert(result).is_ok()
-    }
-
-    fn answer(self: Box<Self>, commit: Option<StoreError>) {
-        let result = match (self.result, commit) {
-            (Some(Err(error)), _) | (_, Some(error)) => Err(error),
-            (Some(Ok(value)), None) => Ok(value),
-            (None, None) => Err(StoreError::Closed),
-        };
-        // A caller that has gone away does not undo what it asked for.
-        let _ = self.caller.send(result);
-    }
 }
 
 impl Writer {
@@ -157,40 +61,16 @@ impl Writer {
         Ok(Self { line })
     }
 
-    /// Runs an operation in a transaction that it may share with others. When this returns `Ok`, it is on disk.
-    pub async fn write<T: Send + 'static>(
-        &self,
-        run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        self.send(run, Message::Together).await
-    }
-
-    /// Runs an operation, once, in a transaction of its own.
-    pub async fn write_alone<T: Send + 'static>(
-        &self,
-        run: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let mut run = Some(run);
-        let once = move |tx: &mut Tx<'_>| run.take().map_or(Err(StoreError::Closed), |run| run(tx));
-        self.send(once, Message::Alone).await
-    }
-
-    async fn send<T: Send + 'static>(
-        &self,
-        run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
-        message: fn(Box<dyn Job>) -> Message,
-    ) -> Result<T> {
-        let (caller, answer) = oneshot::channel();
-        let job = Box::new(Operation {
-            run,
-            result: None,
-            caller,
-        });
+    /// Puts a write in line. When it is answered with success, it is on disk.
+    pub async fn write(&self, job: Box<dyn WriteJob>, sharing: Sharing) -> Result<()> {
+        let message = match sharing {
+            Sharing::Together => Message::Together(job),
+            Sharing::Alone => Message::Alone(job),
+        };
         self.line
-            .send(message(job))
+            .send(message)
             .await
-            .map_err(|_| StoreError::Closed)?;
-        answer.await.map_err(|_| StoreError::Closed)?
+            .map_err(|_| StoreError::Closed)
     }
 
     /// Finishes what stands in line, then closes the connection.
@@ -244,7 +124,7 @@ impl Thread {
         }
     }
 
-    fn commit_together(&mut self, mut batch: Vec<Box<dyn Job>>) {
+    fn commit_together(&mut self, mut batch: Vec<Box<dyn WriteJob>>) {
         metrics::histogram!("chorus_store_batch_size")
             .record(u32::try_from(batch.len()).unwrap_or(u32::MAX));
         match self.try_together(&mut batch) {
@@ -261,7 +141,7 @@ impl Thread {
         }
     }
 
-    fn commit_alone(&mut self, job: Box<dyn Job>) {
+    fn commit_alone(&mut self, job: Box<dyn WriteJob>) {
         let mut batch = [job];
         let commit = self.try_together(&mut batch).unwrap_or(None);
         let [job] = batch;
@@ -271,21 +151,15 @@ impl Thread {
     /// Runs and commits a batch. The error inside `Ok` is that of the transaction itself.
     fn try_together(
         &mut self,
-        batch: &mut [Box<dyn Job>],
+        batch: &mut [Box<dyn WriteJob>],
     ) -> std::result::Result<Option<rusqlite::Error>, Spoiled> {
         if let Err(error) = self.connection.execute_batch("BEGIN IMMEDIATE") {
             return Ok(Some(error));
         }
         self.now = self.now.max(self.clock.now());
-        let mut tx = Tx {
-            connection: &self.connection,
-            now: self.now,
-            rules: self.rules,
-            events: Vec::new(),
-            spans: Vec::new(),
-        };
+        let mut tx = Tx::new(View::new(&self.connection, &self.rules), self.now);
         for job in batch {
-            let changes = tx.connection.total_changes();
+            let changes = self.connection.total_changes();
             let (events, spans) = (tx.events.len(), tx.spans.len());
             if job.run(&mut tx) {
                 continue;
@@ -293,7 +167,7 @@ impl Thread {
             tx.events.truncate(events);
             tx.spans.truncate(spans);
             // SQLite ends the transaction by itself when the disk is full or fails.
-            if tx.connection.total_changes() != changes || tx.connection.is_autocommit() {
+            if self.connection.total_changes() != changes || self.connection.is_autocommit() {
                 self.roll_back();
                 return Err(Spoiled);
             }
@@ -326,11 +200,10 @@ fn commit_failed(error: &rusqlite::Error) -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::params;
-
-    use super::super::sql::sql;
     use super::*;
-    use crate::domain::{EventKind, Refusal, TaskId};
+    use crate::domain::{Event, EventKind, Refusal, TaskId};
+    use crate::store::database::write_job;
+    use crate::store::{params, sql};
 
     fn open() -> (Writer, Arc<Feed>) {
         let connection = Connection::open_in_memory().unwrap();
@@ -351,6 +224,15 @@ mod tests {
         )
     }
 
+    async fn write<T: Send + 'static>(
+        writer: &Writer,
+        run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (job, answer) = write_job(run);
+        writer.write(job, Sharing::Together).await?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
     fn event(tx: &mut Tx<'_>, number: i64) {
         let (event_type, data) = EventKind::PlanningUpdated.into_parts();
         let timestamp = tx.now;
@@ -367,16 +249,13 @@ mod tests {
     }
 
     async fn rows(writer: &Writer) -> Vec<i64> {
-        writer
-            .write(|tx| {
-                tx.rows(
-                    sql!("SELECT x FROM t ORDER BY x"),
-                    [],
-                    |row| Ok(row.get(0)?),
-                )
+        write(&writer, |tx| {
+            tx.rows(sql!("SELECT x FROM t ORDER BY x"), params![], |row| {
+                row.get(0)
             })
-            .await
-            .unwrap()
+        })
+        .await
+        .unwrap()
     }
 
     /// Holds the writer until the returned sender is used, so that what is sent meanwhile becomes one batch.
@@ -386,13 +265,12 @@ mod tests {
         let writer = writer.clone();
         tokio::spawn(async move {
             let mut entered = Some(entered);
-            writer
-                .write(move |_| {
-                    entered.take().map(|entered| entered.send(()));
-                    let _ = held.recv();
-                    Ok(())
-                })
-                .await
+            write(&writer, move |_| {
+                entered.take().map(|entered| entered.send(()));
+                let _ = held.recv();
+                Ok(())
+            })
+            .await
         });
         is_held.await.unwrap();
         release
@@ -408,17 +286,16 @@ mod tests {
             .map(|x| {
                 let writer = writer.clone();
                 tokio::spawn(async move {
-                    writer
-                        .write(move |tx| {
-                            tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![x])?;
-                            event(tx, x);
-                            if x == 4 {
-                                Err(StoreError::inconsistent("on purpose"))
-                            } else {
-                                Ok(())
-                            }
-                        })
-                        .await
+                    write(&writer, move |tx| {
+                        tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![x])?;
+                        event(tx, x);
+                        if x == 4 {
+                            Err(StoreError::inconsistent("on purpose"))
+                        } else {
+                            Ok(())
+                        }
+                    })
+                    .await
                 })
             })
             .collect();
@@ -440,26 +317,29 @@ mod tests {
     #[tokio::test]
     async fn a_refused_operation_does_not_end_its_batch() {
         let (writer, _) = open();
-        let refused: Result<()> = writer
-            .write(|_| Err(Refusal::TaskNotFound(TaskId::new()).into()))
+        let refused: Result<()> =
+            write(
+                &writer,
+                |_| Err(Refusal::TaskNotFound(TaskId::new()).into()),
+            )
             .await;
         assert!(matches!(refused, Err(StoreError::Refused(_))));
-        writer
-            .write(|tx| tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![1]))
-            .await
-            .unwrap();
+        write(&writer, |tx| {
+            tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![1_i64])
+        })
+        .await
+        .unwrap();
         assert_eq!(rows(&writer).await, [1]);
     }
 
     #[tokio::test]
     async fn a_panic_is_an_error_of_its_own_caller() {
         let (writer, _) = open();
-        let panicked: Result<()> = writer
-            .write(|tx| {
-                tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![1])?;
-                panic!("on purpose")
-            })
-            .await;
+        let panicked: Result<()> = write(&writer, |tx| {
+            tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![1_i64])?;
+            panic!("on purpose")
+        })
+        .await;
         assert!(panicked.is_err());
         assert_eq!(rows(&writer).await, [0; 0]);
     }
@@ -477,9 +357,9 @@ mod tests {
         )
         .unwrap();
         clock.advance(-20);
-        let first = writer.write(|tx| Ok(tx.now)).await.unwrap();
+        let first = write(&writer, |tx| Ok(tx.now)).await.unwrap();
         clock.advance(-20);
-        let second = writer.write(|tx| Ok(tx.now)).await.unwrap();
+        let second = write(&writer, |tx| Ok(tx.now)).await.unwrap();
         assert_eq!((first.as_millis(), second.as_millis()), (30, 30));
     }
 
@@ -489,7 +369,7 @@ mod tests {
         writer.close().await;
         writer.close().await;
         assert!(matches!(
-            writer.write(|_| Ok(())).await,
+            write(&writer, |_| Ok(())).await,
             Err(StoreError::Closed)
         ));
     }

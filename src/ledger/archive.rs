@@ -1,0 +1,67 @@
+//! The whole ledger, page by page, for an export.
+
+use super::{alerts, events, increments, mail, messages, queue_messages, requests, tasks};
+use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive};
+use crate::store::{Result, View, params, sql};
+
+/// How many rows a page has.
+const PAGE: u32 = 100;
+
+/// A page of rows, each with its number, after which the next page begins.
+pub type Numbered<T> = Vec<(i64, T)>;
+
+/// Counts the tasks.
+pub fn count_tasks(view: &View<'_>) -> Result<u64> {
+    view.one(sql!("SELECT count(*) FROM tasks"), params![], |row| {
+        row.get(0)
+    })
+}
+
+/// Reads the tasks behind a number, oldest first.
+pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
+    let page = view.rows(tasks::SELECT_ARCHIVE, params![after, PAGE], tasks::from_row)?;
+    let archive = |stored: tasks::StoredTask| {
+        let number = stored.number;
+        let archive = TaskArchive {
+            task: stored.task,
+            history: events::of_task(view, number)?.without_numbers(),
+            queue: queue_messages::list(view, number)?,
+            conversation: Conversation {
+                messages: messages::to_export(view, number)?,
+            },
+            attachment_ids: stored.attachment_ids,
+        };
+        Ok((number, archive))
+    };
+    page.into_iter().map(archive).collect()
+}
+
+/// Reads the requests behind a number, oldest first.
+pub fn requests(view: &View<'_>, after: i64) -> Result<Numbered<Request>> {
+    view.rows(requests::SELECT_ARCHIVE, params![after, PAGE], |row| {
+        let stored = requests::from_row(row)?;
+        Ok((stored.number, stored.request))
+    })
+}
+
+/// Reads the alerts behind a number, oldest first.
+pub fn alerts(view: &View<'_>, after: i64) -> Result<Numbered<Alert>> {
+    view.rows(alerts::SELECT_ARCHIVE, params![after, PAGE], |row| {
+        Ok((row.integer(9)?, alerts::from_row(row)?))
+    })
+}
+
+/// Reads the increments behind a number, oldest first.
+pub fn increments(view: &View<'_>, after: i64) -> Result<Numbered<Increment>> {
+    view.rows(increments::SELECT_ARCHIVE, params![after, PAGE], |row| {
+        Ok((row.integer(0)?, increments::from_row(row)?))
+    })
+}
+
+/// Reads the mail behind a number, oldest first.
+pub fn mail(view: &View<'_>, after: i64) -> Result<Numbered<Mail>> {
+    view.rows(mail::SELECT_ARCHIVE, params![after, PAGE], |row| {
+        let stored = mail::from_row(row)?;
+        Ok((stored.number, stored.mail))
+    })
+}

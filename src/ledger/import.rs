@@ -1,0 +1,192 @@
+//! Takes in what was exported.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    agents, alerts, attachments, dependencies, events, handoffs, import_requests, increments, mail,
+    messages, queue_messages, reports, requests, routes, runs, sessions, tasks, tools,
+};
+use crate::domain::{ChainEntry, HandoffId, MovedConversation, SessionId, Task, TaskArchive};
+use crate::store::{Import, Imported, Result, StoreError, Tx};
+
+/// Imports everything, in one transaction. An agent or a tool that is there already and the same is left alone.
+///
+/// Events are about requests, and never change; requests are about tasks. So the requests come first, and are told of
+/// their tasks at the end.
+pub(crate) fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
+    let mut imported = Imported::default();
+    if agents::mark_seeded(tx)? {
+        agents::mark_specialists_planted(tx)?;
+    }
+    for agent in &import.agents {
+        if agents::load(tx, &agent.name)?.as_ref() != Some(agent) {
+            agents::insert(tx, agent)?;
+            imported.agents += 1;
+        }
+    }
+    for tool in &import.tools {
+        if tools::load(tx, &tool.name)?.as_ref() != Some(tool) {
+            tools::insert(tx, tool)?;
+            imported.tools += 1;
+        }
+    }
+    if let Some(new_routes) = &import.routes {
+        routes::mark_planted(tx)?;
+        routes::insert_all(tx, new_routes)?;
+    }
+    let mut links = Vec::new();
+    for request in import.requests {
+        links.push(import_requests::insert(
+            tx,
+            request.map_err(StoreError::Source)?,
+        )?);
+        imported.requests += 1;
+    }
+    for increment in import.increments {
+        increments::insert(tx, &increment.map_err(StoreError::Source)?)?;
+        imported.increments += 1;
+    }
+    let jobs = links.iter().filter_map(|link| link.job()).collect();
+    // Messages of one chain keep their order, whichever task they belong to.
+    let before = messages::last_number(tx)?;
+    let mut waiting = Vec::new();
+    for archive in import.tasks {
+        let archive = archive.map_err(StoreError::Source)?;
+        let number = import_task(tx, &archive, before, &jobs)?;
+        imported.tasks += 1;
+        let depends_on = archive.task.needs.depends_on;
+        if !depends_on.is_empty() {
+            waiting.push((number, depends_on));
+        }
+    }
+    // A task may wait for one that was made later.
+    for (number, depends_on) in &waiting {
+        dependencies::insert_all(tx, *number, depends_on)?;
+    }
+    for link in &links {
+        link.set(tx)?;
+    }
+    for alert in import.alerts {
+        alerts::insert(tx, &alert.map_err(StoreError::Source)?)?;
+        imported.alerts += 1;
+    }
+    for mail in import.mail {
+        mail::insert(tx, &mail.map_err(StoreError::Source)?)?;
+        imported.mail += 1;
+    }
+    Ok(imported)
+}
+
+/// Imports a task. Some of its open hand-offs may be those of jobs that go on elsewhere.
+fn import_task(
+    tx: &Tx<'_>,
+    archive: &TaskArchive,
+    before: i64,
+    jobs: &HashSet<&HandoffId>,
+) -> Result<i64> {
+    let TaskArchive {
+        task,
+        history,
+        queue,
+        conversation,
+        attachment_ids,
+    } = archive;
+    let number = tasks::insert(tx, task)?;
+    let mut handoff_numbers: HashMap<&HandoffId, i64> = HashMap::new();
+    for (position, entry) in (1..).zip(task.agent_chain()) {
+        let request = entry.request.as_ref();
+        let moved = request.and_then(|request| request.moved.as_ref());
+        let from = request.and_then(|request| request.from_handoff_id.as_ref());
+        let row = handoffs::NewRow {
+            task_number: number,
+            position,
+            entry,
+            prompt: request.map_or("", |request| request.prompt.as_str()),
+            reason: request.and_then(|request| request.reason.as_ref()),
+            from_number: from
+                .map(|id| handoffs::number(tx, id))
+                .transpose()?
+                .flatten(),
+            waiter_number: None,
+            trace_id: request.and_then(|request| request.trace_id.as_ref()),
+            parent_span_id: None,
+            is_invoked: moved.is_none_or(|moved| moved.is_invoked),
+        };
+        let handoff_number = handoffs::insert(tx, &row)?;
+        if let Some(report) = request.and_then(|request| request.report.as_ref()) {
+            reports::insert(tx, handoff_number, report)?;
+        }
+        if let Some(moved) = moved {
+            import_move(tx, (number, task), (handoff_number, entry), moved)?;
+        }
+        if entry.is_open() && jobs.contains(&entry.id) {
+            runs::insert_job_starter(tx, handoff_number, entry.started_at)?;
+        } else if entry.is_open() {
+            // It was at work elsewhere. The next server finds no trace of it here, and ends it.
+            runs::insert_running(tx, handoff_number, entry.started_at)?;
+        }
+        handoff_numbers.insert(&entry.id, handoff_number);
+    }
+    for (id, attachment) in attachment_ids.iter().zip(&task.attachments) {
+        attachments::insert(tx, number, id, attachment)?;
+    }
+    let find = |id: Option<&HandoffId>| match id {
+        None => Ok(None),
+        Some(id) => handoff_numbers.get(id).copied().map(Some).ok_or_else(|| {
+            StoreError::inconsistent(format!(
+                "something of task {} is about an unknown hand-off {id}",
+                task.id
+            ))
+        }),
+    };
+    for message in &conversation.messages {
+        let handoff_number = find(message.handoff_id.as_ref())?;
+        messages::insert(tx, before, number, handoff_number, message)?;
+    }
+    for event in &history.events {
+        let handoff_number = find(event.handoff_id.as_ref())?;
+        let request_id = event.request_id.as_ref();
+        let request_number = request_id.map(|id| requests::number(tx, id)).transpose()?;
+        let place = events::Place {
+            task: Some(number),
+            handoff: handoff_number,
+            request: request_number.flatten(),
+        };
+        events::insert(tx, place, event)?;
+    }
+    for message in &queue.messages {
+        queue_messages::insert(tx, number, message)?;
+    }
+    Ok(number)
+}
+
+/// Takes in what a hand-off of a session has beside its own row. The first one makes the session.
+fn import_move(
+    tx: &Tx<'_>,
+    (task_number, task): (i64, &Task),
+    (handoff_number, entry): (i64, &ChainEntry),
+    moved: &MovedConversation,
+) -> Result<()> {
+    let contradictory = |what: &str| {
+        StoreError::inconsistent(format!("hand-off {} of a session has no {what}", entry.id))
+    };
+    let session_id = task.session_id.as_ref().map(ToString::to_string);
+    let session_id = SessionId::parse(session_id.unwrap_or_default())
+        .map_err(|_| contradictory("session id"))?;
+    let session_number = match sessions::number_of_task(tx, task_number)? {
+        Some(number) => number,
+        None => sessions::insert_session(tx, &session_id, task_number, task.created_at)?,
+    };
+    let row = sessions::NewRow {
+        session_number,
+        handoff_number,
+        from_agent: entry
+            .from_agent
+            .as_ref()
+            .ok_or_else(|| contradictory("agent that it comes from"))?,
+        to_agent: &entry.agent_name,
+        harness_trace_id: moved.harness_trace_id.as_ref(),
+        history: &moved.history,
+    };
+    sessions::insert(tx, &row)
+}

@@ -1,0 +1,956 @@
+//! The operations that are still called one by one.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{
+    agent_changes, agents, alerts, analytics, attachments, delegations, dispatch_overview,
+    dispatches, events, file_alerts, handoffs, idempotency_keys, import, increment_stages,
+    increments, mail, messages, moves, needs, queue_messages, reports, request_moves, request_tags,
+    requests, route_choice, routes, routing, runs, sessions, task_lists, tasks, tools, transfers,
+    trees, usage,
+};
+use crate::domain::{
+    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
+    HandoffAnalytics, HandoffId, History, Idempotency, Increment, IncrementId, IncrementState,
+    IncrementTasks, Mail, MailId, Message, Mode, NewMessage, NewRequest, NewTask, Outcome,
+    PlanningChange, Provider, Queue, QueueMessage, Request, RequestId, RequestState, Route,
+    RouteChoice, RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId,
+    TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
+};
+use crate::store::{
+    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
+    Circumstances, ClaimRequest, ClaimedRun, Database, DeliverMail, Dispatch, DispatchLists, Due,
+    EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import,
+    Imported, Job, MailQuery, MarkMail, MessageQuery, MoveSession, Moved, NewIncrement, Page,
+    PutAgent, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, SendMail, Slots,
+    StartHandoff, StoreError, TaskQuery, TokenHolder, Transfer, Tx, params, sql,
+};
+
+/// How many messages of earlier tasks an agent is told at most.
+const TOLD_MESSAGES: u32 = 200;
+
+/// How many mails an agent is told at most.
+const TOLD_MAIL: u32 = 40;
+
+/// The ledger.
+#[derive(Debug, Clone)]
+pub struct Store(Database);
+
+impl Store {
+    /// Puts the ledger on a database.
+    pub const fn new(db: Database) -> Self {
+        Self(db)
+    }
+
+    /// Returns the database.
+    pub const fn db(&self) -> &Database {
+        &self.0
+    }
+
+    /// Runs a writing operation, unless its key has been answered.
+    pub async fn write<T: Serialize + DeserializeOwned + Send + 'static>(
+        &self,
+        once: Option<Idempotency>,
+        mut run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.0
+            .write(move |tx| idempotency_keys::once(tx, once.as_ref(), &mut run))
+            .await
+    }
+
+    /// Returns where committed events are published.
+    pub fn feed(&self) -> &Feed {
+        self.0.feed()
+    }
+
+    /// Finishes what was asked and closes the database.
+    pub async fn close(&self) {
+        self.0.close().await;
+    }
+
+    /// Lists what breaks the database's own rules.
+    pub async fn problems(&self) -> Result<Vec<String>> {
+        self.0.problems().await
+    }
+
+    /// Writes a consistent copy.
+    pub async fn backup(&self, to: &std::path::Path) -> Result<()> {
+        self.0.backup(to).await
+    }
+}
+
+impl Store {
+    /// See the function that it calls.
+    pub async fn create_task(&self, new: NewTask, once: Option<Idempotency>) -> Result<Task> {
+        self.write(once, move |tx| Ok(tasks::create(tx, &new)?.task))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn task(&self, id: &TaskId) -> Result<Option<Task>> {
+        let id = id.clone();
+        self.0.read(move |view| tasks::find(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
+        let query = query.clone();
+        self.0
+            .read(move |view| task_lists::list(view, &query))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn task_summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
+        let query = query.clone();
+        self.0
+            .read(move |view| task_lists::list_summaries(view, &query))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn set_status(
+        &self,
+        id: TaskId,
+        status: Status,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        self.write(once, move |tx| tasks::set_status(tx, &id, &status))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn plan_task(
+        &self,
+        id: TaskId,
+        change: PlanningChange,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        self.write(once, move |tx| tasks::plan(tx, &id, &change))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn change_needs(
+        &self,
+        change: ChangeNeeds,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        self.write(once, move |tx| needs::change(tx, &change)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>> {
+        let query = query.clone();
+        self.0
+            .read(move |view| task_lists::ready(view, &query))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn held_tasks(
+        &self,
+        after: Option<&TaskId>,
+        limit: u32,
+    ) -> Result<Page<TaskSummary>> {
+        let after = after.cloned();
+        self.0
+            .read(move |view| task_lists::held(view, after.as_ref(), limit))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
+        self.0.read(move |view| routing::next(view, limit)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn agent_programs(&self) -> Result<Vec<(Option<String>, Provider)>> {
+        self.0.read(move |view| agents::programs(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn ask_again_who_suits(&self) -> Result<()> {
+        self.0.write(|tx| agents::ask_again(tx)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn explain_route(
+        &self,
+        task_id: TaskId,
+        circumstances: Circumstances,
+    ) -> Result<RouteChoice> {
+        self.0
+            .write(move |tx| route_choice::explain(tx, &task_id, &circumstances))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn route_task(
+        &self,
+        task_id: TaskId,
+        circumstances: Circumstances,
+        once: Option<Idempotency>,
+    ) -> Result<Routed> {
+        self.write(once, move |tx| routing::route(tx, &task_id, &circumstances))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn give_report(&self, give: GiveReport, once: Option<Idempotency>) -> Result<Task> {
+        self.write(once, move |tx| reports::give(tx, &give)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn create_increment(
+        &self,
+        new: NewIncrement,
+        once: Option<Idempotency>,
+    ) -> Result<IncrementTasks> {
+        self.write(once, move |tx| increments::create(tx, &new))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn retry_increment(&self, id: IncrementId, once: Option<Idempotency>) -> Result<()> {
+        self.write(once, move |tx| increment_stages::retry(tx, &id))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>> {
+        let id = id.clone();
+        self.0.read(move |view| increments::find(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn increments(
+        &self,
+        state: Option<IncrementState>,
+        after: Option<&IncrementId>,
+        limit: u32,
+    ) -> Result<Page<Increment>> {
+        let after = after.cloned();
+        self.0
+            .read(move |view| increments::list(view, state, after.as_ref(), limit))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn start_handoff(
+        &self,
+        start: StartHandoff,
+        once: Option<Idempotency>,
+    ) -> Result<Task> {
+        self.write(once, move |tx| delegations::start(tx, &start))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task> {
+        self.write(once, move |tx| handoffs::end(tx, &end)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn transfer(&self, transfer: Transfer, once: Option<Idempotency>) -> Result<Moved> {
+        self.write(once, move |tx| transfers::transfer(tx, &transfer))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn move_session(&self, to: MoveSession, once: Option<Idempotency>) -> Result<Moved> {
+        self.write(once, move |tx| moves::move_to(tx, &to)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn claim_run(
+        &self,
+        max_runs: u32,
+        data_dir: String,
+        live: Vec<RunId>,
+        token_hash: [u8; 32],
+    ) -> Result<Option<ClaimedRun>> {
+        self.0
+            .write(move |tx| runs::claim(tx, max_runs, &data_dir, &live, &token_hash))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn return_run(&self, run_id: RunId) -> Result<()> {
+        self.0.write(move |tx| runs::put_back(tx, &run_id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn running(&self) -> Result<Vec<ClaimedRun>> {
+        self.0.write(|tx| runs::running(tx)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn run(&self, run_id: RunId) -> Result<Option<ClaimedRun>> {
+        self.0.write(move |tx| runs::find(tx, &run_id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn record_messages(
+        &self,
+        run_id: RunId,
+        messages: Vec<NewMessage>,
+        followed_bytes: u64,
+    ) -> Result<()> {
+        self.0
+            .write(move |tx| runs::record_messages(tx, &run_id, &messages, followed_bytes))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn finish_run(&self, finish: FinishRun) -> Result<bool> {
+        self.0.write(move |tx| runs::finish(tx, &finish)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn token_holder(&self, token_hash: [u8; 32]) -> Result<Option<TokenHolder>> {
+        self.0
+            .read(move |view| runs::token_holder(view, token_hash))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool> {
+        let task_id = task_id.clone();
+        let above = above.clone();
+        self.0
+            .read(move |view| tasks::is_below(view, &task_id, &above))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
+        let id = id.clone();
+        self.0.read(move |view| runs::of_handoff(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn task_usage(&self, id: &TaskId) -> Result<Option<UsageSum>> {
+        let id = id.clone();
+        self.0
+            .read(move |view| match tasks::find_number(view, &id)? {
+                None => Ok(None),
+                Some(number) => usage::of_task(view, number).map(Some),
+            })
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum> {
+        let name = name.clone();
+        self.0.read(move |view| usage::of_agent(view, &name)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {
+        let id = id.clone();
+        self.0.read(move |view| handoffs::find(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn handoffs(&self, task_id: &TaskId) -> Result<Option<Vec<Handoff>>> {
+        let task_id = task_id.clone();
+        self.0
+            .read(move |view| handoffs::list(view, &task_id))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn handoffs_of_trace(
+        &self,
+        trace: &str,
+        after: Option<&HandoffId>,
+        limit: u32,
+    ) -> Result<Page<Handoff>> {
+        let trace = trace.to_owned();
+        let after = after.cloned();
+        self.0
+            .read(move |view| handoffs::of_trace(view, &trace, after.as_ref(), limit))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn analytics(
+        &self,
+        since: Option<Timestamp>,
+        agent: Option<&AgentName>,
+    ) -> Result<HandoffAnalytics> {
+        let agent = agent.cloned();
+        self.0
+            .read(move |view| analytics::handoffs(view, since, agent.as_ref()))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn briefing(&self, run: &RunIdentity) -> Result<Briefing> {
+        let run = run.clone();
+        self.0
+            .read(move |view| {
+                let number = tasks::find_number(view, &run.task_id)?;
+                let mut conversation =
+                    messages::before(view, number.unwrap_or_default(), TOLD_MESSAGES + 1)?;
+                let has_more_conversation = conversation.len() > TOLD_MESSAGES as usize;
+                conversation.truncate(TOLD_MESSAGES as usize);
+                conversation.reverse();
+                let mut tools = tools::list_usable(view)?;
+                tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
+                let (mail, older_mail) = mail::pending(view, &run.agent_name, TOLD_MAIL)?;
+                Ok(Briefing {
+                    agents: agents::list(view)?,
+                    kinds: routes::kinds(view)?,
+                    tools,
+                    history: sessions::history(view, &run.handoff_id)?,
+                    conversation,
+                    has_more_conversation,
+                    mail,
+                    older_mail,
+                })
+            })
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn tools(&self) -> Result<Vec<Tool>> {
+        self.0.read(move |view| tools::list(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn usable_tools(&self) -> Result<Vec<Tool>> {
+        self.0.read(move |view| tools::list_usable(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn tool(&self, name: &ToolName) -> Result<Option<Tool>> {
+        let name = name.clone();
+        self.0.read(move |view| tools::find(view, &name)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn create_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool> {
+        self.write(once, move |tx| tools::create(tx, &tool)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn change_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool> {
+        self.write(once, move |tx| tools::change(tx, &tool)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn delete_tool(&self, name: ToolName, once: Option<Idempotency>) -> Result<Tool> {
+        self.write(once, move |tx| tools::delete(tx, &name)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn add_message(&self, add: AddMessage, once: Option<Idempotency>) -> Result<Message> {
+        self.write(once, move |tx| messages::add(tx, &add)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn messages(
+        &self,
+        id: &TaskId,
+        query: MessageQuery,
+    ) -> Result<Option<Page<Message>>> {
+        let id = id.clone();
+        self.0
+            .read(move |view| messages::of_task(view, &id, query))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn conversation(
+        &self,
+        id: &TaskId,
+        query: MessageQuery,
+    ) -> Result<Option<Page<Message>>> {
+        let id = id.clone();
+        self.0
+            .read(move |view| messages::of_chain(view, &id, query))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn task_tree(&self, id: &TaskId) -> Result<Option<TaskTree>> {
+        let id = id.clone();
+        self.0.read(move |view| trees::find(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn is_settled(&self, id: &TaskId) -> Result<bool> {
+        let id = id.clone();
+        self.0.read(move |view| trees::is_settled(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn sessions(&self, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>> {
+        let after = after.cloned();
+        self.0
+            .read(move |view| sessions::list(view, after.as_ref(), limit))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn session(&self, id: &SessionId) -> Result<Option<Session>> {
+        let id = id.clone();
+        self.0.read(move |view| sessions::find_one(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn session_handoffs(
+        &self,
+        id: &SessionId,
+        after: Option<&HandoffId>,
+        limit: u32,
+    ) -> Result<Page<SessionHandoff>> {
+        let id = id.clone();
+        let after = after.cloned();
+        self.0
+            .read(move |view| sessions::moves(view, &id, after.as_ref(), limit))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn last_session_handoff(&self, id: &SessionId) -> Result<Option<SessionHandoff>> {
+        let id = id.clone();
+        self.0
+            .read(move |view| sessions::last_move(view, &id))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn count_session_handoffs(
+        &self,
+        id: &SessionId,
+        from: Option<&AgentName>,
+        to: Option<&AgentName>,
+    ) -> Result<u64> {
+        let id = id.clone();
+        let from = from.cloned();
+        let to = to.cloned();
+        self.0
+            .read(move |view| sessions::count(view, &id, from.as_ref(), to.as_ref()))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn history(&self, task_id: &TaskId) -> Result<Option<History>> {
+        let task_id = task_id.clone();
+        self.0
+            .read(move |view| match tasks::find_number(view, &task_id)? {
+                None => Ok(None),
+                Some(number) => events::of_task(view, number).map(Some),
+            })
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn events_after(&self, number: i64, limit: u32) -> Result<Vec<Event>> {
+        self.0
+            .read(move |view| events::after(view, number, limit))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn last_event_number(&self) -> Result<i64> {
+        self.0.read(move |view| events::last_number(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn queue(&self, task_id: &TaskId) -> Result<Option<Queue>> {
+        let task_id = task_id.clone();
+        self.0
+            .read(move |view| match tasks::find_number(view, &task_id)? {
+                None => Ok(None),
+                Some(number) => queue_messages::list(view, number).map(Some),
+            })
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn queue_message(
+        &self,
+        task_id: TaskId,
+        content: Text,
+        once: Option<Idempotency>,
+    ) -> Result<QueueMessage> {
+        self.write(once, move |tx| queue_messages::add(tx, &task_id, &content))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn add_attachment(
+        &self,
+        attach: Attach,
+        once: Option<Idempotency>,
+    ) -> Result<Attached> {
+        self.write(once, move |tx| attachments::add(tx, &attach))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn attachment(
+        &self,
+        task_id: &TaskId,
+        filename: &str,
+    ) -> Result<Option<(AttachmentId, Attachment)>> {
+        let task_id = task_id.clone();
+        let filename = filename.to_owned();
+        self.0
+            .read(move |view| attachments::find(view, &task_id, &filename))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn remove_attachment(
+        &self,
+        task_id: TaskId,
+        filename: String,
+        once: Option<Idempotency>,
+    ) -> Result<(Task, AttachmentId)> {
+        self.write(once, move |tx| attachments::remove(tx, &task_id, &filename))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn create_request(
+        &self,
+        new: NewRequest,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.write(once, move |tx| Ok(requests::create(tx, &new, &by)?.request))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn request(&self, id: &RequestId) -> Result<Option<Request>> {
+        let id = id.clone();
+        self.0.read(move |view| requests::find(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn requests(&self, query: &RequestQuery) -> Result<Page<Request>> {
+        let query = query.clone();
+        self.0.read(move |view| requests::list(view, &query)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn approve_requests(
+        &self,
+        ids: Vec<RequestId>,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Vec<Request>> {
+        self.write(once, move |tx| request_moves::approve(tx, &ids, &by))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn leave_to_next(
+        &self,
+        id: RequestId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.write(once, move |tx| request_moves::leave_to_next(tx, &id, &by))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn claim_request(
+        &self,
+        claim: ClaimRequest,
+        once: Option<Idempotency>,
+    ) -> Result<Request> {
+        self.write(once, move |tx| request_moves::claim(tx, &claim))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn heartbeat(&self, beat: Heartbeat, once: Option<Idempotency>) -> Result<Request> {
+        self.write(once, move |tx| request_moves::heartbeat(tx, &beat))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn finish_request(
+        &self,
+        end: EndClaim,
+        once: Option<Idempotency>,
+    ) -> Result<EndedClaim> {
+        self.write(once, move |tx| request_moves::finish(tx, &end))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn requeue_request(
+        &self,
+        end: EndClaim,
+        once: Option<Idempotency>,
+    ) -> Result<EndedClaim> {
+        self.write(once, move |tx| request_moves::requeue(tx, &end))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn next_requests(&self, limit: u32) -> Result<Vec<Request>> {
+        self.0
+            .read(move |view| dispatches::choose(view, limit))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn dispatch(&self, dispatch: Dispatch) -> Result<Option<Task>> {
+        self.0
+            .write(move |tx| dispatches::dispatch(tx, &dispatch))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn slots(&self, max_runs: u32, mode: Mode) -> Result<Slots> {
+        self.0
+            .read(move |view| dispatches::slots(view, max_runs, mode))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn due(&self) -> Result<Due> {
+        self.0.read(move |view| dispatches::due(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn expire_leases(&self) -> Result<u32> {
+        self.0.write(request_moves::expire).await
+    }
+
+    /// See the function that it calls.
+    pub async fn renew_leases(&self, lease_millis: i64) -> Result<usize> {
+        self.0
+            .write(move |tx| request_moves::renew(tx, lease_millis))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn jobs(&self) -> Result<Vec<Job>> {
+        self.0.read(move |view| dispatches::jobs(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn job(&self, id: &RequestId) -> Result<Option<Job>> {
+        let id = id.clone();
+        self.0.read(move |view| dispatches::job(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn end_job(&self, job: Job, outcome: Outcome, output: Text) -> Result<bool> {
+        self.0
+            .write(move |tx| dispatches::end_job(tx, &job, outcome, &output))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn dispatch_overview(&self) -> Result<DispatchLists> {
+        self.0.read(move |view| dispatch_overview::show(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn routes(&self) -> Result<Vec<Route>> {
+        self.0.read(move |view| routes::list(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn set_routes(
+        &self,
+        routes: Vec<Route>,
+        once: Option<Idempotency>,
+    ) -> Result<Vec<Route>> {
+        self.write(once, move |tx| routes::replace(tx, &routes))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn routes_are_chosen(&self) -> Result<bool> {
+        self.0.read(move |view| routes::are_chosen(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
+        self.0.write(move |tx| routes::seed(tx, &routes)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn reconcile_files(&self, report: FilesReport) -> Result<Reconciled> {
+        self.0
+            .write(move |tx| request_tags::reconcile(tx, &report))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn tag_written(
+        &self,
+        id: RequestId,
+        state: RequestState,
+        recoveries: u32,
+    ) -> Result<()> {
+        self.0
+            .write(move |tx| request_tags::written(tx, &id, state, recoveries))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn alert_tag_written(&self, id: AlertId) -> Result<()> {
+        self.0.write(move |tx| file_alerts::written(tx, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn tagged_files(&self, only_stale: bool) -> Result<Vec<Text>> {
+        self.0
+            .read(move |view| request_tags::files(view, only_stale))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn raise_alert(&self, raise: RaiseAlert, once: Option<Idempotency>) -> Result<Alert> {
+        self.write(once, move |tx| alerts::raise(tx, &raise)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn resolve_alert(
+        &self,
+        id: AlertId,
+        by: Actor,
+        once: Option<Idempotency>,
+    ) -> Result<Alert> {
+        self.write(once, move |tx| alerts::resolve(tx, &id, &by))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn alert(&self, id: &AlertId) -> Result<Option<Alert>> {
+        let id = id.clone();
+        self.0.read(move |view| alerts::find(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
+        let query = query.clone();
+        self.0.read(move |view| alerts::list(view, &query)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn send_mail(&self, send: SendMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.write(once, move |tx| mail::send_asked(tx, &send))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn mark_mail(&self, mark: MarkMail, once: Option<Idempotency>) -> Result<Mail> {
+        self.write(once, move |tx| mail::mark(tx, &mark)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn deliver_mail(&self, delivery: DeliverMail) -> Result<()> {
+        self.0.write(move |tx| mail::deliver(tx, &delivery)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn find_mail(&self, id: &MailId) -> Result<Option<Mail>> {
+        let id = id.clone();
+        self.0.read(move |view| mail::find(view, &id)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn list_mail(&self, query: &MailQuery) -> Result<Page<Mail>> {
+        let query = query.clone();
+        self.0.read(move |view| mail::list(view, &query)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn agents(&self) -> Result<Vec<Agent>> {
+        self.0.read(move |view| agents::list(view)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn agent(&self, name: &AgentName) -> Result<Option<Agent>> {
+        let name = name.clone();
+        self.0.read(move |view| agents::find(view, &name)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize> {
+        self.0.write(move |tx| agents::seed(tx, &agents)).await
+    }
+
+    /// See the function that it calls.
+    pub async fn seed_specialists(&self, agents: Vec<Agent>) -> Result<usize> {
+        self.0
+            .write(move |tx| agents::seed_specialists(tx, &agents))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn put_agent(&self, put: PutAgent, once: Option<Idempotency>) -> Result<AgentPut> {
+        self.write(once, move |tx| agent_changes::put(tx, &put))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn change_agent(
+        &self,
+        change: ChangeAgent,
+        once: Option<Idempotency>,
+    ) -> Result<Agent> {
+        self.write(once, move |tx| agent_changes::change(tx, &change))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent> {
+        self.write(once, move |tx| agent_changes::delete(tx, &name))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn import(&self, import: Import) -> Result<Imported> {
+        self.0
+            .write_alone(move |tx| import::import(tx, import))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn check_ready(&self) -> Result<()> {
+        let write = |tx: &mut Tx<'_>| {
+            tx.execute(
+                sql!("UPDATE installation SET ready_at = $1"),
+                params![tx.now.as_millis()],
+            )
+        };
+        match self.0.write(write).await? {
+            1 => Ok(()),
+            rows => Err(StoreError::inconsistent(format!(
+                "{rows} rows in the table installation"
+            ))),
+        }
+    }
+
+    /// See the function that it calls.
+    pub async fn earlier_move(&self, once: &Idempotency) -> Result<Option<Moved>> {
+        let once = once.clone();
+        self.0
+            .read(move |view| idempotency_keys::find(view, &once))
+            .await
+    }
+
+    /// See the function that it calls.
+    pub async fn forget_keys_older_than(&self, millis: i64) -> Result<usize> {
+        self.0
+            .write(move |tx| idempotency_keys::forget_older_than(tx, millis))
+            .await
+    }
+}

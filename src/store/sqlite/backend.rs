@@ -1,0 +1,132 @@
+//! The engine on one SQLite file: one thread writes, some read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::connection::{open, open_reader, open_writer};
+use super::readers::SqliteReaders;
+use super::writer::Writer;
+use super::{backup, migrations};
+use crate::store::database::{Backend, DatabaseOptions, ReadJob, Readers, Sharing, WriteJob};
+use crate::store::{Feed, OpenError, Result, Rules, StoreError};
+
+/// The engine on one SQLite file.
+#[derive(Debug)]
+pub(in crate::store) struct SqliteBackend {
+    path: PathBuf,
+    rules: Rules,
+    writer: Writer,
+    readers: SqliteReaders,
+    feed: Arc<Feed>,
+}
+
+impl SqliteBackend {
+    /// Opens the database, after bringing it up to date.
+    pub async fn open(
+        path: PathBuf,
+        options: DatabaseOptions,
+    ) -> std::result::Result<Self, OpenError> {
+        migrations::migrate(&path).await?;
+        let failed = path.clone();
+        Self::connect(path, options).map_err(|cause| OpenError::Failed {
+            path: failed,
+            cause: cause.into(),
+        })
+    }
+
+    fn connect(path: PathBuf, options: DatabaseOptions) -> Result<Self> {
+        let DatabaseOptions {
+            clock,
+            max_batch,
+            rules,
+            ..
+        } = options;
+        let feed = Arc::new(Feed::default());
+        let connection = open_writer(&path)?;
+        let writer = Writer::start(connection, clock, feed.clone(), max_batch, rules)
+            .map_err(|error| StoreError::Driver(error.into()))?;
+        let readers = SqliteReaders::start(&path, rules)?;
+        Ok(Self {
+            path,
+            rules,
+            writer,
+            readers,
+            feed,
+        })
+    }
+
+    /// Does something that takes long, on a thread of its own.
+    async fn apart<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Path) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let path = self.path.clone();
+        tokio::task::spawn_blocking(move || run(&path))
+            .await
+            .map_err(|error| StoreError::Driver(error.into()))?
+    }
+}
+
+#[async_trait]
+impl Readers for SqliteBackend {
+    async fn read(&self, job: Box<dyn ReadJob>) -> Result<()> {
+        self.readers.read(job).await
+    }
+}
+
+#[async_trait]
+impl Backend for SqliteBackend {
+    async fn write(&self, job: Box<dyn WriteJob>, sharing: Sharing) -> Result<()> {
+        self.writer.write(job, sharing).await
+    }
+
+    async fn snapshot(&self) -> Result<Box<dyn Readers>> {
+        let rules = self.rules;
+        let snapshot = self
+            .apart(move |path| SqliteReaders::snapshot(path, rules))
+            .await?;
+        Ok(Box::new(snapshot))
+    }
+
+    async fn backup(&self, to: &Path) -> Result<()> {
+        let to = to.to_owned();
+        // Not a reader: one that may only query may not copy either.
+        self.apart(move |path| backup::backup(&open(path)?, &to))
+            .await
+    }
+
+    async fn problems(&self) -> Result<Vec<String>> {
+        self.apart(problems).await
+    }
+
+    fn feed(&self) -> &Feed {
+        &self.feed
+    }
+
+    async fn close(&self) {
+        self.writer.close().await;
+        self.feed.close();
+        self.readers.close().await;
+    }
+}
+
+/// Lists what breaks the rules of the file or of the schema.
+fn problems(path: &Path) -> Result<Vec<String>> {
+    let reader = open_reader(path)?;
+    let mut statement = reader.prepare("PRAGMA integrity_check")?;
+    let mut rows = statement.query([])?;
+    let mut problems = Vec::new();
+    while let Some(row) = rows.next()? {
+        let problem: String = row.get(0)?;
+        problems.extend((problem != "ok").then_some(problem));
+    }
+    let mut statement = reader.prepare("PRAGMA foreign_key_check")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (from, to): (String, String) = (row.get(0)?, row.get(2)?);
+        problems.push(format!("a row of {from} refers to a missing row of {to}"));
+    }
+    Ok(problems)
+}

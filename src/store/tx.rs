@@ -1,0 +1,169 @@
+//! What operations work on: a consistent view of the ledger, and a transaction that may change it.
+
+use std::ops::{ControlFlow, Deref};
+
+use super::row::{Item, LARGEST_PAGE, Row};
+use super::sql::Statement;
+use super::value::Value;
+use super::{Page, Result, StoreError};
+use crate::domain::{Event, Timestamp};
+use crate::store::Rules;
+use crate::telemetry::HandoffSpan;
+
+/// An engine's connection inside of a transaction.
+pub trait Connection {
+    /// Runs a statement and returns how many rows it changed.
+    fn execute(&self, statement: &'static str, arguments: &[Value<'_>]) -> Result<usize>;
+    /// Inserts one row and returns its number.
+    fn insert(&self, statement: &'static str, arguments: &[Value<'_>]) -> Result<i64>;
+    /// Gives each row to a function, until that says that it has enough.
+    fn query(
+        &self,
+        statement: &'static str,
+        arguments: &[Value<'_>],
+        each: &mut dyn FnMut(&Row<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()>;
+}
+
+/// The ledger at one moment.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    connection: &'a dyn Connection,
+    /// The rules of the house.
+    pub rules: &'a Rules,
+}
+
+impl<'a> View<'a> {
+    /// Makes a view of what a connection sees in its transaction.
+    pub(super) const fn new(connection: &'a dyn Connection, rules: &'a Rules) -> Self {
+        Self { connection, rules }
+    }
+
+    /// Reads at most one row.
+    pub fn row<const N: usize, T>(
+        &self,
+        statement: Statement<N>,
+        arguments: &[Value<'_>; N],
+        from_row: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let (mut from_row, mut found) = (Some(from_row), None);
+        self.connection
+            .query(statement.text(), arguments, &mut |row| {
+                if let Some(from_row) = from_row.take() {
+                    found = Some(from_row(row)?);
+                }
+                Ok(ControlFlow::Break(()))
+            })?;
+        Ok(found)
+    }
+
+    /// Reads all rows.
+    pub fn rows<const N: usize, T>(
+        &self,
+        statement: Statement<N>,
+        arguments: &[Value<'_>; N],
+        mut from_row: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        self.connection
+            .query(statement.text(), arguments, &mut |row| {
+                all.push(from_row(row)?);
+                Ok(ControlFlow::Continue(()))
+            })?;
+        Ok(all)
+    }
+
+    /// Reads the one row that the statement always gives.
+    pub fn one<const N: usize, T>(
+        &self,
+        statement: Statement<N>,
+        arguments: &[Value<'_>; N],
+        from_row: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.row(statement, arguments, from_row)?
+            .ok_or_else(|| StoreError::inconsistent("no row where there is always one"))
+    }
+
+    /// Tells whether there is a row.
+    pub fn has<const N: usize>(
+        &self,
+        statement: Statement<N>,
+        arguments: &[Value<'_>; N],
+    ) -> Result<bool> {
+        Ok(self.row(statement, arguments, |_| Ok(()))?.is_some())
+    }
+
+    /// Reads rows until there are `limit` of them, or their texts are too large for one answer. The statement must give one row
+    /// more than that, which tells that there is another page.
+    pub fn page<const N: usize, T>(
+        &self,
+        statement: Statement<N>,
+        arguments: &[Value<'_>; N],
+        limit: u32,
+        item: &Item<T>,
+    ) -> Result<Page<T>> {
+        let (mut items, mut bytes, mut has_more) = (Vec::new(), 0, false);
+        self.connection
+            .query(statement.text(), arguments, &mut |row| {
+                if items.len() == limit as usize || bytes > LARGEST_PAGE {
+                    has_more = true;
+                    return Ok(ControlFlow::Break(()));
+                }
+                let read = (item.from_row)(row)?;
+                bytes += (item.size)(&read);
+                items.push(read);
+                Ok(ControlFlow::Continue(()))
+            })?;
+        let next = items.last().filter(|_| has_more).map(item.name);
+        Ok(Page { items, next })
+    }
+}
+
+/// A transaction that may change the ledger, the time of it, and what is published once it is committed.
+pub struct Tx<'a> {
+    view: View<'a>,
+    /// The time of everything in this transaction. It never goes back while the server runs.
+    pub now: Timestamp,
+    /// What happened, in the order of the rows.
+    pub events: Vec<Event>,
+    /// What is told of hand-offs that ended.
+    pub spans: Vec<HandoffSpan>,
+}
+
+impl<'a> Deref for Tx<'a> {
+    type Target = View<'a>;
+
+    fn deref(&self) -> &View<'a> {
+        &self.view
+    }
+}
+
+impl<'a> Tx<'a> {
+    /// Begins with nothing to publish.
+    pub(super) const fn new(view: View<'a>, now: Timestamp) -> Self {
+        Self {
+            view,
+            now,
+            events: Vec::new(),
+            spans: Vec::new(),
+        }
+    }
+
+    /// Runs a statement and returns how many rows it changed.
+    pub fn execute<const N: usize>(
+        &self,
+        statement: Statement<N>,
+        arguments: &[Value<'_>; N],
+    ) -> Result<usize> {
+        self.view.connection.execute(statement.text(), arguments)
+    }
+
+    /// Inserts one row and returns its number.
+    pub fn insert<const N: usize>(
+        &self,
+        statement: Statement<N>,
+        arguments: &[Value<'_>; N],
+    ) -> Result<i64> {
+        self.view.connection.insert(statement.text(), arguments)
+    }
+}
