@@ -6,9 +6,11 @@
 mod blocks;
 mod change;
 mod cursor;
+mod heading;
 mod inline;
 mod lines;
 mod name;
+mod occurrence;
 mod pattern;
 mod refusal;
 mod scan;
@@ -16,7 +18,9 @@ mod scan;
 mod tests;
 
 pub use change::{Changed, add_tags, remove_tags, swap_tag};
+pub use heading::{Heading, TagsLine};
 pub use name::{IllegalTag, Tag};
+pub use occurrence::{Occurrence, Place};
 pub use pattern::TagPattern;
 pub use refusal::{Present, TagRefusal};
-pub use scan::{Heading, Occurrence, Place, Scan, TagsLine, Weights, scan};
+pub use scan::{Scan, Weights, scan};
