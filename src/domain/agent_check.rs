@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Agent, AgentName, Problems, Provider, Refusal, Text};
+use super::{Agent, Problems, Provider, Refusal, Text};
 
 /// Those who act and send beside agents: an agent of the same name would be taken for them.
 const RESERVED: [&str; 5] = ["operator", "router", "anonymous", "dispatcher", "chorus"];
@@ -177,13 +177,6 @@ impl Agent {
         keys.filter(|(key, value)| others[key.as_str()] != **value)
             .map(|(key, _)| key.clone())
             .collect()
-    }
-}
-
-impl AgentName {
-    /// Tells whether two names are the same but for upper and lower case.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.as_str().eq_ignore_ascii_case(other.as_str())
     }
 }
 

@@ -1,21 +1,59 @@
-//! Reads what a change gives, and so tells it from what it does not give.
+//! Deserialisers for the fields of a change.
 
 use serde::{Deserialize, Deserializer};
 
-use super::role::distinct;
-
-/// Tells what is given from what is not: also null is given.
+/// Distinguishes an absent field (`None`) from an explicit null.
 pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// The same for a list in which everything stands once.
+/// The same for a list without duplicates.
 pub(super) fn given_words<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + PartialEq,
 {
     distinct(deserializer).map(Some)
+}
+
+/// How many roles or skills there may be in one list.
+const MOST_WORDS: usize = 50;
+
+/// Reads a list in which everything stands once, in the order in which it was first named.
+pub(super) fn distinct<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + PartialEq,
+{
+    let mut all = Vec::new();
+    for item in Vec::deserialize(deserializer)? {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+        if all.len() > MOST_WORDS {
+            return Err(serde::de::Error::custom(format_args!(
+                "must not have more than {MOST_WORDS} different words"
+            )));
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Skill;
+    use super::*;
+
+    #[test]
+    fn a_list_names_everything_once() {
+        #[derive(Deserialize)]
+        struct List(#[serde(deserialize_with = "distinct")] Vec<Skill>);
+        let List(skills) = serde_json::from_str(r#"["b", "A", "B", "a"]"#).unwrap();
+        assert_eq!(skills, ["b", "a"].map(|word| Skill::parse(word).unwrap()));
+        let many: Vec<_> = (0..=MOST_WORDS).map(|n| n.to_string()).collect();
+        let many = serde_json::to_string(&many).unwrap();
+        assert!(serde_json::from_str::<List>(&many).is_err());
+    }
 }

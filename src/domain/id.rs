@@ -101,13 +101,9 @@ macro_rules! id {
 
 pub(super) use {id, name};
 
-name! {
-    /// The name of a configured agent.
-    AgentName
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::AgentName;
     use super::*;
 
     #[test]

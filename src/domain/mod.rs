@@ -8,25 +8,35 @@ mod agent;
 mod agent_change;
 mod agent_check;
 pub mod agent_context;
+mod agent_name;
 mod alert;
 mod analytics;
 mod archive;
 mod assignment;
 mod attachment;
+mod chain_entry;
 mod context;
+mod dependency;
 mod dispatch;
 mod event;
 mod given;
 mod handoff;
+mod handoff_id;
+mod handoff_mode;
 mod id;
 mod idempotency;
 mod increment;
+mod increment_id;
+mod increment_part;
+mod increment_state;
 mod kind;
 mod lineage;
 mod mail;
 mod mail_type;
 mod message;
+mod minutes;
 mod needs;
+mod outcome;
 mod planning;
 mod problem;
 mod queue;
@@ -39,18 +49,25 @@ mod role;
 mod route_mail;
 mod run;
 mod session;
+mod session_history;
+mod session_id;
 mod session_move;
+mod skill;
+mod stage;
 mod status;
 mod suitability;
 mod summary;
 pub mod tag;
 mod tag_match;
 mod task;
+mod task_id;
+mod task_priority;
 mod text;
 mod timestamp;
 mod tool;
 mod trace;
 mod tree;
+mod urgency;
 mod usage;
 mod weight;
 mod word;
@@ -59,34 +76,40 @@ pub use address::{Address, Correspondent, IllegalAddress};
 pub use agent::{Agent, OutputForm, Provider, RunLimit, match_agent_name};
 pub use agent_change::{AgentChange, Capabilities};
 pub use agent_check::OWN_ENVIRONMENT;
+pub use agent_name::AgentName;
 pub use alert::{Alert, AlertId};
 pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
 pub use archive::{Conversation, TaskArchive};
 pub use assignment::assignment;
 pub use attachment::{Attachment, AttachmentId, Filename};
+pub use chain_entry::{ChainEntry, HandoffEnd, HandoffRequest, MovedConversation};
 pub use context::{Context, HandoffMetadata, Merge};
+pub(crate) use dependency::DependencyForm;
+pub use dependency::{Dependency, DependencyOutcome};
 pub use dispatch::{
     AfterFailure, DispatchOverview, DispatchedRequest, HeldKind, Route, RouteMode, WaitingRequest,
 };
 pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
-pub use handoff::{
-    ChainEntry, Handoff, HandoffEnd, HandoffId, HandoffRequest, Mode, MovedConversation, Outcome,
-};
-pub use id::{AgentName, IllegalName};
+pub use handoff::Handoff;
+pub use handoff_id::HandoffId;
+pub use handoff_mode::Mode;
+pub use id::IllegalName;
 pub use idempotency::{Idempotency, IdempotencyKey};
-pub use increment::{
-    Increment, IncrementId, IncrementPart, IncrementState, IncrementTasks, Stage, Step,
-};
+pub use increment::{Increment, IncrementTasks};
+pub use increment_id::IncrementId;
+pub use increment_part::IncrementPart;
+pub use increment_state::IncrementState;
 pub use kind::{IllegalKind, Kind};
 pub use lineage::{ChainLimits, Lineage};
 pub use mail::{
     Mail, MailContent, MailId, MailVersion, NewMail, Recipient, ThreadId, check_handoff_type,
     check_subject,
 };
-pub use mail_type::{MailType, Urgency};
-pub use message::{Message, MessageType, Move, NewMessage, RunIdentity};
-pub(crate) use needs::DependencyForm;
-pub use needs::{Dependency, DependencyOutcome, IllegalPriority, Needs, NeedsChange, TaskPriority};
+pub use mail_type::MailType;
+pub use message::{Message, MessageType, Move, NewMessage};
+pub use minutes::{IllegalMinutes, Minutes};
+pub use needs::{Needs, NeedsChange};
+pub use outcome::Outcome;
 pub use planning::{Planning, PlanningChange};
 pub use problem::{Problem, Problems};
 pub use queue::{MessageId, Queue, QueueMessage};
@@ -96,11 +119,15 @@ pub use request::{
     Lease, NewRequest, Recovery, Request, RequestId, RequestSource, RequestSourceType, Transition,
 };
 pub use request_state::{Actor, RequestMove, RequestState};
-pub use role::{IllegalMinutes, IllegalRole, IllegalSkill, Minutes, Role, Skill};
+pub use role::{IllegalRole, Role};
 pub use route_mail::{blocked_mail, handoff_mail};
-pub use run::{Run, RunId, RunState};
-pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId};
+pub use run::{Run, RunId, RunIdentity, RunState};
+pub use session::{Session, SessionHandoff};
+pub use session_history::{ConversationHistory, HistoryMessage};
+pub use session_id::SessionId;
 pub use session_move::SessionMove;
+pub use skill::{IllegalSkill, Skill};
+pub use stage::{Stage, Step};
 pub use status::{Status, StatusName};
 pub use suitability::{Applicant, Candidate, Past, RouteChoice, best, judge, nobody_suits};
 pub use summary::TaskSummary;
@@ -108,7 +135,9 @@ pub use tag_match::{
     Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
 };
 pub(crate) use task::TaskWire;
-pub use task::{NewTask, Routing, Source, Task, TaskId};
+pub use task::{NewTask, Routing, Source, Task};
+pub use task_id::TaskId;
+pub use task_priority::{IllegalPriority, TaskPriority};
 pub use text::Text;
 pub use timestamp::Timestamp;
 pub use tool::{
@@ -117,5 +146,6 @@ pub use tool::{
 };
 pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
 pub use tree::{TaskTree, TreeHandoff};
+pub use urgency::Urgency;
 pub use usage::UsageSum;
 pub use weight::{Effort, Priority};

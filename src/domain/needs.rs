@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::given::{given, given_words};
-use super::{Minutes, Problems, Role, Skill, Status, TaskId, agent_context};
+use super::{
+    Dependency, DependencyForm, Minutes, Problems, Role, Skill, TaskPriority, agent_context,
+};
 
 /// How many tasks one task may wait for.
 const MOST_DEPENDENCIES: usize = 100;
@@ -27,162 +29,6 @@ pub struct Needs {
     pub agent_context: Map<String, Value>,
     /// What whoever works on it is to do.
     pub handoff_instructions: Map<String, Value>,
-}
-
-/// How urgent a task is: 0 to 4, the lowest first. It is read as a number or as `P0` to `P4`.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
-#[serde(try_from = "PriorityForm")]
-#[schema(value_type = u8, minimum = 0, maximum = 4, default = 2)]
-pub struct TaskPriority(u8);
-
-/// Says why something cannot be the priority of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be 0 (the most urgent) to 4, or P0 to P4")]
-pub struct IllegalPriority;
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "must be 0 (the most urgent) to 4, or P0 to P4")]
-enum PriorityForm {
-    Number(u8),
-    Word(String),
-}
-
-impl TaskPriority {
-    /// Every priority, the most urgent first.
-    pub const ALL: [Self; 5] = [Self(0), Self(1), Self(2), Self(3), Self(4)];
-
-    /// Reads the number.
-    pub fn new(number: u32) -> Result<Self, IllegalPriority> {
-        Self::ALL
-            .into_iter()
-            .find(|priority| u32::from(priority.0) == number)
-            .ok_or(IllegalPriority)
-    }
-
-    /// Returns the number: the lower, the more urgent.
-    pub const fn get(self) -> u8 {
-        self.0
-    }
-}
-
-impl Default for TaskPriority {
-    fn default() -> Self {
-        Self(2)
-    }
-}
-
-impl std::str::FromStr for TaskPriority {
-    type Err = IllegalPriority;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let number = word.strip_prefix(['P', 'p']).unwrap_or(word);
-        let number = number.parse().map_err(|_| IllegalPriority)?;
-        Self::new(number)
-    }
-}
-
-impl TryFrom<PriorityForm> for TaskPriority {
-    type Error = IllegalPriority;
-
-    fn try_from(form: PriorityForm) -> Result<Self, Self::Error> {
-        match form {
-            PriorityForm::Number(number) => Self::new(number.into()),
-            PriorityForm::Word(word) => word.parse(),
-        }
-    }
-}
-
-/// A task that comes before another one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", try_from = "DependencyForm")]
-pub struct Dependency {
-    /// The task that comes first.
-    pub task_id: TaskId,
-    /// How it must end.
-    pub outcome: DependencyOutcome,
-}
-
-/// How a task must end for those that wait for it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum DependencyOutcome {
-    /// Well.
-    #[default]
-    Completed,
-    /// Not well: only if it failed.
-    Failed,
-    /// One way or the other.
-    Any,
-}
-
-impl DependencyOutcome {
-    /// Every outcome.
-    pub const ALL: [Self; 3] = [Self::Completed, Self::Failed, Self::Any];
-
-    /// Returns the word that stands for it in JSON, SQL and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Any => "any",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|outcome| outcome.as_str() == word)
-    }
-
-    /// Tells whether a task that stands so has ended as it must.
-    pub const fn is_met_by(self, status: &Status) -> bool {
-        match status {
-            Status::Completed => !matches!(self, Self::Failed),
-            Status::Failed { .. } => !matches!(self, Self::Completed),
-            Status::Pending | Status::Active | Status::Waiting => false,
-        }
-    }
-}
-
-/// The two ways to write a dependency: the id alone, or with how it must end.
-#[derive(Deserialize, ToSchema)]
-#[serde(
-    untagged,
-    expecting = "must be the id of a task, or an object with `taskId` and `outcome` (completed, failed or any)"
-)]
-pub(crate) enum DependencyForm {
-    /// The id of a task that must complete.
-    Id(TaskId),
-    /// A task and how it must end.
-    Object(DependencyObject),
-}
-
-/// A task and how it must end.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct DependencyObject {
-    /// The task that comes first.
-    task_id: TaskId,
-    /// How it must end; `completed` if it is not given.
-    #[serde(default)]
-    outcome: DependencyOutcome,
-}
-
-impl From<DependencyForm> for Dependency {
-    fn from(form: DependencyForm) -> Self {
-        match form {
-            DependencyForm::Id(task_id) => Self {
-                task_id,
-                outcome: DependencyOutcome::default(),
-            },
-            DependencyForm::Object(DependencyObject { task_id, outcome }) => {
-                Self { task_id, outcome }
-            }
-        }
-    }
 }
 
 /// What of a task's needs is to be set. What is not given stays.
@@ -377,6 +223,7 @@ pub(super) mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    use super::super::{DependencyOutcome, TaskId};
     use super::*;
 
     prop_compose! {

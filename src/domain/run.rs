@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Outcome, Timestamp, id};
+use super::{AgentName, HandoffId, Outcome, TaskId, Timestamp, id};
 
 id::id! {
     /// The id of a run.
@@ -55,4 +55,17 @@ impl RunState {
             _ => None,
         }
     }
+}
+
+/// The run in whose name somebody asks: shown by the token that only its process has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunIdentity {
+    /// The run.
+    pub run_id: RunId,
+    /// The hand-off that it executes.
+    pub handoff_id: HandoffId,
+    /// The task that was handed off.
+    pub task_id: TaskId,
+    /// The agent that works.
+    pub agent_name: AgentName,
 }

@@ -5,18 +5,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::handoff::{ChainEntryWire, HandoffEnd};
-use super::role::distinct;
+use super::chain_entry::{ChainEntryWire, HandoffEnd};
+use super::given::distinct;
 use super::{
     AgentName, Attachment, ChainEntry, Context, Dependency, HandoffId, IncrementId, IncrementPart,
     Minutes, Mode, Needs, Outcome, Planning, PlanningChange, Refusal, Role, Skill, Stage, Status,
-    TaskPriority, Text, Timestamp, id,
+    TaskId, TaskPriority, Text, Timestamp,
 };
-
-id::id! {
-    /// The id of a task.
-    TaskId
-}
 
 /// A unit of work.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -551,7 +546,7 @@ impl TryFrom<TaskWire> for Task {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::handoff::tests::any_entry;
+    use super::super::chain_entry::tests::any_entry;
     use super::super::needs::tests::any_needs;
     use super::super::status::tests::any_status;
     use super::super::text::tests::any_text;
