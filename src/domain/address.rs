@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentName, Role, id};
+use super::text::id;
+use super::{AgentName, Role};
 
 id::name! {
     /// Who sends or gets mail: an agent, the `operator`, the `router`, or `anonymous`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::given::distinct;
+use super::text::given::distinct;
 use super::{AgentName, Minutes, Role, Skill, Text};
 
 /// A configured worker.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::given::{given, given_words};
+use super::text::given::{given, given_words};
 use super::{Agent, AgentName, Minutes, OutputForm, Provider, Role, Skill, Text};
 
 /// The keys of an agent that somebody gives; those that are not given stay as they are, or are what they are by default.

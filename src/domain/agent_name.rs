@@ -1,6 +1,6 @@
 //! Names of agents.
 
-use super::id;
+use super::text::id;
 
 id::name! {
     /// The name of a configured agent.

@@ -251,24 +251,22 @@ pub(super) mod tests {
 
     /// Makes chain entries of every shape that the wire can carry.
     pub fn any_entry() -> impl Strategy<Value = ChainEntry> {
-        let end = (0..i64::MAX, 0..5_usize, text::tests::any_text());
+        let end = (0..i64::MAX, 0..5_usize, text::any_text());
         let end = end.prop_map(|(at, outcome, output)| HandoffEnd {
             at: Timestamp::from_millis(at),
             outcome: Outcome::ALL[outcome],
             output,
         });
-        let request = (
-            text::tests::any_text(),
-            proptest::option::of(text::tests::any_text()),
-        )
-            .prop_map(|(prompt, reason)| HandoffRequest {
+        let request = (text::any_text(), proptest::option::of(text::any_text())).prop_map(
+            |(prompt, reason)| HandoffRequest {
                 prompt,
                 reason,
                 from_handoff_id: Some(HandoffId::new()),
                 trace_id: None,
                 moved: None,
                 report: None,
-            });
+            },
+        );
         let name =
             || "[A-Za-z0-9_-][A-Za-z0-9._-]{0,20}".prop_map(|name| AgentName::parse(name).unwrap());
         (

@@ -1,6 +1,6 @@
 //! Ids of hand-offs.
 
-use super::id;
+use super::text::id;
 
 id::id! {
     /// The id of a hand-off.

@@ -1,6 +1,6 @@
 //! Ids of increments.
 
-use super::id;
+use super::text::id;
 
 id::id! {
     /// The id of an increment.

@@ -1,6 +1,6 @@
 //! Kinds of work that requests ask for.
 
-use super::word::word;
+use super::text::word::word;
 
 word! {
     /// What kind of work a request asks for: `[a-z][a-z0-9-]*`, so that it can stand in a tag.
@@ -9,7 +9,7 @@ word! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::word::LONGEST;
+    use super::super::text::word::LONGEST;
     use super::*;
 
     #[test]

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Address, Correspondent, HandoffId, MailType, TaskId, Text, Timestamp, Urgency, id};
+use super::text::id;
+use super::{Address, Correspondent, HandoffId, MailType, TaskId, Text, Timestamp, Urgency};
 
 id::id! {
     /// The id of a mail.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::given::{given, given_words};
+use super::text::given::{given, given_words};
 use super::{
     Dependency, DependencyForm, Minutes, Problems, Role, Skill, TaskPriority, agent_context,
 };

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Text, Timestamp, id};
+use super::text::id;
+use super::{Text, Timestamp};
 
 id::id! {
     /// The id of a queued message.

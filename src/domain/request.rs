@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::text::id;
 use super::{
-    AgentName, Effort, HandoffId, Kind, Priority, RequestState, RunId, TaskId, Text, Timestamp, id,
+    AgentName, Effort, HandoffId, Kind, Priority, RequestState, RunId, TaskId, Text, Timestamp,
 };
 
 id::id! {

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, HandoffId, Outcome, TaskId, Timestamp, id};
+use super::text::id;
+use super::{AgentName, HandoffId, Outcome, TaskId, Timestamp};
 
 id::id! {
     /// The id of a run.

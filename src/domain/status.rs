@@ -160,7 +160,7 @@ impl<'de> serde::de::Visitor<'de> for StatusVisitor {
 pub(super) mod tests {
     use proptest::prelude::*;
 
-    use super::super::text::tests::any_text;
+    use super::super::text::any_text;
     use super::*;
 
     /// Makes every status, with any message where one can be.

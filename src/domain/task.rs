@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::chain_entry::{ChainEntryWire, HandoffEnd};
-use super::given::distinct;
+use super::text::given::distinct;
 use super::{
     AgentName, Attachment, ChainEntry, Context, Dependency, HandoffId, IncrementId, IncrementPart,
     Minutes, Mode, Needs, Outcome, Planning, PlanningChange, Refusal, Role, Skill, Stage, Status,
@@ -549,7 +549,7 @@ mod tests {
     use super::super::chain_entry::tests::any_entry;
     use super::super::needs::tests::any_needs;
     use super::super::status::tests::any_status;
-    use super::super::text::tests::any_text;
+    use super::super::text::any_text;
     use super::super::{Filename, TaskSummary};
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Ids of tasks.
 
-use super::id;
+use super::text::id;
 
 id::id! {
     /// The id of a task.

@@ -3,14 +3,14 @@
 use serde::{Deserialize, Deserializer};
 
 /// Distinguishes an absent field (`None`) from an explicit null.
-pub(super) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub(in crate::domain) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
 /// The same for a list without duplicates.
-pub(super) fn given_words<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+pub(in crate::domain) fn given_words<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + PartialEq,
@@ -22,7 +22,7 @@ where
 const MOST_WORDS: usize = 50;
 
 /// Reads a list in which everything stands once, in the order in which it was first named.
-pub(super) fn distinct<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+pub(in crate::domain) fn distinct<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + PartialEq,
@@ -43,8 +43,8 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::super::Skill;
     use super::*;
+    use crate::domain::Skill;
 
     #[test]
     fn a_list_names_everything_once() {

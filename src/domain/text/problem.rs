@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Text;
+use super::text::Text;
 
 /// How many problems are told at once: more help nobody.
 const MOST: usize = 50;

@@ -15,7 +15,7 @@ macro_rules! word {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
         #[error(
             "must be {} such as `{}`: small letters, digits and `-`, beginning with a letter, at most {}",
-            $what, $example, $crate::domain::word::LONGEST
+            $what, $example, $crate::domain::text::word::LONGEST
         )]
         pub struct $illegal;
 
@@ -23,7 +23,7 @@ macro_rules! word {
             /// Reads a word, if it has the legal form.
             pub fn parse(word: impl Into<String>) -> Result<Self, $illegal> {
                 let word = word.into();
-                if $crate::domain::word::is_legal(&word) {
+                if $crate::domain::text::word::is_legal(&word) {
                     Ok(Self(word))
                 } else {
                     Err($illegal)
@@ -60,13 +60,13 @@ macro_rules! word {
     };
 }
 
-pub(super) use word;
+pub(in crate::domain) use word;
 
 /// The longest word.
-pub(super) const LONGEST: usize = 64;
+pub(in crate::domain) const LONGEST: usize = 64;
 
 /// Tells whether a word has the form `[a-z][a-z0-9-]*`.
-pub(super) fn is_legal(word: &str) -> bool {
+pub(in crate::domain) fn is_legal(word: &str) -> bool {
     let is_legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     word.len() <= LONGEST
         && word.starts_with(|c: char| c.is_ascii_lowercase())

@@ -18,7 +18,7 @@ pub enum IllegalName {
 }
 
 /// Checks the one form that all names and ids have.
-pub(super) fn check(name: &str) -> Result<(), IllegalName> {
+pub(in crate::domain) fn check(name: &str) -> Result<(), IllegalName> {
     if name.is_empty() {
         return Err(IllegalName::Empty);
     }
@@ -50,7 +50,7 @@ macro_rules! name {
             /// Reads a name, if it has the legal form.
             pub fn parse(name: impl Into<String>) -> Result<Self, $crate::domain::IllegalName> {
                 let name = name.into();
-                $crate::domain::id::check(&name)?;
+                $crate::domain::text::id::check(&name)?;
                 Ok(Self(name))
             }
 
@@ -87,7 +87,7 @@ macro_rules! name {
 /// Makes a name that Chorus gives out: a new one is a `UUIDv7`, one from an import may be any legal name.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
-        $crate::domain::id::name! { $(#[$doc])* $name }
+        $crate::domain::text::id::name! { $(#[$doc])* $name }
 
         impl $name {
             /// Makes a new id, greater than those made before.
@@ -99,12 +99,12 @@ macro_rules! id {
     };
 }
 
-pub(super) use {id, name};
+pub(in crate::domain) use {id, name};
 
 #[cfg(test)]
 mod tests {
-    use super::super::AgentName;
     use super::*;
+    use crate::domain::AgentName;
 
     #[test]
     fn names_that_are_unsafe_somewhere_are_refused() {
