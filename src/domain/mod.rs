@@ -5,10 +5,6 @@
 
 mod address;
 mod agent;
-mod agent_change;
-mod agent_check;
-pub mod agent_context;
-mod agent_name;
 mod alert;
 mod analytics;
 mod archive;
@@ -41,14 +37,12 @@ mod report;
 mod request;
 mod request_check;
 mod request_state;
-mod role;
 mod route_mail;
 mod run;
 mod session;
 mod session_history;
 mod session_id;
 mod session_move;
-mod skill;
 mod stage;
 mod status;
 mod suitability;
@@ -67,10 +61,11 @@ mod usage;
 mod weight;
 
 pub use address::{Address, Correspondent, IllegalAddress};
-pub use agent::{Agent, OutputForm, Provider, RunLimit, match_agent_name};
-pub use agent_change::{AgentChange, Capabilities};
-pub use agent_check::OWN_ENVIRONMENT;
-pub use agent_name::AgentName;
+pub use agent::context as agent_context;
+pub use agent::{
+    Agent, AgentChange, AgentName, Capabilities, IllegalRole, IllegalSkill, OWN_ENVIRONMENT,
+    OutputForm, Provider, Role, RunLimit, Skill, match_agent_name,
+};
 pub use alert::{Alert, AlertId};
 pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
 pub use archive::{Conversation, TaskArchive};
@@ -110,14 +105,12 @@ pub use request::{
     Lease, NewRequest, Recovery, Request, RequestId, RequestSource, RequestSourceType, Transition,
 };
 pub use request_state::{Actor, RequestMove, RequestState};
-pub use role::{IllegalRole, Role};
 pub use route_mail::{blocked_mail, handoff_mail};
 pub use run::{Run, RunId, RunIdentity, RunState};
 pub use session::{Session, SessionHandoff};
 pub use session_history::{ConversationHistory, HistoryMessage};
 pub use session_id::SessionId;
 pub use session_move::SessionMove;
-pub use skill::{IllegalSkill, Skill};
 pub use stage::{Stage, Step};
 pub use status::{Status, StatusName};
 pub use suitability::{Applicant, Candidate, Past, RouteChoice, best, judge, nobody_suits};

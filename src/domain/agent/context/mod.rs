@@ -6,6 +6,6 @@ mod excerpt;
 mod limits;
 
 pub use after_handoff::after_handoff;
-pub(super) use check::{check_context, check_instructions};
+pub(in crate::domain) use check::{check_context, check_instructions};
 pub use excerpt::bounded;
 pub use limits::{LARGEST, TOO_DEEP, is_too_deep, size};

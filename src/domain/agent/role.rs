@@ -1,6 +1,6 @@
 //! Roles: the part that an agent plays.
 
-use super::text::word::word;
+use crate::domain::text::word::word;
 
 word! {
     /// What part somebody plays: `implementation`, `testing`, `fixing`, `verification`, or one that a user defined.

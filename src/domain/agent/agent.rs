@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::text::given::distinct;
-use super::{AgentName, Minutes, Role, Skill, Text};
+use super::name::AgentName;
+use super::role::Role;
+use super::skill::Skill;
+use crate::domain::text::given::distinct;
+use crate::domain::{Minutes, Text};
 
 /// A configured worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

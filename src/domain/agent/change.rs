@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::text::given::{given, given_words};
-use super::{Agent, AgentName, Minutes, OutputForm, Provider, Role, Skill, Text};
+use super::agent::{Agent, OutputForm, Provider};
+use super::name::AgentName;
+use super::role::Role;
+use super::skill::Skill;
+use crate::domain::text::given::{given, given_words};
+use crate::domain::{Minutes, Text};
 
 /// The keys of an agent that somebody gives; those that are not given stay as they are, or are what they are by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]

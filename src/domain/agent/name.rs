@@ -1,6 +1,6 @@
 //! Names of agents.
 
-use super::text::id;
+use crate::domain::text::id;
 
 id::name! {
     /// The name of a configured agent.

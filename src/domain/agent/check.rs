@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Agent, Problems, Provider, Refusal, Text};
+use super::agent::{Agent, Provider};
+use crate::domain::{Problems, Refusal, Text};
 
 /// Those who act and send beside agents: an agent of the same name would be taken for them.
 const RESERVED: [&str; 5] = ["operator", "router", "anonymous", "dispatcher", "chorus"];
@@ -184,7 +185,7 @@ impl Agent {
 mod tests {
     use serde_json::json;
 
-    use super::super::AgentChange;
+    use super::super::change::AgentChange;
     use super::*;
 
     fn agent(json: serde_json::Value) -> Agent {
