@@ -13,7 +13,6 @@ mod attachment;
 mod chain_entry;
 mod context;
 mod dependency;
-mod dispatch;
 mod event;
 mod handoff;
 mod handoff_id;
@@ -23,7 +22,6 @@ mod increment;
 mod increment_id;
 mod increment_part;
 mod increment_state;
-mod kind;
 mod lineage;
 mod mail;
 mod mail_type;
@@ -35,8 +33,6 @@ mod queue;
 mod refusal;
 mod report;
 mod request;
-mod request_check;
-mod request_state;
 mod route_mail;
 mod run;
 mod session;
@@ -58,7 +54,6 @@ mod trace;
 mod tree;
 mod urgency;
 mod usage;
-mod weight;
 
 pub use address::{Address, Correspondent, IllegalAddress};
 pub use agent::context as agent_context;
@@ -75,9 +70,6 @@ pub use chain_entry::{ChainEntry, HandoffEnd, HandoffRequest, MovedConversation}
 pub use context::{Context, HandoffMetadata, Merge};
 pub(crate) use dependency::DependencyForm;
 pub use dependency::{Dependency, DependencyOutcome};
-pub use dispatch::{
-    AfterFailure, DispatchOverview, DispatchedRequest, HeldKind, Route, RouteMode, WaitingRequest,
-};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
 pub use handoff::Handoff;
 pub use handoff_id::HandoffId;
@@ -87,7 +79,6 @@ pub use increment::{Increment, IncrementTasks};
 pub use increment_id::IncrementId;
 pub use increment_part::IncrementPart;
 pub use increment_state::IncrementState;
-pub use kind::{IllegalKind, Kind};
 pub use lineage::{ChainLimits, Lineage};
 pub use mail::{
     Mail, MailContent, MailId, MailVersion, NewMail, Recipient, ThreadId, check_handoff_type,
@@ -102,9 +93,10 @@ pub use queue::{MessageId, Queue, QueueMessage};
 pub use refusal::Refusal;
 pub use report::{Report, ReportResult};
 pub use request::{
-    Lease, NewRequest, Recovery, Request, RequestId, RequestSource, RequestSourceType, Transition,
+    Actor, AfterFailure, DispatchOverview, DispatchedRequest, Effort, HeldKind, IllegalKind, Kind,
+    Lease, NewRequest, Priority, Recovery, Request, RequestId, RequestMove, RequestSource,
+    RequestSourceType, RequestState, Route, RouteMode, Transition, WaitingRequest,
 };
-pub use request_state::{Actor, RequestMove, RequestState};
 pub use route_mail::{blocked_mail, handoff_mail};
 pub use run::{Run, RunId, RunIdentity, RunState};
 pub use session::{Session, SessionHandoff};
@@ -131,4 +123,3 @@ pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent
 pub use tree::{TaskTree, TreeHandoff};
 pub use urgency::Urgency;
 pub use usage::UsageSum;
-pub use weight::{Effort, Priority};

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::text::id;
-use super::{
-    AgentName, Effort, HandoffId, Kind, Priority, RequestState, RunId, TaskId, Text, Timestamp,
-};
+use super::kind::Kind;
+use super::state::RequestState;
+use super::weight::{Effort, Priority};
+use crate::domain::text::id;
+use crate::domain::{AgentName, HandoffId, RunId, TaskId, Text, Timestamp};
 
 id::id! {
     /// The id of a request.

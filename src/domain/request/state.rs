@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, HandoffId, RunIdentity};
+use crate::domain::{AgentName, HandoffId, RunIdentity};
 
 /// Where a request stands.
 #[derive(
@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn only_an_operator_or_the_file_approves() {
         let run = RunIdentity {
-            run_id: super::super::RunId::new(),
+            run_id: crate::domain::RunId::new(),
             handoff_id: HandoffId::new(),
-            task_id: super::super::TaskId::new(),
+            task_id: crate::domain::TaskId::new(),
             agent_name: "developer".parse().unwrap(),
         };
         assert!(Actor::Operator.may_approve());
@@ -209,9 +209,9 @@ mod tests {
     fn a_run_ends_no_claim_but_its_own() {
         let run = |handoff_id: &HandoffId| {
             Actor::Run(RunIdentity {
-                run_id: super::super::RunId::new(),
+                run_id: crate::domain::RunId::new(),
                 handoff_id: handoff_id.clone(),
-                task_id: super::super::TaskId::new(),
+                task_id: crate::domain::TaskId::new(),
                 agent_name: "developer".parse().unwrap(),
             })
         };

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{
-    AgentName, HandoffId, Kind, Outcome, Priority, Problems, RequestId, RequestMove, TaskId, Text,
-    Timestamp,
-};
+use super::kind::Kind;
+use super::request::RequestId;
+use super::state::RequestMove;
+use super::weight::Priority;
+use crate::domain::{AgentName, HandoffId, Outcome, Problems, TaskId, Text, Timestamp};
 
 /// How often a request may be claimed before it is stuck, where a route does not say.
 const MAX_ATTEMPTS: u32 = 2;

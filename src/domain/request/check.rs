@@ -1,6 +1,7 @@
 //! Whether what a request says of itself fits together, where it was not Chorus that wrote it down.
 
-use super::{Actor, Request, RequestMove, RequestSourceType, RequestState, Transition};
+use super::request::{Request, RequestSourceType, Transition};
+use super::state::{Actor, RequestMove, RequestState};
 
 impl Request {
     /// Says what does not fit together. A source of type `task` may have lost its task.

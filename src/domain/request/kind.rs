@@ -1,6 +1,6 @@
 //! Kinds of work that requests ask for.
 
-use super::text::word::word;
+use crate::domain::text::word::word;
 
 word! {
     /// What kind of work a request asks for: `[a-z][a-z0-9-]*`, so that it can stand in a tag.
@@ -9,8 +9,8 @@ word! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::word::LONGEST;
     use super::*;
+    use crate::domain::text::word::LONGEST;
 
     #[test]
     fn a_kind_can_stand_in_a_tag() {
