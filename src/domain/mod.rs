@@ -3,7 +3,6 @@
 //! Nothing here does I/O, reads a clock or knows a database. Types serialise to the shapes that other programs
 //! rely on; state changes are plain functions that return what changed or why not.
 
-mod address;
 mod agent;
 mod alert;
 mod analytics;
@@ -24,7 +23,6 @@ mod increment_part;
 mod increment_state;
 mod lineage;
 mod mail;
-mod mail_type;
 mod message;
 mod needs;
 mod outcome;
@@ -52,10 +50,8 @@ mod text;
 mod tool;
 mod trace;
 mod tree;
-mod urgency;
 mod usage;
 
-pub use address::{Address, Correspondent, IllegalAddress};
 pub use agent::context as agent_context;
 pub use agent::{
     Agent, AgentChange, AgentName, Capabilities, IllegalRole, IllegalSkill, OWN_ENVIRONMENT,
@@ -81,10 +77,9 @@ pub use increment_part::IncrementPart;
 pub use increment_state::IncrementState;
 pub use lineage::{ChainLimits, Lineage};
 pub use mail::{
-    Mail, MailContent, MailId, MailVersion, NewMail, Recipient, ThreadId, check_handoff_type,
-    check_subject,
+    Address, Correspondent, IllegalAddress, Mail, MailContent, MailId, MailType, MailVersion,
+    NewMail, Recipient, ThreadId, Urgency, check_handoff_type, check_subject,
 };
-pub use mail_type::MailType;
 pub use message::{Message, MessageType, Move, NewMessage};
 pub use needs::{Needs, NeedsChange};
 pub use outcome::Outcome;
@@ -121,5 +116,4 @@ pub use tool::{
 };
 pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
 pub use tree::{TaskTree, TreeHandoff};
-pub use urgency::Urgency;
 pub use usage::UsageSum;

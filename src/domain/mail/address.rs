@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::text::id;
-use super::{AgentName, Role};
+use crate::domain::text::id;
+use crate::domain::{AgentName, Role};
 
 id::name! {
     /// Who sends or gets mail: an agent, the `operator`, the `router`, or `anonymous`.

@@ -4,8 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::text::id;
-use super::{Address, Correspondent, HandoffId, MailType, TaskId, Text, Timestamp, Urgency};
+use super::address::{Address, Correspondent};
+use super::mail_type::MailType;
+use super::urgency::Urgency;
+use crate::domain::text::id;
+use crate::domain::{HandoffId, TaskId, Text, Timestamp};
 
 id::id! {
     /// The id of a mail.
