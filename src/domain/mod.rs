@@ -18,9 +18,6 @@ mod handoff_id;
 mod handoff_mode;
 mod idempotency;
 mod increment;
-mod increment_id;
-mod increment_part;
-mod increment_state;
 mod lineage;
 mod mail;
 mod message;
@@ -34,10 +31,6 @@ mod request;
 mod route_mail;
 mod run;
 mod session;
-mod session_history;
-mod session_id;
-mod session_move;
-mod stage;
 mod status;
 mod suitability;
 mod summary;
@@ -71,10 +64,9 @@ pub use handoff::Handoff;
 pub use handoff_id::HandoffId;
 pub use handoff_mode::Mode;
 pub use idempotency::{Idempotency, IdempotencyKey};
-pub use increment::{Increment, IncrementTasks};
-pub use increment_id::IncrementId;
-pub use increment_part::IncrementPart;
-pub use increment_state::IncrementState;
+pub use increment::{
+    Increment, IncrementId, IncrementPart, IncrementState, IncrementTasks, Stage, Step,
+};
 pub use lineage::{ChainLimits, Lineage};
 pub use mail::{
     Address, Correspondent, IllegalAddress, Mail, MailContent, MailId, MailType, MailVersion,
@@ -94,11 +86,9 @@ pub use request::{
 };
 pub use route_mail::{blocked_mail, handoff_mail};
 pub use run::{Run, RunId, RunIdentity, RunState};
-pub use session::{Session, SessionHandoff};
-pub use session_history::{ConversationHistory, HistoryMessage};
-pub use session_id::SessionId;
-pub use session_move::SessionMove;
-pub use stage::{Stage, Step};
+pub use session::{
+    ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
+};
 pub use status::{Status, StatusName};
 pub use suitability::{Applicant, Candidate, Past, RouteChoice, best, judge, nobody_suits};
 pub use summary::TaskSummary;

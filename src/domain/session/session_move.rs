@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Agent, AgentName, ConversationHistory, Problems, SessionId, Text, match_agent_name};
+use super::history::ConversationHistory;
+use super::id::SessionId;
+use crate::domain::{Agent, AgentName, Problems, Text, match_agent_name};
 
 /// How many messages of a history are complained about, one by one.
 const NAMED_MESSAGES: usize = 20;

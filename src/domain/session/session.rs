@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{
-    AgentName, ConversationHistory, HandoffId, HistoryMessage, Outcome, SessionId, TaskId, Text,
-    Timestamp, TraceId,
-};
+use super::history::{ConversationHistory, HistoryMessage};
+use super::id::SessionId;
+use crate::domain::{AgentName, HandoffId, Outcome, TaskId, Text, Timestamp, TraceId};
 
 /// A conversation that moves between agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Minutes, Role, Skill, Text};
+use crate::domain::{Minutes, Role, Skill, Text};
 
 /// A stage of an increment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

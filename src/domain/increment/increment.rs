@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{IncrementId, IncrementState, Task, TaskWire, Text, Timestamp};
+use super::id::IncrementId;
+use super::state::IncrementState;
+use crate::domain::{Task, TaskWire, Text, Timestamp};
 
 /// A piece of work that tests itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

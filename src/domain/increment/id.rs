@@ -1,6 +1,6 @@
 //! Ids of increments.
 
-use super::text::id;
+use crate::domain::text::id;
 
 id::id! {
     /// The id of an increment.

@@ -1,6 +1,7 @@
 //! Parts: the place of a task in an increment.
 
-use super::{IncrementId, Stage};
+use super::id::IncrementId;
+use super::stage::Stage;
 
 /// Which part of an increment a task is.
 #[derive(Debug, Clone, PartialEq, Eq)]
