@@ -5,31 +5,22 @@
 
 mod agent;
 mod alert;
-mod analytics;
 mod archive;
 mod assignment;
 mod attachment;
-mod chain_entry;
-mod context;
 mod dependency;
 mod event;
 mod handoff;
-mod handoff_id;
-mod handoff_mode;
 mod idempotency;
 mod increment;
-mod lineage;
 mod mail;
 mod message;
 mod needs;
-mod outcome;
 mod planning;
 mod queue;
 mod refusal;
-mod report;
 mod request;
 mod route_mail;
-mod run;
 mod session;
 mod status;
 mod suitability;
@@ -41,9 +32,7 @@ mod task_id;
 mod task_priority;
 mod text;
 mod tool;
-mod trace;
 mod tree;
-mod usage;
 
 pub use agent::context as agent_context;
 pub use agent::{
@@ -51,41 +40,37 @@ pub use agent::{
     OutputForm, Provider, Role, RunLimit, Skill, match_agent_name,
 };
 pub use alert::{Alert, AlertId};
-pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
 pub use archive::{Conversation, TaskArchive};
 pub use assignment::assignment;
 pub use attachment::{Attachment, AttachmentId, Filename};
-pub use chain_entry::{ChainEntry, HandoffEnd, HandoffRequest, MovedConversation};
-pub use context::{Context, HandoffMetadata, Merge};
 pub(crate) use dependency::DependencyForm;
 pub use dependency::{Dependency, DependencyOutcome};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
-pub use handoff::Handoff;
-pub use handoff_id::HandoffId;
-pub use handoff_mode::Mode;
+pub use handoff::{
+    ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics, HandoffEnd,
+    HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest, IllegalTraceId, IllegalTraceParent,
+    Lineage, Merge, Mode, MovedConversation, Outcome, PairFigures, Report, ReportResult, Run,
+    RunId, RunIdentity, RunState, SpanId, TraceId, TraceParent, UsageSum,
+};
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use increment::{
     Increment, IncrementId, IncrementPart, IncrementState, IncrementTasks, Stage, Step,
 };
-pub use lineage::{ChainLimits, Lineage};
 pub use mail::{
     Address, Correspondent, IllegalAddress, Mail, MailContent, MailId, MailType, MailVersion,
     NewMail, Recipient, ThreadId, Urgency, check_handoff_type, check_subject,
 };
 pub use message::{Message, MessageType, Move, NewMessage};
 pub use needs::{Needs, NeedsChange};
-pub use outcome::Outcome;
 pub use planning::{Planning, PlanningChange};
 pub use queue::{MessageId, Queue, QueueMessage};
 pub use refusal::Refusal;
-pub use report::{Report, ReportResult};
 pub use request::{
     Actor, AfterFailure, DispatchOverview, DispatchedRequest, Effort, HeldKind, IllegalKind, Kind,
     Lease, NewRequest, Priority, Recovery, Request, RequestId, RequestMove, RequestSource,
     RequestSourceType, RequestState, Route, RouteMode, Transition, WaitingRequest,
 };
 pub use route_mail::{blocked_mail, handoff_mail};
-pub use run::{Run, RunId, RunIdentity, RunState};
 pub use session::{
     ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
 };
@@ -104,6 +89,4 @@ pub use tool::{
     ContextVariable, Function, FunctionDefinition, FunctionKind, IllegalToolName, Parameters, Tool,
     ToolName, VariableType,
 };
-pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
 pub use tree::{TaskTree, TreeHandoff};
-pub use usage::UsageSum;

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::chain_entry::{ChainEntryWire, HandoffEnd};
+use super::HandoffEnd;
+use super::handoff::ChainEntryWire;
 use super::text::given::distinct;
 use super::{
     AgentName, Attachment, ChainEntry, Context, Dependency, HandoffId, IncrementId, IncrementPart,
@@ -546,7 +547,7 @@ impl TryFrom<TaskWire> for Task {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::chain_entry::tests::any_entry;
+    use super::super::handoff::any_entry;
     use super::super::needs::tests::any_needs;
     use super::super::status::tests::any_status;
     use super::super::text::any_text;

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::text::id;
-use super::{AgentName, HandoffId, Outcome, TaskId, Timestamp};
+use super::id::HandoffId;
+use super::outcome::Outcome;
+use crate::domain::text::id;
+use crate::domain::{AgentName, TaskId, Timestamp};
 
 id::id! {
     /// The id of a run.

@@ -3,9 +3,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{
-    AgentName, HandoffId, Mode, Outcome, Report, Run, SpanId, TaskId, Text, Timestamp, TraceId,
-};
+use super::id::HandoffId;
+use super::mode::Mode;
+use super::outcome::Outcome;
+use super::report::Report;
+use super::run::Run;
+use super::trace::{SpanId, TraceId};
+use crate::domain::{AgentName, TaskId, Text, Timestamp};
 
 /// A hand-off in full.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

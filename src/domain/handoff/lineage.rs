@@ -1,6 +1,6 @@
 //! How far agents may hand on from inside their hand-offs.
 
-use super::{AgentName, Refusal};
+use crate::domain::{AgentName, Refusal};
 
 /// The limits of a chain of hand-offs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::{HandoffId, RunId};
+use super::id::HandoffId;
+use super::run::RunId;
 
 /// The length of a `traceparent` in version 00, and of the part that all versions share.
 const PARENT_LENGTH: usize = 55;

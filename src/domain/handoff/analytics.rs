@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::AgentName;
+use crate::domain::AgentName;
 
 /// How hand-offs went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

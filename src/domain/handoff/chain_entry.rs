@@ -4,9 +4,12 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
-use super::{
-    AgentName, ConversationHistory, HandoffId, Mode, Outcome, Report, Text, Timestamp, TraceId,
-};
+use super::id::HandoffId;
+use super::mode::Mode;
+use super::outcome::Outcome;
+use super::report::Report;
+use super::trace::TraceId;
+use crate::domain::{AgentName, ConversationHistory, Text, Timestamp};
 
 /// How and when a hand-off ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,8 +249,8 @@ impl TryFrom<ChainEntryWire> for ChainEntry {
 pub(super) mod tests {
     use proptest::prelude::*;
 
-    use super::super::text;
     use super::*;
+    use crate::domain::text;
 
     /// Makes chain entries of every shape that the wire can carry.
     pub fn any_entry() -> impl Strategy<Value = ChainEntry> {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{Problems, Text, agent_context};
+use crate::domain::{Problems, Text, agent_context};
 
 /// How many bytes at the end of a final message a report is looked for in.
 const TAIL: usize = 64 * 1024;
