@@ -7,32 +7,22 @@ mod agent;
 mod alert;
 mod archive;
 mod assignment;
-mod attachment;
-mod dependency;
 mod event;
 mod handoff;
 mod idempotency;
 mod increment;
 mod mail;
 mod message;
-mod needs;
-mod planning;
-mod queue;
 mod refusal;
 mod request;
 mod route_mail;
 mod session;
-mod status;
 mod suitability;
-mod summary;
 pub mod tag;
 mod tag_match;
 mod task;
-mod task_id;
-mod task_priority;
 mod text;
 mod tool;
-mod tree;
 
 pub use agent::context as agent_context;
 pub use agent::{
@@ -42,9 +32,6 @@ pub use agent::{
 pub use alert::{Alert, AlertId};
 pub use archive::{Conversation, TaskArchive};
 pub use assignment::assignment;
-pub use attachment::{Attachment, AttachmentId, Filename};
-pub(crate) use dependency::DependencyForm;
-pub use dependency::{Dependency, DependencyOutcome};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
 pub use handoff::{
     ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics, HandoffEnd,
@@ -61,9 +48,6 @@ pub use mail::{
     NewMail, Recipient, ThreadId, Urgency, check_handoff_type, check_subject,
 };
 pub use message::{Message, MessageType, Move, NewMessage};
-pub use needs::{Needs, NeedsChange};
-pub use planning::{Planning, PlanningChange};
-pub use queue::{MessageId, Queue, QueueMessage};
 pub use refusal::Refusal;
 pub use request::{
     Actor, AfterFailure, DispatchOverview, DispatchedRequest, Effort, HeldKind, IllegalKind, Kind,
@@ -74,19 +58,18 @@ pub use route_mail::{blocked_mail, handoff_mail};
 pub use session::{
     ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
 };
-pub use status::{Status, StatusName};
 pub use suitability::{Applicant, Candidate, Past, RouteChoice, best, judge, nobody_suits};
-pub use summary::TaskSummary;
 pub use tag_match::{
     Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
 };
-pub(crate) use task::TaskWire;
-pub use task::{NewTask, Routing, Source, Task};
-pub use task_id::TaskId;
-pub use task_priority::{IllegalPriority, TaskPriority};
+pub use task::{
+    Attachment, AttachmentId, Dependency, DependencyOutcome, Filename, IllegalPriority, MessageId,
+    Needs, NeedsChange, NewTask, Planning, PlanningChange, Queue, QueueMessage, Routing, Source,
+    Status, StatusName, Task, TaskId, TaskPriority, TaskSummary, TaskTree, TreeHandoff,
+};
+pub(crate) use task::{DependencyForm, TaskWire};
 pub use text::{IllegalMinutes, IllegalName, Minutes, Problem, Problems, Text, Timestamp};
 pub use tool::{
     ContextVariable, Function, FunctionDefinition, FunctionKind, IllegalToolName, Parameters, Tool,
     ToolName, VariableType,
 };
-pub use tree::{TaskTree, TreeHandoff};

@@ -3,7 +3,11 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, Role, Status, Task, TaskId, TaskPriority, Text, Timestamp};
+use super::id::TaskId;
+use super::priority::TaskPriority;
+use super::status::Status;
+use super::task::Task;
+use crate::domain::{AgentName, Role, Text, Timestamp};
 
 /// What lists, boards and the index file show of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

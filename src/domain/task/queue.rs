@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::text::id;
-use super::{Text, Timestamp};
+use crate::domain::text::id;
+use crate::domain::{Text, Timestamp};
 
 id::id! {
     /// The id of a queued message.

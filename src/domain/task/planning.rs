@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Text;
+use crate::domain::Text;
 
 /// The plan of a planned task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, HandoffId, Mode, Outcome, Status, TaskId, Text, Timestamp};
+use super::id::TaskId;
+use super::status::Status;
+use crate::domain::{AgentName, HandoffId, Mode, Outcome, Text, Timestamp};
 
 /// A task with who worked on it, and the tasks that came from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -4,7 +4,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::Text;
+use crate::domain::Text;
 
 /// Where a task stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -160,8 +160,8 @@ impl<'de> serde::de::Visitor<'de> for StatusVisitor {
 pub(super) mod tests {
     use proptest::prelude::*;
 
-    use super::super::text::any_text;
     use super::*;
+    use crate::domain::text::any_text;
 
     /// Makes every status, with any message where one can be.
     pub fn any_status() -> impl Strategy<Value = Status> {

@@ -5,13 +5,18 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::HandoffEnd;
-use super::handoff::ChainEntryWire;
-use super::text::given::distinct;
-use super::{
-    AgentName, Attachment, ChainEntry, Context, Dependency, HandoffId, IncrementId, IncrementPart,
-    Minutes, Mode, Needs, Outcome, Planning, PlanningChange, Refusal, Role, Skill, Stage, Status,
-    TaskId, TaskPriority, Text, Timestamp,
+use super::attachment::Attachment;
+use super::dependency::Dependency;
+use super::id::TaskId;
+use super::needs::Needs;
+use super::planning::{Planning, PlanningChange};
+use super::priority::TaskPriority;
+use super::status::Status;
+use crate::domain::handoff::ChainEntryWire;
+use crate::domain::text::given::distinct;
+use crate::domain::{
+    AgentName, ChainEntry, Context, HandoffEnd, HandoffId, IncrementId, IncrementPart, Minutes,
+    Mode, Outcome, Refusal, Role, Skill, Stage, Text, Timestamp,
 };
 
 /// A unit of work.
@@ -547,12 +552,13 @@ impl TryFrom<TaskWire> for Task {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::handoff::any_entry;
+    use super::super::attachment::Filename;
     use super::super::needs::tests::any_needs;
     use super::super::status::tests::any_status;
-    use super::super::text::any_text;
-    use super::super::{Filename, TaskSummary};
+    use super::super::summary::TaskSummary;
     use super::*;
+    use crate::domain::handoff::any_entry;
+    use crate::domain::text::any_text;
 
     fn any_planning() -> impl Strategy<Value = Planning> {
         let texts = || proptest::collection::vec(any_text(), 0..3);

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::text::given::{given, given_words};
-use super::{
-    Dependency, DependencyForm, Minutes, Problems, Role, Skill, TaskPriority, agent_context,
-};
+use super::dependency::{Dependency, DependencyForm};
+use super::priority::TaskPriority;
+use crate::domain::text::given::{given, given_words};
+use crate::domain::{Minutes, Problems, Role, Skill, agent_context};
 
 /// How many tasks one task may wait for.
 const MOST_DEPENDENCIES: usize = 100;
@@ -223,7 +223,8 @@ pub(super) mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::{DependencyOutcome, TaskId};
+    use super::super::dependency::DependencyOutcome;
+    use super::super::id::TaskId;
     use super::*;
 
     prop_compose! {
