@@ -6,7 +6,6 @@
 mod agent;
 mod alert;
 mod archive;
-mod assignment;
 mod event;
 mod handoff;
 mod idempotency;
@@ -15,9 +14,8 @@ mod mail;
 mod message;
 mod refusal;
 mod request;
-mod route_mail;
+mod routing;
 mod session;
-mod suitability;
 pub mod tag;
 mod tag_match;
 mod task;
@@ -31,7 +29,6 @@ pub use agent::{
 };
 pub use alert::{Alert, AlertId};
 pub use archive::{Conversation, TaskArchive};
-pub use assignment::assignment;
 pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
 pub use handoff::{
     ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics, HandoffEnd,
@@ -54,11 +51,13 @@ pub use request::{
     Lease, NewRequest, Priority, Recovery, Request, RequestId, RequestMove, RequestSource,
     RequestSourceType, RequestState, Route, RouteMode, Transition, WaitingRequest,
 };
-pub use route_mail::{blocked_mail, handoff_mail};
+pub use routing::{
+    Applicant, Candidate, Past, RouteChoice, assignment, best, blocked_mail, handoff_mail, judge,
+    nobody_suits,
+};
 pub use session::{
     ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
 };
-pub use suitability::{Applicant, Candidate, Past, RouteChoice, best, judge, nobody_suits};
 pub use tag_match::{
     Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
 };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Role, Task, Text};
+use crate::domain::{Role, Task, Text};
 
 /// Writes what an agent is asked that the router has chosen. What it must know stands in the task.
 pub fn assignment(task: &Task) -> Text {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{
+use crate::domain::{
     MailContent, MailType, Role, Task, TaskPriority, Text, ThreadId, Urgency, agent_context,
 };
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, Role, Skill, TaskId, Text};
+use crate::domain::{AgentName, Role, Skill, TaskId, Text};
 
 /// What is known of an agent when a task is to be given to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
