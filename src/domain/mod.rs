@@ -17,7 +17,6 @@ mod request;
 mod routing;
 mod session;
 pub mod tag;
-mod tag_match;
 mod task;
 mod text;
 mod tool;
@@ -58,7 +57,7 @@ pub use routing::{
 pub use session::{
     ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
 };
-pub use tag_match::{
+pub use tag::{
     Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
 };
 pub use task::{

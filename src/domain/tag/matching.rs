@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
-use super::{Effort, Kind, Priority, RequestState};
+use crate::domain::{Effort, Kind, Priority, RequestState};
 
 /// A tag that stands for a request, as a file has it now.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,6 +9,7 @@ mod cursor;
 mod heading;
 mod inline;
 mod lines;
+mod matching;
 mod name;
 mod occurrence;
 mod pattern;
@@ -19,6 +20,9 @@ mod tests;
 
 pub use change::{Changed, add_tags, remove_tags, swap_tag};
 pub use heading::{Heading, TagsLine};
+pub use matching::{
+    Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
+};
 pub use name::{IllegalTag, Tag};
 pub use occurrence::{Occurrence, Place};
 pub use pattern::TagPattern;
