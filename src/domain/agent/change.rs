@@ -1,4 +1,4 @@
-//! What is said of an agent to make it, or to change it.
+//! Changes: the fields that create or change an agent.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What an agent must be, so that nothing of it is found wrong only when it runs.
+//! Checks of an agent, so that no fault of it is found only when it runs.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What many hand-offs have in common.
+//! Analytics: figures over many hand-offs.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Context: what a task is told beside its description.
+//! Context: the named values that a task carries beside its description.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! How far agents may hand on from inside their hand-offs.
+//! Lineage: the limits on hand-offs that agents begin inside their own.
 
 use crate::domain::{AgentName, Refusal};
 

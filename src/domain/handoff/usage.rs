@@ -1,4 +1,4 @@
-//! What runs used, added up.
+//! Usage: sums of tokens, turns, time and cost over runs.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Who writes mail, and whom it is for.
+//! Addresses: the senders and recipients of mail.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Whether what a request says of itself fits together, where it was not Chorus that wrote it down.
+//! Checks of a request that is imported.
 
 use super::request::{Request, RequestSourceType, Transition};
 use super::state::{Actor, RequestMove, RequestState};

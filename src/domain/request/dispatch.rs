@@ -1,4 +1,4 @@
-//! Who gets requests of a kind, in which order, and what becomes of those that fail.
+//! Dispatch: the routes from kinds to agents, the order of requests, and the limit of retries.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! How urgent a request is, and how much work.
+//! Weights of a request: its priority and its effort.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! What the router asks of an agent.
+//! Assignments: the prompt for an agent that the router has chosen.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What the router writes to those whom it gives work, and to the operator.
+//! Mail from the router to agents and to the operator.
 
 use serde_json::{Map, Value};
 

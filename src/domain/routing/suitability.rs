@@ -1,4 +1,4 @@
-//! Who suits a task, and who suits it best.
+//! Suitability: the ranking of agents for a task.
 
 use std::cmp::Reverse;
 

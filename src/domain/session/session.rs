@@ -1,4 +1,4 @@
-//! Sessions: conversations that move from one agent to another.
+//! Sessions and their hand-offs.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

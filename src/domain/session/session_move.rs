@@ -1,4 +1,4 @@
-//! Reading a move of a conversation: every rule has its own message, and all are said at once.
+//! Moves: requests to pass a conversation to another agent, with all their faults reported at once.
 
 use std::collections::BTreeMap;
 

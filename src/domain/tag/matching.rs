@@ -1,4 +1,4 @@
-//! Which tag of a file stands for which request, and who is right where they differ.
+//! Matching of the tags in a file with requests, and the decision where their states differ.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;

@@ -1,4 +1,4 @@
-//! Where tags stand in a file, and what stands around them.
+//! Scans: the tags of a file, and the text around them.
 
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};

@@ -1,4 +1,4 @@
-//! Files that were attached to a task.
+//! Attachments: the files of a task.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! What a task needs: a role, skills, time, other tasks that come first, and what its agent must know.
+//! Needs of a task: role, skills, time, priority, dependencies and context.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! What planning adds to a task.
+//! Planning: the fields of a planned task.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Messages that wait for whoever works on a task next.
+//! Queues: messages for the next agent of a task.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! A task in a list.
+//! Summaries: tasks as lists show them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

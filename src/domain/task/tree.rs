@@ -1,4 +1,4 @@
-//! A chain of tasks, as a tree.
+//! Trees: a family of tasks with their hand-offs.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Everything that is wrong with what a caller sent, at once.
+//! Problems: all faults of an input, reported at once.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Points in time as they are stored and sent.
+//! Timestamps, as they are stored and sent.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
