@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{TaskId, Text, Timestamp, id};
+use super::text::id;
+use super::{TaskId, Text, Timestamp};
 
 id::id! {
     /// The id of an alert.

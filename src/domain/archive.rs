@@ -1,4 +1,4 @@
-//! A task with everything that belongs to it, as it is exported and imported.
+//! Archives: a task with everything that belongs to it, as it is exported and imported.
 
 use serde::{Deserialize, Serialize};
 

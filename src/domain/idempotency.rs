@@ -1,4 +1,4 @@
-//! Requests that must not be carried out twice.
+//! Idempotency keys of HTTP requests.
 
 /// The value of an `Idempotency-Key` header.
 #[derive(Debug, Clone, PartialEq, Eq)]

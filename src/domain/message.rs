@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{AgentName, HandoffId, RunId, TaskId, Text, Timestamp};
+use super::{AgentName, HandoffId, TaskId, Text, Timestamp};
 
 /// What kind of line it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -128,19 +128,6 @@ pub struct Move {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub reason: Option<Text>,
-}
-
-/// The run in whose name somebody asks: shown by the token that only its process has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunIdentity {
-    /// The run.
-    pub run_id: RunId,
-    /// The hand-off that it executes.
-    pub handoff_id: HandoffId,
-    /// The task that was handed off.
-    pub task_id: TaskId,
-    /// The agent that works.
-    pub agent_name: AgentName,
 }
 
 #[cfg(test)]

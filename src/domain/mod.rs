@@ -3,119 +3,71 @@
 //! Nothing here does I/O, reads a clock or knows a database. Types serialise to the shapes that other programs
 //! rely on; state changes are plain functions that return what changed or why not.
 
-mod address;
 mod agent;
-mod agent_change;
-mod agent_check;
-pub mod agent_context;
 mod alert;
-mod analytics;
 mod archive;
-mod assignment;
-mod attachment;
-mod context;
-mod dispatch;
 mod event;
-mod given;
 mod handoff;
-mod id;
 mod idempotency;
 mod increment;
-mod kind;
-mod lineage;
 mod mail;
-mod mail_type;
 mod message;
-mod needs;
-mod planning;
-mod problem;
-mod queue;
 mod refusal;
-mod report;
 mod request;
-mod request_check;
-mod request_state;
-mod role;
-mod route_mail;
-mod run;
+mod routing;
 mod session;
-mod session_move;
-mod status;
-mod suitability;
-mod summary;
 pub mod tag;
-mod tag_match;
 mod task;
 mod text;
-mod timestamp;
 mod tool;
-mod trace;
-mod tree;
-mod usage;
-mod weight;
-mod word;
 
-pub use address::{Address, Correspondent, IllegalAddress};
-pub use agent::{Agent, OutputForm, Provider, RunLimit, match_agent_name};
-pub use agent_change::{AgentChange, Capabilities};
-pub use agent_check::OWN_ENVIRONMENT;
-pub use alert::{Alert, AlertId};
-pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
-pub use archive::{Conversation, TaskArchive};
-pub use assignment::assignment;
-pub use attachment::{Attachment, AttachmentId, Filename};
-pub use context::{Context, HandoffMetadata, Merge};
-pub use dispatch::{
-    AfterFailure, DispatchOverview, DispatchedRequest, HeldKind, Route, RouteMode, WaitingRequest,
+pub use agent::context as agent_context;
+pub use agent::{
+    Agent, AgentChange, AgentName, Capabilities, IllegalRole, IllegalSkill, OWN_ENVIRONMENT,
+    OutputForm, Provider, Role, RunLimit, Skill, match_agent_name,
 };
+pub use alert::{Alert, AlertId};
+pub use archive::{Conversation, TaskArchive};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
 pub use handoff::{
-    ChainEntry, Handoff, HandoffEnd, HandoffId, HandoffRequest, Mode, MovedConversation, Outcome,
+    ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics, HandoffEnd,
+    HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest, IllegalTraceId, IllegalTraceParent,
+    Lineage, Merge, Mode, MovedConversation, Outcome, PairFigures, Report, ReportResult, Run,
+    RunId, RunIdentity, RunState, SpanId, TraceId, TraceParent, UsageSum,
 };
-pub use id::{AgentName, IllegalName};
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use increment::{
     Increment, IncrementId, IncrementPart, IncrementState, IncrementTasks, Stage, Step,
 };
-pub use kind::{IllegalKind, Kind};
-pub use lineage::{ChainLimits, Lineage};
 pub use mail::{
-    Mail, MailContent, MailId, MailVersion, NewMail, Recipient, ThreadId, check_handoff_type,
-    check_subject,
+    Address, Correspondent, IllegalAddress, Mail, MailContent, MailId, MailType, MailVersion,
+    NewMail, Recipient, ThreadId, Urgency, check_handoff_type, check_subject,
 };
-pub use mail_type::{MailType, Urgency};
-pub use message::{Message, MessageType, Move, NewMessage, RunIdentity};
-pub(crate) use needs::DependencyForm;
-pub use needs::{Dependency, DependencyOutcome, IllegalPriority, Needs, NeedsChange, TaskPriority};
-pub use planning::{Planning, PlanningChange};
-pub use problem::{Problem, Problems};
-pub use queue::{MessageId, Queue, QueueMessage};
+pub use message::{Message, MessageType, Move, NewMessage};
 pub use refusal::Refusal;
-pub use report::{Report, ReportResult};
 pub use request::{
-    Lease, NewRequest, Recovery, Request, RequestId, RequestSource, RequestSourceType, Transition,
+    Actor, AfterFailure, DispatchOverview, DispatchedRequest, Effort, HeldKind, IllegalKind, Kind,
+    Lease, NewRequest, Priority, Recovery, Request, RequestId, RequestMove, RequestSource,
+    RequestSourceType, RequestState, Route, RouteMode, Transition, WaitingRequest,
 };
-pub use request_state::{Actor, RequestMove, RequestState};
-pub use role::{IllegalMinutes, IllegalRole, IllegalSkill, Minutes, Role, Skill};
-pub use route_mail::{blocked_mail, handoff_mail};
-pub use run::{Run, RunId, RunState};
-pub use session::{ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId};
-pub use session_move::SessionMove;
-pub use status::{Status, StatusName};
-pub use suitability::{Applicant, Candidate, Past, RouteChoice, best, judge, nobody_suits};
-pub use summary::TaskSummary;
-pub use tag_match::{
+pub use routing::{
+    Applicant, Candidate, Past, RouteChoice, assignment, best, blocked_mail, handoff_mail, judge,
+    nobody_suits,
+};
+pub use session::{
+    ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
+};
+pub use tag::{
     Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
 };
-pub(crate) use task::TaskWire;
-pub use task::{NewTask, Routing, Source, Task, TaskId};
-pub use text::Text;
-pub use timestamp::Timestamp;
+pub use task::{
+    Attachment, AttachmentId, Dependency, DependencyOutcome, Filename, IllegalPriority, MessageId,
+    Needs, NeedsChange, NewTask, Planning, PlanningChange, Queue, QueueMessage, Routing, Source,
+    Status, StatusName, Task, TaskId, TaskPriority, TaskSummary, TaskTree, TreeHandoff,
+};
+pub(crate) use task::{DependencyForm, TaskWire};
+pub use text::{IllegalMinutes, IllegalName, Minutes, Problem, Problems, Text, Timestamp};
 pub use tool::{
     ContextVariable, Function, FunctionDefinition, FunctionKind, IllegalToolName, Parameters, Tool,
     ToolName, VariableType,
 };
-pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
-pub use tree::{TaskTree, TreeHandoff};
-pub use usage::UsageSum;
-pub use weight::{Effort, Priority};

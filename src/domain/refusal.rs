@@ -1,4 +1,4 @@
-//! Why an operation that was understood is not carried out.
+//! Refusals: the rules that an operation would break.
 
 use super::{
     AgentName, AlertId, Correspondent, Filename, HandoffId, IncrementId, IncrementState, MailId,

@@ -13,8 +13,9 @@
 //! Front matter is not Markdown and holds nothing. Raw HTML other than comments is read as text.
 
 use super::cursor::Cursor;
+use super::heading::{Heading, TagsLine};
 use super::inline::{self, Segment};
-use super::scan::{Heading, Occurrence, TagsLine};
+use super::occurrence::Occurrence;
 
 /// How many containers may be in each other. Deeper markers are text: nobody nests so deep, and each line is matched against all.
 const DEEPEST: usize = 32;

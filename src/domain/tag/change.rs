@@ -8,8 +8,9 @@ use std::ops::Range;
 use super::blocks::TAGS;
 use super::lines::{BYTE_ORDER_MARK, ending};
 use super::name::Tag;
+use super::occurrence::{Occurrence, Place};
 use super::refusal::{Present, TagRefusal};
-use super::scan::{Occurrence, Place, Scan, scan};
+use super::scan::{Scan, scan};
 
 /// A file as it is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]

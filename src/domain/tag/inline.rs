@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::name::{MAX_WORD, Tag, is_tag_byte};
-use super::scan::{Occurrence, Place};
+use super::occurrence::{Occurrence, Place};
 
 /// A part of a line that is text.
 #[derive(Debug, Clone, Copy)]

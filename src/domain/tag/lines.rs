@@ -1,4 +1,4 @@
-//! Where the lines of a file begin and end.
+//! Lines of a file: their ranges and endings.
 
 use std::ops::Range;
 

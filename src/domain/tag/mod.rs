@@ -6,9 +6,12 @@
 mod blocks;
 mod change;
 mod cursor;
+mod heading;
 mod inline;
 mod lines;
+mod matching;
 mod name;
+mod occurrence;
 mod pattern;
 mod refusal;
 mod scan;
@@ -16,7 +19,12 @@ mod scan;
 mod tests;
 
 pub use change::{Changed, add_tags, remove_tags, swap_tag};
+pub use heading::{Heading, TagsLine};
+pub use matching::{
+    Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
+};
 pub use name::{IllegalTag, Tag};
+pub use occurrence::{Occurrence, Place};
 pub use pattern::TagPattern;
 pub use refusal::{Present, TagRefusal};
-pub use scan::{Heading, Occurrence, Place, Scan, TagsLine, Weights, scan};
+pub use scan::{Scan, Weights, scan};

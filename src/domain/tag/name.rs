@@ -1,4 +1,4 @@
-//! What a tag says.
+//! Names of tags, and their meaning.
 
 use std::fmt;
 

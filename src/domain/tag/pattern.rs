@@ -1,4 +1,4 @@
-//! Which tags are looked for.
+//! Patterns that select tags.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Why tags are left as they are.
+//! Refusals: the reasons why a file keeps its tags.
 
 use std::fmt;
 

@@ -1,69 +1,17 @@
-//! Where tags stand in a file, and what stands around them.
+//! Scans: the tags of a file, and the text around them.
 
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 
 use super::blocks::{Blocks, TAGS};
+use super::heading::{Heading, TagsLine};
 use super::lines::{self, front_matter};
 use super::name::Tag;
+use super::occurrence::{Occurrence, Place};
 use crate::domain::{Effort, Priority};
 
 /// How many bytes of a passage are given at most.
 const PASSAGE: usize = 4 * 1024;
-
-/// Where a tag stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// On the `**Tags**:` line of the file.
-    TagsLine,
-    /// In the text.
-    Inline,
-}
-
-impl Place {
-    /// Returns the word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TagsLine => "tagsLine",
-            Self::Inline => "inline",
-        }
-    }
-}
-
-/// A tag in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Occurrence {
-    /// The tag.
-    pub tag: Tag,
-    /// The line, from 1.
-    pub line: usize,
-    /// Its bytes in the file, `#` included.
-    pub range: Range<usize>,
-    /// Where it stands.
-    pub place: Place,
-}
-
-/// The first heading of a file outside of quotes and lists.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heading {
-    /// Its text, without the marks.
-    pub text: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// The line that ends it: another one if it is underlined.
-    pub last_line: usize,
-}
-
-/// The line that has the tags of a whole file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TagsLine {
-    /// The line, from 1.
-    pub line: usize,
-    /// Its bytes, from `**Tags**:` to before what ends the line.
-    pub range: Range<usize>,
-    /// Whether it stands below the first heading.
-    pub is_below: bool,
-}
 
 /// What the tags of a line say of its work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

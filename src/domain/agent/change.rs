@@ -1,0 +1,257 @@
+//! Changes: the fields that create or change an agent.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::agent::{Agent, OutputForm, Provider};
+use super::name::AgentName;
+use super::role::Role;
+use super::skill::Skill;
+use crate::domain::text::given::{given, given_words};
+use crate::domain::{Minutes, Text};
+
+/// The keys of an agent that somebody gives; those that are not given stay as they are, or are what they are by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an agent")]
+#[schema(example = json!({
+    "provider": "command", "program": "/usr/local/bin/review", "roles": ["verification"], "skills": ["rust"], "maxSessionDuration": 30
+}))]
+pub struct AgentChange {
+    /// Its name, which the path says already.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub name: Option<AgentName>,
+    /// The Markdown file that tells it what it is. A new agent has `agents/NAME.md`, a `command` none.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub spec_path: Option<Text>,
+    /// The tools that it may use.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub allowed_tools: Option<Text>,
+    /// How it asks for permission. A new agent has `default`.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub permission_mode: Option<Text>,
+    /// What runs it. A new agent has `claude-code`.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub provider: Option<Provider>,
+    /// The model that it uses; null for the provider's own choice.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub model: Option<Option<Text>>,
+    /// The program; null for the provider's own.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>)]
+    pub program: Option<Option<Text>>,
+    /// What the program is started with beside what the provider says.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<Vec<String>>, nullable = false)]
+    pub arguments: Option<Vec<Text>>,
+    /// What is added to its environment. Not for secrets: everybody who reads agents sees it.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
+    pub environment: Option<BTreeMap<Text, Text>>,
+    /// What of the output of a `command` is its final message: `all` for a new agent, `last_line` or `json:FIELD`.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub output_form: Option<OutputForm>,
+    /// How many seconds a run may take; null for the server's limit.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u64>, minimum = 1)]
+    pub max_seconds: Option<Option<u64>>,
+    /// How many seconds a run may be silent; null for the server's limit.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u64>, minimum = 1)]
+    pub idle_seconds: Option<Option<u64>>,
+    /// Whether it takes hand-offs now.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub available: Option<bool>,
+    /// The parts that it plays.
+    #[serde(default, deserialize_with = "given_words")]
+    #[schema(nullable = false)]
+    pub roles: Option<Vec<Role>>,
+    /// What it is good at.
+    #[serde(default, deserialize_with = "given_words")]
+    #[schema(nullable = false)]
+    pub skills: Option<Vec<Skill>>,
+    /// How many minutes a run may take at most, whatever else is allowed; null for no such limit.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub max_session_duration: Option<Option<Minutes>>,
+    /// What it is there for, in a few words.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub responsibilities: Option<Text>,
+}
+
+impl AgentChange {
+    /// Makes an agent of what is given and of defaults.
+    pub fn into_new(self, name: AgentName) -> Agent {
+        let text = |text: String| Text::try_from(text).expect("a name has no NUL");
+        let spec_path = match self.provider.unwrap_or_default() {
+            Provider::Command => Text::default(),
+            _ => text(format!("agents/{name}.md")),
+        };
+        let new = Agent {
+            name,
+            spec_path,
+            allowed_tools: Text::default(),
+            permission_mode: text("default".to_owned()),
+            provider: Provider::default(),
+            model: None,
+            program: None,
+            arguments: Vec::new(),
+            environment: BTreeMap::new(),
+            output_form: OutputForm::default(),
+            max_seconds: None,
+            idle_seconds: None,
+            available: true,
+            roles: Vec::new(),
+            skills: Vec::new(),
+            max_session_duration: None,
+            responsibilities: Text::default(),
+        };
+        self.applied_to(new)
+    }
+
+    /// Puts what is given into an agent, which keeps its name.
+    #[must_use]
+    pub fn applied_to(self, agent: Agent) -> Agent {
+        Agent {
+            name: agent.name,
+            spec_path: self.spec_path.unwrap_or(agent.spec_path),
+            allowed_tools: self.allowed_tools.unwrap_or(agent.allowed_tools),
+            permission_mode: self.permission_mode.unwrap_or(agent.permission_mode),
+            provider: self.provider.unwrap_or(agent.provider),
+            model: self.model.unwrap_or(agent.model),
+            program: self.program.unwrap_or(agent.program),
+            arguments: self.arguments.unwrap_or(agent.arguments),
+            environment: self.environment.unwrap_or(agent.environment),
+            output_form: self.output_form.unwrap_or(agent.output_form),
+            max_seconds: self.max_seconds.unwrap_or(agent.max_seconds),
+            idle_seconds: self.idle_seconds.unwrap_or(agent.idle_seconds),
+            available: self.available.unwrap_or(agent.available),
+            roles: self.roles.unwrap_or(agent.roles),
+            skills: self.skills.unwrap_or(agent.skills),
+            max_session_duration: self
+                .max_session_duration
+                .unwrap_or(agent.max_session_duration),
+            responsibilities: self.responsibilities.unwrap_or(agent.responsibilities),
+        }
+    }
+}
+
+/// What an agent offers, as it or somebody else says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "capabilities"
+)]
+#[schema(example = json!({ "roles": ["testing"], "skills": ["python", "qa"], "maxSessionDuration": 45 }))]
+pub struct Capabilities {
+    /// The parts that it plays.
+    #[serde(default, deserialize_with = "given_words")]
+    #[schema(nullable = false)]
+    pub roles: Option<Vec<Role>>,
+    /// What it is good at.
+    #[serde(default, deserialize_with = "given_words")]
+    #[schema(nullable = false)]
+    pub skills: Option<Vec<Skill>>,
+    /// How many minutes a run may take at most; null for no such limit. A run may only lower its own.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub max_session_duration: Option<Option<Minutes>>,
+    /// What it is there for, in a few words.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub responsibilities: Option<Text>,
+    /// Whether it takes hand-offs now.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
+    pub available: Option<bool>,
+}
+
+impl From<Capabilities> for AgentChange {
+    fn from(offered: Capabilities) -> Self {
+        Self {
+            roles: offered.roles,
+            skills: offered.skills,
+            max_session_duration: offered.max_session_duration,
+            responsibilities: offered.responsibilities,
+            available: offered.available,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(json: serde_json::Value) -> AgentChange {
+        serde_json::from_value(json).unwrap()
+    }
+
+    fn made(json: serde_json::Value) -> Agent {
+        change(json).into_new("mine".parse().unwrap())
+    }
+
+    #[test]
+    fn what_is_not_given_is_what_it_is_by_default() {
+        let agent = made(json!({}));
+        assert_eq!(agent.spec_path.as_str(), "agents/mine.md");
+        assert_eq!(agent.permission_mode.as_str(), "default");
+        assert_eq!(agent.provider, Provider::ClaudeCode);
+        assert!(agent.available);
+        // Any program is told what it is by its own code.
+        assert_eq!(
+            made(json!({ "provider": "command" })).spec_path.as_str(),
+            ""
+        );
+    }
+
+    #[test]
+    fn only_what_is_given_changes_and_null_clears() {
+        let agent =
+            made(json!({ "model": "m", "program": "p", "maxSeconds": 5, "roles": ["testing"] }));
+        let changed = change(json!({ "model": null, "maxSeconds": 6 })).applied_to(agent.clone());
+        let expected = Agent {
+            model: None,
+            max_seconds: Some(6),
+            ..agent.clone()
+        };
+        assert_eq!(changed, expected);
+        assert_eq!(change(json!({})).applied_to(agent.clone()), agent);
+    }
+
+    #[test]
+    fn every_key_of_an_agent_can_be_given() {
+        let agent = made(json!({
+            "specPath": "s.md", "allowedTools": "t", "permissionMode": "plan", "provider": "codex", "model": "m",
+            "program": "p", "arguments": ["a"], "environment": { "K": "v" }, "outputForm": "last_line", "maxSeconds": 1,
+            "idleSeconds": 2, "available": false, "roles": ["testing"], "skills": ["qa"], "maxSessionDuration": 3,
+            "responsibilities": "r",
+        }));
+        let again = change(serde_json::to_value(&agent).unwrap());
+        assert_eq!(again.into_new(agent.name.clone()), agent);
+    }
+
+    #[test]
+    fn what_always_has_a_value_cannot_be_null() {
+        for key in ["specPath", "provider", "arguments", "available", "roles"] {
+            let json = json!({ key: null });
+            assert!(
+                serde_json::from_value::<AgentChange>(json).is_err(),
+                "{key}"
+            );
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The context of a task after a hand-off.
+
+use serde_json::{Map, Value};
+
+use crate::domain::{AgentName, Report, ReportResult, Role, Text};
+
+/// How many bytes of a final message stand for what was done, where its agent says nothing else.
+const WORK: usize = 1000;
+
+/// Returns what a hand-off leaves behind: what was there, who worked, what was done, and what came out.
+pub fn after_handoff(
+    context: &Map<String, Value>,
+    agent_name: &AgentName,
+    role: Option<&Role>,
+    report: Option<&Report>,
+    // The final message; none if the agent itself has said what it did.
+    output: Option<&Text>,
+) -> Map<String, Value> {
+    let mut after = context.clone();
+    let summary = report
+        .map(|report| &report.summary)
+        .filter(|summary| !summary.is_blank());
+    if let Some(work) = summary.or(output).filter(|_| output.is_some()) {
+        let work = Text::lossy(work.as_str().trim().to_owned()).beginning(WORK);
+        after.insert("workCompleted".to_owned(), work.into_string().into());
+    }
+    if role.is_some_and(Role::makes) {
+        after.insert("testStatus".to_owned(), "pending".into());
+    }
+    if let (Some(report), true) = (report, role.is_some_and(Role::judges)) {
+        after.insert("testStatus".to_owned(), report.result.as_str().into());
+        let issues = match report.result {
+            ReportResult::Passed => Vec::new(),
+            ReportResult::Failed | ReportResult::Blocked => report.issues(),
+        };
+        after.insert("knownIssues".to_owned(), issues.into());
+    }
+    if let Some(told) = report.and_then(|report| report.agent_context.as_ref()) {
+        after.extend(told.clone());
+    }
+    // Who worked is not for them to say.
+    after.insert("previousAgent".to_owned(), agent_name.as_str().into());
+    after
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn map(value: Value) -> Map<String, Value> {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_hand_off_leaves_what_came_out_of_it() {
+        let agent = AgentName::parse("tess").unwrap();
+        let testing = Role::parse("testing").unwrap();
+        let report: Report = serde_json::from_value(
+            json!({ "result": "failed", "summary": "Two of nine fail", "details": { "log": "boom" } }),
+        )
+        .unwrap();
+        let output: Text = "I ran it".parse().unwrap();
+        let before = map(json!({ "filesModified": ["a.rs"], "workCompleted": "Wrote it" }));
+        let after = after_handoff(
+            &before,
+            &agent,
+            Some(&testing),
+            Some(&report),
+            Some(&output),
+        );
+        assert_eq!(
+            Value::Object(after),
+            json!({
+                "filesModified": ["a.rs"], "workCompleted": "Two of nine fail", "previousAgent": "tess",
+                "testStatus": "failed", "knownIssues": ["Two of nine fail", "{\"log\":\"boom\"}"],
+            })
+        );
+        let maker = Role::parse("fixing").unwrap();
+        let own = after_handoff(&before, &agent, Some(&maker), None, None);
+        assert_eq!(own["workCompleted"], "Wrote it");
+        assert_eq!(own["testStatus"], "pending");
+    }
+}

@@ -1,0 +1,161 @@
+//! Excerpts of a context that fit a budget.
+
+use serde_json::{Map, Value};
+
+use super::limits::{entry_size, json_size, size};
+use crate::domain::Text;
+
+/// The keys that are told first when there is not room for all.
+const FIRST: [&str; 6] = [
+    "previousAgent",
+    "testStatus",
+    "attempts",
+    "knownIssues",
+    "workCompleted",
+    "filesModified",
+];
+
+/// The key that says that something was left out.
+const CUT: &str = "cut";
+
+/// How much room is worth to tell the beginning of something.
+const WORTH_IT: usize = 24;
+
+/// Returns as much of a context as has room, written as JSON, and says what is left out. What matters most comes first.
+pub fn bounded(context: &Map<String, Value>, budget: usize, show: &str) -> Map<String, Value> {
+    let whole = size(context);
+    if whole <= budget {
+        return context.clone();
+    }
+    let note = Value::String(format!(
+        "cut to fit {budget} of {whole} bytes; `{show}` shows all"
+    ));
+    let mut left = budget.saturating_sub(2 + entry_size(CUT, &note));
+    let share = left / 3;
+    let mut kept = Map::new();
+    for (key, value) in in_order(context) {
+        let room = left
+            .saturating_sub(entry_size(key, &Value::Null))
+            .min(share);
+        if let Some(value) = shortened(value, room) {
+            left -= entry_size(key, &value).min(left);
+            kept.insert(key.clone(), value);
+        }
+    }
+    kept.insert(CUT.to_owned(), note);
+    if size(&kept) > budget {
+        return Map::new();
+    }
+    kept
+}
+
+fn in_order(context: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    let first = FIRST.iter().filter_map(|key| context.get_key_value(*key));
+    let rest = context
+        .iter()
+        .filter(|(key, _)| !FIRST.contains(&key.as_str()) && *key != CUT);
+    first.chain(rest)
+}
+
+/// Returns a value, or the beginning of it, that has at most so many bytes as JSON.
+fn shortened(value: &Value, room: usize) -> Option<Value> {
+    if json_size(value) <= room {
+        return Some(value.clone());
+    }
+    if room < WORTH_IT {
+        return None;
+    }
+    match value {
+        Value::String(text) => {
+            let text = Text::lossy(text.clone());
+            let mut bytes = room;
+            loop {
+                let beginning = Value::String(text.beginning(bytes).into_string());
+                if json_size(&beginning) <= room {
+                    return Some(beginning);
+                }
+                bytes = bytes.checked_sub(bytes / 8 + 1)?;
+            }
+        }
+        Value::Array(items) => {
+            let mut kept = Vec::new();
+            let mut left = room - WORTH_IT.min(room);
+            for item in items {
+                let Some(item) = shortened(item, left) else {
+                    break;
+                };
+                left = left.saturating_sub(json_size(&item) + 1);
+                kept.push(item);
+            }
+            let more = items.len() - kept.len();
+            if more > 0 {
+                kept.push(format!("… and {more} more").into());
+            }
+            Some(Value::Array(kept)).filter(|kept| json_size(kept) <= room)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn map(value: Value) -> Map<String, Value> {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            ".{0,200}".prop_map(Value::from),
+            "[\"\\\\\n]{0,200}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 40, 10, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..10).prop_map(Value::from),
+                proptest::collection::btree_map(".{0,20}", inner, 0..5)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_bounded_context_fits_and_says_what_is_missing(
+            context in proptest::collection::btree_map("[a-z\"]{0,30}", any_value(), 0..20),
+            budget in 0..4096_usize,
+        ) {
+            let context: Map<_, _> = context.into_iter().collect();
+            let written = |map: &Map<String, Value>| serde_json::to_string(map).unwrap().len();
+            prop_assert_eq!(size(&context), written(&context));
+            let kept = bounded(&context, budget, "chorus task show x --full");
+            prop_assert!(written(&kept) <= budget.max(2));
+            if written(&context) <= budget {
+                prop_assert_eq!(&kept, &context);
+            } else if budget >= 200 {
+                prop_assert!(kept.contains_key(CUT));
+            }
+            prop_assert_eq!(&bounded(&kept, budget, ""), &kept, "what is cut stays as it is");
+        }
+    }
+
+    #[test]
+    fn what_matters_most_is_told_first() {
+        let context = map(json!({
+            "noise": "n".repeat(5000), "workCompleted": "w".repeat(5000), "knownIssues": ["first", "x".repeat(5000)],
+            "previousAgent": "ada", "testStatus": "failed", "attempts": 3,
+        }));
+        let kept = bounded(&context, 2048, "show");
+        assert_eq!(kept["previousAgent"], "ada");
+        assert_eq!(kept["testStatus"], "failed");
+        assert_eq!(kept["attempts"], 3);
+        assert_eq!(kept["knownIssues"][0], "first");
+        assert!(kept["workCompleted"].as_str().unwrap().ends_with('…'));
+        assert!(kept[CUT].as_str().unwrap().contains("`show` shows all"));
+    }
+}

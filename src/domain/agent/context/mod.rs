@@ -1,0 +1,11 @@
+//! Agent context: what an agent tells the agents that work on a task after it.
+
+mod after_handoff;
+mod check;
+mod excerpt;
+mod limits;
+
+pub use after_handoff::after_handoff;
+pub(in crate::domain) use check::{check_context, check_instructions};
+pub use excerpt::bounded;
+pub use limits::{LARGEST, TOO_DEEP, is_too_deep, size};

@@ -1,0 +1,16 @@
+//! Agents: the configured workers, with their names, roles and skills.
+
+mod agent;
+mod change;
+mod check;
+pub mod context;
+mod name;
+mod role;
+mod skill;
+
+pub use agent::{Agent, OutputForm, Provider, RunLimit, match_agent_name};
+pub use change::{AgentChange, Capabilities};
+pub use check::OWN_ENVIRONMENT;
+pub use name::AgentName;
+pub use role::{IllegalRole, Role};
+pub use skill::{IllegalSkill, Skill};

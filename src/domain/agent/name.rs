@@ -1,0 +1,15 @@
+//! Names of agents.
+
+use crate::domain::text::id;
+
+id::name! {
+    /// The name of a configured agent.
+    AgentName
+}
+
+impl AgentName {
+    /// Tells whether two names are the same but for upper and lower case.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.as_str().eq_ignore_ascii_case(other.as_str())
+    }
+}

@@ -1,0 +1,77 @@
+//! Skills: what an agent is good at, and what a task asks for.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The longest skill.
+const LONGEST_SKILL: usize = 64;
+
+/// What somebody is good at, such as `python` or `c++`. Its case does not matter.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "String")]
+#[schema(value_type = String, min_length = 1, max_length = 64, pattern = "^[!-+\\--~\u{a0}-\u{10ffff}]+$", example = "python")]
+pub struct Skill(String);
+
+/// Says why a word cannot be a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a skill such as `python`: one word without commas, at most {LONGEST_SKILL} bytes")]
+pub struct IllegalSkill;
+
+impl Skill {
+    /// Reads a skill, in small letters.
+    pub fn parse(word: &str) -> Result<Self, IllegalSkill> {
+        let skill = word.to_lowercase();
+        let is_legal = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';
+        if skill.is_empty() || skill.len() > LONGEST_SKILL || !skill.chars().all(is_legal) {
+            return Err(IllegalSkill);
+        }
+        Ok(Self(skill))
+    }
+
+    /// Returns the word.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Skill {
+    type Error = IllegalSkill;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        Self::parse(&word)
+    }
+}
+
+impl std::str::FromStr for Skill {
+    type Err = IllegalSkill;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        Self::parse(word)
+    }
+}
+
+impl std::fmt::Display for Skill {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_case_of_a_skill_does_not_matter() {
+        for skill in ["python", "C++", "node.js", "größe", "Problem-Solving"] {
+            assert_eq!(
+                Skill::parse(skill).unwrap().as_str(),
+                skill.to_lowercase(),
+                "{skill}"
+            );
+        }
+        let long = "x".repeat(LONGEST_SKILL + 1);
+        for skill in ["", " ", "a b", "a,b", "a\n", "\0", &long] {
+            assert_eq!(Skill::parse(skill), Err(IllegalSkill), "{skill:?}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Lineage: the limits on hand-offs that agents begin inside their own.
+
+use crate::domain::{AgentName, Refusal};
+
+/// The limits of a chain of hand-offs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainLimits {
+    /// How many tasks a chain may be deep.
+    pub depth: u32,
+    /// How many hand-offs from agent to agent a task and all below it may see.
+    pub hops: u32,
+    /// How often two agents may hand back and forth.
+    pub bounces: u32,
+}
+
+impl Default for ChainLimits {
+    fn default() -> Self {
+        Self {
+            depth: 10,
+            hops: 50,
+            bounces: 6,
+        }
+    }
+}
+
+/// Who handed on to whom, from the first agent to the one that is to be asked, whichever doors they used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lineage {
+    /// The agents, the first one first.
+    pub agents: Vec<AgentName>,
+    /// How many tasks deep the hand-off is.
+    pub depth: u32,
+    /// How many hand-offs from agent to agent there have been on the first task and all below it.
+    pub hops: u32,
+}
+
+impl Lineage {
+    /// Counts how often the one that is asked is the one that asked just before.
+    fn bounces(&self) -> usize {
+        self.agents
+            .windows(3)
+            .filter(|three| three[0] == three[2])
+            .count()
+    }
+
+    /// Checks the limits. The refusal names the chain.
+    pub fn check(&self, limits: ChainLimits) -> Result<(), Refusal> {
+        let refuse = |what, limit| {
+            let chain = self.agents.iter().map(ToString::to_string).collect();
+            Err(Refusal::LimitExceeded { what, limit, chain })
+        };
+        if self.depth > limits.depth {
+            refuse("tasks deep", limits.depth)
+        } else if self.bounces() > limits.bounces as usize {
+            refuse("bounces between two agents", limits.bounces)
+        } else if self.hops >= limits.hops {
+            refuse("hand-offs", limits.hops)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lineage(agents: &[&str], hops: u32) -> Lineage {
+        Lineage {
+            depth: u32::try_from(agents.len()).unwrap(),
+            agents: agents
+                .iter()
+                .map(|name| AgentName::parse(*name).unwrap())
+                .collect(),
+            hops,
+        }
+    }
+
+    #[test]
+    fn each_limit_holds_and_names_the_chain() {
+        let limits = ChainLimits {
+            depth: 4,
+            hops: 5,
+            bounces: 1,
+        };
+        assert_eq!(lineage(&["a", "b", "c", "d"], 4).check(limits), Ok(()));
+        assert_eq!(lineage(&["a", "b", "a"], 0).check(limits), Ok(()));
+        for (agents, hops, words) in [
+            (
+                &["a", "b", "c", "d", "e"][..],
+                0,
+                "a → b → c → d → e has reached its limit of 4 tasks deep",
+            ),
+            (&["a", "b", "a", "b"][..], 0, "limit of 1 bounces"),
+            (&["a", "b"][..], 5, "limit of 5 hand-offs"),
+        ] {
+            let refusal = lineage(agents, hops).check(limits).unwrap_err().to_string();
+            assert!(refusal.contains(words), "{refusal}");
+        }
+    }
+}

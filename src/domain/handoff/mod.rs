@@ -1,0 +1,31 @@
+//! Hand-offs: the work of agents on a task, with its runs, reports and traces.
+
+mod analytics;
+mod chain_entry;
+mod context;
+mod handoff;
+mod id;
+mod lineage;
+mod mode;
+mod outcome;
+mod report;
+mod run;
+mod trace;
+mod usage;
+
+pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
+pub(super) use chain_entry::ChainEntryWire;
+pub use chain_entry::{ChainEntry, HandoffEnd, HandoffRequest, MovedConversation};
+pub use context::{Context, HandoffMetadata, Merge};
+pub use handoff::Handoff;
+pub use id::HandoffId;
+pub use lineage::{ChainLimits, Lineage};
+pub use mode::Mode;
+pub use outcome::Outcome;
+pub use report::{Report, ReportResult};
+pub use run::{Run, RunId, RunIdentity, RunState};
+pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
+pub use usage::UsageSum;
+
+#[cfg(test)]
+pub(super) use chain_entry::tests::any_entry;

@@ -1,0 +1,260 @@
+//! Reports: how an agent says what came out of its work.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::domain::{Problems, Text, agent_context};
+
+/// How many bytes at the end of a final message a report is looked for in.
+const TAIL: usize = 64 * 1024;
+
+/// How many beginnings of an object are tried.
+const TRIES: usize = 500;
+
+/// How many bytes of a report's details are told to the next agent.
+const ISSUE: usize = 1000;
+
+/// How many things that are wrong are told to the next agent.
+const ISSUES: usize = 50;
+
+/// What an agent says of its work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(example = json!({ "result": "failed", "summary": "2 of 9 tests fail", "details": "test_parse, test_print" }))]
+pub struct Report {
+    /// What came out.
+    pub result: ReportResult,
+    /// It in a sentence.
+    #[serde(default)]
+    #[schema(value_type = String)]
+    pub summary: Text,
+    /// What whoever goes on should know: any JSON value.
+    #[serde(default)]
+    #[schema(value_type = Option<Value>)]
+    pub details: Option<Value>,
+    /// What the next agent is told beside: keys of the task's `agentContext`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>, nullable = false)]
+    pub agent_context: Option<Map<String, Value>>,
+}
+
+/// What came out of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ReportResult {
+    /// It is as it should be.
+    Passed,
+    /// It is not.
+    Failed,
+    /// It cannot be said, or not be done, without a person.
+    Blocked,
+}
+
+impl ReportResult {
+    /// Every result.
+    pub const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::Blocked];
+
+    /// Returns the word that stands for it in JSON, SQL and on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+        }
+    }
+
+    /// Reads the word that stands for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|result| result.as_str() == word)
+    }
+}
+
+impl Report {
+    /// What an agent is asked whose final message had no report.
+    pub const QUESTION: &'static str = "Your last message did not end with a report, so nobody knows what came out of your work. Do not \
+         begin anew. Say it now: end with one JSON object such as {\"result\": \"passed\", \"summary\": \"what you found\", \
+         \"details\": null}, where the result is passed, failed or blocked, and nothing behind it.";
+
+    /// Finds the report that a final message ends with, and what stands before it.
+    pub fn at_the_end_of(message: &str) -> Option<(Self, &str)> {
+        let said = message.trim_end();
+        let said = said.strip_suffix("```").unwrap_or(said).trim_end();
+        if !said.ends_with('}') {
+            return None;
+        }
+        let tail = (said.len().saturating_sub(TAIL)..said.len())
+            .find(|start| said.is_char_boundary(*start))?;
+        let beginnings = said[tail..].rmatch_indices('{').take(TRIES);
+        for (start, _) in beginnings {
+            let written = serde_json::from_str::<Map<String, Value>>(&said[tail + start..]);
+            if let Some(report) = written.ok().and_then(Self::as_meant) {
+                let before = said[..tail + start].trim_end();
+                let before = before.strip_suffix("```json").unwrap_or(before);
+                let before = before.strip_suffix("```").unwrap_or(before);
+                return Some((report, before.trim_end()));
+            }
+        }
+        None
+    }
+
+    /// Reads what an agent wrote, whatever the form of all but the result.
+    fn as_meant(mut written: Map<String, Value>) -> Option<Self> {
+        let result = written.get("result")?.as_str()?.to_ascii_lowercase();
+        let summary = match written.remove("summary") {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(summary)) => summary,
+            Some(other) => other.to_string(),
+        };
+        let context = written.remove("agentContext");
+        Some(Self {
+            result: ReportResult::parse(&result)?,
+            summary: Text::lossy(summary),
+            details: written
+                .remove("details")
+                .filter(|details| !details.is_null()),
+            agent_context: context.and_then(|context| match context {
+                Value::Object(context) => Some(context),
+                _ => None,
+            }),
+        })
+    }
+
+    /// Says what is wrong with it.
+    pub fn check(&self, largest_object: usize) -> Result<(), Problems> {
+        let mut problems = Problems::default();
+        if let Some(context) = &self.agent_context {
+            agent_context::check_context(context, largest_object, &mut problems);
+        }
+        if self
+            .details
+            .as_ref()
+            .is_some_and(agent_context::is_too_deep)
+        {
+            problems.add("details", agent_context::TOO_DEEP);
+        }
+        problems.none_or(|| ())
+    }
+
+    /// Leaves out what could not be stored: a report at the end of a message is as the agent wrote it.
+    #[must_use]
+    pub fn without_what_is_illegal(mut self) -> Self {
+        if self.check(agent_context::LARGEST).is_err() {
+            self.agent_context = None;
+        }
+        if let Some(details) = self
+            .details
+            .take_if(|details| agent_context::is_too_deep(details))
+        {
+            self.details = Some(Value::String(details.to_string()));
+        }
+        self
+    }
+
+    /// Lists what whoever mends it must know.
+    pub fn issues(&self) -> Vec<String> {
+        let told = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let details = match &self.details {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(items)) => items.iter().map(told).collect(),
+            Some(other) => vec![told(other)],
+        };
+        std::iter::once(self.summary.as_str().to_owned())
+            .chain(details)
+            .take(ISSUES)
+            .filter(|issue| !issue.trim().is_empty())
+            .map(|issue| Text::lossy(issue).beginning(ISSUE).into_string())
+            .collect()
+    }
+
+    /// Returns the summary, or the result if there is none.
+    pub fn in_short(&self) -> Text {
+        if self.summary.is_blank() {
+            Text::lossy(format!("The agent reported: {}", self.result.as_str()))
+        } else {
+            self.summary.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(message: &str) -> Option<(&'static str, String, String)> {
+        Report::at_the_end_of(message).map(|(report, before)| {
+            (
+                report.result.as_str(),
+                report.summary.to_string(),
+                before.to_owned(),
+            )
+        })
+    }
+
+    #[test]
+    fn a_report_stands_at_the_end() {
+        for message in [
+            r#"All is well. {"result":"passed","summary":"s"}"#,
+            "All is well.\n\n```json\n{\"result\": \"passed\",\n \"summary\": \"s\"}\n```\n",
+            "All is well.\n```\n{\"result\":\"passed\",\"summary\":\"s\"}\n```",
+            r#"All is well. {"result":"passed","summary":"s","details":{"result":"failed","x":[{}]},"more":1}  "#,
+        ] {
+            let expected = ("passed", "s".to_owned(), "All is well.".to_owned());
+            assert_eq!(found(message), Some(expected), "{message}");
+        }
+        let odd = found(r#"{"result":"FAILED","summary":5,"agentContext":[1],"details":null}"#);
+        assert_eq!(odd, Some(("failed", "5".to_owned(), String::new())));
+        let bare = found(r#"{"result":"blocked"}"#);
+        assert_eq!(bare, Some(("blocked", String::new(), String::new())));
+    }
+
+    #[test]
+    fn what_is_not_at_the_end_or_not_a_report_is_none() {
+        for message in [
+            "",
+            "passed",
+            "{}",
+            "}",
+            r#"{"result":"passed"} and more"#,
+            r#"{"result":"maybe","summary":"s"}"#,
+            r#"{"result":"passed""#,
+            r#"["result","passed"}"#,
+            r#"{"outer":{"result":"passed"}}"#,
+            "```json\n[]\n```",
+        ] {
+            assert_eq!(found(message), None, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_hostile_message_does_not_take_for_ever() {
+        let open = "{".repeat(1_000_000) + "}";
+        assert_eq!(found(&open), None);
+        let nested = r#"{"a":"#.repeat(20_000) + "1" + &"}".repeat(20_000);
+        assert_eq!(found(&nested), None);
+        let wide = "é".repeat(100_000) + r#"{"result":"passed"}"#;
+        assert_eq!(found(&wide).map(|(result, ..)| result), Some("passed"));
+    }
+
+    #[test]
+    fn issues_are_the_summary_and_the_details() {
+        let report = |details: Value| Report {
+            result: ReportResult::Failed,
+            summary: "s".parse().unwrap(),
+            details: Some(details),
+            agent_context: None,
+        };
+        assert_eq!(report(json!("d")).issues(), ["s", "d"]);
+        assert_eq!(
+            report(json!([1, "t2", { "x": 1 }])).issues(),
+            ["s", "1", "t2", "{\"x\":1}"]
+        );
+        assert_eq!(report(json!(null)).issues(), ["s"]);
+        assert_eq!(report(json!("x".repeat(5000))).issues()[1].len(), ISSUE + 3);
+    }
+}

@@ -1,0 +1,13 @@
+//! Increments: work that is implemented, tested, fixed and verified in stages.
+
+mod id;
+mod increment;
+mod part;
+mod stage;
+mod state;
+
+pub use id::IncrementId;
+pub use increment::{Increment, IncrementTasks};
+pub use part::IncrementPart;
+pub use stage::{Stage, Step};
+pub use state::IncrementState;

@@ -1,0 +1,174 @@
+//! Stages of an increment, and the step after each.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::domain::{Minutes, Role, Skill, Text};
+
+/// A stage of an increment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// It is made.
+    Implementation,
+    /// It is tested.
+    Test,
+    /// What the test found is mended.
+    Fix,
+    /// It is compared with what was asked.
+    Verify,
+}
+
+/// What comes after a stage has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The next stage, which waits for this one.
+    GoOn,
+    /// What failed is mended and tested again.
+    Mend,
+    /// Nothing: it is verified.
+    Finish,
+    /// A person looks.
+    Block,
+}
+
+impl Stage {
+    /// Every stage.
+    pub const ALL: [Self; 4] = [Self::Implementation, Self::Test, Self::Fix, Self::Verify];
+
+    /// Returns the word that stands for it in JSON and SQL.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Implementation => "implementation",
+            Self::Test => "test",
+            Self::Fix => "fix",
+            Self::Verify => "verify",
+        }
+    }
+
+    /// Reads the word that stands for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stage| stage.as_str() == word)
+    }
+
+    /// Decides what comes when this stage has ended, well or not, in a round of so many.
+    pub const fn step(self, is_well: bool, round: u32, max_rounds: u32) -> Step {
+        match (self, is_well) {
+            (Self::Verify, true) => Step::Finish,
+            (_, true) => Step::GoOn,
+            (Self::Test | Self::Verify, false) if round < max_rounds => Step::Mend,
+            (_, false) => Step::Block,
+        }
+    }
+
+    /// Tells whether its agent must say what came out.
+    pub const fn wants_report(self) -> bool {
+        matches!(self, Self::Test | Self::Verify)
+    }
+
+    /// Returns who works on it.
+    pub fn role(self) -> Role {
+        let role = match self {
+            Self::Implementation => Role::IMPLEMENTATION,
+            Self::Test => Role::TESTING,
+            Self::Fix => Role::FIXING,
+            Self::Verify => Role::VERIFICATION,
+        };
+        Role::parse(role).expect("is a word")
+    }
+
+    /// Returns how long it takes, as a rule.
+    pub fn estimate(self) -> Minutes {
+        let minutes = match self {
+            Self::Implementation => 120,
+            Self::Test => 30,
+            Self::Fix => 60,
+            Self::Verify => 15,
+        };
+        Minutes::new(minutes).expect("is a span")
+    }
+
+    /// Returns what its agent should be good at, beside what the increment itself asks for. The role is one of these, so that
+    /// whoever has the role suits.
+    pub fn tags(self, asked: &[Skill]) -> Vec<Skill> {
+        let own: &[&str] = match self {
+            Self::Implementation => &["implementation", "coding"],
+            Self::Test => &["testing", "validation", "qa"],
+            Self::Fix => &["fixing", "debugging", "troubleshooting"],
+            Self::Verify => &["verification", "review", "approval"],
+        };
+        let own = own.iter().map(|tag| Skill::parse(tag).expect("is a word"));
+        let mut tags = asked.to_vec();
+        tags.extend(own.filter(|tag| !asked.contains(tag)));
+        tags
+    }
+
+    /// Says what the task of this stage is.
+    pub fn describe(self, title: &Text, description: &Text, test_command: Option<&Text>) -> Text {
+        let command = test_command.map_or_else(String::new, |command| {
+            format!("\n\nThe test is run by: {command}")
+        });
+        let heading = match self {
+            Self::Implementation => format!("{title}"),
+            Self::Test => format!("TEST: {title}\n\nTest whether this was done. Change nothing."),
+            Self::Fix => format!(
+                "FIX: {title}\n\nMend what the test or the verification found, and nothing else."
+            ),
+            Self::Verify => {
+                format!(
+                    "VERIFY: {title}\n\nSay whether what was made and tested is what was asked. Change nothing."
+                )
+            }
+        };
+        let separator = if description.is_blank() { "" } else { "\n\n" };
+        Text::lossy(format!("{heading}{separator}{description}{command}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_decides_what_comes_next() {
+        use Stage::{Fix, Implementation, Test, Verify};
+        use Step::{Block, Finish, GoOn, Mend};
+        for (stage, is_well, round, step) in [
+            (Implementation, true, 1, GoOn),
+            (Implementation, false, 1, Block),
+            (Test, true, 1, GoOn),
+            (Test, false, 1, Mend),
+            (Test, false, 4, Mend),
+            (Test, false, 5, Block),
+            (Test, false, 6, Block),
+            (Test, true, 5, GoOn),
+            (Fix, true, 2, GoOn),
+            (Fix, false, 2, Block),
+            (Verify, true, 5, Finish),
+            (Verify, false, 1, Mend),
+            (Verify, false, 5, Block),
+        ] {
+            assert_eq!(
+                stage.step(is_well, round, 5),
+                step,
+                "{stage:?} {is_well} {round}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stage_asks_for_its_role_and_for_what_the_increment_asks() {
+        let rust = Skill::parse("rust").unwrap();
+        for stage in Stage::ALL {
+            let tags = stage.tags(std::slice::from_ref(&rust));
+            assert_eq!(tags[0], rust);
+            let role = stage.role();
+            assert!(
+                tags.iter().any(|tag| tag.as_str() == role.as_str()),
+                "{stage:?}"
+            );
+        }
+        let testing = Skill::parse("testing").unwrap();
+        assert_eq!(Stage::Test.tags(&[testing]).len(), 3);
+    }
+}

@@ -1,0 +1,126 @@
+//! Mail from the router to agents and to the operator.
+
+use serde_json::{Map, Value};
+
+use crate::domain::{
+    MailContent, MailType, Role, Task, TaskPriority, Text, ThreadId, Urgency, agent_context,
+};
+
+/// How many bytes of a task's description a subject repeats.
+const SUBJECT: usize = 200;
+
+/// Writes what comes with a hand-off: who worked before, as which role, and what the agent must know.
+pub fn handoff_mail(task: &Task, from: Option<&Role>, largest_context: usize) -> MailContent {
+    let needs = &task.needs;
+    let to = needs.agent_role.as_ref();
+    let mut context = needs.agent_context.clone();
+    for (key, value) in &needs.handoff_instructions {
+        context.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    let mut about: Map<String, Value> = Map::new();
+    about.extend(to.map(|role| ("role".to_owned(), role.as_str().into())));
+    if let Some(minutes) = needs.estimated_duration {
+        about.insert("estimatedDuration".to_owned(), minutes.get().into());
+    }
+    let show = format!("chorus task show {} --full", task.id);
+    let room = largest_context.saturating_sub(agent_context::size(&about));
+    about.extend(agent_context::bounded(&context, room, &show));
+    let previous = needs.agent_context.get("attempts").and_then(Value::as_u64);
+    let previous = previous.unwrap_or_else(|| task.routing.attempts.into());
+    MailContent {
+        mail_type: mail_type(from, to),
+        subject: subject(task),
+        body: Text::default(),
+        task_id: Some(task.id.clone()),
+        handoff_type: from
+            .zip(to)
+            .map(|(from, to)| Text::lossy(format!("{from}_to_{to}"))),
+        context: about,
+        previous_attempts: u32::try_from(previous).unwrap_or(u32::MAX),
+        urgency: urgency(needs.priority),
+        ack_required: false,
+        thread_id: Some(thread(task)),
+    }
+}
+
+/// Writes to the operator that a person must look.
+pub fn blocked_mail(task: &Task, reason: &Text) -> MailContent {
+    MailContent {
+        mail_type: MailType::Note,
+        subject: Text::lossy(format!("Blocked: {}", subject(task))),
+        body: Text::lossy(format!(
+            "{reason}\n\nLook at it: chorus task show {} --full\nLet it go on: {}",
+            task.id,
+            match &task.part {
+                Some(part) => format!("chorus increment retry {}", part.increment_id),
+                None => format!("chorus task status {} pending", task.id),
+            }
+        )),
+        task_id: Some(task.id.clone()),
+        previous_attempts: task.routing.attempts,
+        urgency: Urgency::High,
+        thread_id: Some(thread(task)),
+        ..MailContent::default()
+    }
+}
+
+/// Names what a hand-off between roles means.
+fn mail_type(from: Option<&Role>, to: Option<&Role>) -> MailType {
+    let word = |role: Option<&Role>| role.map(ToString::to_string).unwrap_or_default();
+    match (word(from).as_str(), word(to).as_str()) {
+        ("", _) => MailType::Assignment,
+        (_, Role::VERIFICATION) => MailType::VerificationRequest,
+        (Role::TESTING | Role::VERIFICATION, Role::FIXING) => MailType::TestFailureReport,
+        (Role::FIXING, Role::TESTING) => MailType::FixComplete,
+        _ => MailType::TaskHandoff,
+    }
+}
+
+const fn urgency(priority: TaskPriority) -> Urgency {
+    match priority.get() {
+        0 => Urgency::Urgent,
+        1 => Urgency::High,
+        2 => Urgency::Normal,
+        _ => Urgency::Low,
+    }
+}
+
+/// Returns the first line of a task's description that says something.
+fn subject(task: &Task) -> Text {
+    let is_break = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
+    let mut lines = task.description.as_str().split(is_break);
+    let line = lines.find(|line| !line.trim().is_empty());
+    Text::lossy(line.unwrap_or("A task").trim().to_owned()).beginning(SUBJECT)
+}
+
+/// All mail about an increment, or about a tree of tasks, is one thread.
+fn thread(task: &Task) -> ThreadId {
+    let name = match &task.part {
+        Some(part) => part.increment_id.as_str(),
+        None => task.chain_id().as_str(),
+    };
+    ThreadId::parse(name).expect("an id is a name")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_hand_off_means_is_a_matter_of_its_roles() {
+        let role = |word: &str| Role::parse(word).ok();
+        for (from, to, expected) in [
+            ("", "implementation", MailType::Assignment),
+            ("implementation", "testing", MailType::TaskHandoff),
+            ("testing", "fixing", MailType::TestFailureReport),
+            ("verification", "fixing", MailType::TestFailureReport),
+            ("fixing", "testing", MailType::FixComplete),
+            ("testing", "verification", MailType::VerificationRequest),
+            ("fixing", "verification", MailType::VerificationRequest),
+            ("design", "implementation", MailType::TaskHandoff),
+        ] {
+            let found = mail_type(role(from).as_ref(), role(to).as_ref());
+            assert_eq!(found, expected, "{from} to {to}");
+        }
+    }
+}

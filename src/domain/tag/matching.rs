@@ -1,0 +1,307 @@
+//! Matching of the tags in a file with requests, and the decision where their states differ.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::Hash;
+
+use crate::domain::{Effort, Kind, Priority, RequestState};
+
+/// A tag that stands for a request, as a file has it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTag {
+    /// The kind.
+    pub kind: Kind,
+    /// What the tag says.
+    pub state: RequestState,
+    /// The line, from 1.
+    pub line: u32,
+    /// What the line is about.
+    pub title: String,
+    /// The text around it.
+    pub body: String,
+    /// How urgent it is, if the line says so.
+    pub priority: Option<Priority>,
+    /// How much work it is, if the line says so.
+    pub effort: Option<Effort>,
+}
+
+/// A tag that stands for an alert, as a file has it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileAlert {
+    /// Whether people must look at it.
+    pub active: bool,
+    /// The line, from 1.
+    pub line: u32,
+    /// What the line is about.
+    pub title: String,
+}
+
+/// A tag that stood for a request when the file was read last.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KnownTag {
+    /// The kind.
+    pub kind: Kind,
+    /// What the tag said.
+    pub state: RequestState,
+    /// What its line was about.
+    pub title: String,
+    /// The line, from 1, if it is known.
+    pub line: Option<u32>,
+}
+
+/// Writes a text without what its tags say of states: they change while the text stays.
+pub fn without_states(text: &str) -> String {
+    let mut text = text.to_owned();
+    for state in RequestState::ALL {
+        text = text.replace(&format!("#{}-", state.as_str()), "#");
+    }
+    text
+}
+
+/// Finds the request of each tag of a file, by places in the two lists. What a line is about tells more than where it is: lines are
+/// moved. Of several that are the same, those that say the same are matched first, then in order. A line that was rewritten
+/// is known by its kind and state and its place, or by being the only one that is left.
+pub fn match_tags(found: &[FileTag], known: &[KnownTag]) -> Vec<(usize, usize)> {
+    let mut matching = Matching::by_title(found, known);
+    matching.pair_in_order(
+        |new| (&found[new].kind, found[new].state, Some(found[new].line)),
+        |old| (&known[old].kind, known[old].state, known[old].line),
+    );
+    matching.pair_single(
+        |new| (&found[new].kind, found[new].state),
+        |old| (&known[old].kind, known[old].state),
+    );
+    matching.pairs.sort_unstable();
+    matching.pairs
+}
+
+/// Finds the requests of tags that are in other files than before, by places in the two lists.
+pub fn match_moved_tags(found: &[FileTag], known: &[KnownTag]) -> Vec<(usize, usize)> {
+    Matching::by_title(found, known).pairs
+}
+
+/// Two lists of which equal items are put together.
+struct Matching {
+    new_left: Vec<usize>,
+    old_left: Vec<usize>,
+    pairs: Vec<(usize, usize)>,
+}
+
+impl Matching {
+    /// Pairs what is about the same: first what says the same, then the rest.
+    fn by_title(found: &[FileTag], known: &[KnownTag]) -> Self {
+        let mut matching = Self {
+            new_left: (0..found.len()).collect(),
+            old_left: (0..known.len()).collect(),
+            pairs: Vec::new(),
+        };
+        matching.pair_in_order(
+            |new| (&found[new].kind, &found[new].title, found[new].state),
+            |old| (&known[old].kind, &known[old].title, known[old].state),
+        );
+        matching.pair_in_order(
+            |new| (&found[new].kind, &found[new].title),
+            |old| (&known[old].kind, &known[old].title),
+        );
+        matching
+    }
+
+    /// Pairs what has the same key, first with first.
+    fn pair_in_order<K: Eq + Hash>(
+        &mut self,
+        new_key: impl Fn(usize) -> K,
+        old_key: impl Fn(usize) -> K,
+    ) {
+        let mut waiting: HashMap<K, VecDeque<usize>> = HashMap::new();
+        for new in &self.new_left {
+            waiting.entry(new_key(*new)).or_default().push_back(*new);
+        }
+        for old in &self.old_left {
+            let new = waiting
+                .get_mut(&old_key(*old))
+                .and_then(VecDeque::pop_front);
+            self.pairs.extend(new.map(|new| (new, *old)));
+        }
+        self.leave_out_paired();
+    }
+
+    /// Pairs what has the same key where there is one of each.
+    fn pair_single<K: Eq + Hash>(
+        &mut self,
+        new_key: impl Fn(usize) -> K,
+        old_key: impl Fn(usize) -> K,
+    ) {
+        let mut alike: HashMap<K, (Vec<usize>, Vec<usize>)> = HashMap::new();
+        for new in &self.new_left {
+            alike.entry(new_key(*new)).or_default().0.push(*new);
+        }
+        for old in &self.old_left {
+            alike.entry(old_key(*old)).or_default().1.push(*old);
+        }
+        for (new, old) in alike.into_values() {
+            if let ([new], [old]) = (new.as_slice(), old.as_slice()) {
+                self.pairs.push((*new, *old));
+            }
+        }
+        self.leave_out_paired();
+    }
+
+    fn leave_out_paired(&mut self) {
+        let new: HashSet<usize> = self.pairs.iter().map(|pair| pair.0).collect();
+        let old: HashSet<usize> = self.pairs.iter().map(|pair| pair.1).collect();
+        self.new_left.retain(|left| !new.contains(left));
+        self.old_left.retain(|left| !old.contains(left));
+    }
+}
+
+/// What is to be done about a request and its tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agreement {
+    /// They say the same.
+    Agree,
+    /// The request has moved, and the file is still to be changed.
+    Write,
+    /// Somebody has changed the file, and the file wins.
+    Take,
+}
+
+impl Agreement {
+    /// Decides, from where the request stands, what the two said when they agreed last, and what the file says now.
+    pub fn decide(request: RequestState, agreed: RequestState, file: RequestState) -> Self {
+        if request == file {
+            Self::Agree
+        } else if file == agreed {
+            Self::Write
+        } else {
+            Self::Take
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use RequestState::{Claimed, Delegated, Needs};
+
+    fn tag(kind: &str, state: RequestState, title: &str) -> FileTag {
+        FileTag {
+            kind: kind.parse().unwrap(),
+            state,
+            line: 1,
+            title: title.to_owned(),
+            body: String::new(),
+            priority: None,
+            effort: None,
+        }
+    }
+
+    fn known(kind: &str, state: RequestState, title: &str) -> KnownTag {
+        KnownTag {
+            kind: kind.parse().unwrap(),
+            state,
+            title: title.to_owned(),
+            line: None,
+        }
+    }
+
+    #[test]
+    fn a_line_that_was_rewritten_in_its_place_is_known_among_others() {
+        let was = KnownTag {
+            line: Some(7),
+            ..known("fix", Claimed, "old")
+        };
+        let place = |line, title| FileTag {
+            line,
+            ..tag("fix", Claimed, title)
+        };
+        let after = [place(3, "somebody else's"), place(7, "new")];
+        assert_eq!(match_tags(&after, &[was]), [(1, 0)]);
+    }
+
+    #[test]
+    fn the_states_of_tags_are_no_part_of_a_text() {
+        let text = |state: &str| format!("a #{state}-fix b `#{state}-x` #P1");
+        assert_eq!(
+            without_states(&text("needs")),
+            without_states(&text("claimed"))
+        );
+        assert_ne!(
+            without_states("a #needs-fix"),
+            without_states("a #needs-loop")
+        );
+    }
+
+    #[test]
+    fn lines_that_moved_keep_their_requests() {
+        let before = [known("fix", Needs, "a"), known("fix", Claimed, "b")];
+        let after = [tag("fix", Claimed, "b"), tag("fix", Needs, "a")];
+        assert_eq!(match_tags(&after, &before), [(0, 1), (1, 0)]);
+    }
+
+    #[test]
+    fn of_equal_lines_those_that_say_the_same_belong_together() {
+        let before = [known("fix", Needs, "a"), known("fix", Claimed, "a")];
+        let after = [tag("fix", Claimed, "a"), tag("fix", Delegated, "a")];
+        assert_eq!(match_tags(&after, &before), [(0, 1), (1, 0)]);
+    }
+
+    #[test]
+    fn a_line_that_was_rewritten_is_known_if_it_is_the_only_one() {
+        let before = [known("fix", Needs, "old"), known("loop", Needs, "x")];
+        let after = [tag("fix", Needs, "new"), tag("loop", Needs, "x")];
+        assert_eq!(match_tags(&after, &before), [(0, 0), (1, 1)]);
+        let two = [tag("fix", Needs, "new"), tag("fix", Needs, "newer")];
+        assert_eq!(match_tags(&two, &before[..1]), []);
+        // Somebody works on the old one; what is new is other work.
+        let worked_on = [known("fix", Claimed, "old")];
+        assert_eq!(match_tags(&after[..1], &worked_on), []);
+    }
+
+    #[test]
+    fn the_file_wins_only_where_somebody_changed_it() {
+        use Agreement::{Agree, Take, Write};
+        for request in RequestState::ALL {
+            for agreed in RequestState::ALL {
+                for file in RequestState::ALL {
+                    let expected = match () {
+                        () if request == file => Agree,
+                        () if file == agreed => Write,
+                        () => Take,
+                    };
+                    assert_eq!(Agreement::decide(request, agreed, file), expected);
+                }
+            }
+        }
+        // Approved over HTTP, and the file not written yet when the server died: the approval is not lost.
+        assert_eq!(Agreement::decide(Delegated, Needs, Needs), Write);
+    }
+
+    fn any_tag() -> impl Strategy<Value = FileTag> {
+        let state = prop::sample::select(RequestState::ALL.to_vec());
+        let kind = prop::sample::select(vec!["fix", "loop"]);
+        (kind, state, "[ab]{1,2}").prop_map(|(kind, state, title)| tag(kind, state, &title))
+    }
+
+    proptest! {
+        #[test]
+        fn each_tag_and_each_request_is_matched_at_most_once_and_what_did_not_change_is_matched(
+            found in prop::collection::vec(any_tag(), 0..8),
+            gone in prop::collection::vec(any_tag(), 0..4),
+        ) {
+            let before: Vec<_> = found.iter().chain(&gone)
+                .map(|tag| known(tag.kind.as_str(), tag.state, &tag.title)).collect();
+            let pairs = match_tags(&found, &before);
+            let mut new: Vec<_> = pairs.iter().map(|pair| pair.0).collect();
+            let mut old: Vec<_> = pairs.iter().map(|pair| pair.1).collect();
+            new.dedup();
+            old.sort_unstable();
+            old.dedup();
+            prop_assert_eq!((new.len(), old.len()), (found.len(), found.len()));
+            for (new, old) in pairs {
+                prop_assert_eq!(&found[new].title, &before[old].title);
+                prop_assert_eq!(found[new].state, before[old].state);
+            }
+        }
+    }
+}

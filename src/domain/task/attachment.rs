@@ -1,0 +1,123 @@
+//! Attachments: the files of a task.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::domain::text::id;
+use crate::domain::{Text, Timestamp};
+
+id::id! {
+    /// The id of an attachment, which names the folder that holds its bytes.
+    AttachmentId
+}
+
+/// A file of a task; its bytes are on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Attachment {
+    /// Its name, which no other file of the task has.
+    pub filename: Filename,
+    /// How many bytes it has.
+    pub size: u64,
+    /// Its media type.
+    pub content_type: Text,
+    /// When it came.
+    pub uploaded_at: Timestamp,
+}
+
+/// The name of a file, without any way out of its folder.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "String")]
+#[schema(value_type = String)]
+pub struct Filename(String);
+
+/// Says why a string cannot be a file's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IllegalFilename {
+    /// It has no characters.
+    #[error("must not be empty")]
+    Empty,
+    /// File systems refuse it.
+    #[error("must not be longer than 255 bytes")]
+    TooLong,
+    /// It names a folder, or leads out of one.
+    #[error("must be a plain file name: no `/` or `\\`, no control characters, not `.` or `..`")]
+    NotPlain,
+}
+
+impl Filename {
+    /// Returns the name as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Filename {
+    type Error = IllegalFilename;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        if name.is_empty() {
+            return Err(IllegalFilename::Empty);
+        }
+        if name.len() > 255 {
+            return Err(IllegalFilename::TooLong);
+        }
+        let is_unsafe = |character: char| matches!(character, '/' | '\\') || character.is_control();
+        if name == "." || name == ".." || name.contains(is_unsafe) {
+            return Err(IllegalFilename::NotPlain);
+        }
+        Ok(Self(name))
+    }
+}
+
+impl std::str::FromStr for Filename {
+    type Err = IllegalFilename;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::try_from(name.to_owned())
+    }
+}
+
+impl std::fmt::Display for Filename {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filename_cannot_leave_its_folder() {
+        for name in [
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/b",
+            "/etc/passwd",
+            "a\\b",
+            "a\0",
+            "a\nb",
+            "\u{7f}",
+        ] {
+            assert!(name.parse::<Filename>().is_err(), "{name:?}");
+        }
+        assert!("x".repeat(256).parse::<Filename>().is_err());
+    }
+
+    #[test]
+    fn ordinary_and_odd_filenames_are_kept() {
+        for name in [
+            "a.png",
+            ".env",
+            "two words.txt",
+            "naïve 🎶.md",
+            "...",
+            "\"quoted\"",
+        ] {
+            assert_eq!(name.parse::<Filename>().unwrap().as_str(), name);
+        }
+    }
+}

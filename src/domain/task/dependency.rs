@@ -1,0 +1,98 @@
+//! Dependencies: tasks that must end before another one is ready.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::id::TaskId;
+use super::status::Status;
+
+/// A task that comes before another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", try_from = "DependencyForm")]
+pub struct Dependency {
+    /// The task that comes first.
+    pub task_id: TaskId,
+    /// How it must end.
+    pub outcome: DependencyOutcome,
+}
+
+/// How a task must end for those that wait for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DependencyOutcome {
+    /// Well.
+    #[default]
+    Completed,
+    /// Not well: only if it failed.
+    Failed,
+    /// One way or the other.
+    Any,
+}
+
+impl DependencyOutcome {
+    /// Every outcome.
+    pub const ALL: [Self; 3] = [Self::Completed, Self::Failed, Self::Any];
+
+    /// Returns the word that stands for it in JSON, SQL and on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Any => "any",
+        }
+    }
+
+    /// Reads the word that stands for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|outcome| outcome.as_str() == word)
+    }
+
+    /// Tells whether a task that stands so has ended as it must.
+    pub const fn is_met_by(self, status: &Status) -> bool {
+        match status {
+            Status::Completed => !matches!(self, Self::Failed),
+            Status::Failed { .. } => !matches!(self, Self::Completed),
+            Status::Pending | Status::Active | Status::Waiting => false,
+        }
+    }
+}
+
+/// The two ways to write a dependency: the id alone, or with how it must end.
+#[derive(Deserialize, ToSchema)]
+#[serde(
+    untagged,
+    expecting = "must be the id of a task, or an object with `taskId` and `outcome` (completed, failed or any)"
+)]
+pub(crate) enum DependencyForm {
+    /// The id of a task that must complete.
+    Id(TaskId),
+    /// A task and how it must end.
+    Object(DependencyObject),
+}
+
+/// A task and how it must end.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct DependencyObject {
+    /// The task that comes first.
+    task_id: TaskId,
+    /// How it must end; `completed` if it is not given.
+    #[serde(default)]
+    outcome: DependencyOutcome,
+}
+
+impl From<DependencyForm> for Dependency {
+    fn from(form: DependencyForm) -> Self {
+        match form {
+            DependencyForm::Id(task_id) => Self {
+                task_id,
+                outcome: DependencyOutcome::default(),
+            },
+            DependencyForm::Object(DependencyObject { task_id, outcome }) => {
+                Self { task_id, outcome }
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The status of a task, and how hand-offs move it.
+
+use serde::de::value::MapAccessDeserializer;
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+use crate::domain::Text;
+
+/// Where a task stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Status {
+    /// Nobody has worked on it yet.
+    Pending,
+    /// An agent works on it.
+    Active,
+    /// An agent has finished; the next step is somebody's decision.
+    Waiting,
+    /// It is done.
+    Completed,
+    /// It was given up.
+    Failed {
+        /// Why.
+        message: Text,
+    },
+}
+
+/// A status without its message, as it is filtered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StatusName {
+    /// Nobody has worked on it yet.
+    Pending,
+    /// An agent works on it.
+    Active,
+    /// An agent has finished; the next step is somebody's decision.
+    Waiting,
+    /// It is done.
+    Completed,
+    /// It was given up.
+    Failed,
+}
+
+impl StatusName {
+    /// Every status, in the order of a task's life.
+    pub const ALL: [Self; 5] = [
+        Self::Pending,
+        Self::Active,
+        Self::Waiting,
+        Self::Completed,
+        Self::Failed,
+    ];
+
+    /// Returns the word that stands for it in JSON, SQL and on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Active => "active",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Reads the word that stands for it.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|name| name.as_str() == word)
+    }
+}
+
+impl Status {
+    /// Puts a status together from its name and message; only `failed` has a message.
+    pub fn new(name: StatusName, message: Option<Text>) -> Option<Self> {
+        match (name, message) {
+            (StatusName::Pending, None) => Some(Self::Pending),
+            (StatusName::Active, None) => Some(Self::Active),
+            (StatusName::Waiting, None) => Some(Self::Waiting),
+            (StatusName::Completed, None) => Some(Self::Completed),
+            (StatusName::Failed, message) => Some(Self::Failed {
+                message: message.unwrap_or_default(),
+            }),
+            (_, Some(_)) => None,
+        }
+    }
+
+    /// Returns the status without its message.
+    pub const fn name(&self) -> StatusName {
+        match self {
+            Self::Pending => StatusName::Pending,
+            Self::Active => StatusName::Active,
+            Self::Waiting => StatusName::Waiting,
+            Self::Completed => StatusName::Completed,
+            Self::Failed { .. } => StatusName::Failed,
+        }
+    }
+
+    /// Returns the message of a failed task.
+    pub const fn failure_message(&self) -> Option<&Text> {
+        match self {
+            Self::Failed { message } => Some(message),
+            _ => None,
+        }
+    }
+
+    /// Returns the status after a hand-off has started.
+    #[must_use]
+    pub fn after_handoff_started(self) -> Self {
+        match self {
+            Self::Pending | Self::Waiting => Self::Active,
+            Self::Active | Self::Completed | Self::Failed { .. } => self,
+        }
+    }
+
+    /// Returns the status after a hand-off has ended, however it ended.
+    #[must_use]
+    pub fn after_handoff_ended(self) -> Self {
+        Self::Waiting
+    }
+}
+
+/// Accepts a bare word (`"completed"`) or the object that is sent (`{"type": "failed", "message": "…"}`).
+impl<'de> Deserialize<'de> for Status {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StatusVisitor)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StatusObject {
+    r#type: StatusName,
+    #[serde(default)]
+    message: Option<Text>,
+}
+
+struct StatusVisitor;
+
+impl<'de> serde::de::Visitor<'de> for StatusVisitor {
+    type Value = Status;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a status: pending, active, waiting, completed, failed, or an object with that as `type`")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Self::Value, E> {
+        let name = StatusName::parse(word)
+            .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(word), &self))?;
+        Ok(Status::new(name, None).expect("every status can be without a message"))
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let StatusObject { r#type, message } =
+            StatusObject::deserialize(MapAccessDeserializer::new(map))?;
+        Status::new(r#type, message)
+            .ok_or_else(|| serde::de::Error::custom("only the status `failed` has a message"))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::text::any_text;
+
+    /// Makes every status, with any message where one can be.
+    pub fn any_status() -> impl Strategy<Value = Status> {
+        (0..5_usize, any_text()).prop_map(|(index, message)| {
+            let name = StatusName::ALL[index];
+            Status::new(name, (name == StatusName::Failed).then_some(message)).unwrap()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_status_survives_the_wire(status in any_status()) {
+            let json = serde_json::to_string(&status).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Status>(&json).unwrap(), status);
+        }
+
+        #[test]
+        fn a_handoff_only_wakes_what_has_not_ended(status in any_status()) {
+            let expected = match status.name() {
+                StatusName::Pending | StatusName::Waiting | StatusName::Active => StatusName::Active,
+                ended => ended,
+            };
+            prop_assert_eq!(status.clone().after_handoff_started().name(), expected);
+            prop_assert_eq!(status.after_handoff_ended(), Status::Waiting);
+        }
+    }
+
+    #[test]
+    fn a_bare_word_is_a_status() {
+        assert_eq!(
+            serde_json::from_str::<Status>("\"completed\"").unwrap(),
+            Status::Completed
+        );
+        assert_eq!(
+            serde_json::from_str::<Status>("\"failed\"").unwrap(),
+            Status::Failed {
+                message: Text::default()
+            }
+        );
+    }
+
+    #[test]
+    fn what_is_no_status_is_refused() {
+        for json in [
+            "\"done\"",
+            "3",
+            "null",
+            "[]",
+            r#"{"type":"nope"}"#,
+            r#"{"message":"x"}"#,
+            r#"{"type":"pending","message":"x"}"#,
+            r#"{"type":"failed","message":"x","more":1}"#,
+        ] {
+            assert!(serde_json::from_str::<Status>(json).is_err(), "{json}");
+        }
+    }
+}

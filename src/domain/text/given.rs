@@ -1,0 +1,59 @@
+//! Deserialisers for the fields of a change.
+
+use serde::{Deserialize, Deserializer};
+
+/// Distinguishes an absent field (`None`) from an explicit null.
+pub(in crate::domain) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// The same for a list without duplicates.
+pub(in crate::domain) fn given_words<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + PartialEq,
+{
+    distinct(deserializer).map(Some)
+}
+
+/// How many roles or skills there may be in one list.
+const MOST_WORDS: usize = 50;
+
+/// Reads a list in which everything stands once, in the order in which it was first named.
+pub(in crate::domain) fn distinct<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + PartialEq,
+{
+    let mut all = Vec::new();
+    for item in Vec::deserialize(deserializer)? {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+        if all.len() > MOST_WORDS {
+            return Err(serde::de::Error::custom(format_args!(
+                "must not have more than {MOST_WORDS} different words"
+            )));
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Skill;
+
+    #[test]
+    fn a_list_names_everything_once() {
+        #[derive(Deserialize)]
+        struct List(#[serde(deserialize_with = "distinct")] Vec<Skill>);
+        let List(skills) = serde_json::from_str(r#"["b", "A", "B", "a"]"#).unwrap();
+        assert_eq!(skills, ["b", "a"].map(|word| Skill::parse(word).unwrap()));
+        let many: Vec<_> = (0..=MOST_WORDS).map(|n| n.to_string()).collect();
+        let many = serde_json::to_string(&many).unwrap();
+        assert!(serde_json::from_str::<List>(&many).is_err());
+    }
+}

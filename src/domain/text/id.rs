@@ -1,0 +1,141 @@
+//! Names and ids: short strings that are safe in a URL, as a file name, and on a command line.
+
+/// The longest name or id that is accepted.
+const MAX_LENGTH: usize = 100;
+
+/// Says why a string cannot be a name or an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IllegalName {
+    /// It has no characters.
+    #[error("must not be empty")]
+    Empty,
+    /// It has too many characters.
+    #[error("must not be longer than {MAX_LENGTH} characters")]
+    TooLong,
+    /// It has a character that is not safe everywhere.
+    #[error("may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`")]
+    Character,
+}
+
+/// Checks the one form that all names and ids have.
+pub(in crate::domain) fn check(name: &str) -> Result<(), IllegalName> {
+    if name.is_empty() {
+        return Err(IllegalName::Empty);
+    }
+    if name.len() > MAX_LENGTH {
+        return Err(IllegalName::TooLong);
+    }
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if name.starts_with('.') || !name.bytes().all(is_legal) {
+        return Err(IllegalName::Character);
+    }
+    Ok(())
+}
+
+/// Makes a newtype over a string of the legal form.
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+        )]
+        #[serde(try_from = "String")]
+        #[schema(
+            value_type = String, min_length = 1, max_length = 100,
+            pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
+        )]
+        pub struct $name(String);
+
+        impl $name {
+            /// Reads a name, if it has the legal form.
+            pub fn parse(name: impl Into<String>) -> Result<Self, $crate::domain::IllegalName> {
+                let name = name.into();
+                $crate::domain::text::id::check(&name)?;
+                Ok(Self(name))
+            }
+
+            /// Returns the name as it is written.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::domain::IllegalName;
+
+            fn try_from(name: String) -> Result<Self, Self::Error> {
+                Self::parse(name)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::domain::IllegalName;
+
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                Self::parse(name)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// Makes a name that Chorus gives out: a new one is a `UUIDv7`, one from an import may be any legal name.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $crate::domain::text::id::name! { $(#[$doc])* $name }
+
+        impl $name {
+            /// Makes a new id, greater than those made before.
+            #[expect(clippy::new_without_default, reason = "two defaults would differ")]
+            pub fn new() -> Self {
+                Self(uuid::Uuid::now_v7().to_string())
+            }
+        }
+    };
+}
+
+pub(in crate::domain) use {id, name};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::AgentName;
+
+    #[test]
+    fn names_that_are_unsafe_somewhere_are_refused() {
+        for (name, why) in [
+            ("", IllegalName::Empty),
+            (".", IllegalName::Character),
+            ("..", IllegalName::Character),
+            (".hidden", IllegalName::Character),
+            ("a/b", IllegalName::Character),
+            ("a b", IllegalName::Character),
+            ("a\n", IllegalName::Character),
+            ("ä", IllegalName::Character),
+            ("a\"b", IllegalName::Character),
+        ] {
+            assert_eq!(AgentName::parse(name), Err(why), "{name:?}");
+        }
+        assert_eq!(AgentName::parse("x".repeat(101)), Err(IllegalName::TooLong));
+    }
+
+    #[test]
+    fn unusual_but_legal_names_are_accepted() {
+        for name in [
+            "a",
+            "A.b_c-9",
+            "-",
+            "_",
+            "x..y",
+            "0198F3C0-AAAA-7000-8000-000000000000",
+        ] {
+            assert_eq!(AgentName::parse(name).unwrap().as_str(), name);
+        }
+        assert!(AgentName::parse("x".repeat(100)).is_ok());
+    }
+}

@@ -1,0 +1,18 @@
+//! Value types that every noun is made of: text, ids, words, times and validation problems.
+
+pub(super) mod given;
+pub(super) mod id;
+mod minutes;
+mod problem;
+mod text;
+mod timestamp;
+pub(super) mod word;
+
+pub use id::IllegalName;
+pub use minutes::{IllegalMinutes, Minutes};
+pub use problem::{Problem, Problems};
+pub use text::Text;
+pub use timestamp::Timestamp;
+
+#[cfg(test)]
+pub(super) use text::tests::any_text;

@@ -1,0 +1,81 @@
+//! Problems: all faults of an input, reported at once.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::text::Text;
+
+/// How many problems are told at once: more help nobody.
+const MOST: usize = 50;
+
+/// How many bytes of a name or a message are told. They may repeat what a caller sent.
+const LONGEST: usize = 500;
+
+/// What is wrong with one field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// The field.
+    pub field: String,
+    /// What is wrong with it, and what it must be.
+    pub message: String,
+}
+
+/// What is wrong, field by field.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// Adds a problem, unless there are many already.
+    pub fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
+        let short = |text: String| Text::lossy(text).beginning(LONGEST).into_string();
+        match self.0.len() {
+            0..MOST => self.0.push(Problem {
+                field: short(field.into()),
+                message: short(message.into()),
+            }),
+            MOST => self.0.push(Problem {
+                field: "…".to_owned(),
+                message: "and more".to_owned(),
+            }),
+            _ => {}
+        }
+    }
+
+    /// Returns a value if nothing is wrong.
+    pub fn none_or<T>(self, value: impl FnOnce() -> T) -> Result<T, Self> {
+        if self.0.is_empty() {
+            Ok(value())
+        } else {
+            Err(self)
+        }
+    }
+}
+
+impl std::fmt::Display for Problems {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (place, Problem { field, message }) in self.0.iter().enumerate() {
+            let separator = if place == 0 { "" } else { "; " };
+            write!(f, "{separator}{field}: {message}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_caller_sent_cannot_make_an_answer_endless() {
+        let mut problems = Problems::default();
+        for number in 0..10_000 {
+            problems.add(
+                format!("{number}{}", "x".repeat(100_000)),
+                "y".repeat(100_000),
+            );
+        }
+        assert_eq!(problems.0.len(), MOST + 1);
+        assert!(problems.to_string().len() < 60_000);
+        assert!(problems.to_string().ends_with("; …: and more"));
+    }
+}

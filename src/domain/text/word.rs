@@ -1,0 +1,74 @@
+//! Words that users choose for kinds and roles.
+
+/// Makes a newtype over a word of small letters, digits and `-`.
+macro_rules! word {
+    ($(#[$doc:meta])* $name:ident, $illegal:ident, $what:literal, $example:literal) => {
+        $(#[$doc])*
+        #[derive(
+            Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+        )]
+        #[serde(try_from = "String")]
+        #[schema(value_type = String, pattern = "^[a-z][a-z0-9-]*$", max_length = 64, example = $example)]
+        pub struct $name(String);
+
+        /// Says why a word cannot be one.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+        #[error(
+            "must be {} such as `{}`: small letters, digits and `-`, beginning with a letter, at most {}",
+            $what, $example, $crate::domain::text::word::LONGEST
+        )]
+        pub struct $illegal;
+
+        impl $name {
+            /// Reads a word, if it has the legal form.
+            pub fn parse(word: impl Into<String>) -> Result<Self, $illegal> {
+                let word = word.into();
+                if $crate::domain::text::word::is_legal(&word) {
+                    Ok(Self(word))
+                } else {
+                    Err($illegal)
+                }
+            }
+
+            /// Returns the word.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $illegal;
+
+            fn try_from(word: String) -> Result<Self, Self::Error> {
+                Self::parse(word)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $illegal;
+
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
+                Self::parse(word)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+pub(in crate::domain) use word;
+
+/// The longest word.
+pub(in crate::domain) const LONGEST: usize = 64;
+
+/// Tells whether a word has the form `[a-z][a-z0-9-]*`.
+pub(in crate::domain) fn is_legal(word: &str) -> bool {
+    let is_legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    word.len() <= LONGEST
+        && word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.bytes().all(is_legal)
+}
