@@ -36,6 +36,8 @@ mod workspace;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 pub use agents::{default_agents, default_routes, specialists};
@@ -56,7 +58,7 @@ pub use watch::{FileWatch, WatchOptions};
 
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
-use crate::domain::ChainLimits;
+use crate::domain::{ChainLimits, Idempotency};
 use crate::error::Error;
 use crate::ledger::Store;
 use crate::runner::Runner;
@@ -112,6 +114,23 @@ impl Engine {
     /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.options.limits
+    }
+
+    /// Reads the ledger as it is at one moment.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        run: impl FnMut(&View<'_>) -> ledger::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        Ok(self.store.db().read(run).await?)
+    }
+
+    /// Changes the ledger in one transaction, unless the idempotency key was answered before: then that answer is returned.
+    pub async fn write<T: Serialize + DeserializeOwned + Send + 'static>(
+        &self,
+        once: Option<Idempotency>,
+        run: impl FnMut(&mut Tx<'_>) -> ledger::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        Ok(self.store.write(once, run).await?)
     }
 
     /// Returns where committed events are published.

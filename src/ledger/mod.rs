@@ -47,3 +47,5 @@ pub mod trees;
 pub mod usage;
 
 pub use old::Store;
+
+pub use crate::store::{Result, Tx, View};

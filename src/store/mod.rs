@@ -18,6 +18,7 @@ mod routing;
 pub mod row;
 pub mod sql;
 mod sqlite;
+pub mod tables;
 pub mod tx;
 pub mod value;
 
@@ -38,9 +39,10 @@ pub use requests::{
 pub use routing::{
     ChangeNeeds, Circumstances, GiveReport, NewIncrement, ReadyQuery, Routed, Rules,
 };
-pub use row::{Item, Row};
+pub(crate) use row::columns;
+pub use row::{FromRow, Item, Json, Row};
 pub use sql::Statement;
-pub(crate) use sql::sql;
+pub(crate) use sql::{sql, text};
 pub use sqlite::{MigrationState, MigrationStatus, migrate, migration_status};
 pub use tx::{Tx, View};
 pub(crate) use value::params;

@@ -1,7 +1,5 @@
 //! The API without a network: the real router on a real file, with a clock that is set.
 
-use std::sync::Arc;
-
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
@@ -11,7 +9,7 @@ use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
 use chorus::domain::{ChainLimits, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
-use chorus::ledger::Store;
+use chorus::ledger::{Store, Tx, View};
 use chorus::runner::token_hash;
 use chorus::secret::Token;
 use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules};
@@ -138,6 +136,22 @@ impl TestApp {
             data_dir,
             _folder: folder,
         }
+    }
+
+    /// Reads the ledger.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        run: impl FnMut(&View<'_>) -> chorus::ledger::Result<T> + Send + 'static,
+    ) -> T {
+        self.engine.read(run).await.unwrap()
+    }
+
+    /// Changes the ledger.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        run: impl FnMut(&mut Tx<'_>) -> chorus::ledger::Result<T> + Send + 'static,
+    ) -> chorus::ledger::Result<T> {
+        self.store.db().write(run).await
     }
 
     /// Answers over a real connection too, for as long as the test lasts. Returns the address.
