@@ -9,6 +9,7 @@ use super::request::{Body, ChangedTask, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Queue, QueueMessage, Text};
+use crate::ledger::task;
 
 /// Shows the messages that wait for whoever works on a task next.
 #[utoipa::path(
@@ -23,7 +24,8 @@ pub(super) async fn get_queue(
     State(app): State<App>,
     TaskPath(id): TaskPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.queue(&id).await?))
+    let queue = app.engine.read(move |view| task::queue(view, &id)).await?;
+    Ok(app.ok(queue))
 }
 
 /// What a caller says to whoever works on a task next.

@@ -18,6 +18,7 @@ use crate::domain::{
     TaskSummary, TaskWire,
 };
 use crate::engine::TaskInput;
+use crate::ledger::task;
 use crate::store::{Page, TaskQuery};
 
 /// How much of a task a list shows.
@@ -285,5 +286,9 @@ pub(super) async fn get_history(
     State(app): State<App>,
     TaskPath(id): TaskPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.history(&id).await?))
+    let history = app
+        .engine
+        .read(move |view| task::history(view, &id))
+        .await?;
+    Ok(app.ok(history))
 }

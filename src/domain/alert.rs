@@ -60,3 +60,14 @@ impl Alert {
         Ok(())
     }
 }
+
+/// Which alerts a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AlertQuery {
+    /// Those that are resolved too.
+    pub resolved: bool,
+    /// Only those raised after this one.
+    pub after: Option<AlertId>,
+    /// At most so many.
+    pub limit: u32,
+}

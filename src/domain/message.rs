@@ -130,6 +130,15 @@ pub struct Move {
     pub reason: Option<Text>,
 }
 
+/// Which messages a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageQuery {
+    /// Only those behind this number.
+    pub after: i64,
+    /// At most so many.
+    pub limit: u32,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,7 @@ mod idempotency;
 mod increment;
 mod mail;
 mod message;
+mod page;
 mod refusal;
 mod request;
 mod routing;
@@ -26,7 +27,7 @@ pub use agent::{
     Agent, AgentChange, AgentName, Capabilities, IllegalRole, IllegalSkill, OWN_ENVIRONMENT,
     OutputForm, Provider, Role, RunLimit, Skill, match_agent_name,
 };
-pub use alert::{Alert, AlertId};
+pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{Conversation, TaskArchive};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
 pub use handoff::{
@@ -40,15 +41,17 @@ pub use increment::{
     Increment, IncrementId, IncrementPart, IncrementState, IncrementTasks, Stage, Step,
 };
 pub use mail::{
-    Address, Correspondent, IllegalAddress, Mail, MailContent, MailId, MailType, MailVersion,
-    NewMail, Recipient, ThreadId, Urgency, check_handoff_type, check_subject,
+    Address, Correspondent, IllegalAddress, Mail, MailContent, MailId, MailQuery, MailType,
+    MailVersion, NewMail, Recipient, SearchWords, ThreadId, Urgency, check_handoff_type,
+    check_subject,
 };
-pub use message::{Message, MessageType, Move, NewMessage};
+pub use message::{Message, MessageQuery, MessageType, Move, NewMessage};
+pub use page::Page;
 pub use refusal::Refusal;
 pub use request::{
     Actor, AfterFailure, DispatchOverview, DispatchedRequest, Effort, HeldKind, IllegalKind, Kind,
-    Lease, NewRequest, Priority, Recovery, Request, RequestId, RequestMove, RequestSource,
-    RequestSourceType, RequestState, Route, RouteMode, Transition, WaitingRequest,
+    Lease, NewRequest, Priority, Recovery, Request, RequestId, RequestMove, RequestQuery,
+    RequestSource, RequestSourceType, RequestState, Route, RouteMode, Transition, WaitingRequest,
 };
 pub use routing::{
     Applicant, Candidate, Past, RouteChoice, assignment, best, blocked_mail, handoff_mail, judge,
@@ -62,8 +65,9 @@ pub use tag::{
 };
 pub use task::{
     Attachment, AttachmentId, Dependency, DependencyOutcome, Filename, IllegalPriority, MessageId,
-    Needs, NeedsChange, NewTask, Planning, PlanningChange, Queue, QueueMessage, Routing, Source,
-    Status, StatusName, Task, TaskId, TaskPriority, TaskSummary, TaskTree, TreeHandoff,
+    Needs, NeedsChange, NewTask, Planning, PlanningChange, Queue, QueueMessage, ReadyQuery,
+    Routing, Source, Status, StatusName, Task, TaskId, TaskPriority, TaskQuery, TaskSummary,
+    TaskTree, TreeHandoff,
 };
 pub(crate) use task::{DependencyForm, TaskWire};
 pub use text::{IllegalMinutes, IllegalName, Minutes, Problem, Problems, Text, Timestamp};

@@ -60,7 +60,7 @@ use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
 use crate::domain::{ChainLimits, Idempotency};
 use crate::error::Error;
-use crate::ledger::Store;
+use crate::ledger::{self, Store, Tx, View};
 use crate::runner::Runner;
 use crate::store::Feed;
 

@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 
 use super::{Engine, Result};
 use crate::domain::{
-    Context, Dependency, DependencyForm, History, Idempotency, Minutes, Needs, NeedsChange,
-    NewTask, PlanningChange, Refusal, Role, RunIdentity, Skill, Source, Status, Task, TaskId,
-    TaskPriority, TaskSummary, Text,
+    Context, Dependency, DependencyForm, Idempotency, Minutes, Needs, NeedsChange, NewTask,
+    PlanningChange, Refusal, Role, RunIdentity, Skill, Source, Status, Task, TaskId, TaskPriority,
+    TaskSummary, Text,
 };
 use crate::error::Error;
 use crate::store::{ChangeNeeds, Page, ReadyQuery, TaskQuery};
@@ -194,13 +194,5 @@ impl Engine {
             ));
         }
         Ok(self.store.plan_task(id, change, once).await?)
-    }
-
-    /// Finds the history of a task.
-    pub async fn history(&self, id: &TaskId) -> Result<History> {
-        self.store
-            .history(id)
-            .await?
-            .ok_or_else(|| Error::not_found("Task", id))
     }
 }

@@ -1,7 +1,8 @@
 //! Makes, changes and deletes agents.
 
-use super::{agents, events};
+use super::agents;
 use crate::domain::{Agent, AgentEvent, AgentName, EventKind, Refusal, match_agent_name};
+use crate::ledger::history;
 use crate::store::{AgentPut, ChangeAgent, PutAgent, Result, Row, Tx, params, sql};
 
 /// How many of those that need an agent are named.
@@ -135,5 +136,5 @@ fn replace(tx: &mut Tx<'_>, before: &Agent, agent: &Agent) -> Result<()> {
 
 fn record(tx: &mut Tx<'_>, name: &AgentName, event: AgentEvent) -> Result<()> {
     let name = name.clone();
-    events::record_of_none(tx, EventKind::Agent { name, event })
+    history::record_alone(tx, EventKind::Agent { name, event })
 }

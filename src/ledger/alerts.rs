@@ -1,7 +1,8 @@
 //! The table `alerts`.
 
-use super::{events, tasks};
 use crate::domain::{Actor, Alert, AlertId, EventKind, Refusal, TaskId, Text, Timestamp};
+use crate::ledger::{history, task};
+use crate::store::tables::tasks::TaskKeys;
 use crate::store::{
     AlertQuery, Item, Page, RaiseAlert, Result, Row, Statement, Tx, View, params, sql,
 };
@@ -72,24 +73,19 @@ pub(crate) fn begin(tx: &mut Tx<'_>, alert: &Alert) -> Result<()> {
 }
 
 /// Finds the task that an alert is about, which must be there.
-fn place(tx: &Tx<'_>, alert: &Alert) -> Result<Option<tasks::Place>> {
+fn place(tx: &Tx<'_>, alert: &Alert) -> Result<Option<TaskKeys>> {
     let task_id = alert.task_id.as_ref();
-    task_id.map(|id| tasks::place(tx, id)).transpose()
+    task_id.map(|id| task::keys(tx, id)).transpose()
 }
 
 /// Tells what happened to an alert, also in the history of its task.
-fn record(
-    tx: &mut Tx<'_>,
-    alert: &Alert,
-    place: Option<&tasks::Place>,
-    kind: EventKind,
-) -> Result<()> {
+fn record(tx: &mut Tx<'_>, alert: &Alert, place: Option<&TaskKeys>, kind: EventKind) -> Result<()> {
     let on = alert.task_id.as_ref().zip(place);
-    let about = events::About {
+    let about = history::About {
         on: on.map(|(id, place)| place.on(id)),
-        ..events::About::default()
+        ..history::About::default()
     };
-    events::record_about(tx, about, kind)
+    history::record_about(tx, about, kind)
 }
 
 /// Inserts the row of an alert. Its file, if it has one, says of it what it is.

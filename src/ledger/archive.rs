@@ -1,8 +1,11 @@
 //! The whole ledger, page by page, for an export.
 
-use super::{alerts, events, increments, mail, messages, queue_messages, requests, tasks};
+use super::{alerts, handoffs, increments, mail, messages, requests};
 use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive};
-use crate::store::{Result, View, params, sql};
+use crate::store::tables::events;
+use crate::store::tables::queue_messages;
+use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::{Result, StoreError, View, params};
 
 /// How many rows a page has.
 const PAGE: u32 = 100;
@@ -12,20 +15,19 @@ pub type Numbered<T> = Vec<(i64, T)>;
 
 /// Counts the tasks.
 pub fn count_tasks(view: &View<'_>) -> Result<u64> {
-    view.one(sql!("SELECT count(*) FROM tasks"), params![], |row| {
-        row.get(0)
-    })
+    tasks::count(view)
 }
 
 /// Reads the tasks behind a number, oldest first.
 pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
-    let page = view.rows(tasks::SELECT_ARCHIVE, params![after, PAGE], tasks::from_row)?;
-    let archive = |stored: tasks::StoredTask| {
+    let archive = |stored: StoredTask| {
         let number = stored.number;
+        let chain = handoffs::with_requests(view, number)?;
+        let task = stored.task.with_agent_chain(chain);
         let archive = TaskArchive {
-            task: stored.task,
+            task: task.map_err(StoreError::inconsistent)?,
             history: events::of_task(view, number)?.without_numbers(),
-            queue: queue_messages::list(view, number)?,
+            queue: queue_messages::of_task(view, number)?,
             conversation: Conversation {
                 messages: messages::to_export(view, number)?,
             },
@@ -33,6 +35,7 @@ pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
         };
         Ok((number, archive))
     };
+    let page = tasks::after(view, after, PAGE)?;
     page.into_iter().map(archive).collect()
 }
 

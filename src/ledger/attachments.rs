@@ -1,12 +1,12 @@
 //! The table `attachments`.
 
-use super::events;
-use super::tasks;
 use crate::domain::{Attachment, AttachmentId, EventKind, Refusal, Task, TaskId};
+use crate::ledger::{history, task};
+use crate::store::tables::tasks::{self};
 use crate::store::{Attach, Attached, Result, StoreError, Tx, View, params, sql};
 
 pub(crate) fn add(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
-    let mut on = tasks::load(tx, &attach.task_id)?;
+    let mut on = task::load(tx, &attach.task_id)?;
     if on
         .task
         .attachments
@@ -27,7 +27,7 @@ pub(crate) fn add(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
         filename: attach.filename.clone(),
         size: attach.size,
     };
-    events::record(tx, on.on(), None, added)?;
+    history::record(tx, on.on(), None, added)?;
     on.task.attachments.push(attachment);
     on.task.updated_at = tx.now;
     Ok(Attached {
@@ -65,7 +65,7 @@ pub(crate) fn remove(
     task_id: &TaskId,
     filename: &str,
 ) -> Result<(Task, AttachmentId)> {
-    let mut on = tasks::load(tx, task_id)?;
+    let mut on = task::load(tx, task_id)?;
     let place = on
         .task
         .attachments
@@ -79,7 +79,7 @@ pub(crate) fn remove(
     tasks::touch(tx, on.number)?;
     let filename = on.task.attachments.remove(place).filename;
     let removed = EventKind::AttachmentRemoved { filename };
-    events::record(tx, on.on(), None, removed)?;
+    history::record(tx, on.on(), None, removed)?;
     on.task.updated_at = tx.now;
     Ok((on.task, on.attachment_ids.remove(place)))
 }

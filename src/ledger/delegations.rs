@@ -2,9 +2,10 @@
 
 use super::caller::{self, Caller};
 use super::handoffs::{self, Begin};
-use super::tasks::{self, StoredTask};
 use super::{agents, lineage, messages};
 use crate::domain::{AgentName, MessageType, Mode, Move, NewMessage, Refusal, Task, Text};
+use crate::ledger::task;
+use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, StartHandoff, Tx, params, sql};
 
 pub(crate) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
@@ -13,7 +14,7 @@ pub(crate) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
         .as_ref()
         .map(|caller| Caller::load(tx, caller))
         .transpose()?;
-    let mut on = tasks::load(tx, &start.task_id)?;
+    let mut on = task::load(tx, &start.task_id)?;
     let agent_name = agents::resolve(tx, &start.agent_name)?;
     let own = caller.as_ref().filter(|caller| {
         on.task

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::events;
-use super::tasks::{self, StoredTask};
 use crate::domain::{Dependency, DependencyOutcome, EventKind, Problems, Refusal, TaskId};
+use crate::ledger::{history, task};
+use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, StoreError, Tx, params, sql};
 
 /// Checks that everything is there that a task is to wait for.
 pub(crate) fn check_known(tx: &Tx<'_>, depends_on: &[Dependency]) -> Result<()> {
     for Dependency { task_id, .. } in depends_on {
-        tasks::place(tx, task_id).map_err(|error| match error {
+        task::keys(tx, task_id).map_err(|error| match error {
             StoreError::Refused(Refusal::TaskNotFound(id)) => {
                 let mut problems = Problems::default();
                 problems.add("dependsOn", format!("there is no task {id}"));
@@ -160,8 +160,8 @@ pub(crate) fn move_waiters(tx: &mut Tx<'_>, from_number: i64, to: &StoredTask) -
         )?;
         tasks::touch(tx, task_number)?;
         let changed = vec!["dependsOn"];
-        let place = tasks::place(tx, &id)?;
-        events::record(tx, place.on(&id), None, EventKind::TaskUpdated { changed })?;
+        let place = task::keys(tx, &id)?;
+        history::record(tx, place.on(&id), None, EventKind::TaskUpdated { changed })?;
     }
     Ok(())
 }

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use super::handoffs::{self, Begin, Closed};
 use super::requests::{self, StoredRequest, select_requests};
-use super::tasks::{self, StoredTask};
 use super::{agents, request_moves, routes};
 use crate::domain::{
     Actor, Agent, Context, EventKind, Mode, Needs, NewTask, Outcome, OutputForm, Provider, Request,
     RequestId, RequestMove, RequestState, Route, RouteMode, Source, Status, Task, Text,
 };
+use crate::ledger::{reactions, task};
+use crate::store::tables::tasks::StoredTask;
 use crate::store::{Dispatch, Due, Job, Result, Row, Slots, Statement, Tx, View, params, sql};
 
 /// The variable that tells the commands of a job which request it is for.
@@ -180,7 +181,7 @@ fn task_to_go_on(tx: &Tx<'_>, stored: &[StoredRequest]) -> Result<Option<StoredT
     {
         return Ok(None);
     }
-    let on = tasks::load(tx, id)?;
+    let on = task::load(tx, id)?;
     let is_free = on.task.current_agent().is_none()
         && !matches!(on.task.status, Status::Completed | Status::Failed { .. });
     Ok(is_free.then_some(on))
@@ -204,7 +205,7 @@ fn new_task(tx: &mut Tx<'_>, dispatch: &Dispatch, stored: &[StoredRequest]) -> R
         },
         agent_workspace,
     };
-    tasks::create(tx, &new)
+    task::create(tx, &new)
 }
 
 /// Gives requests the response of the hand-off that worked on them, or puts them back into a line. A task whose requests are all
@@ -237,7 +238,7 @@ pub(crate) fn handoff_ended(
         }
     }
     if outcome == Outcome::Completed && !has_open_request(tx, on.number)? {
-        tasks::change_status(tx, &mut on, Status::Completed)?;
+        reactions::change_status(tx, &mut on, Status::Completed)?;
     }
     Ok(on)
 }

@@ -1,16 +1,17 @@
 //! The table `handoffs`: starting, ending and reading hand-offs.
 
 use super::caller::Caller;
-use super::tasks::{self, StoredTask};
-use super::{
-    dispatches, endings, events, increment_stages, mail, messages, reports, routing, runs,
-};
+use super::{dispatches, increment_stages, mail, messages, reports, routing, runs};
 use crate::domain::{
-    AgentName, ChainEntry, Context, EventKind, Handoff, HandoffId, Mode, Needs, NewTask, Outcome,
-    Refusal, RunId, SpanId, Task, TaskId, Text, TraceId, TraceParent,
+    AgentName, ChainEntry, Context, ConversationHistory, EventKind, Handoff, HandoffId,
+    HandoffRequest, Mode, MovedConversation, Needs, NewTask, Outcome, Refusal, Report,
+    ReportResult, RunId, SpanId, Task, TaskId, Text, Timestamp, TraceId, TraceParent,
 };
+use crate::ledger::{history, reactions, task};
+use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{
-    EndHandoff, Item, LeftRun, Page, Result, Row, Statement, StoreError, Tx, View, params, sql,
+    EndHandoff, FromRow, Item, Json, LeftRun, Page, Result, Row, Statement, StoreError, Tx, View,
+    columns, params, sql,
 };
 use crate::telemetry::HandoffSpan;
 
@@ -75,7 +76,7 @@ pub(crate) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
     let started = EventKind::HandoffStarted {
         agent_name: entry.agent_name,
     };
-    events::record(tx, on.on(), Some((&entry.id, handoff_number)), started)?;
+    history::record(tx, on.on(), Some((&entry.id, handoff_number)), started)?;
     Ok(Begun { on, handoff_number })
 }
 
@@ -98,12 +99,12 @@ pub(crate) fn make_child(
         source: task.source.clone(),
         agent_workspace: task.agent_workspace.clone(),
     };
-    let child = tasks::create(tx, &new)?;
+    let child = task::create(tx, &new)?;
     let created = EventKind::ChildTaskCreated {
         task_id: child.task.id.clone(),
         agent_name: agent_name.clone(),
     };
-    events::record(tx, parent.on(), None, created)?;
+    history::record(tx, parent.on(), None, created)?;
     Ok(child)
 }
 
@@ -185,7 +186,7 @@ fn end_open(
 ) -> Result<StoredTask> {
     let closed = close(tx, on, outcome, output)?;
     runs::end(tx, closed.handoff_number, Outcome::Cancelled)?;
-    endings::handoff_ended(tx, closed, outcome, output)
+    reactions::handoff_ended(tx, closed, outcome, output)
 }
 
 /// Ends a hand-off if it is open, and returns its run, which is no longer needed.
@@ -207,13 +208,13 @@ pub(crate) fn end_by_number(
         return Ok(None);
     };
     let run_id = runs::not_ended(tx, handoff_number)?;
-    end_open(tx, tasks::load(tx, &task_id)?, outcome, output)?;
+    end_open(tx, task::load(tx, &task_id)?, outcome, output)?;
     Ok(run_id)
 }
 
 /// Loads a task, unless nobody works on it because a tool passed control on.
 fn not_moved(tx: &Tx<'_>, task_id: &TaskId) -> Result<StoredTask> {
-    let on = tasks::load(tx, task_id)?;
+    let on = task::load(tx, task_id)?;
     if on.task.open_handoff().is_none()
         && let Some(last) = on.task.agent_chain().last()
         && let Some(number) = number(tx, &last.id)?
@@ -277,7 +278,7 @@ pub(crate) fn close(
         outcome,
         output: output.clone(),
     };
-    events::record(tx, on.on(), Some((&entry.id, handoff_number)), ended)?;
+    history::record(tx, on.on(), Some((&entry.id, handoff_number)), ended)?;
     mail::handoff_ended(tx, handoff_number, outcome)?;
     Ok(Closed { on, handoff_number })
 }
@@ -409,6 +410,84 @@ pub(crate) fn list(view: &View<'_>, task_id: &TaskId) -> Result<Option<Vec<Hando
         return Ok(None);
     };
     view.rows(OF_TASK, params![number], from_row).map(Some)
+}
+
+columns! {
+    /// A hand-off as an archive has it: with what was asked.
+    struct ArchivedRow {
+        id: HandoffId = "h.id",
+        agent_name: AgentName = "h.agent_name",
+        from_agent: Option<AgentName> = "h.from_agent",
+        mode: Mode = "h.mode",
+        started_at: Timestamp = "h.started_at",
+        completed_at: Option<Timestamp> = "h.completed_at",
+        outcome: Option<Outcome> = "h.outcome",
+        output: Text = "h.output",
+        prompt: Text = "h.prompt",
+        reason: Option<Text> = "h.reason",
+        from_handoff_id: Option<HandoffId> = "f.id",
+        trace_id: Option<TraceId> = "h.trace_id",
+        is_invoked: bool = "h.is_invoked",
+        history: Option<String> = "s.history",
+        harness_trace_id: Option<Text> = "s.harness_trace_id",
+        result: Option<ReportResult> = "p.result",
+        summary: Option<Text> = "p.summary",
+        details: Option<Json<serde_json::Value>> = "p.details",
+    }
+}
+
+impl TryFrom<ArchivedRow> for ChainEntry {
+    type Error = StoreError;
+
+    fn try_from(row: ArchivedRow) -> Result<Self> {
+        let history = row.history.map(ConversationHistory::from_json).transpose();
+        let moved = history
+            .map_err(StoreError::inconsistent)?
+            .map(|history| MovedConversation {
+                history,
+                harness_trace_id: row.harness_trace_id,
+                is_invoked: row.is_invoked,
+            });
+        let report = row.result.map(|result| Report {
+            result,
+            summary: row.summary.unwrap_or_default(),
+            details: row.details.map(|Json(details)| details),
+            agent_context: None,
+        });
+        let request = HandoffRequest {
+            prompt: row.prompt,
+            reason: row.reason,
+            from_handoff_id: row.from_handoff_id,
+            trace_id: row.trace_id,
+            moved,
+            report,
+        };
+        Ok(Self {
+            end: tasks::end(&row.id, row.completed_at, row.outcome, row.output)?,
+            id: row.id,
+            agent_name: row.agent_name,
+            from_agent: row.from_agent,
+            mode: row.mode,
+            started_at: row.started_at,
+            request: Some(request),
+        })
+    }
+}
+
+/// Lists the hand-offs of a task with what was asked, in the order of its chain.
+pub(crate) fn with_requests(view: &View<'_>, task_number: i64) -> Result<Vec<ChainEntry>> {
+    const ARCHIVED: Statement<1> = sql!(
+        "SELECT ",
+        ArchivedRow::COLUMNS,
+        " FROM handoffs h
+          LEFT JOIN handoffs f ON f.number = h.from_number
+          LEFT JOIN session_handoffs s ON s.handoff_number = h.number
+          LEFT JOIN reports p ON p.handoff_number = h.number
+         WHERE h.task_number = $1 ORDER BY h.position"
+    );
+    view.rows(ARCHIVED, params![task_number], |row| {
+        ArchivedRow::from_row(row)?.try_into()
+    })
 }
 
 /// How hand-offs are put into pages.

@@ -3,10 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    agents, alerts, attachments, dependencies, events, handoffs, import_requests, increments, mail,
-    messages, queue_messages, reports, requests, routes, runs, sessions, tasks, tools,
+    agents, alerts, attachments, dependencies, handoffs, import_requests, increments, mail,
+    messages, reports, requests, routes, runs, sessions, tools,
 };
 use crate::domain::{ChainEntry, HandoffId, MovedConversation, SessionId, Task, TaskArchive};
+use crate::store::tables::events;
+use crate::store::tables::queue_messages;
+use crate::store::tables::tasks::{self};
 use crate::store::{Import, Imported, Result, StoreError, Tx};
 
 /// Imports everything, in one transaction. An agent or a tool that is there already and the same is left alone.
@@ -147,7 +150,7 @@ fn import_task(
         let handoff_number = find(event.handoff_id.as_ref())?;
         let request_id = event.request_id.as_ref();
         let request_number = request_id.map(|id| requests::number(tx, id)).transpose()?;
-        let place = events::Place {
+        let place = events::EventNumbers {
             task: Some(number),
             handoff: handoff_number,
             request: request_number.flatten(),

@@ -1,12 +1,13 @@
 //! What comes next in an increment when one of its stages has ended.
 
 use super::increments::{Plan, after, find_in, load, save};
-use super::tasks::{self, StoredTask};
-use super::{dependencies, events, route_mail};
+use super::{dependencies, route_mail};
 use crate::domain::{
     Dependency, DependencyOutcome, EventKind, Increment, IncrementId, IncrementState, Refusal,
     Stage, Status, Step, TaskId, Text,
 };
+use crate::ledger::{history, reactions, task};
+use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx, params, sql};
 
 /// Decides what comes next when somebody has decided about a stage. Stages of earlier rounds decide nothing any more.
@@ -78,7 +79,7 @@ pub(crate) fn refresh(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
         (_, Some(reason)) => EventKind::IncrementBlocked { id, reason },
         (_, None) => EventKind::IncrementResumed { id },
     };
-    events::record(tx, on.on(), None, what)
+    history::record(tx, on.on(), None, what)
 }
 
 /// A stage that has failed, or waits for a person.
@@ -164,12 +165,12 @@ pub(crate) fn retry(tx: &mut Tx<'_>, id: &IncrementId) -> Result<()> {
         }
         .into());
     };
-    let mut on = tasks::load(tx, &stuck.id)?;
+    let mut on = task::load(tx, &stuck.id)?;
     match (&on.task.status, stuck.stage) {
         (Status::Failed { .. }, stage @ (Stage::Test | Stage::Verify)) => {
             mend(tx, &on, stage, number, increment)
         }
-        _ => tasks::change_status(tx, &mut on, Status::Pending),
+        _ => reactions::change_status(tx, &mut on, Status::Pending),
     }
 }
 
@@ -237,7 +238,7 @@ fn mend(
         round: increment.round,
         fix_task_id: fix.task.id,
     };
-    events::record(tx, failed.on(), None, round)
+    history::record(tx, failed.on(), None, round)
 }
 
 /// Finds the test of a round, unless it is completed.
@@ -265,7 +266,7 @@ fn close_round(tx: &mut Tx<'_>, number: i64, round: u32) -> Result<()> {
         |row| row.parsed(0),
     )?;
     for id in left {
-        let mut on = tasks::load(tx, &id)?;
+        let mut on = task::load(tx, &id)?;
         end_over(tx, &mut on)?;
     }
     Ok(())
@@ -274,7 +275,7 @@ fn close_round(tx: &mut Tx<'_>, number: i64, round: u32) -> Result<()> {
 /// Ends a stage whose round is over.
 pub(crate) fn end_over(tx: &mut Tx<'_>, on: &mut StoredTask) -> Result<()> {
     let message = Text::lossy("Its round is over".to_owned());
-    tasks::change_status(tx, on, Status::Failed { message })
+    reactions::change_status(tx, on, Status::Failed { message })
 }
 
 /// Finds the verification of a round, and whether it has not begun.

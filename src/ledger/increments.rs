@@ -1,12 +1,12 @@
 //! The table `increments`, and the tasks that an increment is made of.
 
-use super::events;
-use super::tasks::{self, StoredTask};
 use crate::domain::{
     Context, Dependency, DependencyOutcome, EventKind, Increment, IncrementId, IncrementPart,
-    IncrementState, IncrementTasks, Needs, NewTask, Problems, Refusal, Skill, Source, Stage, Task,
+    IncrementState, IncrementTasks, Needs, NewTask, Problems, Refusal, Skill, Source, Stage,
     TaskId, TaskPriority, Text,
 };
+use crate::ledger::{history, task};
+use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{NewIncrement, Page, Result, Row, Statement, StoreError, Tx, View, params, sql};
 
 macro_rules! select_increments {
@@ -65,7 +65,7 @@ pub(crate) fn create(tx: &mut Tx<'_>, new: &NewIncrement) -> Result<IncrementTas
         id: increment.id.clone(),
         title: increment.title.clone(),
     };
-    events::record(tx, first.on(), None, created)?;
+    history::record(tx, first.on(), None, created)?;
     let test = plan.make(tx, TaskId::new(), Stage::Test, after(&first))?;
     let verify = plan.make(tx, TaskId::new(), Stage::Verify, after(&test))?;
     Ok(IncrementTasks {
@@ -163,7 +163,7 @@ impl Plan<'_> {
             source: self.source.clone(),
             agent_workspace: self.agent_workspace.clone(),
         };
-        tasks::create(tx, &new)
+        task::create(tx, &new)
     }
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn load(tx: &Tx<'_>, id: &IncrementId) -> Result<(i64, Increment)> {
 /// Finds an increment with its tasks, in the order in which they were made.
 pub(crate) fn find(view: &View<'_>, id: &IncrementId) -> Result<Option<IncrementTasks>> {
     const TASKS: Statement<1> = sql!(
-        tasks::select_tasks!("NULL"),
+        tasks::SELECT,
         " WHERE t.increment_number = $1 ORDER BY t.number"
     );
     let Some((number, increment)) = find_in(view, id)? else {

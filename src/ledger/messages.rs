@@ -1,11 +1,12 @@
 //! The table `messages`: what was said, in one order over all tasks of a chain.
 
 use super::caller::Caller;
-use super::tasks::{self, On, StoredTask};
-use super::{events, handoffs};
+use super::handoffs;
 use crate::domain::{
     EventKind, HandoffId, Message, MessageType, Mode, Move, NewMessage, TaskId, Text,
 };
+use crate::ledger::{history, task};
+use crate::store::tables::tasks::{self, StoredTask, TaskRef};
 use crate::store::{
     AddMessage, Item, MessageQuery, Page, Result, Row, Statement, StoreError, Tx, View, params, sql,
 };
@@ -16,7 +17,7 @@ pub(crate) const SHOWN_IN_EVENTS: usize = 2000;
 /// Records something that was said, and its event.
 pub(crate) fn record(
     tx: &mut Tx<'_>,
-    on: On<'_>,
+    on: TaskRef<'_>,
     handoff: Option<(&HandoffId, i64)>,
     message: &NewMessage,
 ) -> Result<i64> {
@@ -27,7 +28,7 @@ pub(crate) fn record(
         ),
         params![
             on.number,
-            on.chain_number,
+            on.root_number,
             handoff.map(|(_, number)| number),
             tx.now.as_millis(),
             message.message_type.as_str(),
@@ -39,7 +40,7 @@ pub(crate) fn record(
         message_type: message.message_type,
         content: message.content.beginning(SHOWN_IN_EVENTS),
     };
-    events::record(tx, on, handoff, added)?;
+    history::record(tx, on, handoff, added)?;
     Ok(number)
 }
 
@@ -57,7 +58,7 @@ pub(crate) fn say(tx: &mut Tx<'_>, on: &StoredTask, message: &NewMessage) -> Res
 }
 
 /// Records that a hand-off's prompt was said. The prompt itself and the event are the hand-off's.
-pub(crate) fn insert_prompt(tx: &Tx<'_>, on: On<'_>, handoff_number: i64) -> Result<()> {
+pub(crate) fn insert_prompt(tx: &Tx<'_>, on: TaskRef<'_>, handoff_number: i64) -> Result<()> {
     tx.insert(
         sql!(
             "INSERT INTO messages (task_number, chain_number, handoff_number, occurred_at, type, is_prompt, content)
@@ -65,7 +66,7 @@ pub(crate) fn insert_prompt(tx: &Tx<'_>, on: On<'_>, handoff_number: i64) -> Res
         ),
         params![
             on.number,
-            on.chain_number,
+            on.root_number,
             handoff_number,
             tx.now.as_millis()
         ],
@@ -119,7 +120,7 @@ pub(crate) fn add(tx: &mut Tx<'_>, add: &AddMessage) -> Result<Message> {
         content: add.content.clone(),
         data: None,
     };
-    let on = tasks::load(tx, &add.task_id)?;
+    let on = task::load(tx, &add.task_id)?;
     let by = match &add.caller {
         // It may also speak on a task below its own, which is another agent's.
         Some(caller) if caller.task_id == add.task_id => {
@@ -192,12 +193,12 @@ pub(crate) fn of_task(
         select_messages!("h.prompt"),
         " WHERE m.chain_number = $1 AND m.task_number = $2 AND m.number > $3 ORDER BY m.number LIMIT $4"
     );
-    let Some(place) = tasks::find_place(view, id)? else {
+    let Some(place) = tasks::find_keys(view, id)? else {
         return Ok(None);
     };
     let MessageQuery { after, limit } = asked;
     let more = limit + 1;
-    let behind = params![place.chain_number, place.number, after, more];
+    let behind = params![place.root_number, place.number, after, more];
     view.page(OF_TASK, behind, limit, &MESSAGES).map(Some)
 }
 
@@ -211,12 +212,12 @@ pub(crate) fn of_chain(
         select_messages!("h.prompt"),
         " WHERE m.chain_number = $1 AND m.number > $2 ORDER BY m.number LIMIT $3"
     );
-    let Some(place) = tasks::find_place(view, id)? else {
+    let Some(place) = tasks::find_keys(view, id)? else {
         return Ok(None);
     };
     let MessageQuery { after, limit } = asked;
     let more = limit + 1;
-    let behind = params![place.chain_number, after, more];
+    let behind = params![place.root_number, after, more];
     view.page(OF_CHAIN, behind, limit, &MESSAGES).map(Some)
 }
 

@@ -3,12 +3,13 @@
 use super::caller::{self, Caller};
 use super::handoffs::{self, Begin, Begun, routed_to};
 use super::sessions::{self, NewRow, holder};
-use super::tasks::{self, StoredTask};
 use super::{agents, lineage, messages};
 use crate::domain::{
     AgentName, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, Refusal, SessionId,
     Source, Status, TaskId, Text,
 };
+use crate::ledger::{reactions, task};
+use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{LeftRun, MoveSession, Moved, Result, Tx, params, sql};
 
 pub(crate) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
@@ -26,7 +27,7 @@ pub(crate) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
         (Some(found), _) => (Some(found.holder.number), Some(found.on.number)),
         // A conversation that a run begins is a child of its task.
         (None, Some(caller)) => {
-            let place = tasks::place(tx, &caller.identity.task_id)?;
+            let place = task::keys(tx, &caller.identity.task_id)?;
             (Some(caller.number), Some(place.number))
         }
         (None, None) => (None, None),
@@ -142,7 +143,7 @@ fn find(tx: &Tx<'_>, id: &SessionId) -> Result<Option<Found>> {
     };
     Ok(Some(Found {
         number,
-        on: tasks::load(tx, &task_id)?,
+        on: task::load(tx, &task_id)?,
         holder,
     }))
 }
@@ -189,16 +190,16 @@ fn take(
         return Ok((closed.on, left));
     }
     // A tool passed it to another task, and the session's own is complete since then: it goes on here.
-    let away = tasks::load(tx, &holder.task_id)?;
+    let away = task::load(tx, &holder.task_id)?;
     messages::say(tx, &away, &message)?;
     let mut left = None;
     if holder.is_open {
         let (closed, run) = handoffs::leave(tx, away, target, caller)?;
         let mut away = closed.on;
-        tasks::change_status(tx, &mut away, Status::Completed)?;
+        reactions::change_status(tx, &mut away, Status::Completed)?;
         left = run;
     }
-    tasks::change_status(tx, &mut on, Status::Waiting)?;
+    reactions::change_status(tx, &mut on, Status::Waiting)?;
     Ok((on, left))
 }
 
@@ -225,7 +226,7 @@ fn create(
         },
         agent_workspace,
     };
-    let on = tasks::create(tx, &new)?;
+    let on = task::create(tx, &new)?;
     let number = sessions::insert_session(tx, &to.asked.session_id, on.number, tx.now)?;
     Ok((number, on))
 }

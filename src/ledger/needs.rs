@@ -1,13 +1,14 @@
 //! Setting what a task needs.
 
-use super::tasks::{self, to_json};
-use super::{dependencies, events, increment_stages, readiness};
+use super::{dependencies, increment_stages, readiness};
 use crate::domain::{EventKind, Minutes, Refusal, Role, Task};
+use crate::ledger::{history, task};
+use crate::store::tables::tasks::to_json;
 use crate::store::{ChangeNeeds, Result, Tx, params, sql};
 
 /// Sets what a task needs. The router looks at it anew.
 pub(crate) fn change(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
-    let mut on = tasks::load(tx, &asked.task_id)?;
+    let mut on = task::load(tx, &asked.task_id)?;
     increment_stages::check_round(tx, &on)?;
     let needs = asked.change.clone().apply(&on.task.needs, asked.merge);
     let changed = needs.changed_since(&on.task.needs);
@@ -64,7 +65,7 @@ pub(crate) fn change(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
             on.number,
         ],
     )?;
-    events::record(tx, on.on(), None, EventKind::TaskUpdated { changed })?;
+    history::record(tx, on.on(), None, EventKind::TaskUpdated { changed })?;
     readiness::announce(tx, on.on())?;
     Ok(on.task)
 }

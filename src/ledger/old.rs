@@ -5,19 +5,21 @@ use serde::de::DeserializeOwned;
 
 use super::{
     agent_changes, agents, alerts, analytics, attachments, delegations, dispatch_overview,
-    dispatches, events, file_alerts, handoffs, idempotency_keys, import, increment_stages,
-    increments, mail, messages, moves, needs, queue_messages, reports, request_moves, request_tags,
-    requests, route_choice, routes, routing, runs, sessions, task_lists, tasks, tools, transfers,
-    trees, usage,
+    dispatches, file_alerts, handoffs, idempotency_keys, import, increment_stages, increments,
+    mail, messages, moves, needs, reports, request_moves, request_tags, requests, route_choice,
+    routes, routing, runs, sessions, task_lists, tools, transfers, trees, usage,
 };
 use crate::domain::{
     Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
-    HandoffAnalytics, HandoffId, History, Idempotency, Increment, IncrementId, IncrementState,
+    HandoffAnalytics, HandoffId, Idempotency, Increment, IncrementId, IncrementState,
     IncrementTasks, Mail, MailId, Message, Mode, NewMessage, NewRequest, NewTask, Outcome,
-    PlanningChange, Provider, Queue, QueueMessage, Request, RequestId, RequestState, Route,
-    RouteChoice, RunId, RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId,
-    TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
+    PlanningChange, Provider, Request, RequestId, RequestState, Route, RouteChoice, RunId,
+    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
+    Text, Timestamp, Tool, ToolName, UsageSum,
 };
+use crate::ledger::task;
+use crate::store::tables::events;
+use crate::store::tables::tasks::{self};
 use crate::store::{
     AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
     Circumstances, ClaimRequest, ClaimedRun, Database, DeliverMail, Dispatch, DispatchLists, Due,
@@ -83,14 +85,16 @@ impl Store {
 impl Store {
     /// See the function that it calls.
     pub async fn create_task(&self, new: NewTask, once: Option<Idempotency>) -> Result<Task> {
-        self.write(once, move |tx| Ok(tasks::create(tx, &new)?.task))
+        self.write(once, move |tx| Ok(task::create(tx, &new)?.task))
             .await
     }
 
     /// See the function that it calls.
     pub async fn task(&self, id: &TaskId) -> Result<Option<Task>> {
         let id = id.clone();
-        self.0.read(move |view| tasks::find(view, &id)).await
+        self.0
+            .read(move |view| Ok(tasks::find(view, &id)?.map(|stored| stored.task)))
+            .await
     }
 
     /// See the function that it calls.
@@ -116,7 +120,7 @@ impl Store {
         status: Status,
         once: Option<Idempotency>,
     ) -> Result<Task> {
-        self.write(once, move |tx| tasks::set_status(tx, &id, &status))
+        self.write(once, move |tx| task::set_status(tx, &id, &status))
             .await
     }
 
@@ -127,7 +131,7 @@ impl Store {
         change: PlanningChange,
         once: Option<Idempotency>,
     ) -> Result<Task> {
-        self.write(once, move |tx| tasks::plan(tx, &id, &change))
+        self.write(once, move |tx| task::plan(tx, &id, &change))
             .await
     }
 
@@ -539,17 +543,6 @@ impl Store {
     }
 
     /// See the function that it calls.
-    pub async fn history(&self, task_id: &TaskId) -> Result<Option<History>> {
-        let task_id = task_id.clone();
-        self.0
-            .read(move |view| match tasks::find_number(view, &task_id)? {
-                None => Ok(None),
-                Some(number) => events::of_task(view, number).map(Some),
-            })
-            .await
-    }
-
-    /// See the function that it calls.
     pub async fn events_after(&self, number: i64, limit: u32) -> Result<Vec<Event>> {
         self.0
             .read(move |view| events::after(view, number, limit))
@@ -559,28 +552,6 @@ impl Store {
     /// See the function that it calls.
     pub async fn last_event_number(&self) -> Result<i64> {
         self.0.read(move |view| events::last_number(view)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn queue(&self, task_id: &TaskId) -> Result<Option<Queue>> {
-        let task_id = task_id.clone();
-        self.0
-            .read(move |view| match tasks::find_number(view, &task_id)? {
-                None => Ok(None),
-                Some(number) => queue_messages::list(view, number).map(Some),
-            })
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn queue_message(
-        &self,
-        task_id: TaskId,
-        content: Text,
-        once: Option<Idempotency>,
-    ) -> Result<QueueMessage> {
-        self.write(once, move |tx| queue_messages::add(tx, &task_id, &content))
-            .await
     }
 
     /// See the function that it calls.

@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::tasks::{self, On, StoredTask, to_json};
-use super::{events, increment_stages, routing};
+use super::{increment_stages, routing};
 use crate::domain::{Dependency, EventKind, IncrementPart, Status, TaskId, agent_context};
+use crate::ledger::{history, task};
+use crate::store::tables::tasks::{StoredTask, TaskRef, to_json};
 use crate::store::{Result, Tx, params, sql};
 
 /// Records that a task is ready, if it is and somebody waits for that: it has a role, or has waited for others.
-pub(crate) fn announce(tx: &mut Tx<'_>, on: On<'_>) -> Result<()> {
+pub(crate) fn announce(tx: &mut Tx<'_>, on: TaskRef<'_>) -> Result<()> {
     let ready = tx.row(
         sql!(
             "SELECT t.agent_role FROM tasks t
@@ -21,7 +22,7 @@ pub(crate) fn announce(tx: &mut Tx<'_>, on: On<'_>) -> Result<()> {
     )?;
     match ready {
         None => Ok(()),
-        Some(agent_role) => events::record(tx, on, None, EventKind::TaskReady { agent_role }),
+        Some(agent_role) => history::record(tx, on, None, EventKind::TaskReady { agent_role }),
     }
 }
 
@@ -56,7 +57,7 @@ fn release(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
 
 /// Gives what a task leaves behind to one that has waited for it.
 fn carry(tx: &mut Tx<'_>, from: &StoredTask, to: &TaskId) -> Result<()> {
-    let mut to = tasks::load(tx, to)?;
+    let mut to = task::load(tx, to)?;
     let carried = carried(tx, from, to.task.part.as_ref());
     if !carried.is_empty() {
         to.task.needs.agent_context.extend(carried);
@@ -73,7 +74,7 @@ pub(crate) fn take_over(tx: &Tx<'_>, to: &mut StoredTask, known: &[Dependency]) 
         .cloned()
         .collect();
     for dependency in new {
-        let from = tasks::load(tx, &dependency.task_id)?;
+        let from = task::load(tx, &dependency.task_id)?;
         if dependency.outcome.is_met_by(&from.task.status) {
             let carried = carried(tx, &from, to.task.part.as_ref());
             to.task.needs.agent_context.extend(carried);

@@ -1,15 +1,15 @@
 //! The table `reports`: what agents say of their work.
 
 use super::caller::Caller;
-use super::tasks;
-use super::{events, needs, readiness};
+use super::{needs, readiness};
 use crate::domain::{EventKind, Refusal, Report, ReportResult, Task};
+use crate::ledger::{history, task};
 use crate::store::{GiveReport, Result, Row, Tx, params, sql};
 
 /// Takes the report of a run about its own task. The last one counts.
 pub(crate) fn give(tx: &mut Tx<'_>, give: &GiveReport) -> Result<Task> {
     let caller = Caller::load(tx, &give.caller)?;
-    let mut on = tasks::load(tx, &give.task_id)?;
+    let mut on = task::load(tx, &give.task_id)?;
     let is_its_own = on
         .task
         .open_handoff()
@@ -31,7 +31,7 @@ pub(crate) fn give(tx: &mut Tx<'_>, give: &GiveReport) -> Result<Task> {
         summary: give.report.summary.clone(),
     };
     let handoff = Some((&give.caller.handoff_id, caller.number));
-    events::record(tx, on.on(), handoff, reported)?;
+    history::record(tx, on.on(), handoff, reported)?;
     Ok(on.task)
 }
 

@@ -1,11 +1,12 @@
 //! The table `requests` with its transitions and recoveries: making, loading and changing one.
 
-use super::{events, handoffs, tasks};
+use super::handoffs;
 use crate::domain::{
     Actor, Effort, EventKind, HandoffId, Lease, NewRequest, Priority, Recovery, Refusal, Request,
     RequestId, RequestMove, RequestSource, RequestSourceType, RequestState, RunId, TaskId, Text,
     Timestamp, Transition,
 };
+use crate::ledger::{history, task};
 use crate::store::{
     Item, Page, RequestQuery, Result, Row, Statement, StoreError, Tx, View, params, sql,
 };
@@ -163,7 +164,7 @@ pub(crate) fn of_handoff(tx: &Tx<'_>, handoff_number: i64) -> Result<Vec<StoredR
 /// Makes a request.
 pub(crate) fn create(tx: &mut Tx<'_>, new: &NewRequest, by: &Actor) -> Result<StoredRequest> {
     let source_task = new.source.task_id.as_ref();
-    let place = source_task.map(|id| tasks::place(tx, id)).transpose()?;
+    let place = source_task.map(|id| task::keys(tx, id)).transpose()?;
     let number = tx.insert(
         sql!(
             "INSERT INTO requests (id, kind, state, priority, effort, created_at, updated_at, source_type,
@@ -202,14 +203,14 @@ pub(crate) fn create(tx: &mut Tx<'_>, new: &NewRequest, by: &Actor) -> Result<St
         priority: new.priority,
     };
     // Whoever follows the task sees what was left behind.
-    let about = events::About {
+    let about = history::About {
         on: source_task
             .zip(place.as_ref())
             .map(|(id, place)| place.on(id)),
         handoff: None,
         request: Some((&created.request.id, number)),
     };
-    events::record_about(tx, about, kind)?;
+    history::record_about(tx, about, kind)?;
     Ok(created)
 }
 
@@ -359,7 +360,7 @@ impl StoredRequest {
     /// Writes down what happened to it, also in the history of the task on which it is worked.
     pub fn record(&self, tx: &mut Tx<'_>, kind: EventKind) -> Result<()> {
         let task_id = self.request.task_id.as_ref();
-        let place = task_id.map(|id| tasks::place(tx, id)).transpose()?;
+        let place = task_id.map(|id| task::keys(tx, id)).transpose()?;
         let handoff_id: Option<&HandoffId> = self.request.handoff_id.as_ref();
         // A tool may have passed control to another task, whose history is another one.
         let of_task = place.as_ref().map(|place| place.number);
@@ -367,12 +368,12 @@ impl StoredRequest {
             Some(number) if handoffs::task_number(tx, number)? == of_task => Some(number),
             _ => None,
         };
-        let about = events::About {
+        let about = history::About {
             on: task_id.zip(place.as_ref()).map(|(id, place)| place.on(id)),
             handoff: handoff_id.zip(handoff_number),
             request: Some((&self.request.id, self.number)),
         };
-        events::record_about(tx, about, kind)
+        history::record_about(tx, about, kind)
     }
 
     /// Sets the task on which it is worked.

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::agents;
-use super::tasks::{self, StoredTask};
 use crate::domain::{
     AgentName, Applicant, Mode, Outcome, Past, Provider, Role, RouteChoice, Stage, Status, TaskId,
     Text, judge, nobody_suits,
 };
+use crate::ledger::task;
+use crate::store::tables::tasks::StoredTask;
 use crate::store::{Circumstances, Result, Tx, params, sql};
 
 /// Says whom the router would give a task to, and why.
@@ -16,7 +17,7 @@ pub(crate) fn explain(
     task_id: &TaskId,
     circumstances: &Circumstances,
 ) -> Result<RouteChoice> {
-    let on = tasks::load(tx, task_id)?;
+    let on = task::load(tx, task_id)?;
     choose(tx, &on, circumstances)
 }
 
@@ -177,7 +178,7 @@ fn past(tx: &Tx<'_>, on: &StoredTask) -> Result<HashMap<String, Past>> {
                JOIN tasks o ON o.number = r.root
                JOIN handoffs h ON h.task_number = t.number"
         ),
-        params![on.chain_number, on.number],
+        params![on.root_number, on.number],
         |row| {
             Ok((
                 row.string(0)?,

@@ -1,10 +1,11 @@
 //! What becomes of a task when the hand-off has ended that the router began.
 
-use super::tasks::{self, StoredTask};
-use super::{events, increment_stages, readiness, reports, route_mail, routing};
+use super::{increment_stages, readiness, reports, route_mail, routing};
 use crate::domain::{
     AgentName, EventKind, Mode, Outcome, Report, ReportResult, Status, Text, agent_context,
 };
+use crate::ledger::{history, reactions};
+use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx, params, sql};
 
 /// Decides what becomes of a task when the hand-off has ended that the router began.
@@ -117,9 +118,11 @@ fn finish(
     );
     readiness::write_context(tx, on)?;
     match report.map(|report| (report.result, report.in_short())) {
-        None | Some((ReportResult::Passed, _)) => tasks::change_status(tx, on, Status::Completed),
+        None | Some((ReportResult::Passed, _)) => {
+            reactions::change_status(tx, on, Status::Completed)
+        }
         Some((ReportResult::Failed, message)) => {
-            tasks::change_status(tx, on, Status::Failed { message })
+            reactions::change_status(tx, on, Status::Failed { message })
         }
         Some((ReportResult::Blocked, reason)) => {
             block(tx, on, &reason)?;
@@ -131,7 +134,7 @@ fn finish(
 /// Gives a task back to the router after a run that failed, or to a person if that happened too often.
 fn fail(tx: &mut Tx<'_>, on: &mut StoredTask, agent_name: &AgentName, output: &Text) -> Result<()> {
     if on.task.routing.attempts < tx.rules.route_attempts {
-        return tasks::change_status(tx, on, Status::Pending);
+        return reactions::change_status(tx, on, Status::Pending);
     }
     let reason = Text::lossy(format!(
         "It was given to agents {} times. The last one, {agent_name}, failed: {}",
@@ -164,6 +167,6 @@ fn block(tx: &mut Tx<'_>, on: &mut StoredTask, reason: &Text) -> Result<()> {
     let blocked = EventKind::TaskBlocked {
         reason: reason.clone(),
     };
-    events::record(tx, on.on(), None, blocked)?;
+    history::record(tx, on.on(), None, blocked)?;
     increment_stages::refresh(tx, on)
 }

@@ -2,11 +2,11 @@
 
 use super::handoffs::Begun;
 use super::mail;
-use super::tasks::StoredTask;
 use crate::domain::{
     Address, Correspondent, HandoffId, MailContent, MailId, NewMail, Role, Text, blocked_mail,
     handoff_mail,
 };
+use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx, params, sql};
 
 /// Mails the agent what it is given, and from which part of the work it comes.

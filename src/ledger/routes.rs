@@ -1,7 +1,8 @@
 //! The table `dispatch_routes`.
 
-use super::{agents, events};
+use super::agents;
 use crate::domain::{EventKind, Kind, Problems, Refusal, Route, RouteMode, Text, match_agent_name};
+use crate::ledger::history;
 use crate::store::{Result, Row, Statement, StoreError, Tx, View, params, sql};
 
 macro_rules! select_routes {
@@ -41,7 +42,7 @@ pub(crate) fn replace(tx: &mut Tx<'_>, routes: &[Route]) -> Result<Vec<Route>> {
     routes.sort_by(|a, b| a.rank.total_cmp(&b.rank).then_with(|| a.kind.cmp(&b.kind)));
     insert_all(tx, &routes)?;
     let kinds = routes.iter().map(|route| route.kind.clone()).collect();
-    events::record_of_none(tx, EventKind::RoutesChanged { kinds })?;
+    history::record_alone(tx, EventKind::RoutesChanged { kinds })?;
     Ok(routes)
 }
 

@@ -2,11 +2,12 @@
 
 use super::handoffs::{self, Begin, Begun};
 use super::route_choice::{applicants, choose, why_it_waits};
-use super::tasks::{self, StoredTask, to_json};
-use super::{events, route_mail};
+use super::route_mail;
 use crate::domain::{
     AgentName, EventKind, Mode, Refusal, Role, Skill, TaskId, Text, assignment, best, nobody_suits,
 };
+use crate::ledger::{history, task};
+use crate::store::tables::tasks::{StoredTask, to_json};
 use crate::store::{Circumstances, Result, Routed, Statement, Tx, View, params, sql};
 
 /// Finds the tasks that are to be given to agents next: the most urgent first, then the oldest.
@@ -27,7 +28,7 @@ pub(crate) fn route(
     task_id: &TaskId,
     circumstances: &Circumstances,
 ) -> Result<Routed> {
-    let on = tasks::load(tx, task_id)?;
+    let on = task::load(tx, task_id)?;
     let (None, Some(role)) = (why_it_waits(tx, &on)?, on.task.needs.agent_role.clone()) else {
         return Ok(Routed::NotReady(choose(tx, &on, circumstances)?));
     };
@@ -44,7 +45,7 @@ pub(crate) fn route(
         let nobody = EventKind::NoSuitableAgent {
             reason: nobody_suits(&role, tags),
         };
-        events::record(tx, on.on(), None, nobody)?;
+        history::record(tx, on.on(), None, nobody)?;
         fallback
     };
     tx.execute(
@@ -114,7 +115,7 @@ fn hold(tx: &mut Tx<'_>, on: &StoredTask, role: &Role, tags: &[Skill]) -> Result
         |row| row.parsed(0),
     )?;
     for id in std::iter::once(&on.task.id).chain(&others) {
-        let place = tasks::place(tx, id)?;
+        let place = task::keys(tx, id)?;
         tx.execute(
             sql!("UPDATE tasks SET is_unsuited = 1, waiting_reason = $1 WHERE number = $2"),
             params![reason.as_str(), place.number],
@@ -122,7 +123,7 @@ fn hold(tx: &mut Tx<'_>, on: &StoredTask, role: &Role, tags: &[Skill]) -> Result
         let nobody = EventKind::NoSuitableAgent {
             reason: reason.clone(),
         };
-        events::record(tx, place.on(id), None, nobody)?;
+        history::record(tx, place.on(id), None, nobody)?;
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! The table `runs`: queueing, taking, following and ending runs.
 
-use super::tasks::On;
-use super::{agents, dispatches, endings, events, handoffs, messages, tasks};
+use super::{agents, dispatches, handoffs, messages};
 use crate::domain::{
     AgentName, EventKind, HandoffId, Mode, NewMessage, Outcome, Run, RunId, RunIdentity, RunState,
     TaskId, Text, Timestamp,
 };
+use crate::ledger::{history, reactions, task};
+use crate::store::tables::tasks::{TaskKeys, TaskRef};
 use crate::store::{
     ClaimedRun, FinishRun, Result, Row, Statement, StoreError, TokenHolder, Tx, View, params, sql,
 };
@@ -126,20 +127,20 @@ pub(crate) fn claim(
         agent_name: agent_name.clone(),
     };
     let handoff = Some((handoff_id, place.handoff_number));
-    events::record(tx, place.on(), handoff, started)?;
+    history::record(tx, place.on(), handoff, started)?;
     Ok(Some(claimed))
 }
 
 /// The task and the hand-off of a run.
 struct Place {
-    task: tasks::Place,
+    task: TaskKeys,
     task_id: TaskId,
     handoff_number: i64,
     handoff_id: HandoffId,
 }
 
 impl Place {
-    const fn on(&self) -> On<'_> {
+    const fn on(&self) -> TaskRef<'_> {
         self.task.on(&self.task_id)
     }
 }
@@ -157,7 +158,7 @@ fn place(tx: &Tx<'_>, run_number: i64) -> Result<Place> {
         params![run_number],
         |row| {
             Ok(Place {
-                task: tasks::place_from_row(row)?,
+                task: TaskKeys { number: row.get(0)?, root_number: row.get(1)?, root_id: row.get(2)? },
                 task_id: row.parsed(3)?,
                 handoff_number: row.integer(4)?,
                 handoff_id: row.parsed(5)?,
@@ -188,7 +189,7 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
             };
             let followed_bytes = u64::try_from(row.integer(8)?).map_err(StoreError::inconsistent)?;
             let trace_id = row.optional_parsed(11)?;
-            let task = tasks::load(tx, &identity.task_id)?.task;
+            let task = task::load(tx, &identity.task_id)?.task;
             let agent = agents::load(tx, &identity.agent_name)?
                 .map(|agent| dispatches::as_job_starter(tx, row.integer(12)?, agent))
                 .transpose()?;
@@ -340,9 +341,9 @@ pub(crate) fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
         dispatches::job_started(tx, place.handoff_number, &job_id)?;
         return Ok(false);
     }
-    let on = tasks::load(tx, &place.task_id)?;
+    let on = task::load(tx, &place.task_id)?;
     let closed = handoffs::close(tx, on, finish.outcome, &finish.output)?;
-    endings::handoff_ended(tx, closed, finish.outcome, &finish.output)?;
+    reactions::handoff_ended(tx, closed, finish.outcome, &finish.output)?;
     Ok(true)
 }
 

@@ -1,16 +1,16 @@
 //! Lists of tasks: all, by status, by role and tags, those that are ready, and those that are held.
 
-use super::tasks::{find_number, from_row, select_tasks, status};
 use crate::domain::{
     AgentName, Refusal, Role, Skill, StatusName, Task, TaskId, TaskPriority, TaskSummary,
 };
+use crate::store::tables::tasks::{SELECT, find_number, from_row, status};
 use crate::store::{
     Page, ReadyQuery, Result, Row, Statement, StoreError, TaskQuery, View, params, sql,
 };
 
 /// Selects the page of a list by the numbers of its tasks.
 const SELECT_NUMBERED: Statement<1> = sql!(
-    select_tasks!("NULL"),
+    SELECT,
     " JOIN json_each($1) page ON page.value = t.number ORDER BY page.key"
 );
 
@@ -27,7 +27,7 @@ fn summary_from_row(row: &Row<'_>) -> Result<TaskSummary> {
     Ok(TaskSummary {
         id: row.parsed(0)?,
         description: row.text(1)?,
-        status: status(row, 2)?,
+        status: status(row.get(2)?, row.get(3)?)?,
         created_at: row.timestamp(4)?,
         updated_at: row.timestamp(5)?,
         current_agent: row.optional_parsed(6)?,

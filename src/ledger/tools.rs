@@ -1,9 +1,10 @@
 //! The table `tools`.
 
-use super::{agents, events};
+use super::agents;
 use crate::domain::{
     AgentName, EventKind, Problems, Refusal, Tool, ToolChange, ToolName, match_agent_name,
 };
+use crate::ledger::history;
 use crate::store::{Result, Row, Statement, Tx, View, params, sql};
 
 macro_rules! select_tools {
@@ -87,7 +88,7 @@ pub(crate) fn delete(tx: &mut Tx<'_>, name: &ToolName) -> Result<Tool> {
 
 fn record(tx: &mut Tx<'_>, name: &ToolName, change: ToolChange) -> Result<()> {
     let name = name.clone();
-    events::record_of_none(tx, EventKind::Tool { name, change })
+    history::record_alone(tx, EventKind::Tool { name, change })
 }
 
 /// Finds the agents that a tool names, as hand-offs find them.

@@ -4,12 +4,13 @@ use serde_json::{Map, Value};
 
 use super::caller::{self, Caller};
 use super::handoffs::{self, Begin, routed_to};
-use super::tasks::{self, StoredTask};
-use super::{agents, events, lineage, messages, routing, tools};
+use super::{agents, lineage, messages, routing, tools};
 use crate::domain::{
     AgentName, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, Refusal, Status, Text,
     Tool, ToolName, TraceId,
 };
+use crate::ledger::{history, reactions, task};
+use crate::store::tables::tasks::StoredTask;
 use crate::store::{Moved, Result, StoreError, Transfer, Tx, params, sql};
 
 pub(crate) fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
@@ -46,7 +47,7 @@ fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<P
         }
         .into());
     };
-    let on = tasks::load(tx, &asked.task_id)?;
+    let on = task::load(tx, &asked.task_id)?;
     if caller.is_some_and(|caller| caller.identity.task_id != asked.task_id) {
         return Err(Refusal::NotItsOwnTask(asked.task_id.clone()).into());
     }
@@ -120,8 +121,8 @@ fn carry_out(
         let (closed, run) = handoffs::leave(tx, on, &target, caller)?;
         (on, left) = (closed.on, run);
     }
-    tasks::change_status(tx, &mut on, Status::Completed)?;
-    events::record(tx, child.on(), None, EventKind::ContextMerged(merge))?;
+    reactions::change_status(tx, &mut on, Status::Completed)?;
+    history::record(tx, child.on(), None, EventKind::ContextMerged(merge))?;
     let traced = last
         .as_ref()
         .map(|last| (&last.entry.id, last.trace_id.as_ref()));

@@ -1,10 +1,10 @@
 //! Chains of tasks: the tree that they make, and whether all of it is at rest.
 
-use super::tasks;
 use crate::domain::{
     AgentName, HandoffId, Mode, Outcome, TaskId, TaskTree, Timestamp, TreeHandoff,
 };
-use crate::store::{Result, Row, StoreError, View, params, sql};
+use crate::store::tables::tasks::{self};
+use crate::store::{Result, Row, View, params, sql};
 
 /// How many tasks of a chain are shown.
 const MOST_TASKS: u32 = 1000;
@@ -24,7 +24,7 @@ type PackedHandoff = (
 
 /// Finds the tree of the chain that a task belongs to; of a large one, the oldest tasks.
 pub(crate) fn find(view: &View<'_>, id: &TaskId) -> Result<Option<TaskTree>> {
-    let Some(place) = tasks::find_place(view, id)? else {
+    let Some(place) = tasks::find_keys(view, id)? else {
         return Ok(None);
     };
     let tasks = view.rows(sql!(
@@ -37,7 +37,7 @@ pub(crate) fn find(view: &View<'_>, id: &TaskId) -> Result<Option<TaskTree>> {
                FROM tasks t
               WHERE t.number = $1 OR t.master_number = $1
               ORDER BY t.number LIMIT $2"
-        ), params![place.chain_number,
+        ), params![place.root_number,
         MOST_TASKS], from_row)?;
     let shown = tasks.len() as u64;
     let Some(mut tree) = TaskTree::grow(tasks) else {
@@ -46,7 +46,7 @@ pub(crate) fn find(view: &View<'_>, id: &TaskId) -> Result<Option<TaskTree>> {
     if shown == u64::from(MOST_TASKS) {
         let all: u64 = view.one(
             sql!("SELECT 1 + count(*) FROM tasks WHERE master_number = $1"),
-            params![place.chain_number],
+            params![place.root_number],
             |row| row.get(0),
         )?;
         tree.omitted += all - shown;
@@ -62,7 +62,7 @@ fn from_row(row: &Row<'_>) -> Result<(Option<TaskId>, TaskTree)> {
     let task = TaskTree {
         id: row.parsed(0)?,
         description: row.text(1)?,
-        status: tasks::status(row, 2)?,
+        status: tasks::status(row.get(2)?, row.get(3)?)?,
         created_at: row.timestamp(4)?,
         current_agent: open.map(|open| open.agent_name.clone()),
         handoffs,

@@ -30,17 +30,14 @@ pub use database::{
 };
 pub use error::{OpenError, StoreError};
 pub use feed::{Feed, Published, Watch};
-pub use mail::{DeliverMail, MailMark, MailQuery, MarkMail, SearchWords, SendMail, Sender};
+pub use mail::{DeliverMail, MailMark, MarkMail, SendMail, Sender};
 pub use requests::{
-    AlertQuery, AlertTagChange, ClaimRequest, Dispatch, DispatchLists, Due, EndClaim, EndedClaim,
-    FileReport, FilesReport, Heartbeat, Job, RaiseAlert, Reconciled, RequestQuery, Slots,
-    TagChange,
+    AlertTagChange, ClaimRequest, Dispatch, DispatchLists, Due, EndClaim, EndedClaim, FileReport,
+    FilesReport, Heartbeat, Job, RaiseAlert, Reconciled, Slots, TagChange,
 };
-pub use routing::{
-    ChangeNeeds, Circumstances, GiveReport, NewIncrement, ReadyQuery, Routed, Rules,
-};
-pub(crate) use row::columns;
+pub use routing::{ChangeNeeds, Circumstances, GiveReport, NewIncrement, Routed, Rules};
 pub use row::{FromRow, Item, Json, Row};
+pub(crate) use row::{columns, packed};
 pub use sql::Statement;
 pub(crate) use sql::{sql, text};
 pub use sqlite::{MigrationState, MigrationStatus, migrate, migration_status};
@@ -48,62 +45,16 @@ pub use tx::{Tx, View};
 pub(crate) use value::params;
 
 use crate::domain::{
-    Actor, Agent, AgentChange, AgentName, Alert, AlertId, Attachment, AttachmentId, ChainLimits,
-    ConversationHistory, Event, Filename, Handoff, HandoffAnalytics, HandoffId, History,
-    Idempotency, Increment, IncrementId, IncrementState, IncrementTasks, Kind, Mail, MailId,
-    Message, MessageType, Mode, NewMessage, NewRequest, NewTask, Outcome, PlanningChange, Problems,
-    Provider, Queue, QueueMessage, Request, RequestId, RequestState, Role, Route, RouteChoice,
-    RunId, RunIdentity, Session, SessionHandoff, SessionId, SessionMove, Skill, Status, StatusName,
-    Task, TaskArchive, TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, TraceId,
-    TraceParent, UsageSum,
+    Agent, AgentChange, AgentName, Alert, AttachmentId, ChainLimits, ConversationHistory, Filename,
+    Increment, Kind, Mail, Message, MessageType, Mode, Outcome, Problems, Request, Route, RunId,
+    RunIdentity, SessionMove, Task, TaskArchive, TaskId, Text, Tool, TraceId, TraceParent,
+};
+pub use crate::domain::{
+    AlertQuery, MailQuery, MessageQuery, Page, ReadyQuery, RequestQuery, SearchWords, TaskQuery,
 };
 
 /// A result of the store.
 pub type Result<T> = std::result::Result<T, StoreError>;
-
-/// Which tasks a list shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskQuery {
-    /// Only those with this status.
-    pub status: Option<StatusName>,
-    /// Only those for this role.
-    pub agent_role: Option<Role>,
-    /// Only those with at least one of these tags.
-    pub tags: Vec<Skill>,
-    /// Only those made after this one.
-    pub after: Option<TaskId>,
-    /// At most so many.
-    pub limit: u32,
-}
-
-/// A part of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page<T> {
-    /// The items, oldest first.
-    pub items: Vec<T>,
-    /// What names the last item of this page, if there are more behind it.
-    pub next: Option<String>,
-}
-
-impl<T> Page<T> {
-    /// Cuts off the one item more that was asked for to see whether there is more.
-    pub(crate) fn cut(mut items: Vec<T>, limit: u32, name: fn(&T) -> String) -> Self {
-        let limit = limit as usize;
-        let has_more = items.len() > limit;
-        items.truncate(limit);
-        let next = items.last().filter(|_| has_more).map(name);
-        Self { items, next }
-    }
-}
-
-/// Which messages a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MessageQuery {
-    /// Only those behind this number.
-    pub after: i64,
-    /// At most so many.
-    pub limit: u32,
-}
 
 /// A hand-off to record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,28 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Actor, AgentName, AlertId, DispatchedRequest, FileAlert, FileTag, HeldKind, Kind, Priority,
-    Request, RequestId, RequestState, RunId, TaskId, Text, Timestamp, WaitingRequest,
+    Actor, AgentName, AlertId, DispatchedRequest, FileAlert, FileTag, HeldKind, Kind, Request,
+    RequestId, RequestState, RunId, TaskId, Text, Timestamp, WaitingRequest,
 };
-
-/// Which requests a list shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RequestQuery {
-    /// Only those of this kind.
-    pub kind: Option<Kind>,
-    /// Only those in this state.
-    pub state: Option<RequestState>,
-    /// Only those of this priority.
-    pub priority: Option<Priority>,
-    /// Those that were withdrawn, instead of all others.
-    pub withdrawn: bool,
-    /// The newest first, instead of the oldest.
-    pub newest: bool,
-    /// Only those that follow this one in that order.
-    pub after: Option<RequestId>,
-    /// At most so many.
-    pub limit: u32,
-}
 
 /// A claim of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,15 +202,4 @@ pub struct RaiseAlert {
     pub task_id: Option<TaskId>,
     /// Who raises it.
     pub by: Actor,
-}
-
-/// Which alerts a list shows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AlertQuery {
-    /// Those that are resolved too.
-    pub resolved: bool,
-    /// Only those raised after this one.
-    pub after: Option<AlertId>,
-    /// At most so many.
-    pub limit: u32,
 }

@@ -46,17 +46,6 @@ pub struct ChangeNeeds {
     pub caller: Option<RunIdentity>,
 }
 
-/// Which ready tasks a list shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadyQuery {
-    /// Only those that this agent suits.
-    pub for_agent: Option<AgentName>,
-    /// Only those that come after this one.
-    pub after: Option<TaskId>,
-    /// At most so many.
-    pub limit: u32,
-}
-
 /// What is known outside of the ledger when a task is to be given to an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Circumstances {

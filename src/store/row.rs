@@ -3,6 +3,8 @@
 //! [`columns!`](columns) makes a struct, the list of columns that a statement selects for it, and the reading of a row, all of
 //! one list; no position is counted by hand.
 
+use std::ops::RangeFrom;
+
 use serde::de::DeserializeOwned;
 
 use super::value::Value;
@@ -43,6 +45,11 @@ impl<'a> Row<'a> {
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
         T::from_value(self.0.value(column)?)
             .map_err(|what| StoreError::inconsistent(format!("column {column}: {what}")))
+    }
+
+    /// Reads the next column.
+    pub fn next<T: FromValue>(&self, columns: &mut RangeFrom<usize>) -> Result<T> {
+        self.get(columns.next().unwrap_or_default())
     }
 
     /// Reads text that may be NULL.
@@ -256,13 +263,9 @@ macro_rules! columns {
         }
 
         impl $crate::store::row::FromRow for $name {
-            #[allow(unused_assignments, reason = "the last column has none behind it")]
             fn from_row(row: &$crate::store::row::Row<'_>) -> $crate::store::Result<Self> {
-                let mut column = 0;
-                $(
-                    let $field: $type = row.get(column)?;
-                    column += 1;
-                )+
+                let mut columns = 0..;
+                $(let $field: $type = row.next(&mut columns)?;)+
                 Ok(Self { $($field),+ })
             }
         }
@@ -272,7 +275,35 @@ macro_rules! columns {
     };
 }
 
-pub(crate) use columns;
+/// Makes a struct of rows that are packed into one column, as a JSON array of arrays.
+///
+/// `PACKED` is that column: an aggregate over the rows. They come in any order: an ORDER BY inside of an aggregate makes SQLite
+/// build a temporary tree for every row around it.
+macro_rules! packed {
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident {
+            $($field_visibility:vis $field:ident: $type:ty = $column:expr),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(serde::Deserialize)]
+        $visibility struct $name {
+            $($field_visibility $field: $type),+
+        }
+
+        impl $name {
+            /// The column that holds all of them.
+            pub const PACKED: &'static str = $crate::store::sql::text!(
+                "json_group_array(json_array(",
+                $crate::store::row::columns!(@list $($column),+),
+                "))"
+            );
+        }
+    };
+}
+
+pub(crate) use {columns, packed};
 
 /// The most bytes of text that one page has, but for its first item.
 pub(super) const LARGEST_PAGE: usize = 16 * 1024 * 1024;

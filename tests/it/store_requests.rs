@@ -5,6 +5,7 @@ use chorus::domain::{
     RequestId, RequestMove, RequestState, Route, RouteMode, SessionId, SessionMove, Status, Task,
     TaskId,
 };
+use chorus::ledger::task;
 use chorus::store::{EndHandoff, MoveSession, StoreError};
 
 use crate::support::requests::{LEASE, Requests, job_route, new_request, on_task, person, route};
@@ -863,7 +864,7 @@ async fn what_is_noticed_on_a_task_stands_in_its_history() {
     let request = requests
         .leave(on_task(&task_id, new_request("docs", "noticed")))
         .await;
-    let history = app.store.history(&task_id).await.unwrap().unwrap();
+    let history = app.read(move |view| task::history(view, &task_id)).await;
     let last = history.events.last().unwrap();
     assert_eq!(
         (last.event_type.as_str(), last.request_id.as_ref()),

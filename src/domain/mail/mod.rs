@@ -3,6 +3,7 @@
 mod address;
 mod mail;
 mod mail_type;
+mod query;
 mod urgency;
 
 pub use address::{Address, Correspondent, IllegalAddress};
@@ -11,4 +12,5 @@ pub use mail::{
     check_subject,
 };
 pub use mail_type::MailType;
+pub use query::{MailQuery, SearchWords};
 pub use urgency::Urgency;

@@ -3,6 +3,7 @@
 mod check;
 mod dispatch;
 mod kind;
+mod query;
 mod request;
 mod state;
 mod weight;
@@ -11,6 +12,7 @@ pub use dispatch::{
     AfterFailure, DispatchOverview, DispatchedRequest, HeldKind, Route, RouteMode, WaitingRequest,
 };
 pub use kind::{IllegalKind, Kind};
+pub use query::RequestQuery;
 pub use request::{
     Lease, NewRequest, Recovery, Request, RequestId, RequestSource, RequestSourceType, Transition,
 };

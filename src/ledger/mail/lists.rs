@@ -4,9 +4,7 @@ use serde_json::Value;
 
 use super::{ONE, from_row, select_mail};
 use crate::domain::{AgentName, Correspondent, Mail, MailId, Refusal, TaskId, ThreadId, Timestamp};
-use crate::store::{
-    Item, MailQuery, Page, Result, SearchWords, Statement, StoreError, View, params, sql,
-};
+use crate::store::{Item, MailQuery, Page, Result, SearchWords, Statement, View, params, sql};
 
 pub(crate) fn find(view: &View<'_>, id: &MailId) -> Result<Option<Mail>> {
     view.row(ONE, params![id.as_str()], |row| Ok(from_row(row)?.mail))

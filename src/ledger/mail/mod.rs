@@ -8,11 +8,11 @@ mod marks;
 
 use serde_json::Value;
 
-use super::{events, tasks};
 use crate::domain::{
     Correspondent, EventKind, HandoffId, Mail, MailId, MailType, MailVersion, NewMail, Recipient,
     Refusal, TaskId, Text, ThreadId, Timestamp, Urgency,
 };
+use crate::ledger::{history, task};
 
 pub(crate) use asked::send_asked;
 pub(crate) use lists::{find, list, pending};
@@ -170,7 +170,7 @@ pub(crate) fn send(tx: &mut Tx<'_>, new: &NewMail) -> Result<Mail> {
     let recipients = asked::expand(tx, &new.to, &new.cc)?;
     let content = &new.content;
     if let Some(task_id) = &content.task_id {
-        tasks::place(tx, task_id)?;
+        task::keys(tx, task_id)?;
     }
     let due = tx.now.as_millis() + content.urgency.ack_millis();
     let thread_id = content.thread_id.clone();
@@ -214,10 +214,10 @@ pub(crate) fn send(tx: &mut Tx<'_>, new: &NewMail) -> Result<Mail> {
 
 /// Tells what happened to a mail, also in the history of the task that it is about.
 fn record(tx: &mut Tx<'_>, task_id: Option<&TaskId>, kind: EventKind) -> Result<()> {
-    let place = task_id.map(|id| tasks::place(tx, id)).transpose()?;
-    let about = events::About {
+    let place = task_id.map(|id| task::keys(tx, id)).transpose()?;
+    let about = history::About {
         on: task_id.zip(place.as_ref()).map(|(id, place)| place.on(id)),
-        ..events::About::default()
+        ..history::About::default()
     };
-    events::record_about(tx, about, kind)
+    history::record_about(tx, about, kind)
 }

@@ -1,0 +1,60 @@
+//! Recording what happened: the event's row, and the event itself for those who follow.
+
+use crate::domain::{Event, EventKind, HandoffId, RequestId};
+use crate::store::tables::events::{self, EventNumbers};
+use crate::store::tables::tasks::TaskRef;
+use crate::store::{Result, Tx};
+
+/// What an event is about, beside what it says.
+#[derive(Clone, Copy, Default)]
+pub struct About<'a> {
+    pub on: Option<TaskRef<'a>>,
+    pub handoff: Option<(&'a HandoffId, i64)>,
+    pub request: Option<(&'a RequestId, i64)>,
+}
+
+/// Records what happened to a task, and keeps it for those who follow.
+pub fn record(
+    tx: &mut Tx<'_>,
+    on: TaskRef<'_>,
+    handoff: Option<(&HandoffId, i64)>,
+    kind: EventKind,
+) -> Result<()> {
+    let about = About {
+        on: Some(on),
+        handoff,
+        request: None,
+    };
+    record_about(tx, about, kind)
+}
+
+/// Records what happened to no task: to an agent, a tool, the routes.
+pub fn record_alone(tx: &mut Tx<'_>, kind: EventKind) -> Result<()> {
+    record_about(tx, About::default(), kind)
+}
+
+/// Records what happened, and keeps it for those who follow.
+pub fn record_about(tx: &mut Tx<'_>, about: About<'_>, kind: EventKind) -> Result<()> {
+    let (event_type, data) = kind.into_parts();
+    let event = Event {
+        timestamp: tx.now,
+        event_type,
+        data,
+        handoff_id: about.handoff.map(|(id, _)| id.clone()),
+        request_id: about.request.map(|(id, _)| id.clone()),
+        number: None,
+        task_id: about.on.map(|on| on.id.clone()),
+        master_task_id: about.on.map(|on| on.root_id.unwrap_or(on.id).clone()),
+    };
+    let numbers = EventNumbers {
+        task: about.on.map(|on| on.number),
+        handoff: about.handoff.map(|(_, number)| number),
+        request: about.request.map(|(_, number)| number),
+    };
+    let number = events::insert(tx, numbers, &event)?;
+    tx.events.push(Event {
+        number: Some(number),
+        ..event
+    });
+    Ok(())
+}

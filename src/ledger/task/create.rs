@@ -1,0 +1,44 @@
+//! Making a task.
+
+use crate::domain::{EventKind, NewTask, Task};
+use crate::ledger::{dependencies, history, lineage, readiness};
+use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::{Result, Tx};
+
+use super::find::keys;
+
+/// Makes a task. One that depends on others takes over what those that have ended left behind, and is announced if it is ready.
+pub fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
+    dependencies::check_known(tx, &new.needs.depends_on)?;
+    let mut task = Task::new(new.clone(), tx.now);
+    let mut root_number = None;
+    if let Some(parent_id) = &task.parent_id {
+        let parent = keys(tx, parent_id)?;
+        lineage::check_depth(tx, parent.number)?;
+        root_number = Some(parent.root_number);
+        task.master_id = Some(parent.root_id.unwrap_or_else(|| parent_id.clone()));
+    }
+    let number = tasks::insert(tx, &task)?;
+    let mut created = StoredTask {
+        number,
+        root_number: root_number.unwrap_or(number),
+        task,
+        attachment_ids: Vec::new(),
+    };
+    let description = created.task.description.clone();
+    let event = EventKind::TaskCreated { description };
+    history::record(tx, created.on(), None, event)?;
+    let needs = &created.task.needs;
+    if needs.agent_role.is_some() || !needs.depends_on.is_empty() {
+        dependencies::insert_all(tx, number, &needs.depends_on)?;
+        let told = needs.agent_context.clone();
+        readiness::take_over(tx, &mut created, &[])?;
+        // The context that came with the task counts more than what was left behind.
+        created.task.needs.agent_context.extend(told.clone());
+        if created.task.needs.agent_context != told {
+            readiness::write_context(tx, &created)?;
+        }
+        readiness::announce(tx, created.on())?;
+    }
+    Ok(created)
+}

@@ -1,0 +1,31 @@
+//! Finding the task that an operation is about.
+
+use crate::domain::{History, Refusal, Task, TaskId};
+use crate::store::tables::events;
+use crate::store::tables::tasks::{self, StoredTask, TaskKeys};
+use crate::store::{Result, View};
+
+/// Finds a task.
+pub fn get(view: &View<'_>, id: &TaskId) -> Result<Task> {
+    Ok(load(view, id)?.task)
+}
+
+/// Loads a task with its number.
+pub fn load(view: &View<'_>, id: &TaskId) -> Result<StoredTask> {
+    tasks::find(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
+}
+
+/// Finds the keys of a task, without reading what it holds.
+pub fn keys(view: &View<'_>, id: &TaskId) -> Result<TaskKeys> {
+    tasks::find_keys(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
+}
+
+/// Finds the number of a task.
+pub fn number(view: &View<'_>, id: &TaskId) -> Result<i64> {
+    tasks::find_number(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
+}
+
+/// Lists the events of a task, oldest first.
+pub fn history(view: &View<'_>, id: &TaskId) -> Result<History> {
+    events::of_task(view, number(view, id)?)
+}

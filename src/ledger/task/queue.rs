@@ -1,0 +1,29 @@
+//! Messages for the agent that works on a task next.
+
+use crate::domain::{EventKind, MessageId, Queue, QueueMessage, TaskId, Text};
+use crate::ledger::history;
+use crate::store::tables::{queue_messages, tasks};
+use crate::store::{Result, Tx, View};
+
+use super::find::{keys, number};
+
+/// Lists the queue of a task, oldest first.
+pub fn queue(view: &View<'_>, task_id: &TaskId) -> Result<Queue> {
+    queue_messages::of_task(view, number(view, task_id)?)
+}
+
+/// Adds a message to the queue of a task.
+pub fn queue_message(tx: &mut Tx<'_>, task_id: &TaskId, content: &Text) -> Result<QueueMessage> {
+    let keys = keys(tx, task_id)?;
+    let message = QueueMessage {
+        id: MessageId::new(),
+        content: content.clone(),
+        received_at: tx.now,
+    };
+    queue_messages::insert(tx, keys.number, &message)?;
+    tasks::touch(tx, keys.number)?;
+    let message_id = message.id.clone();
+    let queued = EventKind::MessageQueued { message_id };
+    history::record(tx, keys.on(task_id), None, queued)?;
+    Ok(message)
+}

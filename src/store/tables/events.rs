@@ -1,0 +1,101 @@
+//! The table `events`.
+
+use crate::domain::{Event, EventType, HandoffId, History, RequestId, TaskId, Text, Timestamp};
+use crate::store::{FromRow, Json, Result, Statement, Tx, View, columns, params, sql, text};
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The numbers of the rows that an event refers to.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EventNumbers {
+    pub task: Option<i64>,
+    pub handoff: Option<i64>,
+    pub request: Option<i64>,
+}
+
+/// Inserts an event and returns its number.
+pub fn insert(tx: &Tx<'_>, about: EventNumbers, event: &Event) -> Result<i64> {
+    tx.insert(
+        sql!(
+            "INSERT INTO events (task_number, handoff_number, request_number, occurred_at, type, data)
+             VALUES ($1, $2, $3, $4, $5, $6)"
+        ),
+        params![
+            about.task,
+            about.handoff,
+            about.request,
+            event.timestamp,
+            event.event_type,
+            serde_json::to_string(&event.data).expect("strings are JSON"),
+        ],
+    )
+}
+
+columns! {
+    struct EventRow {
+        timestamp: Timestamp = "e.occurred_at",
+        event_type: EventType = "e.type",
+        data: Json<BTreeMap<Cow<'static, str>, Text>> = "e.data",
+        handoff_id: Option<HandoffId> = "h.id",
+        number: i64 = "e.number",
+        task_id: Option<TaskId> = "t.id",
+        root_id: Option<TaskId> = "coalesce(m.id, t.id)",
+        request_id: Option<RequestId> = "q.id",
+    }
+}
+
+const SELECT: &str = text!(
+    "SELECT ",
+    EventRow::COLUMNS,
+    " FROM events e
+      LEFT JOIN tasks t ON t.number = e.task_number
+      LEFT JOIN tasks m ON m.number = t.master_number
+      LEFT JOIN handoffs h ON h.number = e.handoff_number
+      LEFT JOIN requests q ON q.number = e.request_number"
+);
+
+impl From<EventRow> for Event {
+    fn from(row: EventRow) -> Self {
+        Self {
+            timestamp: row.timestamp,
+            event_type: row.event_type,
+            data: row.data.0,
+            handoff_id: row.handoff_id,
+            request_id: row.request_id,
+            number: Some(row.number),
+            task_id: row.task_id,
+            master_task_id: row.root_id,
+        }
+    }
+}
+
+/// Lists the events of a task, oldest first. They do not name the task.
+pub fn of_task(view: &View<'_>, task_number: i64) -> Result<History> {
+    const OF_TASK: Statement<1> = sql!(SELECT, " WHERE e.task_number = $1 ORDER BY e.number");
+    let events = view.rows(OF_TASK, params![task_number], |row| {
+        Ok(Event {
+            task_id: None,
+            master_task_id: None,
+            ..EventRow::from_row(row)?.into()
+        })
+    })?;
+    Ok(History { events })
+}
+
+/// Lists the events behind a number.
+pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<Event>> {
+    const AFTER: Statement<2> = sql!(SELECT, " WHERE e.number > $1 ORDER BY e.number LIMIT $2");
+    view.rows(AFTER, params![number, limit], |row| {
+        Ok(EventRow::from_row(row)?.into())
+    })
+}
+
+/// Finds the number of the newest event, 0 if there is none.
+pub fn last_number(view: &View<'_>) -> Result<i64> {
+    view.one(
+        sql!("SELECT coalesce(max(number), 0) FROM events"),
+        params![],
+        |row| row.get(0),
+    )
+}
