@@ -17,7 +17,7 @@ mod routed;
 #[expect(dead_code, reason = "the other benchmarks use the rest")]
 mod support;
 
-use support::settings::{is_asked, runtime, setting};
+use support::settings::{is_asked, is_quick, runtime, setting};
 
 /// How much is measured.
 struct Plan {
@@ -33,7 +33,7 @@ struct Plan {
 
 impl Plan {
     fn from_environment() -> Self {
-        let plan = if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+        let plan = if is_quick() {
             Self {
                 tasks: 20_000,
                 samples: 200,

@@ -24,7 +24,7 @@ mod throughput;
 
 use std::time::Duration;
 
-use support::settings::{arguments, is_asked, runtime};
+use support::settings::{arguments, is_asked, is_quick, runtime};
 
 /// How much is measured.
 struct Plan {
@@ -40,7 +40,7 @@ struct Plan {
 
 impl Plan {
     fn from_environment() -> Self {
-        if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+        if is_quick() {
             Self {
                 samples: 30,
                 window: Duration::from_millis(500),

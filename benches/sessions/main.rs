@@ -22,7 +22,7 @@ mod throughput;
 
 use std::time::Duration;
 
-use support::settings::{is_asked, runtime, setting};
+use support::settings::{is_asked, is_quick, runtime, setting};
 
 /// Hand-offs are only recorded here; no agent starts.
 const NO_RUNS: &[&str] = &["--max-runs", "0"];
@@ -41,7 +41,7 @@ struct Plan {
 
 impl Plan {
     fn from_environment() -> Self {
-        let plan = if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+        let plan = if is_quick() {
             Self {
                 window: Duration::from_millis(200),
                 rounds: 1,

@@ -7,28 +7,45 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
+/// Returns the program that this package builds.
+pub fn this_program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_chorus"))
+}
+
 /// A data directory with an empty database, on the disk that the build is on: temporary folders are often in memory,
 /// where a flush costs nothing.
-pub struct DataDir(TempDir);
+///
+/// The program that migrated the database is also the one that serves it, because another build may have another schema.
+pub struct DataDir {
+    folder: TempDir,
+    program: PathBuf,
+}
 
 impl DataDir {
     pub fn create() -> Self {
-        let folder =
-            TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder can be made there");
-        let migrated = chorus(&["migrate"], folder.path())
+        Self::create_with(this_program())
+    }
+
+    pub fn create_with(program: &Path) -> Self {
+        let data_dir = Self {
+            folder: TempDir::new_in(env!("CARGO_TARGET_TMPDIR"))
+                .expect("a folder can be made there"),
+            program: program.to_owned(),
+        };
+        let migrated = chorus(&["migrate"], &data_dir)
             .stdout(Stdio::null())
             .status()
             .expect("chorus can be started");
         assert!(migrated.success(), "chorus migrate failed");
-        Self(folder)
+        data_dir
     }
 
     pub fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
     pub fn database(&self) -> PathBuf {
-        self.0.path().join("chorus.db")
+        self.path().join("chorus.db")
     }
 }
 
@@ -40,7 +57,7 @@ pub struct Server {
 
 impl Server {
     pub fn start(data_dir: &DataDir, arguments: &[&str]) -> Self {
-        let mut process = chorus(&["serve", "--port", "0"], data_dir.path())
+        let mut process = chorus(&["serve", "--port", "0"], data_dir)
             .args(arguments)
             .env("CHORUS_LOG", "error")
             .stdout(Stdio::piped())
@@ -72,13 +89,16 @@ impl Drop for Server {
 }
 
 /// Begins a command. What the environment says to Chorus does not count.
-fn chorus(arguments: &[&str], data_dir: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_chorus"));
+fn chorus(arguments: &[&str], data_dir: &DataDir) -> Command {
+    let mut command = Command::new(&data_dir.program);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CHORUS_") {
             command.env_remove(name);
         }
     }
-    command.args(arguments).arg("--data-dir").arg(data_dir);
+    command
+        .args(arguments)
+        .arg("--data-dir")
+        .arg(data_dir.path());
     command
 }

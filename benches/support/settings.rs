@@ -16,6 +16,11 @@ pub fn is_asked(section: &str) -> bool {
     asked.is_empty() || asked.iter().any(|name| name == section)
 }
 
+/// Tells whether everything is to be small.
+pub fn is_quick() -> bool {
+    std::env::var_os("CHORUS_BENCH_QUICK").is_some()
+}
+
 /// Returns a number that the environment may set.
 pub fn setting(name: &str, otherwise: usize) -> usize {
     match std::env::var(name) {
