@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::NO_RUNS;
-use super::support::compare::{Comparison, Unit, clients};
+use super::support::compare::{self, Comparison, Unit, clients};
 use super::support::fill;
 use super::support::reads::Reads;
 use super::support::server::{DataDir, Server};
@@ -73,5 +73,17 @@ impl Library {
             server: Server::start(&data_dir, NO_RUNS),
             _data_dir: data_dir,
         }
+    }
+}
+
+impl compare::Subject for Subject {
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
+    }
+}
+
+impl compare::Subject for Library {
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
     }
 }

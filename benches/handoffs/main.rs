@@ -7,7 +7,8 @@
 //! `CHORUS_BENCH_TASKS` says how many tasks the large ledger has.
 //!
 //! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and one more table
-//! shows how many times as fast this one is; `-- compare` prints that table alone.
+//! shows how many times as fast this one is; `-- compare` prints that table alone. `CHORUS_BENCH_PROGRAM=PATH` replaces
+//! this build, and `CHORUS_BENCH_ROUNDS` says how many rounds there are: see `support/compare.rs`.
 
 #![expect(
     clippy::print_stdout,

@@ -24,7 +24,7 @@ const CEILING: f64 = 30_000.0;
 /// A server, and a way to make tasks behind its back.
 pub struct Subject {
     database: Database,
-    server: Server,
+    pub server: Server,
     _data_dir: DataDir,
 }
 

@@ -1,25 +1,40 @@
-//! Compares the program that this package builds with another build of it, `CHORUS_BENCH_AGAINST=PATH`.
+//! Compares this program with another build of it, `CHORUS_BENCH_AGAINST=PATH`.
+//!
+//! Cargo builds a benchmark's program with the features that dev-dependencies turn on, which `cargo build --release` does
+//! not: `CHORUS_BENCH_PROGRAM=PATH` measures a program that was built as the other one was. `CHORUS_BENCH_ROUNDS` says
+//! how many rounds there are; a busy machine needs more.
 //!
 //! # How it works
 //!
 //! Each program has its own data directory and server, filled in the same way. A row of the table is measured in short
 //! rounds: one program, then the other, in the reverse order in the next round. A round gives one ratio of two
 //! neighbouring measurements, so a machine that is slow for a while is slow for both. The table shows the median of
-//! these ratios, and the range of the middle half of them: a range that includes 1 is no difference.
+//! these ratios, and the range of the middle half of them. Beside it is the ratio of the 90th percentiles of both speeds:
+//! on a busy machine, these are the rounds that other processes disturbed least.
+//!
+//! Both servers are restarted every few rounds, because a process can stay on a contended core for as long as it lives:
+//! without restarts, a program differed from itself by a factor of two in every round.
 //!
 //! Ratios are of speed, also where times are measured: above 1, this program is faster.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::server::this_program;
-use super::settings::{arguments, is_asked, is_quick};
+use super::server::{Server, this_program};
+use super::settings::{arguments, is_asked, is_quick, program, setting};
 use super::{median, percentile};
 
 /// The argument that asks for the comparison alone.
 const SECTION: &str = "compare";
 
 const VARIABLE: &str = "CHORUS_BENCH_AGAINST";
+
+const ROUNDS_OF_A_SERVER: usize = 3;
+
+/// A server on its own data, and what a row needs to know of that data.
+pub trait Subject {
+    fn server(&mut self) -> &mut Server;
+}
 
 /// The unit of a row's numbers.
 #[derive(Clone, Copy)]
@@ -42,20 +57,17 @@ impl Comparison {
         if !is_asked(SECTION) {
             return None;
         }
-        let Some(other) = std::env::var_os(VARIABLE) else {
+        let Some(other) = program(VARIABLE) else {
             assert!(
                 arguments().is_empty(),
                 "{VARIABLE}=PATH names the program to compare with"
             );
             return None;
         };
-        let other = Path::new(&other)
-            .canonicalize()
-            .unwrap_or_else(|error| panic!("{VARIABLE}={}: {error}", other.display()));
-        let (rounds, window) = if is_quick() { (7, 150) } else { (25, 400) };
+        let (rounds, window) = if is_quick() { (15, 100) } else { (41, 200) };
         Some(Self {
             other,
-            rounds,
+            rounds: setting("CHORUS_BENCH_ROUNDS", rounds),
             window: Duration::from_millis(window),
         })
     }
@@ -67,21 +79,20 @@ impl Comparison {
 
     pub fn print_header(&self, title: &str) {
         println!(
-            "{title}: this program beside {} in {} rounds",
-            self.other.display(),
-            self.rounds
+            "{title}, in {} rounds; this is {}, other is {}",
+            self.rounds,
+            this_program().display(),
+            self.other.display()
         );
+        println!("The ratio is of speed, also for times: above 1, this is faster");
         println!(
-            "Speed is a ratio of rates (or of times, inverted): above 1, this program is faster"
-        );
-        println!(
-            "{:<48} {:>12} {:>12} {:>12} {:>13}",
-            "", "this", "other", "this ÷ other", "middle half"
+            "{:<44} {:>10} {:>10} {:>12} {:>13} {:>8}",
+            "", "this", "other", "this ÷ other", "middle half", "at best"
         );
     }
 
     /// Measures a pair of subjects in turn and prints a row.
-    pub async fn row<S>(
+    pub async fn row<S: Subject>(
         &self,
         name: &str,
         unit: Unit,
@@ -90,6 +101,10 @@ impl Comparison {
     ) {
         let (mut this_values, mut other_values) = (Vec::new(), Vec::new());
         for round in 0..self.rounds {
+            if round % ROUNDS_OF_A_SERVER == 0 {
+                this.server().restart();
+                other.server().restart();
+            }
             if round % 2 == 0 {
                 this_values.push(measure(this).await);
                 other_values.push(measure(other).await);
@@ -104,7 +119,7 @@ impl Comparison {
             .map(|(this, other)| unit.speed(*this, *other))
             .collect();
         println!(
-            "{name:<48} {:>12} {:>12} {:>12.3} {:>13}",
+            "{name:<44} {:>10} {:>10} {:>12.3} {:>13} {:>8.3}",
             unit.show(median(&mut this_values)),
             unit.show(median(&mut other_values)),
             median(&mut ratios),
@@ -112,6 +127,10 @@ impl Comparison {
                 "{:.3}–{:.3}",
                 percentile(&mut ratios, 25),
                 percentile(&mut ratios, 75)
+            ),
+            unit.speed(
+                unit.at_best(&mut this_values),
+                unit.at_best(&mut other_values)
             ),
         );
     }
@@ -123,6 +142,13 @@ impl Unit {
         match self {
             Self::PerSecond => this / other,
             Self::Milliseconds => other / this,
+        }
+    }
+
+    fn at_best(self, values: &mut [f64]) -> f64 {
+        match self {
+            Self::PerSecond => percentile(values, 90),
+            Self::Milliseconds => percentile(values, 10),
         }
     }
 

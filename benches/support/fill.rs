@@ -68,8 +68,9 @@ pub fn add_tasks(connection: &Connection, count: usize) -> Vec<String> {
 
 /// Adds tasks that each have a chain of so many completed hand-offs.
 pub fn add_chains(connection: &Connection, count: usize, length: i64) -> Vec<String> {
+    let status = if length == 0 { "pending" } else { "waiting" };
     let add = |_| {
-        let (id, number) = add_task(connection, "waiting");
+        let (id, number) = add_task(connection, status);
         for position in 1..=length {
             add_handoff(connection, number, position);
         }

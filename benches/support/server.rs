@@ -4,12 +4,18 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
-/// Returns the program that this package builds.
+use super::settings::program;
+
+/// Returns the program to measure: the one that Cargo has built for the benchmark, or `CHORUS_BENCH_PROGRAM`.
 pub fn this_program() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_chorus"))
+    static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+        program("CHORUS_BENCH_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_chorus").into())
+    });
+    &PROGRAM
 }
 
 /// A data directory with an empty database, on the disk that the build is on: temporary folders are often in memory,
@@ -51,28 +57,36 @@ impl DataDir {
 
 /// A server in a process of its own, killed when it is dropped.
 pub struct Server {
+    command: Command,
     process: Child,
     pub address: SocketAddr,
 }
 
 impl Server {
     pub fn start(data_dir: &DataDir, arguments: &[&str]) -> Self {
-        let mut process = chorus(&["serve", "--port", "0"], data_dir)
+        let mut command = chorus(&["serve", "--port", "0"], data_dir);
+        command
             .args(arguments)
             .env("CHORUS_LOG", "error")
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("chorus can be started");
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().expect("it is piped"))
-            .read_line(&mut line)
-            .expect("chorus says where it listens");
-        let address = line
-            .trim()
-            .rsplit_once("http://")
-            .and_then(|(_, address)| address.parse().ok())
-            .expect("the first line ends with the address");
-        Self { process, address }
+            .stdout(Stdio::piped());
+        let (process, address) = listen(&mut command);
+        Self {
+            command,
+            process,
+            address,
+        }
+    }
+
+    /// Starts the server again on the same data, at another address.
+    pub fn restart(&mut self) {
+        self.kill();
+        (self.process, self.address) = listen(&mut self.command);
+    }
+
+    fn kill(&mut self) {
+        // An error means that it has ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 
     pub fn pid(&self) -> u32 {
@@ -82,10 +96,23 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // An error means that it has ended already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.kill();
     }
+}
+
+/// Starts a server, and reads the address from its first line.
+fn listen(command: &mut Command) -> (Child, SocketAddr) {
+    let mut process = command.spawn().expect("chorus can be started");
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().expect("it is piped"))
+        .read_line(&mut line)
+        .expect("chorus says where it listens");
+    let address = line
+        .trim()
+        .rsplit_once("http://")
+        .and_then(|(_, address)| address.parse().ok())
+        .expect("the first line ends with the address");
+    (process, address)
 }
 
 /// Begins a command. What the environment says to Chorus does not count.
