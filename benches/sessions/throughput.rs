@@ -25,7 +25,7 @@ const PER_TASK: usize = 10;
 const PER_CHAIN: usize = 3;
 
 /// More a second than any server here will reach: so many tasks are made beforehand.
-const CEILING: f64 = 10_000.0;
+const CEILING: f64 = 30_000.0;
 
 /// What is done over and over.
 #[derive(Clone, Copy)]
