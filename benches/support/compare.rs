@@ -29,7 +29,8 @@ const SECTION: &str = "compare";
 
 const VARIABLE: &str = "CHORUS_BENCH_AGAINST";
 
-const ROUNDS_OF_A_SERVER: usize = 3;
+/// How many rounds a server lasts: odd, so that each program is the first one after every other restart.
+const ROUNDS_OF_A_SERVER: usize = 5;
 
 /// A server on its own data, and what a row needs to know of that data.
 pub trait Subject {
@@ -96,23 +97,24 @@ impl Comparison {
         &self,
         name: &str,
         unit: Unit,
-        [this, other]: &mut [S; 2],
+        pair: &mut [S; 2],
         measure: impl AsyncFn(&mut S) -> f64,
     ) {
-        let (mut this_values, mut other_values) = (Vec::new(), Vec::new());
+        let mut values = [Vec::new(), Vec::new()];
         for round in 0..self.rounds {
+            let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
             if round % ROUNDS_OF_A_SERVER == 0 {
-                this.server().restart();
-                other.server().restart();
+                for nth in order {
+                    pair[nth].server().restart();
+                    // Fills the caches of the new process.
+                    measure(&mut pair[nth]).await;
+                }
             }
-            if round % 2 == 0 {
-                this_values.push(measure(this).await);
-                other_values.push(measure(other).await);
-            } else {
-                other_values.push(measure(other).await);
-                this_values.push(measure(this).await);
+            for nth in order {
+                values[nth].push(measure(&mut pair[nth]).await);
             }
         }
+        let [mut this_values, mut other_values] = values;
         let mut ratios: Vec<_> = this_values
             .iter()
             .zip(&other_values)
