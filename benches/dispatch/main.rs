@@ -17,7 +17,7 @@ mod starts;
 mod support;
 mod tag_find;
 
-use support::settings::{is_asked, runtime, setting};
+use support::settings::{is_asked, is_quick, runtime, setting};
 
 /// How much is measured.
 struct Plan {
@@ -33,7 +33,7 @@ struct Plan {
 
 impl Plan {
     fn from_environment() -> Self {
-        let plan = if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+        let plan = if is_quick() {
             Self {
                 files: 2_000,
                 rounds: 3,

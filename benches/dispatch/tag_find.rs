@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::Plan;
 use super::support::median;
+use super::support::server::this_program;
 
 const TAG: &str = "#needs-implementation";
 
@@ -32,7 +33,7 @@ const SENTENCES: &[&str] = &[
 pub fn run(plan: &Plan) {
     println!("## Finding `{TAG}` in {} files\n", plan.files);
     let tree = plant(plan.files);
-    let mut chorus = Command::new(env!("CARGO_BIN_EXE_chorus"));
+    let mut chorus = Command::new(this_program());
     chorus.args(["tag", "find", TAG]);
     let mut ripgrep = Command::new("rg");
     ripgrep.args(["--fixed-strings", "--sort", "none", "--line-number"]);

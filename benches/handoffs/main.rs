@@ -3,14 +3,19 @@
 //! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
 //! in the same run. Nothing is asserted.
 //!
-//! `cargo bench --bench handoffs [-- throughput|sizes|memory]`; `CHORUS_BENCH_QUICK=1` makes everything small, and
+//! `cargo bench --bench handoffs [-- throughput|sizes|memory|compare]`; `CHORUS_BENCH_QUICK=1` makes everything small, and
 //! `CHORUS_BENCH_TASKS` says how many tasks the large ledger has.
+//!
+//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and one more table
+//! shows how many times as fast this one is; `-- compare` prints that table alone. `CHORUS_BENCH_PROGRAM=PATH` replaces
+//! this build, and `CHORUS_BENCH_ROUNDS` says how many rounds there are: see `support/compare.rs`.
 
 #![expect(
     clippy::print_stdout,
     reason = "the tables are what this program is for"
 )]
 
+mod compare;
 mod memory;
 mod raw;
 mod sizes;
@@ -21,7 +26,8 @@ mod throughput;
 
 use std::time::Duration;
 
-use support::settings::{is_asked, runtime, setting};
+use support::compare::Comparison;
+use support::settings::{is_asked, is_quick, runtime, setting};
 
 /// Hand-offs are only recorded here; no agent starts.
 const NO_RUNS: &[&str] = &["--max-runs", "0"];
@@ -44,7 +50,7 @@ struct Plan {
 
 impl Plan {
     fn from_environment() -> Self {
-        let plan = if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+        let plan = if is_quick() {
             Self {
                 window: Duration::from_millis(200),
                 rounds: 1,
@@ -79,5 +85,8 @@ fn main() {
     }
     if is_asked("memory") {
         runtime.block_on(memory::run(&plan));
+    }
+    if let Some(comparison) = Comparison::from_environment() {
+        runtime.block_on(compare::run(&comparison));
     }
 }

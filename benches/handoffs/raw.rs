@@ -1,6 +1,6 @@
 //! The statements of a hand-off on one SQLite connection, with no server around them.
 //!
-//! They are those of `src/store/sqlite`, in their order, and the connection has the pragmas of its writer.
+//! The statements and their order follow the server's own, and the connection has the pragmas of the server's writer.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

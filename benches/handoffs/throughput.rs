@@ -1,6 +1,7 @@
 //! Hand-offs a second: with batching, without, and in SQLite alone.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -8,7 +9,7 @@ use rusqlite::Connection as Database;
 
 use super::raw::Raw;
 use super::support::http::{Connection, Doors, metric};
-use super::support::server::{DataDir, Server};
+use super::support::server::{DataDir, Server, this_program};
 use super::support::{fill, median, percentile, whole};
 use super::{NO_RUNS, Plan};
 
@@ -21,15 +22,15 @@ const PER_TASK: u8 = 10;
 const CEILING: f64 = 30_000.0;
 
 /// A server, and a way to make tasks behind its back.
-struct Subject {
+pub struct Subject {
     database: Database,
-    server: Server,
+    pub server: Server,
     _data_dir: DataDir,
 }
 
 /// What one measurement of a server gave.
-struct Load {
-    per_second: f64,
+pub struct Load {
+    pub per_second: f64,
     latencies: Vec<Duration>,
     mean_batch: f64,
 }
@@ -48,8 +49,8 @@ pub async fn run(plan: &Plan) {
         "server÷unbatched",
         "server÷raw"
     );
-    let batched = Subject::start(NO_RUNS);
-    let unbatched = Subject::start(&["--max-runs", "0", "--max-batch", "1"]);
+    let batched = Subject::start(this_program(), NO_RUNS);
+    let unbatched = Subject::start(this_program(), &["--max-runs", "0", "--max-batch", "1"]);
     let raw_dir = DataDir::create();
     let mut raw = Raw::open(&raw_dir.database());
     for clients in CLIENTS {
@@ -86,8 +87,8 @@ pub async fn run(plan: &Plan) {
 }
 
 impl Subject {
-    fn start(arguments: &[&str]) -> Self {
-        let data_dir = DataDir::create();
+    pub fn start(program: &Path, arguments: &[&str]) -> Self {
+        let data_dir = DataDir::create_with(program);
         let server = Server::start(&data_dir, arguments);
         Self {
             database: fill::open(&data_dir.database()),
@@ -96,7 +97,7 @@ impl Subject {
         }
     }
 
-    async fn measure(&self, clients: usize, window: Duration) -> Load {
+    pub async fn measure(&self, clients: usize, window: Duration) -> Load {
         let warm_up = window / 4;
         let enough = (window + warm_up).as_secs_f64() * CEILING / f64::from(PER_TASK);
         let tasks = RefCell::new(fill::add_tasks(&self.database, clients + whole(enough)));

@@ -1,5 +1,6 @@
 //! What is ready, in a small ledger and in a large one.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hyper::body::Bytes;
@@ -9,9 +10,10 @@ use super::Plan;
 use super::support::fill;
 use super::support::http::{Connection, uri};
 use super::support::median;
-use super::support::server::{DataDir, Server};
+use super::support::server::{DataDir, Server, this_program};
 
-const SMALL: usize = 1000;
+/// How many tasks the small ledger has.
+pub const SMALL: usize = 1000;
 
 /// How many requests in a row go to one server, before the other one has its turn.
 const ROUND: usize = 10;
@@ -22,6 +24,9 @@ const INSERT_TASK: &str = "INSERT INTO tasks (id, status, created_at, updated_at
 const INSERT_DEPENDENCY: &str = "INSERT INTO task_dependencies (task_number, position, depends_on_number, outcome) VALUES ($1, 1, $2, $3)";
 const INSERT_AGENT: &str = "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, created_at, updated_at, program, roles, skills)
      VALUES ('tester', '', '', '', 'command', $1, $1, '/bin/true', '[\"testing\",\"fixing\"]', '[\"python\",\"sql\"]')";
+
+pub const FIRST_PAGE: &str = "/api/ready?limit=100";
+pub const FIRST_PAGE_FOR_AGENT: &str = "/api/ready?forAgent=tester&limit=100";
 
 /// What is timed.
 #[derive(Clone, Copy)]
@@ -38,17 +43,20 @@ const REQUESTS: [(Request, &str); 3] = [
 ];
 
 /// A ledger, and a client of the server on it.
-struct Subject {
+pub struct Subject {
     /// Tasks for which another one waits, from all over the ledger.
     waited_for: Vec<String>,
     connection: Connection,
-    _server: Server,
+    pub server: Server,
     _data_dir: DataDir,
 }
 
 pub async fn run(plan: &Plan) {
     let large = plan.tasks.max(SMALL);
-    let mut subjects = [Subject::start(SMALL).await, Subject::start(large).await];
+    let mut subjects = [
+        Subject::start(this_program(), SMALL).await,
+        Subject::start(this_program(), large).await,
+    ];
     println!("Median latency of one client, by the number of tasks; about half of them are ready");
     println!(
         "{:<36} {:>13} {:>13} {:>6}",
@@ -76,8 +84,8 @@ pub async fn run(plan: &Plan) {
 }
 
 impl Subject {
-    async fn start(tasks: usize) -> Self {
-        let data_dir = DataDir::create();
+    pub async fn start(program: &Path, tasks: usize) -> Self {
+        let data_dir = DataDir::create_with(program);
         let mut waited_for = Vec::new();
         fill::at_once(&data_dir.database(), |database| {
             waited_for = fill_in(database, tasks);
@@ -86,15 +94,15 @@ impl Subject {
         Self {
             waited_for,
             connection: Connection::open(server.address).await,
-            _server: server,
+            server,
             _data_dir: data_dir,
         }
     }
 
     async fn time(&mut self, request: Request, nth: usize) -> Duration {
         let path = match request {
-            Request::Ready => uri("/api/ready?limit=100"),
-            Request::ForAgent => uri("/api/ready?forAgent=tester&limit=100"),
+            Request::Ready => uri(FIRST_PAGE),
+            Request::ForAgent => uri(FIRST_PAGE_FOR_AGENT),
             Request::Settle => {
                 let id = &self.waited_for[nth % self.waited_for.len()];
                 let path = uri(&format!("/api/tasks/{id}/status"));

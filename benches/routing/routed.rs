@@ -1,17 +1,18 @@
 //! Tasks that are given to the best of 100 agents a second, beside hand-offs that name their agent.
 
+use std::path::Path;
 use std::time::Instant;
 
 use futures_util::future::join_all;
-use rusqlite::params;
+use rusqlite::{Connection as Database, params};
 
 use super::Plan;
 use super::support::http::{Connection, Doors, uri};
-use super::support::server::{DataDir, Server};
+use super::support::server::{DataDir, Server, this_program};
 use super::support::{fill, median};
 
 /// How many clients there are.
-const CLIENTS: [usize; 3] = [1, 8, 64];
+pub const CLIENTS: [usize; 3] = [1, 8, 64];
 
 /// How many agents there are to choose from.
 const AGENTS: usize = 100;
@@ -31,10 +32,10 @@ pub async fn run(plan: &Plan) {
     for clients in CLIENTS {
         let mut rounds = Vec::new();
         for _ in 0..plan.rounds {
-            let subject = Subject::start(2 * plan.routed, clients);
-            let (routed, named) = subject.tasks.split_at(plan.routed);
-            let named = subject.rate(named, false).await;
-            rounds.push((subject.rate(routed, true).await, named));
+            let subject = Subject::start(this_program());
+            let named = subject.rate(plan.routed, clients, Choice::Named).await;
+            let routed = subject.rate(plan.routed, clients, Choice::Routed).await;
+            rounds.push((routed, named));
         }
         // Ratios are taken within a round: whatever else the machine did, it did to both.
         let middle =
@@ -49,17 +50,25 @@ pub async fn run(plan: &Plan) {
     println!();
 }
 
-/// A server with many agents, and tasks that all of them could get.
-struct Subject {
-    tasks: Vec<String>,
-    clients: usize,
-    server: Server,
+/// The side that chooses the agent of a task.
+#[derive(Clone, Copy)]
+pub enum Choice {
+    /// The router chooses.
+    Routed,
+    /// The caller names the agent.
+    Named,
+}
+
+/// A server with many agents, and a way to add tasks beside it.
+pub struct Subject {
+    database: Database,
+    pub server: Server,
     _data_dir: DataDir,
 }
 
 impl Subject {
-    fn start(tasks: usize, clients: usize) -> Self {
-        let data_dir = DataDir::create();
+    pub fn start(program: &Path) -> Self {
+        let data_dir = DataDir::create_with(program);
         let database = fill::open(&data_dir.database());
         let skills = ["python", "sql", "api", "rust", "web", "go", "css"];
         fill::in_transaction(&database, || {
@@ -87,40 +96,48 @@ impl Subject {
                 );
             }
         });
-        let ids = fill::add_tasks(&database, tasks);
-        fill::in_transaction(&database, || {
-            for id in &ids {
-                database
-                    .execute(NEED, params![id])
-                    .expect("the row fits the schema");
-            }
-        });
         let server = Server::start(&data_dir, &["--max-runs", "0", "--no-route"]);
         Self {
-            tasks: ids,
-            clients,
+            database,
             server,
             _data_dir: data_dir,
         }
     }
 
-    /// Hands tasks off, and returns how many a second.
-    async fn rate(&self, tasks: &[String], is_routed: bool) -> f64 {
+    /// Adds tasks that most of the agents qualify for.
+    fn add_tasks(&self, count: usize) -> Vec<String> {
+        let ids = fill::add_tasks(&self.database, count);
+        fill::in_transaction(&self.database, || {
+            for id in &ids {
+                self.database
+                    .execute(NEED, params![id])
+                    .expect("the row fits the schema");
+            }
+        });
+        ids
+    }
+
+    /// Hands new tasks off, and returns how many a second.
+    pub async fn rate(&self, count: usize, clients: usize, choice: Choice) -> f64 {
+        let tasks = self.add_tasks(count);
         let mut connections = Vec::new();
-        for _ in 0..self.clients {
+        for _ in 0..clients {
             connections.push(Connection::open(self.server.address).await);
         }
-        let share = tasks.len().div_ceil(self.clients);
+        let share = tasks.len().div_ceil(clients);
         let began = Instant::now();
         let work = connections.into_iter().zip(tasks.chunks(share)).map(
             async |(mut connection, tasks)| {
                 for id in tasks {
                     let doors = Doors::of(id);
-                    if is_routed {
-                        let path = uri(&format!("/api/route/{id}"));
-                        connection.post(&path, "".into()).await;
-                    } else {
-                        connection.start(&doors).await;
+                    match choice {
+                        Choice::Routed => {
+                            let path = uri(&format!("/api/route/{id}"));
+                            connection.post(&path, "".into()).await;
+                        }
+                        Choice::Named => {
+                            connection.start(&doors).await;
+                        }
                     }
                     connection.complete(&doors).await;
                 }

@@ -8,6 +8,7 @@ use super::Plan;
 use super::agent::{self, Stamps, spawn_and_wait};
 use super::subject::{self, Subject};
 use super::supervised::supervise_and_wait;
+use super::support::server::this_program;
 use super::support::{median, percentile};
 
 /// How long the agent works: long enough that its start is over when it ends, and somebody waits.
@@ -21,7 +22,7 @@ struct Samples {
 }
 
 pub async fn run(plan: &Plan) {
-    let subject = Subject::start(WORK, 1);
+    let subject = Subject::start(this_program(), WORK, 1);
     let mut connection = subject.connect().await;
     let tasks = subject.add_tasks(plan.samples);
     let mut scratch =
@@ -94,6 +95,6 @@ fn flush(file: &mut File) -> f64 {
     milliseconds(began.elapsed())
 }
 
-fn milliseconds(time: Duration) -> f64 {
+pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

@@ -3,7 +3,11 @@
 //! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
 //! in the same run. Nothing is asserted.
 //!
-//! `cargo bench --bench runner [-- latency|throughput|memory]`; `CHORUS_BENCH_QUICK=1` makes everything small.
+//! `cargo bench --bench runner [-- latency|throughput|memory|compare]`; `CHORUS_BENCH_QUICK=1` makes everything small.
+//!
+//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and one more table
+//! shows how many times as fast this one is; `-- compare` prints that table alone. `CHORUS_BENCH_PROGRAM=PATH` replaces
+//! this build, and `CHORUS_BENCH_ROUNDS` says how many rounds there are: see `support/compare.rs`.
 //!
 //! The agent is this program itself, started with `agent MILLISECONDS`.
 
@@ -13,6 +17,7 @@
 )]
 
 mod agent;
+mod compare;
 mod latency;
 mod memory;
 mod subject;
@@ -24,7 +29,8 @@ mod throughput;
 
 use std::time::Duration;
 
-use support::settings::{arguments, is_asked, runtime};
+use support::compare::Comparison;
+use support::settings::{arguments, is_asked, is_quick, runtime};
 
 /// How much is measured.
 struct Plan {
@@ -40,7 +46,7 @@ struct Plan {
 
 impl Plan {
     fn from_environment() -> Self {
-        if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+        if is_quick() {
             Self {
                 samples: 30,
                 window: Duration::from_millis(500),
@@ -75,5 +81,8 @@ fn main() {
     }
     if is_asked("memory") {
         runtime.block_on(memory::run(&plan));
+    }
+    if let Some(comparison) = Comparison::from_environment() {
+        runtime.block_on(compare::run(&comparison));
     }
 }

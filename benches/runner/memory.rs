@@ -9,12 +9,13 @@ use super::Plan;
 use super::subject::Subject;
 use super::support::median;
 use super::support::memory::{Memory, kilobytes, megabytes};
+use super::support::server::this_program;
 
 /// How long the agents work if nobody stops them.
 const WORK: u64 = 240_000;
 
 pub async fn run(plan: &Plan) {
-    let subject = Subject::start(WORK, plan.runs);
+    let subject = Subject::start(this_program(), WORK, plan.runs);
     let mut connection = subject.connect().await;
     let tasks = subject.add_tasks(plan.runs);
     let idle = Memory::of(subject.server.pid());

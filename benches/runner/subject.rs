@@ -1,5 +1,7 @@
 //! A server whose agent is this program.
 
+use std::path::Path;
+
 use rusqlite::{Connection as Database, params};
 use serde_json::Value;
 
@@ -22,8 +24,8 @@ pub struct Subject {
 
 impl Subject {
     /// Starts a server whose agent works so long, with so many at a time.
-    pub fn start(milliseconds: u64, max_runs: usize) -> Self {
-        let data_dir = DataDir::create();
+    pub fn start(program: &Path, milliseconds: u64, max_runs: usize) -> Self {
+        let data_dir = DataDir::create_with(program);
         let database = fill::open(&data_dir.database());
         database
             .execute(
@@ -51,7 +53,15 @@ impl Subject {
 
     /// Adds tasks that are worked on in the data directory.
     pub fn add_tasks(&self, count: usize) -> Vec<Doors> {
-        let tasks = fill::add_tasks(&self.database, count);
+        self.doors_of(&fill::add_tasks(&self.database, count))
+    }
+
+    /// Adds tasks that each have a chain of so many completed hand-offs.
+    pub fn add_chains(&self, count: usize, length: i64) -> Vec<Doors> {
+        self.doors_of(&fill::add_chains(&self.database, count, length))
+    }
+
+    fn doors_of(&self, tasks: &[String]) -> Vec<Doors> {
         let workspace = self.data_dir.path().to_str().expect("Cargo chose the name");
         self.database
             .execute(
@@ -66,7 +76,10 @@ impl Subject {
 /// Hands a task off and waits for the end on the hand-off.
 pub async fn hand_off_and_wait(connection: &mut Connection, doors: &Doors) -> Stamps {
     let task = data(&connection.start(doors).await);
-    let id = task["agentChain"][0]["id"].as_str().expect("it is started");
+    let id = task["agentChain"]
+        .as_array()
+        .and_then(|chain| chain.last()?["id"].as_str())
+        .expect("it is started");
     let path = format!("/api/handoffs/{id}?wait=60");
     let handoff = data(&connection.text(&path).await);
     assert_eq!(handoff["outcome"], "completed", "{handoff}");

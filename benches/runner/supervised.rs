@@ -9,6 +9,7 @@ use chorus::supervisor::{RunFiles, RunSpec, StopSignal};
 use rustix::fs::{CWD, Mode, mkfifoat};
 
 use super::agent::{self, Stamps};
+use super::support::server::this_program;
 
 /// Starts a supervisor in a new run directory, and waits until it releases the run.
 pub fn supervise_and_wait(dir: &Path, milliseconds: u64) -> (Stamps, Child) {
@@ -32,7 +33,7 @@ pub fn supervise_and_wait(dir: &Path, milliseconds: u64) -> (Stamps, Child) {
     mkfifoat(CWD, files.control(), Mode::RUSR | Mode::WUSR).expect("the directory is new");
     let lock = File::create(files.lock()).expect("the disk has room");
     lock.lock().expect("nobody else has it");
-    let supervisor = Command::new(env!("CARGO_BIN_EXE_chorus"))
+    let supervisor = Command::new(this_program())
         .arg("supervise")
         .arg(dir)
         .stdin(Stdio::from(lock))

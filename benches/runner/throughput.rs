@@ -10,6 +10,7 @@ use super::agent::spawn_and_wait;
 use super::subject::{self, Subject};
 use super::support::http::{Connection, Doors};
 use super::support::median;
+use super::support::server::this_program;
 
 const IN_FLIGHT: [usize; 3] = [1, 8, 32];
 
@@ -23,7 +24,7 @@ pub async fn run(plan: &Plan) {
         "in flight", "server/s", "bare/s", "server ÷ bare"
     );
     for in_flight in IN_FLIGHT {
-        let subject = Subject::start(0, in_flight);
+        let subject = Subject::start(this_program(), 0, in_flight);
         let mut rounds = Vec::new();
         for _ in 0..plan.rounds {
             let bare = bare(in_flight, plan.window);

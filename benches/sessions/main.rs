@@ -3,8 +3,12 @@
 //! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
 //! in the same run. Nothing is asserted.
 //!
-//! `cargo bench --bench sessions [-- sizes|analytics|throughput]`; `CHORUS_BENCH_QUICK=1` makes everything small, and
+//! `cargo bench --bench sessions [-- sizes|analytics|throughput|compare]`; `CHORUS_BENCH_QUICK=1` makes everything small, and
 //! `CHORUS_BENCH_HANDOFFS` says how many hand-offs the large ledger has.
+//!
+//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and one more table
+//! shows how many times as fast this one is; `-- compare` prints that table alone. `CHORUS_BENCH_PROGRAM=PATH` replaces
+//! this build, and `CHORUS_BENCH_ROUNDS` says how many rounds there are: see `support/compare.rs`.
 
 #![expect(
     clippy::print_stdout,
@@ -12,6 +16,7 @@
 )]
 
 mod analytics;
+mod compare;
 mod ledger;
 mod sizes;
 mod subject;
@@ -22,7 +27,8 @@ mod throughput;
 
 use std::time::Duration;
 
-use support::settings::{is_asked, runtime, setting};
+use support::compare::Comparison;
+use support::settings::{is_asked, is_quick, runtime, setting};
 
 /// Hand-offs are only recorded here; no agent starts.
 const NO_RUNS: &[&str] = &["--max-runs", "0"];
@@ -41,7 +47,7 @@ struct Plan {
 
 impl Plan {
     fn from_environment() -> Self {
-        let plan = if std::env::var_os("CHORUS_BENCH_QUICK").is_some() {
+        let plan = if is_quick() {
             Self {
                 window: Duration::from_millis(200),
                 rounds: 1,
@@ -75,5 +81,8 @@ fn main() {
     }
     if is_asked("throughput") {
         runtime.block_on(throughput::run(&plan));
+    }
+    if let Some(comparison) = Comparison::from_environment() {
+        runtime.block_on(compare::run(&plan, &comparison));
     }
 }

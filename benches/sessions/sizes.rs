@@ -9,11 +9,11 @@ use super::support::median;
 const ROUND: usize = 10;
 
 /// Sessions are asked for in this stride, so that neighbours are not read one after the other.
-const STRIDE: usize = 7919;
+pub const STRIDE: usize = 7919;
 
 /// What is timed.
 #[derive(Clone, Copy)]
-enum Request {
+pub enum Request {
     History,
     Last,
     Count,
@@ -40,7 +40,7 @@ impl Request {
         }
     }
 
-    fn path(self, session: usize, nth: usize) -> String {
+    pub fn path(self, session: usize, nth: usize) -> String {
         let handoffs = format!("/api/sessions/{}/handoffs", ledger::session_id(session));
         match self {
             Self::History => format!("{handoffs}?limit={PER_SESSION}"),

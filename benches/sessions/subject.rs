@@ -1,13 +1,15 @@
 //! A small and a large ledger of sessions, each with a server on it.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::ledger::{self, PER_SESSION};
 use super::support::http::{Connection, uri};
 use super::support::memory::megabytes;
-use super::support::server::{DataDir, Server};
+use super::support::server::{DataDir, Server, this_program};
 use super::{NO_RUNS, Plan};
 
+/// How many hand-offs the small ledger has.
 const SMALL: usize = 1000;
 
 /// A ledger of sessions, and a client of the server on it.
@@ -15,23 +17,28 @@ pub struct Subject {
     pub handoffs: usize,
     /// When the first hand-off of the last round over all sessions started.
     pub last_round_at: i64,
+    pub server: Server,
     connection: Connection,
-    _server: Server,
     _data_dir: DataDir,
+}
+
+/// Returns how many sessions the small and the large ledger have.
+pub fn sizes(plan: &Plan) -> [usize; 2] {
+    [SMALL, plan.handoffs.max(SMALL)].map(|handoffs| handoffs / PER_SESSION)
 }
 
 /// Fills both ledgers and starts their servers.
 pub async fn fill(plan: &Plan) -> [Subject; 2] {
-    let large = plan.handoffs.max(SMALL);
+    let [small, large] = sizes(plan);
     [
-        Subject::fill(SMALL / PER_SESSION).await,
-        Subject::fill(large / PER_SESSION).await,
+        Subject::fill(this_program(), small).await,
+        Subject::fill(this_program(), large).await,
     ]
 }
 
 impl Subject {
-    async fn fill(sessions: usize) -> Self {
-        let data_dir = DataDir::create();
+    pub async fn fill(program: &Path, sessions: usize) -> Self {
+        let data_dir = DataDir::create_with(program);
         let began = Instant::now();
         let last_round_at = ledger::add_sessions(&data_dir.database(), sessions);
         let filled = began.elapsed();
@@ -47,7 +54,7 @@ impl Subject {
             handoffs,
             last_round_at,
             connection: Connection::open(server.address).await,
-            _server: server,
+            server,
             _data_dir: data_dir,
         }
     }

@@ -1,6 +1,7 @@
 //! Transfers and moves of sessions a second, beside plain hand-offs.
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -11,11 +12,11 @@ use serde_json::json;
 
 use super::ledger::{self, AGENTS, REASON};
 use super::support::http::{Connection, Doors, uri};
-use super::support::server::{DataDir, Server};
+use super::support::server::{DataDir, Server, this_program};
 use super::support::{fill, median, whole};
 use super::{NO_RUNS, Plan};
 
-const CLIENTS: [usize; 3] = [1, 8, 64];
+pub const CLIENTS: [usize; 3] = [1, 8, 64];
 
 /// How many times a task is handed off and a session moves, so that chains stay short.
 const PER_TASK: usize = 10;
@@ -24,11 +25,11 @@ const PER_TASK: usize = 10;
 const PER_CHAIN: usize = 3;
 
 /// More a second than any server here will reach: so many tasks are made beforehand.
-const CEILING: f64 = 10_000.0;
+const CEILING: f64 = 30_000.0;
 
 /// What is done over and over.
 #[derive(Clone, Copy)]
-enum Work {
+pub enum Work {
     /// Starts and completes a hand-off: two requests.
     Plain,
     /// Passes an open hand-off on by a tool: one request.
@@ -51,12 +52,12 @@ impl Work {
 }
 
 /// A server, and a way to make tasks behind its back.
-struct Subject {
+pub struct Subject {
     work: Work,
     bodies: Vec<Bytes>,
     sessions: Cell<usize>,
     database: Database,
-    server: Server,
+    pub server: Server,
     _data_dir: DataDir,
 }
 
@@ -88,7 +89,7 @@ pub async fn run(plan: &Plan) {
     );
     let mut subjects = Vec::new();
     for work in Work::ALL {
-        subjects.push(Subject::start(work).await);
+        subjects.push(Subject::start(this_program(), work).await);
     }
     for clients in CLIENTS {
         let mut rounds = Vec::new();
@@ -114,8 +115,8 @@ pub async fn run(plan: &Plan) {
 }
 
 impl Subject {
-    async fn start(work: Work) -> Self {
-        let data_dir = DataDir::create();
+    pub async fn start(program: &Path, work: Work) -> Self {
+        let data_dir = DataDir::create_with(program);
         let server = Server::start(&data_dir, NO_RUNS);
         let mut connection = Connection::open(server.address).await;
         for agent in AGENTS {
@@ -132,7 +133,7 @@ impl Subject {
     }
 
     /// Measures how many a second so many clients get done.
-    async fn measure(&self, clients: usize, window: Duration) -> f64 {
+    pub async fn measure(&self, clients: usize, window: Duration) -> f64 {
         let warm_up = window / 4;
         let tasks = RefCell::new(self.make_tasks(clients, window + warm_up));
         let mut connections = Vec::new();

@@ -23,6 +23,8 @@ const INSERT_HANDOFF: &str = "INSERT INTO handoffs (id, task_number, position, a
 const INSERT_RUN: &str =
     "INSERT INTO runs (id, handoff_number, attempt, state, outcome, queued_at, ended_at)
      VALUES ($1, $2, 1, 'ended', 'completed', $3, $3)";
+const INSERT_PROMPT: &str = "INSERT INTO messages (chain_number, task_number, handoff_number, occurred_at, type, is_prompt, content)
+     VALUES ($1, $1, $2, $3, 'user_message', 1, '')";
 const INSERT_EVENT: &str =
     "INSERT INTO events (task_number, handoff_number, occurred_at, type, data)
      VALUES ($1, $2, $3, $4, $5)";
@@ -62,6 +64,19 @@ pub fn add_tasks(connection: &Connection, count: usize) -> Vec<String> {
             .map(|_| add_task(connection, "pending").0)
             .collect()
     })
+}
+
+/// Adds tasks that each have a chain of so many completed hand-offs.
+pub fn add_chains(connection: &Connection, count: usize, length: i64) -> Vec<String> {
+    let status = if length == 0 { "pending" } else { "waiting" };
+    let add = |_| {
+        let (id, number) = add_task(connection, status);
+        for position in 1..=length {
+            add_handoff(connection, number, position);
+        }
+        id
+    };
+    in_transaction(connection, || (0..count).map(add).collect())
 }
 
 /// Fills an empty database with tasks that have been worked on.
@@ -145,6 +160,7 @@ fn add_handoff(connection: &Connection, task_number: i64, position: i64) {
         params![new_id(), task_number, position, at, DESCRIPTION],
     );
     insert(connection, INSERT_RUN, params![new_id(), number, at]);
+    insert(connection, INSERT_PROMPT, params![task_number, number, at]);
     for (event_type, data) in [
         ("agent_handoff_started", r#"{"agentName":"developer"}"#),
         (

@@ -1,8 +1,10 @@
 //! What the benchmarks share.
 
+pub mod compare;
 pub mod fill;
 pub mod http;
 pub mod memory;
+pub mod reads;
 pub mod server;
 pub mod settings;
 

@@ -1,5 +1,7 @@
 //! What a benchmark is told by its command line and the environment.
 
+use std::path::{Path, PathBuf};
+
 use tokio::runtime::{Builder, Runtime};
 
 /// Returns what is asked for, without what Cargo itself passes.
@@ -16,6 +18,11 @@ pub fn is_asked(section: &str) -> bool {
     asked.is_empty() || asked.iter().any(|name| name == section)
 }
 
+/// Tells whether everything is to be small.
+pub fn is_quick() -> bool {
+    std::env::var_os("CHORUS_BENCH_QUICK").is_some()
+}
+
 /// Returns a number that the environment may set.
 pub fn setting(name: &str, otherwise: usize) -> usize {
     match std::env::var(name) {
@@ -24,6 +31,13 @@ pub fn setting(name: &str, otherwise: usize) -> usize {
             .unwrap_or_else(|_| panic!("{name} is a number")),
         Err(_) => otherwise,
     }
+}
+
+/// Returns a program that the environment may name.
+pub fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os(name)?;
+    let path = Path::new(&path).canonicalize();
+    Some(path.unwrap_or_else(|error| panic!("{name} is the path of a program: {error}")))
 }
 
 /// Makes one thread for all clients: they share the cores with the server and should not crowd it out.
