@@ -34,7 +34,7 @@ pub(crate) struct Begin<'a> {
 }
 
 /// A hand-off that was begun.
-pub(crate) struct Begun {
+pub struct Begun {
     pub on: StoredTask,
     pub handoff_number: i64,
 }
@@ -230,7 +230,7 @@ fn not_moved(tx: &Tx<'_>, task_id: &TaskId) -> Result<StoredTask> {
 }
 
 /// A task whose open hand-off was ended.
-pub(crate) struct Closed {
+pub struct Closed {
     pub on: StoredTask,
     pub handoff_number: i64,
 }
