@@ -44,7 +44,7 @@ fn seconds(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
 }
 
 /// Finds the agent that a hand-off means, which must be available.
-pub(crate) fn resolve(tx: &Tx<'_>, asked: &str) -> Result<AgentName> {
+pub(crate) fn resolve(tx: &View<'_>, asked: &str) -> Result<AgentName> {
     let (name, is_available) = meant(tx, asked)?;
     if is_available {
         Ok(name)
@@ -54,7 +54,7 @@ pub(crate) fn resolve(tx: &Tx<'_>, asked: &str) -> Result<AgentName> {
 }
 
 /// Finds the agent that is meant, and whether it is available.
-pub(crate) fn meant(tx: &Tx<'_>, asked: &str) -> Result<(AgentName, bool)> {
+pub(crate) fn meant(tx: &View<'_>, asked: &str) -> Result<(AgentName, bool)> {
     match find_available(tx, asked)? {
         Some(found) => Ok(found),
         None => find_alike(tx, asked),
@@ -62,7 +62,7 @@ pub(crate) fn meant(tx: &Tx<'_>, asked: &str) -> Result<(AgentName, bool)> {
 }
 
 /// Finds the agent whose name is meant, though it is not written so.
-fn find_alike(tx: &Tx<'_>, asked: &str) -> Result<(AgentName, bool)> {
+fn find_alike(tx: &View<'_>, asked: &str) -> Result<(AgentName, bool)> {
     let known = names(tx)?;
     let meant = match_agent_name(asked, &known).map(AgentName::as_str);
     match meant.map(|name| find_available(tx, name)).transpose()? {
@@ -75,7 +75,7 @@ fn find_alike(tx: &Tx<'_>, asked: &str) -> Result<(AgentName, bool)> {
     }
 }
 
-fn find_available(tx: &Tx<'_>, name: &str) -> Result<Option<(AgentName, bool)>> {
+fn find_available(tx: &View<'_>, name: &str) -> Result<Option<(AgentName, bool)>> {
     tx.row(
         sql!("SELECT name, available FROM agents WHERE name = $1"),
         params![name],
@@ -93,7 +93,7 @@ pub(crate) fn unknown(asked: &AgentName, known: &[AgentName]) -> String {
 }
 
 /// Lists the names of the agents.
-pub(crate) fn names(tx: &Tx<'_>) -> Result<Vec<AgentName>> {
+pub(crate) fn names(tx: &View<'_>) -> Result<Vec<AgentName>> {
     tx.rows(
         sql!("SELECT name FROM agents ORDER BY name"),
         params![],

@@ -1,10 +1,11 @@
 //! The whole ledger, page by page, for an export.
 
-use super::{alerts, handoffs, increments, mail, messages, requests};
+use super::{alerts, mail, messages, requests};
 use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive};
 use crate::store::tables::events;
 use crate::store::tables::queue_messages;
 use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::tables::{handoffs, increments};
 use crate::store::{Result, StoreError, View, params};
 
 /// How many rows a page has.
@@ -56,9 +57,11 @@ pub fn alerts(view: &View<'_>, after: i64) -> Result<Numbered<Alert>> {
 
 /// Reads the increments behind a number, oldest first.
 pub fn increments(view: &View<'_>, after: i64) -> Result<Numbered<Increment>> {
-    view.rows(increments::SELECT_ARCHIVE, params![after, PAGE], |row| {
-        Ok((row.integer(0)?, increments::from_row(row)?))
-    })
+    let page = increments::after(view, after, PAGE)?;
+    Ok(page
+        .into_iter()
+        .map(|stored| (stored.number, stored.increment))
+        .collect())
 }
 
 /// Reads the mail behind a number, oldest first.

@@ -3,13 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    agents, alerts, attachments, dependencies, handoffs, import_requests, increments, mail,
-    messages, reports, requests, routes, runs, sessions, tools,
+    agents, alerts, attachments, import_requests, mail, messages, requests, routes, runs, sessions,
+    tools,
 };
-use crate::domain::{ChainEntry, HandoffId, MovedConversation, SessionId, Task, TaskArchive};
+use crate::domain::{ChainEntry, HandoffId, Mode, MovedConversation, SessionId, Task, TaskArchive};
 use crate::store::tables::events;
 use crate::store::tables::queue_messages;
+use crate::store::tables::task_dependencies;
 use crate::store::tables::tasks::{self};
+use crate::store::tables::{handoffs, increments, reports};
 use crate::store::{Import, Imported, Result, StoreError, Tx};
 
 /// Imports everything, in one transaction. An agent or a tool that is there already and the same is left alone.
@@ -64,7 +66,7 @@ pub(crate) fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     }
     // A task may wait for one that was made later.
     for (number, depends_on) in &waiting {
-        dependencies::insert_all(tx, *number, depends_on)?;
+        task_dependencies::insert_all(tx, *number, depends_on)?;
     }
     for link in &links {
         link.set(tx)?;
@@ -100,20 +102,21 @@ fn import_task(
         let request = entry.request.as_ref();
         let moved = request.and_then(|request| request.moved.as_ref());
         let from = request.and_then(|request| request.from_handoff_id.as_ref());
-        let row = handoffs::NewRow {
+        let row = handoffs::NewHandoff {
             task_number: number,
             position,
             entry,
             prompt: request.map_or("", |request| request.prompt.as_str()),
             reason: request.and_then(|request| request.reason.as_ref()),
             from_number: from
-                .map(|id| handoffs::number(tx, id))
+                .map(|id| handoffs::find_number(tx, id))
                 .transpose()?
                 .flatten(),
             waiter_number: None,
             trace_id: request.and_then(|request| request.trace_id.as_ref()),
             parent_span_id: None,
             is_invoked: moved.is_none_or(|moved| moved.is_invoked),
+            takes_control: takes_control(tx, entry)?,
         };
         let handoff_number = handoffs::insert(tx, &row)?;
         if let Some(report) = request.and_then(|request| request.report.as_ref()) {
@@ -161,6 +164,27 @@ fn import_task(
         queue_messages::insert(tx, number, message)?;
     }
     Ok(number)
+}
+
+/// Tells whether control was taken from the agent of an earlier hand-off. Archives of earlier versions do not say so of
+/// conversations: there it was if the earlier hand-off ended in the same moment with a note that names the agent.
+fn takes_control(tx: &Tx<'_>, entry: &ChainEntry) -> Result<bool> {
+    let Some(request) = &entry.request else {
+        return Ok(entry.mode == Mode::Transfer);
+    };
+    let said = request.moved.as_ref().and_then(|moved| moved.takes_control);
+    match (entry.mode, said, &request.from_handoff_id) {
+        (Mode::Transfer, ..) => Ok(true),
+        (_, Some(said), _) => Ok(said),
+        (Mode::Session, None, Some(from)) => {
+            let from = handoffs::find(tx, from)?;
+            let note = format!("Routed to {}", entry.agent_name);
+            Ok(from.is_some_and(|from| {
+                from.completed_at == Some(entry.started_at) && from.output.as_str() == note
+            }))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// Takes in what a hand-off of a session has beside its own row. The first one makes the session.

@@ -1,11 +1,11 @@
 //! The table `messages`: what was said, in one order over all tasks of a chain.
 
-use super::caller::Caller;
-use super::handoffs;
 use crate::domain::{
     EventKind, HandoffId, Message, MessageType, Mode, Move, NewMessage, TaskId, Text,
 };
+use crate::ledger::handoff::Caller;
 use crate::ledger::{history, task};
+use crate::store::tables::handoffs;
 use crate::store::tables::tasks::{self, StoredTask, TaskRef};
 use crate::store::{
     AddMessage, Item, MessageQuery, Page, Result, Row, Statement, StoreError, Tx, View, params, sql,
@@ -52,7 +52,7 @@ fn data_json(data: &Move) -> String {
 pub(crate) fn say(tx: &mut Tx<'_>, on: &StoredTask, message: &NewMessage) -> Result<i64> {
     let open = match on.task.open_handoff() {
         None => None,
-        Some(open) => handoffs::number(tx, &open.id)?.map(|number| (&open.id, number)),
+        Some(open) => handoffs::find_number(tx, &open.id)?.map(|number| (&open.id, number)),
     };
     record(tx, on.on(), open, message)
 }
@@ -130,7 +130,10 @@ pub(crate) fn add(tx: &mut Tx<'_>, add: &AddMessage) -> Result<Message> {
         None if add.message_type != MessageType::UserMessage => {
             let open = on.task.open_handoff();
             open.and_then(|open| {
-                Some((&open.id, handoffs::number(tx, &open.id).transpose()?.ok()?))
+                Some((
+                    &open.id,
+                    handoffs::find_number(tx, &open.id).transpose()?.ok()?,
+                ))
             })
         }
         _ => None,

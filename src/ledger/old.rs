@@ -4,29 +4,24 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{
-    agent_changes, agents, alerts, analytics, attachments, delegations, dispatch_overview,
-    dispatches, file_alerts, handoffs, idempotency_keys, import, increment_stages, increments,
-    mail, messages, moves, needs, reports, request_moves, request_tags, requests, route_choice,
-    routes, routing, runs, sessions, task_lists, tools, transfers, trees, usage,
+    agent_changes, agents, alerts, analytics, attachments, dispatch_overview, dispatches,
+    file_alerts, idempotency_keys, import, mail, messages, request_moves, request_tags, requests,
+    routes, runs, sessions, task_lists, tools, trees, usage,
 };
 use crate::domain::{
-    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
-    HandoffAnalytics, HandoffId, Idempotency, Increment, IncrementId, IncrementState,
-    IncrementTasks, Mail, MailId, Message, Mode, NewMessage, NewRequest, NewTask, Outcome,
-    PlanningChange, Provider, Request, RequestId, RequestState, Route, RouteChoice, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, Tool, ToolName, UsageSum,
+    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, HandoffAnalytics, HandoffId,
+    Idempotency, Mail, MailId, Message, Mode, NewMessage, NewRequest, Outcome, Provider, Request,
+    RequestId, RequestState, Route, RunId, RunIdentity, Session, SessionHandoff, SessionId, Task,
+    TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
 };
-use crate::ledger::task;
-use crate::store::tables::events;
+use crate::ledger::handoff::Moved;
 use crate::store::tables::tasks::{self};
 use crate::store::{
-    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
-    Circumstances, ClaimRequest, ClaimedRun, Database, DeliverMail, Dispatch, DispatchLists, Due,
-    EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import,
-    Imported, Job, MailQuery, MarkMail, MessageQuery, MoveSession, Moved, NewIncrement, Page,
-    PutAgent, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, SendMail, Slots,
-    StartHandoff, StoreError, TaskQuery, TokenHolder, Transfer, Tx, params, sql,
+    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ClaimRequest,
+    ClaimedRun, Database, DeliverMail, Dispatch, DispatchLists, Due, EndClaim, EndedClaim, Feed,
+    FilesReport, FinishRun, Heartbeat, Import, Imported, Job, MailQuery, MarkMail, MessageQuery,
+    Page, PutAgent, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, SendMail, Slots,
+    StoreError, TaskQuery, TokenHolder, Tx, params, sql,
 };
 
 /// How many messages of earlier tasks an agent is told at most.
@@ -84,20 +79,6 @@ impl Store {
 
 impl Store {
     /// See the function that it calls.
-    pub async fn create_task(&self, new: NewTask, once: Option<Idempotency>) -> Result<Task> {
-        self.write(once, move |tx| Ok(task::create(tx, &new)?.task))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn task(&self, id: &TaskId) -> Result<Option<Task>> {
-        let id = id.clone();
-        self.0
-            .read(move |view| Ok(tasks::find(view, &id)?.map(|stored| stored.task)))
-            .await
-    }
-
-    /// See the function that it calls.
     pub async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
         let query = query.clone();
         self.0
@@ -111,37 +92,6 @@ impl Store {
         self.0
             .read(move |view| task_lists::list_summaries(view, &query))
             .await
-    }
-
-    /// See the function that it calls.
-    pub async fn set_status(
-        &self,
-        id: TaskId,
-        status: Status,
-        once: Option<Idempotency>,
-    ) -> Result<Task> {
-        self.write(once, move |tx| task::set_status(tx, &id, &status))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn plan_task(
-        &self,
-        id: TaskId,
-        change: PlanningChange,
-        once: Option<Idempotency>,
-    ) -> Result<Task> {
-        self.write(once, move |tx| task::plan(tx, &id, &change))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn change_needs(
-        &self,
-        change: ChangeNeeds,
-        once: Option<Idempotency>,
-    ) -> Result<Task> {
-        self.write(once, move |tx| needs::change(tx, &change)).await
     }
 
     /// See the function that it calls.
@@ -165,11 +115,6 @@ impl Store {
     }
 
     /// See the function that it calls.
-    pub async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
-        self.0.read(move |view| routing::next(view, limit)).await
-    }
-
-    /// See the function that it calls.
     pub async fn agent_programs(&self) -> Result<Vec<(Option<String>, Provider)>> {
         self.0.read(move |view| agents::programs(view)).await
     }
@@ -177,94 +122,6 @@ impl Store {
     /// See the function that it calls.
     pub async fn ask_again_who_suits(&self) -> Result<()> {
         self.0.write(|tx| agents::ask_again(tx)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn explain_route(
-        &self,
-        task_id: TaskId,
-        circumstances: Circumstances,
-    ) -> Result<RouteChoice> {
-        self.0
-            .write(move |tx| route_choice::explain(tx, &task_id, &circumstances))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn route_task(
-        &self,
-        task_id: TaskId,
-        circumstances: Circumstances,
-        once: Option<Idempotency>,
-    ) -> Result<Routed> {
-        self.write(once, move |tx| routing::route(tx, &task_id, &circumstances))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn give_report(&self, give: GiveReport, once: Option<Idempotency>) -> Result<Task> {
-        self.write(once, move |tx| reports::give(tx, &give)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn create_increment(
-        &self,
-        new: NewIncrement,
-        once: Option<Idempotency>,
-    ) -> Result<IncrementTasks> {
-        self.write(once, move |tx| increments::create(tx, &new))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn retry_increment(&self, id: IncrementId, once: Option<Idempotency>) -> Result<()> {
-        self.write(once, move |tx| increment_stages::retry(tx, &id))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>> {
-        let id = id.clone();
-        self.0.read(move |view| increments::find(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn increments(
-        &self,
-        state: Option<IncrementState>,
-        after: Option<&IncrementId>,
-        limit: u32,
-    ) -> Result<Page<Increment>> {
-        let after = after.cloned();
-        self.0
-            .read(move |view| increments::list(view, state, after.as_ref(), limit))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn start_handoff(
-        &self,
-        start: StartHandoff,
-        once: Option<Idempotency>,
-    ) -> Result<Task> {
-        self.write(once, move |tx| delegations::start(tx, &start))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task> {
-        self.write(once, move |tx| handoffs::end(tx, &end)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn transfer(&self, transfer: Transfer, once: Option<Idempotency>) -> Result<Moved> {
-        self.write(once, move |tx| transfers::transfer(tx, &transfer))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn move_session(&self, to: MoveSession, once: Option<Idempotency>) -> Result<Moved> {
-        self.write(once, move |tx| moves::move_to(tx, &to)).await
     }
 
     /// See the function that it calls.
@@ -320,15 +177,6 @@ impl Store {
     }
 
     /// See the function that it calls.
-    pub async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool> {
-        let task_id = task_id.clone();
-        let above = above.clone();
-        self.0
-            .read(move |view| tasks::is_below(view, &task_id, &above))
-            .await
-    }
-
-    /// See the function that it calls.
     pub async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
         let id = id.clone();
         self.0.read(move |view| runs::of_handoff(view, &id)).await
@@ -349,34 +197,6 @@ impl Store {
     pub async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum> {
         let name = name.clone();
         self.0.read(move |view| usage::of_agent(view, &name)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {
-        let id = id.clone();
-        self.0.read(move |view| handoffs::find(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn handoffs(&self, task_id: &TaskId) -> Result<Option<Vec<Handoff>>> {
-        let task_id = task_id.clone();
-        self.0
-            .read(move |view| handoffs::list(view, &task_id))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn handoffs_of_trace(
-        &self,
-        trace: &str,
-        after: Option<&HandoffId>,
-        limit: u32,
-    ) -> Result<Page<Handoff>> {
-        let trace = trace.to_owned();
-        let after = after.cloned();
-        self.0
-            .read(move |view| handoffs::of_trace(view, &trace, after.as_ref(), limit))
-            .await
     }
 
     /// See the function that it calls.
@@ -540,18 +360,6 @@ impl Store {
         self.0
             .read(move |view| sessions::count(view, &id, from.as_ref(), to.as_ref()))
             .await
-    }
-
-    /// See the function that it calls.
-    pub async fn events_after(&self, number: i64, limit: u32) -> Result<Vec<Event>> {
-        self.0
-            .read(move |view| events::after(view, number, limit))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn last_event_number(&self) -> Result<i64> {
-        self.0.read(move |view| events::last_number(view)).await
     }
 
     /// See the function that it calls.

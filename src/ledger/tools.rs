@@ -27,12 +27,12 @@ fn from_row(row: &Row<'_>) -> Result<Tool> {
 }
 
 /// Finds a tool within a transaction.
-pub(crate) fn load(tx: &Tx<'_>, name: &ToolName) -> Result<Option<Tool>> {
+pub(crate) fn load(tx: &View<'_>, name: &ToolName) -> Result<Option<Tool>> {
     tx.row(ONE, params![name.as_str()], |row| from_row(row))
 }
 
 /// Lists the names of the tools.
-pub(crate) fn names(tx: &Tx<'_>) -> Result<Vec<ToolName>> {
+pub(crate) fn names(tx: &View<'_>) -> Result<Vec<ToolName>> {
     tx.rows(
         sql!("SELECT name FROM tools ORDER BY name"),
         params![],

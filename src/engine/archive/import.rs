@@ -19,6 +19,7 @@ use crate::domain::{
 };
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
+use crate::ledger::{increment, task};
 use crate::store::{Import, ImportSource, Imported};
 
 /// How an import goes about what is bad or already there.
@@ -96,11 +97,28 @@ impl Engine {
         })
     }
 
+    async fn has_increment(&self, id: &IncrementId) -> Result<bool, ArchiveError> {
+        let id = id.clone();
+        let found = self
+            .store
+            .db()
+            .read(move |view| increment::find_workspace(view, &id))
+            .await?;
+        Ok(found.is_some())
+    }
+
     /// Names what would be there twice.
     async fn leave_out_what_is_there(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
         let mut tasks = Vec::new();
         for task in std::mem::take(&mut plan.tasks) {
-            let message = if self.store.task(&task.id).await?.is_some() {
+            let message = if {
+                let id = task.id.clone();
+                self.store
+                    .db()
+                    .read(move |view| task::find_workspace(view, &id))
+                    .await?
+                    .is_some()
+            } {
                 format!("task {} is already in the database", task.id)
             } else if let Some(session) = &task.session
                 && self.store.session(session).await?.is_some()
@@ -195,7 +213,7 @@ impl Engine {
         let mut increments = Vec::new();
         for planned in std::mem::take(&mut plan.increments) {
             match IncrementId::parse(planned.id.as_str()) {
-                Ok(id) if self.store.increment(&id).await?.is_some() => plan.bad.push(is_there(
+                Ok(id) if self.has_increment(&id).await? => plan.bad.push(is_there(
                     file_of::<Increment>(&planned.id),
                     &format!("increment {id}"),
                 )),

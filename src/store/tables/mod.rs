@@ -2,6 +2,15 @@
 //!
 //! No rule is here: nothing is refused, no event is recorded, and no table calls for what follows a change. That is the ledger's.
 
+pub mod applicants;
 pub mod events;
+pub mod handoffs;
+pub mod increments;
 pub mod queue_messages;
+pub mod reports;
+pub mod run_sessions;
+pub mod session_holders;
+pub mod task_dependencies;
+pub mod task_routing;
+pub mod task_stages;
 pub mod tasks;
