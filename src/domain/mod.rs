@@ -16,6 +16,7 @@ mod page;
 mod refusal;
 mod request;
 mod routing;
+mod rules;
 mod session;
 pub mod tag;
 mod task;
@@ -57,6 +58,7 @@ pub use routing::{
     Applicant, Candidate, Past, RouteChoice, assignment, best, blocked_mail, handoff_mail, judge,
     nobody_suits,
 };
+pub use rules::Rules;
 pub use session::{
     ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
 };

@@ -59,7 +59,6 @@ impl Engine {
             resume: input.resume,
             caller: asker.run,
             trace: asker.trace,
-            limits: self.options.chain_limits,
         };
         let task = self.store.start_handoff(start, once).await?;
         metrics::counter!("chorus_handoffs_started_total").increment(1);

@@ -78,7 +78,6 @@ impl Engine {
             new_task: (id, workspace),
             caller: asker.run,
             trace: asker.trace,
-            limits: self.options.chain_limits,
         };
         let moved = self.store.move_session(to, once).await?;
         Ok(self.go_on(moved))

@@ -138,15 +138,13 @@ impl Engine {
                     .to_owned(),
             ));
         }
-        let largest_object = self.limits().agent_context;
         change
-            .check(largest_object, merge)
+            .check(self.limits().agent_context, merge)
             .map_err(Error::InvalidFields)?;
         let change = ChangeNeeds {
             task_id,
             change,
             merge,
-            largest_object,
             caller,
         };
         Ok(self.store.change_needs(change, once).await?)

@@ -59,8 +59,6 @@ impl Engine {
             arguments,
             caller: asker.run,
             trace: asker.trace,
-            limits: self.options.chain_limits,
-            largest_context: self.limits().context,
         };
         let moved = self.store.transfer(transfer, once).await?;
         Ok(self.go_on(moved))

@@ -29,7 +29,7 @@ pub(crate) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
             task_number: on.number,
             makes_child: own.is_some(),
         };
-        lineage::check(tx, &step, start.limits)?;
+        lineage::check(tx, &step)?;
     }
     if own.is_some() {
         on = child(tx, &on, &agent_name)?;

@@ -40,7 +40,7 @@ pub(crate) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
             task_number,
             makes_child: found.is_none(),
         };
-        lineage::check(tx, &step, to.limits)?;
+        lineage::check(tx, &step)?;
     }
     let waiter_number = waiter(found.as_ref(), caller.as_ref());
     let (session_number, on, left) = if let Some(found) = found {

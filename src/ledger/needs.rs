@@ -14,7 +14,7 @@ pub(crate) fn change(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     let changed = needs.changed_since(&on.task.needs);
     // What is given was checked; merged into what is there it may be too much.
     needs
-        .check_sizes(asked.largest_object)
+        .check_sizes(tx.rules.largest_object)
         .map_err(Refusal::Invalid)?;
     let is_told = |part: &&str| matches!(*part, "agentContext" | "handoffInstructions");
     if asked.caller.is_some() && on.task.part.is_some() && !changed.iter().all(is_told) {

@@ -67,7 +67,7 @@ fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<P
         task_number: on.number,
         makes_child: true,
     };
-    let chain = lineage::check(tx, &step, asked.limits)?;
+    let chain = lineage::check(tx, &step)?;
     let metadata = HandoffMetadata {
         from: from_agent.map(ToString::to_string),
         tool: tool.name.to_string(),
@@ -75,7 +75,7 @@ fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<P
         chain: chain.iter().map(ToString::to_string).collect(),
     };
     let context = on.task.context.merged(&variables, metadata);
-    let limit = asked.largest_context;
+    let limit = tx.rules.largest_context;
     if serde_json::to_vec(&context).is_ok_and(|json| json.len() > limit) {
         return Err(Refusal::ContextTooLarge { limit }.into());
     }

@@ -35,7 +35,7 @@ pub use requests::{
     AlertTagChange, ClaimRequest, Dispatch, DispatchLists, Due, EndClaim, EndedClaim, FileReport,
     FilesReport, Heartbeat, Job, RaiseAlert, Reconciled, Slots, TagChange,
 };
-pub use routing::{ChangeNeeds, Circumstances, GiveReport, NewIncrement, Routed, Rules};
+pub use routing::{ChangeNeeds, Circumstances, GiveReport, NewIncrement, Routed};
 pub use row::{FromRow, Item, Json, Row};
 pub(crate) use row::{columns, packed};
 pub use sql::Statement;
@@ -45,12 +45,13 @@ pub use tx::{Tx, View};
 pub(crate) use value::params;
 
 use crate::domain::{
-    Agent, AgentChange, AgentName, Alert, AttachmentId, ChainLimits, ConversationHistory, Filename,
-    Increment, Kind, Mail, Message, MessageType, Mode, Outcome, Problems, Request, Route, RunId,
-    RunIdentity, SessionMove, Task, TaskArchive, TaskId, Text, Tool, TraceId, TraceParent,
+    Agent, AgentChange, AgentName, Alert, AttachmentId, ConversationHistory, Filename, Increment,
+    Kind, Mail, Message, MessageType, Mode, Outcome, Problems, Request, Route, RunId, RunIdentity,
+    SessionMove, Task, TaskArchive, TaskId, Text, Tool, TraceId, TraceParent,
 };
 pub use crate::domain::{
-    AlertQuery, MailQuery, MessageQuery, Page, ReadyQuery, RequestQuery, SearchWords, TaskQuery,
+    AlertQuery, MailQuery, MessageQuery, Page, ReadyQuery, RequestQuery, Rules, SearchWords,
+    TaskQuery,
 };
 
 /// A result of the store.
@@ -73,8 +74,6 @@ pub struct StartHandoff {
     pub caller: Option<RunIdentity>,
     /// The trace in which it is asked, if the caller said so.
     pub trace: Option<TraceParent>,
-    /// How far agents may hand on.
-    pub limits: ChainLimits,
 }
 
 /// A call of a hand-off tool.
@@ -90,10 +89,6 @@ pub struct Transfer {
     pub caller: Option<RunIdentity>,
     /// The trace in which it is asked, if the caller said so.
     pub trace: Option<TraceParent>,
-    /// How far agents may hand on.
-    pub limits: ChainLimits,
-    /// How many bytes the context may have.
-    pub largest_context: usize,
 }
 
 /// What became of control that moved.
@@ -125,8 +120,6 @@ pub struct MoveSession {
     pub caller: Option<RunIdentity>,
     /// The trace in which it is asked, if the caller said so.
     pub trace: Option<TraceParent>,
-    /// How far agents may hand on.
-    pub limits: ChainLimits,
 }
 
 /// An agent to be made or replaced.

@@ -3,33 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentName, ChainLimits, IncrementId, NeedsChange, Report, RouteChoice, RunIdentity, Skill,
-    Source, Task, TaskId, TaskPriority, Text,
+    AgentName, IncrementId, NeedsChange, Report, RouteChoice, RunIdentity, Skill, Source, Task,
+    TaskId, TaskPriority, Text,
 };
-
-/// The rules of the house, which hold whoever asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
-    /// How often a task is given to an agent before a person must look.
-    pub route_attempts: u32,
-    /// How many bytes of what an agent leaves behind are carried to the next one.
-    pub carried_bytes: usize,
-    /// How often an increment is tested before a person must look.
-    pub max_rounds: u32,
-    /// How many tasks deep a chain may be.
-    pub max_depth: u32,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            route_attempts: 2,
-            carried_bytes: 2048,
-            max_rounds: 5,
-            max_depth: ChainLimits::default().depth,
-        }
-    }
-}
 
 /// A change of what a task needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,8 +16,6 @@ pub struct ChangeNeeds {
     pub change: NeedsChange,
     /// Whether objects are merged into what is there.
     pub merge: bool,
-    /// How many bytes such an object may have.
-    pub largest_object: usize,
     /// The run in whose name it is asked, if an agent asks.
     pub caller: Option<RunIdentity>,
 }

@@ -2,8 +2,8 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, ChainLimits, Context, Idempotency, IdempotencyKey, Needs, NewTask, Outcome, Problems,
-    Refusal, Source, Task, TaskArchive, TaskId,
+    Agent, Context, Idempotency, IdempotencyKey, Needs, NewTask, Outcome, Problems, Refusal,
+    Source, Task, TaskArchive, TaskId,
 };
 use chorus::engine::{default_agents, specialists};
 use chorus::ledger::{Store, archive};
@@ -344,7 +344,6 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         resume: false,
         caller,
         trace: None,
-        limits: ChainLimits::default(),
     };
     store.start_handoff(start(None), None).await.unwrap();
     let run = store

@@ -1,9 +1,8 @@
 //! Requests in the store: who may move them, who wins, in which order they are begun, and what becomes of those that fail.
 
 use chorus::domain::{
-    Actor, ChainLimits, ConversationHistory, NewRequest, Outcome, Priority, Refusal, Request,
-    RequestId, RequestMove, RequestState, Route, RouteMode, SessionId, SessionMove, Status, Task,
-    TaskId,
+    Actor, ConversationHistory, NewRequest, Outcome, Priority, Refusal, Request, RequestId,
+    RequestMove, RequestState, Route, RouteMode, SessionId, SessionMove, Status, Task, TaskId,
 };
 use chorus::ledger::task;
 use chorus::store::{EndHandoff, MoveSession, StoreError};
@@ -708,7 +707,6 @@ async fn a_run_that_begins_a_conversation_keeps_its_request() {
             new_task: (TaskId::new(), "/".parse().unwrap()),
             caller: Some(run.clone()),
             trace: None,
-            limits: ChainLimits::default(),
         };
         app.store.move_session(to, None).await.unwrap();
         let found = requests.find(&request).await;

@@ -7,12 +7,12 @@ use axum::response::Response;
 use chorus::api::{Guard, router};
 use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
-use chorus::domain::{ChainLimits, Timestamp};
+use chorus::domain::Timestamp;
 use chorus::engine::{Engine, EngineOptions};
 use chorus::ledger::{Store, Tx, View};
 use chorus::runner::token_hash;
 use chorus::secret::Token;
-use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules};
+use chorus::store::{Database, DatabaseOptions, DatabaseUrl};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -112,14 +112,13 @@ impl TestApp {
             url: DatabaseUrl::Sqlite(data_dir.database()),
             clock: clock.clone(),
             max_batch: 64,
-            rules: Rules::default(),
+            rules: limits.rules(),
         };
         let store = Store::new(wrap(Database::open(options).await.unwrap()));
         let options = EngineOptions {
             data_dir: data_dir.clone(),
             clock: clock.clone(),
             limits,
-            chain_limits: ChainLimits::default(),
             workspace_root: None,
         };
         let engine = Engine::new(store.clone(), options);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Actor, AlertId, ChainLimits, NewRequest, Outcome, Priority, Request, RequestId, RequestSource,
+    Actor, AlertId, NewRequest, Outcome, Priority, Request, RequestId, RequestSource,
     RequestSourceType, Route, RouteMode, RunIdentity, Task, TaskId, Tool,
 };
 use chorus::ledger::Store;
@@ -224,8 +224,6 @@ impl Requests<'_> {
             arguments: serde_json::Map::new(),
             caller,
             trace: None,
-            limits: ChainLimits::default(),
-            largest_context: 1000,
         };
         let Moved { task, .. } = self.0.transfer(transfer, None).await.unwrap();
         task
