@@ -9,8 +9,10 @@ use super::guard::Caller;
 use super::request::{Body, ChangedTask, Once, Query, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{AgentName, NeedsChange, Report, RouteChoice, TaskId, TaskWire};
-use crate::store::{Page, ReadyQuery};
+use crate::domain::{
+    AgentName, NeedsChange, Page, ReadyQuery, Report, RouteChoice, TaskId, TaskWire,
+};
+use crate::ledger::{View, task};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -43,7 +45,8 @@ pub(super) async fn list_ready_tasks(
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
-    let Page { items, next } = app.engine.ready_tasks(&query).await?;
+    let ready = move |view: &View<'_>| task::ready(view, &query);
+    let Page { items, next } = app.engine.read(ready).await?;
     Ok(app.page(items, next))
 }
 

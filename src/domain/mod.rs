@@ -32,10 +32,11 @@ pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{Conversation, TaskArchive};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
 pub use handoff::{
-    ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics, HandoffEnd,
-    HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest, IllegalTraceId, IllegalTraceParent,
-    Lineage, Merge, Mode, MovedConversation, Outcome, PairFigures, Report, ReportResult, Run,
-    RunId, RunIdentity, RunState, SpanId, TraceId, TraceParent, UsageSum,
+    AgentPair, ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics,
+    HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest,
+    IllegalTraceId, IllegalTraceParent, Lineage, Merge, Mode, MovedConversation, Outcome,
+    PairFigures, Report, ReportResult, Run, RunId, RunIdentity, RunState, SpanId, TraceId,
+    TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use increment::{

@@ -28,7 +28,6 @@ mod tasks;
 mod templates;
 mod title;
 mod tools;
-mod usage;
 mod wait;
 mod watch;
 mod workspace;

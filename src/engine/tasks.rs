@@ -8,10 +8,10 @@ use super::{Engine, Result};
 use crate::domain::{
     Context, Dependency, DependencyForm, Idempotency, Minutes, Needs, NeedsChange, NewTask,
     PlanningChange, Refusal, Role, RunIdentity, Skill, Source, Status, Task, TaskId, TaskPriority,
-    TaskSummary, Text,
+    Text,
 };
 use crate::error::Error;
-use crate::store::{ChangeNeeds, Page, ReadyQuery, TaskQuery};
+use crate::store::ChangeNeeds;
 
 /// What a caller says of a task to be made.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -113,16 +113,6 @@ impl Engine {
             .ok_or_else(|| Error::not_found("Task", id))
     }
 
-    /// Lists tasks in full.
-    pub async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
-        Ok(self.store.tasks(query).await?)
-    }
-
-    /// Lists tasks in short.
-    pub async fn task_summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
-        Ok(self.store.task_summaries(query).await?)
-    }
-
     /// Sets what a task needs. Objects take the place of what was there, or are merged into it.
     pub async fn change_needs(
         &self,
@@ -148,20 +138,6 @@ impl Engine {
             caller,
         };
         Ok(self.store.change_needs(change, once).await?)
-    }
-
-    /// Lists the tasks that are ready, the most urgent first, then the oldest.
-    pub async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>> {
-        Ok(self.store.ready_tasks(query).await?)
-    }
-
-    /// Lists the tasks that the router does not go on with: nobody suits, or a person must look.
-    pub async fn held_tasks(
-        &self,
-        after: Option<&TaskId>,
-        limit: u32,
-    ) -> Result<Page<TaskSummary>> {
-        Ok(self.store.held_tasks(after, limit).await?)
     }
 
     /// Sets a task's status. What came out of a stage of an increment its agent reports.

@@ -1,12 +1,14 @@
 //! Asking an agent and waiting for it.
 
-use super::caller::{self, Caller};
 use super::handoffs::{self, Begin};
-use super::{agents, lineage, messages};
+use super::{agents, messages};
 use crate::domain::{AgentName, MessageType, Mode, Move, NewMessage, Refusal, Task, Text};
+use crate::ledger::handoff::caller::{self, Caller};
+use crate::ledger::handoff::lineage;
 use crate::ledger::task;
+use crate::store::tables::runs;
 use crate::store::tables::tasks::StoredTask;
-use crate::store::{Result, StartHandoff, Tx, params, sql};
+use crate::store::{Result, StartHandoff, Tx};
 
 pub(crate) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
     let caller = start
@@ -82,15 +84,6 @@ fn child(tx: &mut Tx<'_>, parent: &StoredTask, agent_name: &AgentName) -> Result
 
 /// Finds the session that an agent had last on a task.
 fn last_session(tx: &Tx<'_>, task_number: i64, agent_name: &AgentName) -> Result<String> {
-    tx.row(
-        sql!(
-            "SELECT r.session_id FROM runs r
-               JOIN handoffs h ON h.number = r.handoff_number
-              WHERE h.task_number = $1 AND h.agent_name = $2 AND r.session_id IS NOT NULL
-              ORDER BY r.number DESC LIMIT 1"
-        ),
-        params![task_number, agent_name.as_str()],
-        |row| row.string(0),
-    )?
-    .ok_or_else(|| Refusal::NothingToResume(agent_name.clone()).into())
+    runs::find_last_session(tx, task_number, agent_name)?
+        .ok_or_else(|| Refusal::NothingToResume(agent_name.clone()).into())
 }

@@ -1,13 +1,15 @@
 //! The table `handoffs`: starting, ending and reading hand-offs.
 
-use super::caller::Caller;
-use super::{dispatches, increment_stages, mail, messages, reports, routing, runs};
+use super::{dispatches, increment_stages, mail, messages, reports, routing};
 use crate::domain::{
     AgentName, ChainEntry, Context, ConversationHistory, EventKind, Handoff, HandoffId,
     HandoffRequest, Mode, MovedConversation, Needs, NewTask, Outcome, Refusal, Report,
-    ReportResult, RunId, SpanId, Task, TaskId, Text, Timestamp, TraceId, TraceParent,
+    ReportResult, Run, RunId, RunState, SpanId, Task, TaskId, Text, Timestamp, TraceId,
+    TraceParent,
 };
+use crate::ledger::handoff::caller::Caller;
 use crate::ledger::{history, reactions, task};
+use crate::store::tables::runs;
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{
     EndHandoff, FromRow, Item, Json, LeftRun, Page, Result, Row, Statement, StoreError, Tx, View,
@@ -61,7 +63,13 @@ pub(crate) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
     };
     let handoff_number = insert(tx, &row)?;
     if begin.is_invoked {
-        runs::queue(tx, handoff_number, entry.started_at, begin.resumes)?;
+        runs::insert_queued(
+            tx,
+            &RunId::new(),
+            handoff_number,
+            entry.started_at,
+            begin.resumes,
+        )?;
     }
     // A transfer brings the message that was there before.
     if begin.mode != Mode::Transfer {
@@ -185,7 +193,7 @@ fn end_open(
     output: &Text,
 ) -> Result<StoredTask> {
     let closed = close(tx, on, outcome, output)?;
-    runs::end(tx, closed.handoff_number, Outcome::Cancelled)?;
+    runs::update_ended_of_handoff(tx, closed.handoff_number, Outcome::Cancelled)?;
     reactions::handoff_ended(tx, closed, outcome, output)
 }
 
@@ -207,7 +215,7 @@ pub(crate) fn end_by_number(
     let Some(task_id) = task_id else {
         return Ok(None);
     };
-    let run_id = runs::not_ended(tx, handoff_number)?;
+    let run_id = runs::find_unended(tx, handoff_number)?;
     end_open(tx, task::load(tx, &task_id)?, outcome, output)?;
     Ok(run_id)
 }
@@ -317,13 +325,13 @@ pub(crate) fn leave(
     let output = Text::lossy(routed_to(to));
     let closed = close(tx, on, Outcome::Completed, &output)?;
     let by_itself = caller.is_some_and(|caller| caller.number == closed.handoff_number);
-    let run_id = runs::not_ended(tx, closed.handoff_number)?;
+    let run_id = runs::find_unended(tx, closed.handoff_number)?;
     let outcome = if by_itself {
         Outcome::Completed
     } else {
         Outcome::Cancelled
     };
-    runs::end(tx, closed.handoff_number, outcome)?;
+    runs::update_ended_of_handoff(tx, closed.handoff_number, outcome)?;
     let left = run_id.map(|run_id| LeftRun { run_id, by_itself });
     Ok((closed, left))
 }
@@ -391,9 +399,25 @@ fn from_row(row: &Row<'_>) -> Result<Handoff> {
         outcome,
         usage: row.optional_json(11)?,
         cost_usd: row.optional_real(12)?,
-        run: runs::from_row(row, 13)?,
+        run: run_from_row(row, 13)?,
         report: reports::from_row(row, 26)?,
     })
+}
+
+/// Reads a run from a column on, if one was joined.
+fn run_from_row(row: &Row<'_>, column: usize) -> Result<Option<Run>> {
+    let Some(id) = row.optional_parsed(column)? else {
+        return Ok(None);
+    };
+    Ok(Some(Run {
+        id,
+        attempt: u32::try_from(row.integer(column + 1)?).map_err(StoreError::inconsistent)?,
+        state: row.word(column + 2, RunState::parse)?,
+        outcome: row.optional_word(column + 3, Outcome::parse)?,
+        queued_at: row.timestamp(column + 4)?,
+        started_at: row.optional_timestamp(column + 5)?,
+        ended_at: row.optional_timestamp(column + 6)?,
+    }))
 }
 
 pub(crate) fn find(view: &View<'_>, id: &HandoffId) -> Result<Option<Handoff>> {

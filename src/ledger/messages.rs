@@ -1,10 +1,10 @@
 //! The table `messages`: what was said, in one order over all tasks of a chain.
 
-use super::caller::Caller;
 use super::handoffs;
 use crate::domain::{
     EventKind, HandoffId, Message, MessageType, Mode, Move, NewMessage, TaskId, Text,
 };
+use crate::ledger::handoff::caller::Caller;
 use crate::ledger::{history, task};
 use crate::store::tables::tasks::{self, StoredTask, TaskRef};
 use crate::store::{

@@ -1,16 +1,17 @@
 //! Moving a conversation to another agent.
 
-use super::caller::{self, Caller};
 use super::handoffs::{self, Begin, Begun, routed_to};
-use super::sessions::{self, NewRow, holder};
-use super::{agents, lineage, messages};
+use super::{agents, messages};
 use crate::domain::{
     AgentName, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, Refusal, SessionId,
     Source, Status, TaskId, Text,
 };
+use crate::ledger::handoff::caller::{self, Caller};
+use crate::ledger::handoff::lineage;
 use crate::ledger::{reactions, task};
+use crate::store::tables::sessions::{self, NewSessionHandoff};
 use crate::store::tables::tasks::{self, StoredTask};
-use crate::store::{LeftRun, MoveSession, Moved, Result, Tx, params, sql};
+use crate::store::{LeftRun, MoveSession, Moved, Result, Tx};
 
 pub(crate) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
     let asked = &to.asked;
@@ -68,7 +69,7 @@ pub(crate) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
         mut on,
         handoff_number,
     } = handoffs::begin(tx, on, next)?;
-    let row = NewRow {
+    let row = NewSessionHandoff {
         session_number,
         handoff_number,
         from_agent: &asked.from_agent,
@@ -76,7 +77,7 @@ pub(crate) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
         harness_trace_id: asked.harness_trace_id.as_ref(),
         history: &asked.conversation_history,
     };
-    sessions::insert(tx, &row)?;
+    sessions::insert_handoff(tx, &row)?;
     if !asked.invoke {
         // Somebody else has invoked the agent; that it happened is all there is to record.
         on = handoffs::close(tx, on, Outcome::Completed, &Text::default())?.on;
@@ -116,35 +117,18 @@ struct Holder {
 }
 
 fn find(tx: &Tx<'_>, id: &SessionId) -> Result<Option<Found>> {
-    let found = tx.row(
-        sql!(
-            "SELECT s.number, t.id, h.number, o.id, h.waiter_number, h.completed_at IS NULL
-               FROM sessions s
-               JOIN tasks t ON t.number = s.task_number
-               JOIN handoffs h ON h.number = ",
-            holder!(),
-            " JOIN tasks o ON o.number = h.task_number
-              WHERE s.id = $1"
-        ),
-        params![id.as_str()],
-        |row| {
-            let holder = Holder {
-                number: row.integer(2)?,
-                task_id: row.parsed(3)?,
-                waiter_number: row.optional_integer(4)?,
-                is_open: row.integer(5)? != 0,
-            };
-            let task_id: TaskId = row.parsed(1)?;
-            Ok((row.integer(0)?, task_id, holder))
-        },
-    )?;
-    let Some((number, task_id, holder)) = found else {
+    let Some(found) = sessions::find_holder(tx, id)? else {
         return Ok(None);
     };
     Ok(Some(Found {
-        number,
-        on: task::load(tx, &task_id)?,
-        holder,
+        number: found.session_number,
+        on: task::load(tx, &found.task_id)?,
+        holder: Holder {
+            number: found.handoff_number,
+            task_id: found.handoff_task_id,
+            waiter_number: found.waiter_number,
+            is_open: found.is_open,
+        },
     }))
 }
 
@@ -227,6 +211,6 @@ fn create(
         agent_workspace,
     };
     let on = task::create(tx, &new)?;
-    let number = sessions::insert_session(tx, &to.asked.session_id, on.number, tx.now)?;
+    let number = sessions::insert(tx, &to.asked.session_id, on.number, tx.now)?;
     Ok((number, on))
 }

@@ -4,36 +4,28 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{
-    agent_changes, agents, alerts, analytics, attachments, delegations, dispatch_overview,
-    dispatches, file_alerts, handoffs, idempotency_keys, import, increment_stages, increments,
-    mail, messages, moves, needs, reports, request_moves, request_tags, requests, route_choice,
-    routes, routing, runs, sessions, task_lists, tools, transfers, trees, usage,
+    agent_changes, agents, alerts, attachments, delegations, dispatch_overview, dispatches,
+    file_alerts, handoffs, idempotency_keys, import, increment_stages, increments, mail, messages,
+    moves, needs, reports, request_moves, request_tags, requests, route_choice, routes, routing,
+    tools, transfers,
 };
 use crate::domain::{
-    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
-    HandoffAnalytics, HandoffId, Idempotency, Increment, IncrementId, IncrementState,
-    IncrementTasks, Mail, MailId, Message, Mode, NewMessage, NewRequest, NewTask, Outcome,
-    PlanningChange, Provider, Request, RequestId, RequestState, Route, RouteChoice, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, Tool, ToolName, UsageSum,
+    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff, HandoffId,
+    Idempotency, Increment, IncrementId, IncrementState, IncrementTasks, Mail, MailId, Message,
+    Mode, NewRequest, NewTask, Outcome, PlanningChange, Provider, Request, RequestId, RequestState,
+    Route, RouteChoice, Status, Task, TaskId, Text, Tool, ToolName,
 };
 use crate::ledger::task;
 use crate::store::tables::events;
 use crate::store::tables::tasks::{self};
 use crate::store::{
-    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
-    Circumstances, ClaimRequest, ClaimedRun, Database, DeliverMail, Dispatch, DispatchLists, Due,
-    EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import,
-    Imported, Job, MailQuery, MarkMail, MessageQuery, MoveSession, Moved, NewIncrement, Page,
-    PutAgent, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, SendMail, Slots,
-    StartHandoff, StoreError, TaskQuery, TokenHolder, Transfer, Tx, params, sql,
+    AddMessage, AgentPut, AlertQuery, Attach, Attached, ChangeAgent, ChangeNeeds, Circumstances,
+    ClaimRequest, Database, DeliverMail, Dispatch, DispatchLists, Due, EndClaim, EndHandoff,
+    EndedClaim, Feed, FilesReport, GiveReport, Heartbeat, Import, Imported, Job, MailQuery,
+    MarkMail, MessageQuery, MoveSession, Moved, NewIncrement, Page, PutAgent, RaiseAlert,
+    Reconciled, RequestQuery, Result, Routed, SendMail, Slots, StartHandoff, StoreError, Transfer,
+    Tx, params, sql,
 };
-
-/// How many messages of earlier tasks an agent is told at most.
-const TOLD_MESSAGES: u32 = 200;
-
-/// How many mails an agent is told at most.
-const TOLD_MAIL: u32 = 40;
 
 /// The ledger.
 #[derive(Debug, Clone)]
@@ -98,22 +90,6 @@ impl Store {
     }
 
     /// See the function that it calls.
-    pub async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
-        let query = query.clone();
-        self.0
-            .read(move |view| task_lists::list(view, &query))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn task_summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
-        let query = query.clone();
-        self.0
-            .read(move |view| task_lists::list_summaries(view, &query))
-            .await
-    }
-
-    /// See the function that it calls.
     pub async fn set_status(
         &self,
         id: TaskId,
@@ -142,26 +118,6 @@ impl Store {
         once: Option<Idempotency>,
     ) -> Result<Task> {
         self.write(once, move |tx| needs::change(tx, &change)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>> {
-        let query = query.clone();
-        self.0
-            .read(move |view| task_lists::ready(view, &query))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn held_tasks(
-        &self,
-        after: Option<&TaskId>,
-        limit: u32,
-    ) -> Result<Page<TaskSummary>> {
-        let after = after.cloned();
-        self.0
-            .read(move |view| task_lists::held(view, after.as_ref(), limit))
-            .await
     }
 
     /// See the function that it calls.
@@ -268,90 +224,6 @@ impl Store {
     }
 
     /// See the function that it calls.
-    pub async fn claim_run(
-        &self,
-        max_runs: u32,
-        data_dir: String,
-        live: Vec<RunId>,
-        token_hash: [u8; 32],
-    ) -> Result<Option<ClaimedRun>> {
-        self.0
-            .write(move |tx| runs::claim(tx, max_runs, &data_dir, &live, &token_hash))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn return_run(&self, run_id: RunId) -> Result<()> {
-        self.0.write(move |tx| runs::put_back(tx, &run_id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn running(&self) -> Result<Vec<ClaimedRun>> {
-        self.0.write(|tx| runs::running(tx)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn run(&self, run_id: RunId) -> Result<Option<ClaimedRun>> {
-        self.0.write(move |tx| runs::find(tx, &run_id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn record_messages(
-        &self,
-        run_id: RunId,
-        messages: Vec<NewMessage>,
-        followed_bytes: u64,
-    ) -> Result<()> {
-        self.0
-            .write(move |tx| runs::record_messages(tx, &run_id, &messages, followed_bytes))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn finish_run(&self, finish: FinishRun) -> Result<bool> {
-        self.0.write(move |tx| runs::finish(tx, &finish)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn token_holder(&self, token_hash: [u8; 32]) -> Result<Option<TokenHolder>> {
-        self.0
-            .read(move |view| runs::token_holder(view, token_hash))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool> {
-        let task_id = task_id.clone();
-        let above = above.clone();
-        self.0
-            .read(move |view| tasks::is_below(view, &task_id, &above))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
-        let id = id.clone();
-        self.0.read(move |view| runs::of_handoff(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn task_usage(&self, id: &TaskId) -> Result<Option<UsageSum>> {
-        let id = id.clone();
-        self.0
-            .read(move |view| match tasks::find_number(view, &id)? {
-                None => Ok(None),
-                Some(number) => usage::of_task(view, number).map(Some),
-            })
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum> {
-        let name = name.clone();
-        self.0.read(move |view| usage::of_agent(view, &name)).await
-    }
-
-    /// See the function that it calls.
     pub async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {
         let id = id.clone();
         self.0.read(move |view| handoffs::find(view, &id)).await
@@ -376,46 +248,6 @@ impl Store {
         let after = after.cloned();
         self.0
             .read(move |view| handoffs::of_trace(view, &trace, after.as_ref(), limit))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn analytics(
-        &self,
-        since: Option<Timestamp>,
-        agent: Option<&AgentName>,
-    ) -> Result<HandoffAnalytics> {
-        let agent = agent.cloned();
-        self.0
-            .read(move |view| analytics::handoffs(view, since, agent.as_ref()))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn briefing(&self, run: &RunIdentity) -> Result<Briefing> {
-        let run = run.clone();
-        self.0
-            .read(move |view| {
-                let number = tasks::find_number(view, &run.task_id)?;
-                let mut conversation =
-                    messages::before(view, number.unwrap_or_default(), TOLD_MESSAGES + 1)?;
-                let has_more_conversation = conversation.len() > TOLD_MESSAGES as usize;
-                conversation.truncate(TOLD_MESSAGES as usize);
-                conversation.reverse();
-                let mut tools = tools::list_usable(view)?;
-                tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
-                let (mail, older_mail) = mail::pending(view, &run.agent_name, TOLD_MAIL)?;
-                Ok(Briefing {
-                    agents: agents::list(view)?,
-                    kinds: routes::kinds(view)?,
-                    tools,
-                    history: sessions::history(view, &run.handoff_id)?,
-                    conversation,
-                    has_more_conversation,
-                    mail,
-                    older_mail,
-                })
-            })
             .await
     }
 
@@ -476,69 +308,6 @@ impl Store {
         let id = id.clone();
         self.0
             .read(move |view| messages::of_chain(view, &id, query))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn task_tree(&self, id: &TaskId) -> Result<Option<TaskTree>> {
-        let id = id.clone();
-        self.0.read(move |view| trees::find(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn is_settled(&self, id: &TaskId) -> Result<bool> {
-        let id = id.clone();
-        self.0.read(move |view| trees::is_settled(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn sessions(&self, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>> {
-        let after = after.cloned();
-        self.0
-            .read(move |view| sessions::list(view, after.as_ref(), limit))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn session(&self, id: &SessionId) -> Result<Option<Session>> {
-        let id = id.clone();
-        self.0.read(move |view| sessions::find_one(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn session_handoffs(
-        &self,
-        id: &SessionId,
-        after: Option<&HandoffId>,
-        limit: u32,
-    ) -> Result<Page<SessionHandoff>> {
-        let id = id.clone();
-        let after = after.cloned();
-        self.0
-            .read(move |view| sessions::moves(view, &id, after.as_ref(), limit))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn last_session_handoff(&self, id: &SessionId) -> Result<Option<SessionHandoff>> {
-        let id = id.clone();
-        self.0
-            .read(move |view| sessions::last_move(view, &id))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn count_session_handoffs(
-        &self,
-        id: &SessionId,
-        from: Option<&AgentName>,
-        to: Option<&AgentName>,
-    ) -> Result<u64> {
-        let id = id.clone();
-        let from = from.cloned();
-        let to = to.cloned();
-        self.0
-            .read(move |view| sessions::count(view, &id, from.as_ref(), to.as_ref()))
             .await
     }
 

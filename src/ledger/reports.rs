@@ -1,8 +1,8 @@
 //! The table `reports`: what agents say of their work.
 
-use super::caller::Caller;
 use super::{needs, readiness};
 use crate::domain::{EventKind, Refusal, Report, ReportResult, Task};
+use crate::ledger::handoff::caller::Caller;
 use crate::ledger::{history, task};
 use crate::store::{GiveReport, Result, Row, Tx, params, sql};
 

@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::caller::{self, Caller};
 use super::handoffs::{self, Begin, routed_to};
-use super::{agents, lineage, messages, routing, tools};
+use super::{agents, messages, routing, tools};
 use crate::domain::{
     AgentName, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, Refusal, Status, Text,
     Tool, ToolName, TraceId,
 };
+use crate::ledger::handoff::caller::{self, Caller};
+use crate::ledger::handoff::lineage;
 use crate::ledger::{history, reactions, task};
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Moved, Result, StoreError, Transfer, Tx, params, sql};

@@ -6,7 +6,8 @@ use chorus::domain::{
     Source, Task, TaskArchive, TaskId,
 };
 use chorus::engine::{default_agents, specialists};
-use chorus::ledger::{Store, archive};
+use chorus::ledger::run::{self, ClaimRun};
+use chorus::ledger::{Store, Tx, View, archive, task};
 use chorus::store::{
     Database, DatabaseOptions, DatabaseUrl, EndHandoff, Import, PutAgent, Rules, StartHandoff,
     StoreError, TaskQuery,
@@ -182,7 +183,8 @@ async fn count(store: &Store) -> usize {
         after: None,
         limit: 1000,
     };
-    store.tasks(&all).await.unwrap().items.len()
+    let list = move |view: &View<'_>| task::list(view, &all);
+    store.db().read(list).await.unwrap().items.len()
 }
 
 #[tokio::test]
@@ -346,10 +348,14 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         trace: None,
     };
     store.start_handoff(start(None), None).await.unwrap();
-    let run = store
-        .claim_run(1, String::new(), Vec::new(), [0; 32])
-        .await
-        .unwrap();
+    let claim = ClaimRun {
+        max_runs: 1,
+        data_dir: String::new(),
+        live: Vec::new(),
+        token_hash: [0; 32],
+    };
+    let claim = move |tx: &mut Tx<'_>| run::claim(tx, &claim);
+    let run = store.db().write(claim).await.unwrap();
     let identity = run.unwrap().identity;
     let child = store
         .start_handoff(start(Some(identity.clone())), None)

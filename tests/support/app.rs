@@ -9,6 +9,7 @@ use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
 use chorus::domain::Timestamp;
 use chorus::engine::{Engine, EngineOptions};
+use chorus::ledger::run::{self, ClaimRun, ClaimedRun};
 use chorus::ledger::{Store, Tx, View};
 use chorus::runner::token_hash;
 use chorus::secret::Token;
@@ -229,11 +230,19 @@ impl TestApp {
         self.post(&format!("/api/tasks/{task}/handoff"), body)
             .await
             .data();
-        let claimed = self
-            .store
-            .claim_run(100, String::new(), Vec::new(), token_hash(token))
-            .await;
-        claimed.unwrap().expect("there is a run");
+        self.claim_run(token).await;
+    }
+
+    /// Claims the next run, as the scheduler does; its process will show this token.
+    pub async fn claim_run(&self, token: &str) -> ClaimedRun {
+        let claim = ClaimRun {
+            max_runs: 100,
+            data_dir: String::new(),
+            live: Vec::new(),
+            token_hash: token_hash(token),
+        };
+        let claimed = self.write(move |tx| run::claim(tx, &claim)).await;
+        claimed.unwrap().expect("there is a run")
     }
 
     /// Makes a task and returns its id.

@@ -19,7 +19,8 @@ use crate::domain::{
 };
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
-use crate::store::{Import, ImportSource, Imported};
+use crate::ledger;
+use crate::store::{Import, ImportSource, Imported, StoreError};
 
 /// How an import goes about what is bad or already there.
 #[derive(Debug, Clone, Copy, Default)]
@@ -96,6 +97,13 @@ impl Engine {
         })
     }
 
+    async fn has_session(&self, id: &SessionId) -> Result<bool, StoreError> {
+        let id = id.clone();
+        let db = self.store.db();
+        db.read(move |view| ledger::session::exists(view, &id))
+            .await
+    }
+
     /// Names what would be there twice.
     async fn leave_out_what_is_there(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
         let mut tasks = Vec::new();
@@ -103,7 +111,7 @@ impl Engine {
             let message = if self.store.task(&task.id).await?.is_some() {
                 format!("task {} is already in the database", task.id)
             } else if let Some(session) = &task.session
-                && self.store.session(session).await?.is_some()
+                && self.has_session(session).await?
             {
                 format!("session {session} is already in the database")
             } else {

@@ -1,7 +1,8 @@
 //! Making a task.
 
 use crate::domain::{EventKind, NewTask, Task};
-use crate::ledger::{dependencies, history, lineage, readiness};
+use crate::ledger::handoff::lineage;
+use crate::ledger::{dependencies, history, readiness};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx};
 

@@ -3,5 +3,13 @@
 //! No rule is here: nothing is refused, no event is recorded, and no table calls for what follows a change. That is the ledger's.
 
 pub mod events;
+pub mod handoff_sums;
+pub mod handoffs;
+pub mod lineage;
 pub mod queue_messages;
+pub mod runs;
+pub mod sessions;
+pub mod task_lists;
+pub mod task_trees;
 pub mod tasks;
+pub mod usage;

@@ -1,0 +1,61 @@
+//! The run in whose name an operation is asked, and the trace that the operation belongs to.
+
+use crate::domain::{HandoffId, Refusal, RunIdentity, TraceId, TraceParent};
+use crate::store::tables::{handoffs, runs};
+use crate::store::{Result, StoreError, View};
+
+/// A run that asks, and its hand-off.
+pub struct Caller<'a> {
+    pub identity: &'a RunIdentity,
+    pub number: i64,
+    /// The hand-off whose agent waits for the end of the caller's.
+    pub waiter_number: Option<i64>,
+    trace_id: Option<TraceId>,
+}
+
+impl<'a> Caller<'a> {
+    /// Finds the hand-off of a run that asks. A run that has ended since its token was checked is refused: it would hand on its own
+    /// task as if the task were free.
+    pub fn load(view: &View<'_>, identity: &'a RunIdentity) -> Result<Self> {
+        let RunIdentity {
+            run_id, handoff_id, ..
+        } = identity;
+        if !runs::is_running(view, run_id)? {
+            return Err(match runs::find_successor(view, handoff_id)? {
+                Some(agent_name) => Refusal::AlreadyMoved {
+                    task_id: identity.task_id.clone(),
+                    agent_name,
+                },
+                None => Refusal::RunEnded,
+            }
+            .into());
+        }
+        let link = handoffs::find_link(view, handoff_id)?.ok_or_else(|| {
+            StoreError::inconsistent(format!("hand-off {handoff_id} is not there"))
+        })?;
+        Ok(Self {
+            identity,
+            number: link.number,
+            waiter_number: link.waiter_number,
+            trace_id: link.trace_id,
+        })
+    }
+
+    /// Returns the trace that the caller's operations belong to.
+    pub const fn traced(&self) -> Traced<'_> {
+        (&self.identity.handoff_id, self.trace_id.as_ref())
+    }
+}
+
+/// A hand-off, and its trace if the hand-off did not begin that itself.
+pub type Traced<'a> = (&'a HandoffId, Option<&'a TraceId>);
+
+/// Returns the trace of a new hand-off: the one that the request names, or that of the hand-off from which it comes.
+pub fn trace(asked: Option<&TraceParent>, from: Option<Traced<'_>>) -> Option<TraceParent> {
+    let inherited = |(id, trace_id): Traced<'_>| TraceParent {
+        trace_id: trace_id.cloned().unwrap_or_else(|| id.into()),
+        parent_id: id.into(),
+        is_sampled: true,
+    };
+    asked.cloned().or_else(|| from.map(inherited))
+}
