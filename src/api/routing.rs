@@ -12,7 +12,7 @@ use crate::Error;
 use crate::domain::{
     AgentName, NeedsChange, Page, ReadyQuery, Report, RouteChoice, TaskId, TaskWire,
 };
-use crate::ledger::{View, task};
+use crate::ledger::task;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -45,8 +45,8 @@ pub(super) async fn list_ready_tasks(
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
-    let ready = move |view: &View<'_>| task::ready(view, &query);
-    let Page { items, next } = app.engine.read(ready).await?;
+    let page = app.engine.read(move |view| task::ready(view, &query));
+    let Page { items, next } = page.await?;
     Ok(app.page(items, next))
 }
 

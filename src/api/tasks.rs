@@ -18,7 +18,7 @@ use crate::domain::{
     TaskQuery, TaskSummary, TaskWire,
 };
 use crate::engine::TaskInput;
-use crate::ledger::{self, task};
+use crate::ledger::task;
 
 /// How much of a task a list shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -103,13 +103,15 @@ pub(super) async fn list_tasks(
     };
     Ok(match parameters.view {
         View::Full => {
-            let list = move |view: &ledger::View<'_>| task::list(view, &query);
-            let Page { items, next } = app.engine.read(list).await?;
+            let page = app.engine.read(move |view| task::list(view, &query));
+            let Page { items, next } = page.await?;
             app.page(Tasks::Full(items), next)
         }
         View::Summary => {
-            let list = move |view: &ledger::View<'_>| task::list_summaries(view, &query);
-            let Page { items, next } = app.engine.read(list).await?;
+            let page = app
+                .engine
+                .read(move |view| task::list_summaries(view, &query));
+            let Page { items, next } = page.await?;
             app.page(Tasks::Summary(items), next)
         }
     })

@@ -153,7 +153,7 @@ impl Runner {
     /// Ends what is left of runs whose supervisors were killed while no server was there.
     async fn end_leftovers(&self) -> Result<(), StoreError> {
         for handoff_id in leftovers::carried_ids() {
-            if let Some(run_id) = self.run_of_handoff(&handoff_id).await?
+            if let Some(run_id) = self.find_run_of(&handoff_id).await?
                 && !run_dir::is_held(&self.files(&run_id))
             {
                 end_processes(handoff_id).await;
@@ -168,7 +168,7 @@ impl Runner {
             if self.live().contains_key(&run_id) {
                 continue;
             }
-            if let Some(run) = self.run(&run_id).await? {
+            if let Some(run) = self.find_run(&run_id).await? {
                 tracing::info!(%run_id, "stops a run that is no longer wanted");
                 self.follow(run, false);
                 self.order(&run_id, Order::Stop);
@@ -252,7 +252,7 @@ impl Runner {
     pub async fn stop(&self, run_id: &RunId) {
         if let Some(mut gone) = self.gone(run_id).await {
             if !self.order(run_id, Order::Stop)
-                && let Ok(Some(run)) = self.run(run_id).await
+                && let Ok(Some(run)) = self.find_run(run_id).await
             {
                 // The agent took away what its supervisor listens to; the supervisor ends with it.
                 end_processes(run.identity.handoff_id).await;
@@ -291,12 +291,12 @@ impl Runner {
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn run(&self, id: &RunId) -> Result<Option<ClaimedRun>, StoreError> {
+    async fn find_run(&self, id: &RunId) -> Result<Option<ClaimedRun>, StoreError> {
         let id = id.clone();
         self.0.db.read(move |view| run::find(view, &id)).await
     }
 
-    async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>, StoreError> {
+    async fn find_run_of(&self, id: &HandoffId) -> Result<Option<RunId>, StoreError> {
         let id = id.clone();
         self.0.db.read(move |view| run::of_handoff(view, &id)).await
     }

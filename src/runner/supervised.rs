@@ -14,7 +14,7 @@ use crate::domain::{Agent, Outcome, Provider, RunLimit, Text, TraceParent};
 use crate::ledger::mail;
 use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun};
 use crate::secret::Token;
-use crate::store::{DeliverMail, StoreError, Tx};
+use crate::store::{DeliverMail, StoreError};
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 
 /// How much of what a program complained about is read.
@@ -113,9 +113,8 @@ impl Runner {
                 agent_name: run.identity.agent_name.clone(),
                 ids: mail.ids.clone(),
             };
-            let deliver = move |tx: &mut Tx<'_>| mail::deliver(tx, &delivery);
-            let delivered = self.0.db.write(deliver).await;
-            delivered.map_err(|error| error.to_string())?;
+            let delivered = self.0.db.write(move |tx| mail::deliver(tx, &delivery));
+            delivered.await.map_err(|error| error.to_string())?;
         }
         Ok(mail)
     }

@@ -7,7 +7,7 @@ use chorus::domain::{
 };
 use chorus::engine::{default_agents, specialists};
 use chorus::ledger::run::{self, ClaimRun};
-use chorus::ledger::{Store, Tx, View, archive, task};
+use chorus::ledger::{Store, archive, task};
 use chorus::store::{
     Database, DatabaseOptions, DatabaseUrl, EndHandoff, Import, PutAgent, Rules, StartHandoff,
     StoreError, TaskQuery,
@@ -183,8 +183,8 @@ async fn count(store: &Store) -> usize {
         after: None,
         limit: 1000,
     };
-    let list = move |view: &View<'_>| task::list(view, &all);
-    store.db().read(list).await.unwrap().items.len()
+    let page = store.db().read(move |view| task::list(view, &all));
+    page.await.unwrap().items.len()
 }
 
 #[tokio::test]
@@ -354,9 +354,8 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         live: Vec::new(),
         token_hash: [0; 32],
     };
-    let claim = move |tx: &mut Tx<'_>| run::claim(tx, &claim);
-    let run = store.db().write(claim).await.unwrap();
-    let identity = run.unwrap().identity;
+    let run = store.db().write(move |tx| run::claim(tx, &claim)).await;
+    let identity = run.unwrap().unwrap().identity;
     let child = store
         .start_handoff(start(Some(identity.clone())), None)
         .await;
