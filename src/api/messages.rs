@@ -9,9 +9,9 @@ use super::guard::Caller;
 use super::request::{Body, ChangedTask, Query, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Message, TaskTree};
+use crate::domain::{Message, MessageQuery, Page, TaskTree};
 use crate::engine::ConversationInput;
-use crate::store::{MessageQuery, Page};
+use crate::ledger::task;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -109,5 +109,6 @@ pub(super) async fn get_task_tree(
     State(app): State<App>,
     TaskPath(id): TaskPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.task_tree(&id).await?))
+    let tree = app.engine.read(move |view| task::tree(view, &id)).await?;
+    Ok(app.ok(tree))
 }

@@ -16,14 +16,13 @@ use super::ledger;
 use super::ui::{Failure, Ui};
 use crate::api::{self, Guard};
 use crate::config::{DataDir, DataLock, Limits};
-use crate::domain::{Agent, ChainLimits};
+use crate::domain::{Agent, ChainLimits, Rules};
 use crate::engine::{
     DispatcherOptions, Engine, FileWatch, RouterOptions, WatchOptions, default_agents,
     default_routes, specialists,
 };
 use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
-use crate::store::Rules;
 use crate::telemetry;
 
 /// How often collected metrics are tidied up.
@@ -84,24 +83,21 @@ impl Serving {
             lease: arguments.lease_seconds,
             ..Limits::default()
         };
-        let chain_limits = ChainLimits {
-            depth: arguments.max_depth,
-            hops: arguments.max_hops,
-            bounces: arguments.max_bounces,
-        };
         let rules = Rules {
+            chain: ChainLimits {
+                depth: arguments.max_depth,
+                hops: arguments.max_hops,
+                bounces: arguments.max_bounces,
+            },
             route_attempts: arguments.route_attempts,
             carried_bytes: arguments.context_bytes,
             max_rounds: arguments.max_rounds,
-            chain: chain_limits,
-            largest_context: limits.context,
-            largest_object: limits.agent_context,
+            ..limits.rules()
         };
         let engine = ledger::open(
             &data_dir,
             workspace_root,
             arguments.max_batch,
-            chain_limits,
             limits,
             rules,
         )

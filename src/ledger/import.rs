@@ -3,15 +3,17 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    agents, alerts, attachments, import_requests, mail, messages, requests, routes, runs, sessions,
-    tools,
+    agents, alerts, attachments, import_requests, mail, messages, requests, routes, tools,
 };
-use crate::domain::{ChainEntry, HandoffId, Mode, MovedConversation, SessionId, Task, TaskArchive};
+use crate::domain::{
+    ChainEntry, HandoffId, Mode, MovedConversation, RunId, SessionId, Task, TaskArchive,
+};
 use crate::store::tables::events;
 use crate::store::tables::queue_messages;
 use crate::store::tables::task_dependencies;
 use crate::store::tables::tasks::{self};
 use crate::store::tables::{handoffs, increments, reports};
+use crate::store::tables::{runs, sessions};
 use crate::store::{Import, Imported, Result, StoreError, Tx};
 
 /// Imports everything, in one transaction. An agent or a tool that is there already and the same is left alone.
@@ -126,10 +128,10 @@ fn import_task(
             import_move(tx, (number, task), (handoff_number, entry), moved)?;
         }
         if entry.is_open() && jobs.contains(&entry.id) {
-            runs::insert_job_starter(tx, handoff_number, entry.started_at)?;
+            runs::insert_completed(tx, &RunId::new(), handoff_number, entry.started_at)?;
         } else if entry.is_open() {
             // It was at work elsewhere. The next server finds no trace of it here, and ends it.
-            runs::insert_running(tx, handoff_number, entry.started_at)?;
+            runs::insert_running(tx, &RunId::new(), handoff_number, entry.started_at)?;
         }
         handoff_numbers.insert(&entry.id, handoff_number);
     }
@@ -200,11 +202,11 @@ fn import_move(
     let session_id = task.session_id.as_ref().map(ToString::to_string);
     let session_id = SessionId::parse(session_id.unwrap_or_default())
         .map_err(|_| contradictory("session id"))?;
-    let session_number = match sessions::number_of_task(tx, task_number)? {
+    let session_number = match sessions::find_number_of_task(tx, task_number)? {
         Some(number) => number,
-        None => sessions::insert_session(tx, &session_id, task_number, task.created_at)?,
+        None => sessions::insert(tx, &session_id, task_number, task.created_at)?,
     };
-    let row = sessions::NewRow {
+    let row = sessions::NewSessionHandoff {
         session_number,
         handoff_number,
         from_agent: entry
@@ -215,5 +217,5 @@ fn import_move(
         harness_trace_id: moved.harness_trace_id.as_ref(),
         history: &moved.history,
     };
-    sessions::insert(tx, &row)
+    sessions::insert_handoff(tx, &row)
 }

@@ -1,7 +1,7 @@
 //! The table `messages`: what was said, in one order over all tasks of a chain.
 
 use crate::domain::{
-    EventKind, HandoffId, Message, MessageType, Mode, Move, NewMessage, TaskId, Text,
+    EventKind, HandoffId, Message, MessageType, Mode, NewMessage, TaskId, Text,
 };
 use crate::ledger::handoff::Caller;
 use crate::ledger::{history, task};
@@ -251,13 +251,4 @@ pub(crate) fn before(view: &View<'_>, task_number: i64, limit: u32) -> Result<Ve
           ORDER BY m.number DESC LIMIT $2"
     );
     view.rows(BEFORE, params![task_number, limit], from_row)
-}
-
-/// Returns what says that control moved.
-pub(crate) fn moved(content: String, data: Move) -> NewMessage {
-    NewMessage {
-        message_type: MessageType::Handoff,
-        content: Text::lossy(content),
-        data: Some(data),
-    }
 }

@@ -3,7 +3,6 @@
 pub mod agent_changes;
 pub mod agents;
 pub mod alerts;
-pub mod analytics;
 pub mod archive;
 pub mod attachments;
 pub mod dispatch_overview;
@@ -24,12 +23,10 @@ pub mod request_tags;
 pub mod requests;
 pub mod routes;
 pub mod routing;
-pub mod runs;
-pub mod sessions;
+pub mod run;
+pub mod session;
 pub mod task;
-pub mod task_lists;
 pub mod tools;
-pub mod trees;
 pub mod usage;
 
 pub use old::Store;

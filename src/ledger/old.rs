@@ -4,31 +4,21 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{
-    agent_changes, agents, alerts, analytics, attachments, dispatch_overview, dispatches,
-    file_alerts, idempotency_keys, import, mail, messages, request_moves, request_tags, requests,
-    routes, runs, sessions, task_lists, tools, trees, usage,
+    agent_changes, agents, alerts, attachments, dispatch_overview, dispatches, file_alerts,
+    idempotency_keys, import, mail, messages, request_moves, request_tags, requests, routes, tools,
 };
 use crate::domain::{
-    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, HandoffAnalytics, HandoffId,
-    Idempotency, Mail, MailId, Message, Mode, NewMessage, NewRequest, Outcome, Provider, Request,
-    RequestId, RequestState, Route, RunId, RunIdentity, Session, SessionHandoff, SessionId, Task,
-    TaskId, TaskSummary, TaskTree, Text, Timestamp, Tool, ToolName, UsageSum,
+    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Idempotency, Mail, MailId,
+    Message, Mode, NewRequest, Outcome, Provider, Request, RequestId, RequestState, Route, Task,
+    TaskId, Text, Tool, ToolName,
 };
 use crate::ledger::handoff::Moved;
-use crate::store::tables::tasks::{self};
 use crate::store::{
-    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ClaimRequest,
-    ClaimedRun, Database, DeliverMail, Dispatch, DispatchLists, Due, EndClaim, EndedClaim, Feed,
-    FilesReport, FinishRun, Heartbeat, Import, Imported, Job, MailQuery, MarkMail, MessageQuery,
-    Page, PutAgent, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, SendMail, Slots,
-    StoreError, TaskQuery, TokenHolder, Tx, params, sql,
+    AddMessage, AgentPut, AlertQuery, Attach, Attached, ChangeAgent, ClaimRequest, Database,
+    DeliverMail, Dispatch, DispatchLists, Due, EndClaim, EndedClaim, Feed, FilesReport, Heartbeat,
+    Import, Imported, Job, MailQuery, MarkMail, MessageQuery, Page, PutAgent, RaiseAlert,
+    Reconciled, RequestQuery, Result, SendMail, Slots, StoreError, Tx, params, sql,
 };
-
-/// How many messages of earlier tasks an agent is told at most.
-const TOLD_MESSAGES: u32 = 200;
-
-/// How many mails an agent is told at most.
-const TOLD_MAIL: u32 = 40;
 
 /// The ledger.
 #[derive(Debug, Clone)]
@@ -79,42 +69,6 @@ impl Store {
 
 impl Store {
     /// See the function that it calls.
-    pub async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
-        let query = query.clone();
-        self.0
-            .read(move |view| task_lists::list(view, &query))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn task_summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
-        let query = query.clone();
-        self.0
-            .read(move |view| task_lists::list_summaries(view, &query))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>> {
-        let query = query.clone();
-        self.0
-            .read(move |view| task_lists::ready(view, &query))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn held_tasks(
-        &self,
-        after: Option<&TaskId>,
-        limit: u32,
-    ) -> Result<Page<TaskSummary>> {
-        let after = after.cloned();
-        self.0
-            .read(move |view| task_lists::held(view, after.as_ref(), limit))
-            .await
-    }
-
-    /// See the function that it calls.
     pub async fn agent_programs(&self) -> Result<Vec<(Option<String>, Provider)>> {
         self.0.read(move |view| agents::programs(view)).await
     }
@@ -122,121 +76,6 @@ impl Store {
     /// See the function that it calls.
     pub async fn ask_again_who_suits(&self) -> Result<()> {
         self.0.write(|tx| agents::ask_again(tx)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn claim_run(
-        &self,
-        max_runs: u32,
-        data_dir: String,
-        live: Vec<RunId>,
-        token_hash: [u8; 32],
-    ) -> Result<Option<ClaimedRun>> {
-        self.0
-            .write(move |tx| runs::claim(tx, max_runs, &data_dir, &live, &token_hash))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn return_run(&self, run_id: RunId) -> Result<()> {
-        self.0.write(move |tx| runs::put_back(tx, &run_id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn running(&self) -> Result<Vec<ClaimedRun>> {
-        self.0.write(|tx| runs::running(tx)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn run(&self, run_id: RunId) -> Result<Option<ClaimedRun>> {
-        self.0.write(move |tx| runs::find(tx, &run_id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn record_messages(
-        &self,
-        run_id: RunId,
-        messages: Vec<NewMessage>,
-        followed_bytes: u64,
-    ) -> Result<()> {
-        self.0
-            .write(move |tx| runs::record_messages(tx, &run_id, &messages, followed_bytes))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn finish_run(&self, finish: FinishRun) -> Result<bool> {
-        self.0.write(move |tx| runs::finish(tx, &finish)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn token_holder(&self, token_hash: [u8; 32]) -> Result<Option<TokenHolder>> {
-        self.0
-            .read(move |view| runs::token_holder(view, token_hash))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
-        let id = id.clone();
-        self.0.read(move |view| runs::of_handoff(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn task_usage(&self, id: &TaskId) -> Result<Option<UsageSum>> {
-        let id = id.clone();
-        self.0
-            .read(move |view| match tasks::find_number(view, &id)? {
-                None => Ok(None),
-                Some(number) => usage::of_task(view, number).map(Some),
-            })
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum> {
-        let name = name.clone();
-        self.0.read(move |view| usage::of_agent(view, &name)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn analytics(
-        &self,
-        since: Option<Timestamp>,
-        agent: Option<&AgentName>,
-    ) -> Result<HandoffAnalytics> {
-        let agent = agent.cloned();
-        self.0
-            .read(move |view| analytics::handoffs(view, since, agent.as_ref()))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn briefing(&self, run: &RunIdentity) -> Result<Briefing> {
-        let run = run.clone();
-        self.0
-            .read(move |view| {
-                let number = tasks::find_number(view, &run.task_id)?;
-                let mut conversation =
-                    messages::before(view, number.unwrap_or_default(), TOLD_MESSAGES + 1)?;
-                let has_more_conversation = conversation.len() > TOLD_MESSAGES as usize;
-                conversation.truncate(TOLD_MESSAGES as usize);
-                conversation.reverse();
-                let mut tools = tools::list_usable(view)?;
-                tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
-                let (mail, older_mail) = mail::pending(view, &run.agent_name, TOLD_MAIL)?;
-                Ok(Briefing {
-                    agents: agents::list(view)?,
-                    kinds: routes::kinds(view)?,
-                    tools,
-                    history: sessions::history(view, &run.handoff_id)?,
-                    conversation,
-                    has_more_conversation,
-                    mail,
-                    older_mail,
-                })
-            })
-            .await
     }
 
     /// See the function that it calls.
@@ -296,69 +135,6 @@ impl Store {
         let id = id.clone();
         self.0
             .read(move |view| messages::of_chain(view, &id, query))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn task_tree(&self, id: &TaskId) -> Result<Option<TaskTree>> {
-        let id = id.clone();
-        self.0.read(move |view| trees::find(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn is_settled(&self, id: &TaskId) -> Result<bool> {
-        let id = id.clone();
-        self.0.read(move |view| trees::is_settled(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn sessions(&self, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>> {
-        let after = after.cloned();
-        self.0
-            .read(move |view| sessions::list(view, after.as_ref(), limit))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn session(&self, id: &SessionId) -> Result<Option<Session>> {
-        let id = id.clone();
-        self.0.read(move |view| sessions::find_one(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn session_handoffs(
-        &self,
-        id: &SessionId,
-        after: Option<&HandoffId>,
-        limit: u32,
-    ) -> Result<Page<SessionHandoff>> {
-        let id = id.clone();
-        let after = after.cloned();
-        self.0
-            .read(move |view| sessions::moves(view, &id, after.as_ref(), limit))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn last_session_handoff(&self, id: &SessionId) -> Result<Option<SessionHandoff>> {
-        let id = id.clone();
-        self.0
-            .read(move |view| sessions::last_move(view, &id))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn count_session_handoffs(
-        &self,
-        id: &SessionId,
-        from: Option<&AgentName>,
-        to: Option<&AgentName>,
-    ) -> Result<u64> {
-        let id = id.clone();
-        let from = from.cloned();
-        let to = to.cloned();
-        self.0
-            .read(move |view| sessions::count(view, &id, from.as_ref(), to.as_ref()))
             .await
     }
 

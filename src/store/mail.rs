@@ -28,8 +28,6 @@ pub struct SendMail {
     pub content: MailContent,
     /// The mail that it answers, whose thread it goes on with.
     pub in_reply_to: Option<MailId>,
-    /// How many may get it.
-    pub most_recipients: usize,
 }
 
 /// What somebody says of a mail that they got.

@@ -19,8 +19,9 @@ use crate::domain::{
 };
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
+use crate::ledger;
 use crate::ledger::{increment, task};
-use crate::store::{Import, ImportSource, Imported};
+use crate::store::{Import, ImportSource, Imported, StoreError};
 
 /// How an import goes about what is bad or already there.
 #[derive(Debug, Clone, Copy, Default)]
@@ -107,6 +108,13 @@ impl Engine {
         Ok(found.is_some())
     }
 
+    async fn has_session(&self, id: &SessionId) -> Result<bool, StoreError> {
+        let id = id.clone();
+        let db = self.store.db();
+        db.read(move |view| ledger::session::exists(view, &id))
+            .await
+    }
+
     /// Names what would be there twice.
     async fn leave_out_what_is_there(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
         let mut tasks = Vec::new();
@@ -121,7 +129,7 @@ impl Engine {
             } {
                 format!("task {} is already in the database", task.id)
             } else if let Some(session) = &task.session
-                && self.store.session(session).await?.is_some()
+                && self.has_session(session).await?
             {
                 format!("session {session} is already in the database")
             } else {

@@ -31,7 +31,8 @@ pub(crate) fn send_asked(tx: &mut Tx<'_>, asked: &SendMail) -> Result<Mail> {
         handoff_id: None,
         content,
     };
-    let (count, limit) = (expand(tx, &new.to, &new.cc)?.len(), asked.most_recipients);
+    let limit = tx.rules.most_recipients;
+    let count = expand(tx, &new.to, &new.cc)?.len();
     if count > limit {
         return Err(Refusal::TooManyRecipients { count, limit }.into());
     }

@@ -4,13 +4,18 @@
 
 pub mod applicants;
 pub mod events;
+pub mod handoff_sums;
 pub mod handoffs;
 pub mod increments;
+pub mod lineage;
 pub mod queue_messages;
 pub mod reports;
-pub mod run_sessions;
-pub mod session_holders;
+pub mod runs;
+pub mod sessions;
 pub mod task_dependencies;
+pub mod task_lists;
 pub mod task_routing;
 pub mod task_stages;
+pub mod task_trees;
 pub mod tasks;
+pub mod usage;
