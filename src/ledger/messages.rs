@@ -1,7 +1,7 @@
 //! The table `messages`: what was said, in one order over all tasks of a chain.
 
 use crate::domain::{
-    EventKind, HandoffId, Message, MessageType, Mode, NewMessage, TaskId, Text,
+    EventKind, HandoffId, Message, MessageType, Mode, Move, NewMessage, TaskId, Text,
 };
 use crate::ledger::handoff::Caller;
 use crate::ledger::{history, task};
