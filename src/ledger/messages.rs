@@ -1,8 +1,6 @@
 //! The table `messages`: what was said, in one order over all tasks of a chain.
 
-use crate::domain::{
-    EventKind, HandoffId, Message, MessageType, Mode, Move, NewMessage, TaskId, Text,
-};
+use crate::domain::{EventKind, HandoffId, Message, MessageType, Mode, Move, NewMessage, TaskId};
 use crate::ledger::handoff::Caller;
 use crate::ledger::{history, task};
 use crate::store::tables::handoffs;
