@@ -30,3 +30,9 @@ END;
 ALTER TABLE tasks ADD COLUMN waits_for TEXT CHECK (waits_for = 'agent' OR waits_for = 'person');
 
 UPDATE tasks SET waits_for = CASE is_blocked WHEN 1 THEN 'person' ELSE 'agent' END WHERE waiting_reason IS NOT NULL;
+
+-- When somebody last set the routes; NULL while there are only the default ones or imported ones.
+ALTER TABLE installation ADD COLUMN routes_chosen_at INTEGER;
+
+UPDATE installation
+   SET routes_chosen_at = (SELECT max(occurred_at) FROM events WHERE type = 'dispatch_routes_changed');

@@ -9,9 +9,9 @@ use super::guard::AskedAs;
 use super::request::{Body, Once, Query, Segment};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Alert, AlertId};
+use crate::domain::{Alert, AlertId, AlertQuery, Page};
 use crate::engine::AlertInput;
-use crate::store::{AlertQuery, Page};
+use crate::ledger::alert;
 
 /// Reads the id of an alert in a path. What cannot be an id is not there.
 fn alert_id(id: &str) -> Result<AlertId, Error> {
@@ -50,7 +50,8 @@ pub(super) async fn list_alerts(
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
-    let Page { items, next } = app.engine.alerts(&query).await?;
+    let page = app.engine.read(move |view| alert::list(view, &query));
+    let Page { items, next } = page.await?;
     Ok(app.page(items, next))
 }
 
@@ -87,7 +88,9 @@ pub(super) async fn get_alert(
     State(app): State<App>,
     Segment(id): Segment,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.alert(&alert_id(&id)?).await?))
+    let id = alert_id(&id)?;
+    let alert = app.engine.read(move |view| alert::get(view, &id));
+    Ok(app.ok(alert.await?))
 }
 
 /// Resolves an alert: somebody has seen it, and has done what is to be done. A run cannot.

@@ -34,7 +34,7 @@ mod tools;
 mod usage;
 
 pub use answer::{Answer, Meta};
-pub use dispatch::RoutesInput;
+pub use dispatch::{DispatchOverview, HeldKind, RoutesInput};
 pub use error::{ErrorAnswer, ErrorBody};
 pub use guard::Guard;
 pub use handoffs::{CancelInput, CompleteInput};

@@ -12,9 +12,11 @@ use super::request::{Body, Once, OptionalBody, Query, Segment};
 use super::tasks::wait_time;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{AgentName, Kind, Priority, Request, RequestId, RequestState, Text};
+use crate::domain::{
+    AgentName, Kind, Page, Priority, Request, RequestId, RequestQuery, RequestState, Text,
+};
 use crate::engine::RequestInput;
-use crate::store::{Page, RequestQuery};
+use crate::ledger::request;
 
 /// The id of a request in a path. What cannot be an id is not there.
 pub(super) struct RequestPath(RequestId);
@@ -76,7 +78,8 @@ pub(super) async fn list_requests(
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
-    let Page { items, next } = app.engine.requests(&query).await?;
+    let page = app.engine.read(move |view| request::list(view, &query));
+    let Page { items, next } = page.await?;
     Ok(app.page(items, next))
 }
 
@@ -125,7 +128,10 @@ pub(super) async fn get_request(
     Query(parameters): Query<WaitParameters>,
 ) -> Result<Response, Error> {
     let request = match (parameters.wait, parameters.state) {
-        (None, None) => app.engine.request(&id).await?,
+        (None, None) => {
+            let found = app.engine.read(move |view| request::get(view, &id));
+            found.await?
+        }
         (None, Some(_)) => {
             return Err(Error::InvalidQuery(
                 "query: state: needs `wait`, the seconds to wait for it".to_owned(),
@@ -153,7 +159,9 @@ pub(super) async fn get_response(
     State(app): State<App>,
     RequestPath(id): RequestPath,
 ) -> Result<Response, Error> {
-    let request = app.engine.request(&id).await?;
+    let shown = id.clone();
+    let request = app.engine.read(move |view| request::get(view, &shown));
+    let request = request.await?;
     let state = request.state.as_str();
     let response = request.response.ok_or_else(|| {
         Error::NotFound(format!("Request {id} has no response yet: it is {state}"))
@@ -201,7 +209,10 @@ pub(super) async fn leave_to_next(
     ByOperator(by): ByOperator,
     Once(once): Once,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.leave_to_next(id, by, once).await?))
+    let left = app
+        .engine
+        .write(once, move |tx| request::leave_to_next(tx, &id, &by));
+    Ok(app.ok(left.await?))
 }
 
 /// Which requests are approved at once.

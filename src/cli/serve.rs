@@ -19,7 +19,7 @@ use crate::config::{DataDir, DataLock, Limits};
 use crate::domain::{Agent, ChainLimits, Rules};
 use crate::engine::{
     DispatcherOptions, Engine, FileWatch, RouterOptions, WatchOptions, default_agents,
-    default_routes, specialists,
+    default_kind_rules, specialists,
 };
 use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
@@ -103,7 +103,7 @@ impl Serving {
         )
         .await?;
         let planted = engine.seed(agents).await? + engine.seed_specialists(specialists).await?;
-        engine.seed_routes(default_routes()).await?;
+        engine.seed_kind_rules(default_kind_rules()).await?;
         let is_public = !address.ip().is_loopback();
         let runner = RunnerOptions {
             data_dir: data_dir.clone(),

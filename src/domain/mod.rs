@@ -35,7 +35,7 @@ pub use handoff::{
     AgentPair, ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics,
     HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest,
     IllegalTraceId, IllegalTraceParent, Lineage, Merge, Mode, MovedConversation, Outcome,
-    PairFigures, Report, ReportResult, Run, RunId, RunIdentity, RunState, SpanId, TraceId,
+    PairFigures, Report, ReportResult, Run, RunId, RunIdentity, RunState, Slots, SpanId, TraceId,
     TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
@@ -51,9 +51,10 @@ pub use message::{Message, MessageQuery, MessageType, Move, NewMessage};
 pub use page::Page;
 pub use refusal::Refusal;
 pub use request::{
-    Actor, AfterFailure, DispatchOverview, DispatchedRequest, Effort, HeldKind, IllegalKind, Kind,
-    Lease, NewRequest, Priority, Recovery, Request, RequestId, RequestMove, RequestQuery,
-    RequestSource, RequestSourceType, RequestState, Route, RouteMode, Transition, WaitingRequest,
+    Actor, AfterFailure, DispatchedRequest, Due, Effort, HeldKind, HeldReason, IllegalKind, Job,
+    JobStart, Kind, KindMode, KindRule, Lease, NewRequest, Priority, Recovery, Request, RequestId,
+    RequestMove, RequestQuery, RequestSource, RequestSourceType, RequestState, Transition,
+    WaitingRequest,
 };
 pub use routing::{
     Applicant, Candidate, Choice, EndedHandoff, NextStep, Past, RouteChoice, UnmetDependency,
@@ -64,7 +65,8 @@ pub use session::{
     ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
 };
 pub use tag::{
-    Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
+    Agreement, AlertAgreement, FileAlert, FileTag, FollowedText, KnownTag, match_moved_tags,
+    match_tags,
 };
 pub use task::{
     Attachment, AttachmentId, Dependency, DependencyOutcome, Filename, IllegalPriority, MessageId,

@@ -5,7 +5,7 @@ use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
 
 use super::{Engine, Result};
-use crate::domain::{Agent, AgentChange, AgentName, Idempotency, Problems, Route, RunIdentity};
+use crate::domain::{Agent, AgentChange, AgentName, Idempotency, KindRule, Problems, RunIdentity};
 use crate::error::Error;
 use crate::runner::read_spec;
 use crate::store::{AgentPut, ChangeAgent, PutAgent};
@@ -23,8 +23,8 @@ pub fn specialists() -> Vec<Agent> {
     seed("roles.json")
 }
 
-/// Returns the routes that a new installation begins with.
-pub fn default_routes() -> Vec<Route> {
+/// Returns the kind rules that a new installation begins with.
+pub fn default_kind_rules() -> Vec<KindRule> {
     seed("routes.json")
 }
 
@@ -121,11 +121,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_default_kind_has_a_route_to_a_default_agent() {
-        let routes = default_routes();
-        let shown: Vec<_> = routes
+    fn every_default_kind_has_a_rule_for_a_default_agent() {
+        let rules = default_kind_rules();
+        let shown: Vec<_> = rules
             .iter()
-            .map(|route| (route.kind.as_str(), route.rank, route.agent.as_str()))
+            .map(|rule| (rule.kind.as_str(), rule.rank, rule.agent.as_str()))
             .collect();
         assert_eq!(
             shown,
@@ -139,7 +139,7 @@ mod tests {
                 ("documentation", 6.0, "developer"),
             ]
         );
-        assert_eq!(Route::check_all(&routes), Ok(()));
+        assert_eq!(KindRule::check_all(&rules), Ok(()));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{Engine, Result};
 use crate::domain::{Actor, Alert, AlertId, Idempotency, TaskId, Text};
 use crate::error::Error;
-use crate::store::{AlertQuery, Page, RaiseAlert};
+use crate::ledger::alert::{self, RaiseAlert};
 
 /// What a caller says of an alert to be raised.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -54,7 +54,7 @@ impl Engine {
             task_id,
             by,
         };
-        Ok(self.store.raise_alert(raise, once).await?)
+        self.write(once, move |tx| alert::raise(tx, &raise)).await
     }
 
     /// Resolves an alert. A run cannot: a person must have seen it.
@@ -70,19 +70,7 @@ impl Engine {
                 run.agent_name
             )));
         }
-        Ok(self.store.resolve_alert(id, by, once).await?)
-    }
-
-    /// Finds an alert.
-    pub async fn alert(&self, id: &AlertId) -> Result<Alert> {
-        self.store
-            .alert(id)
-            .await?
-            .ok_or_else(|| Error::not_found("Alert", id))
-    }
-
-    /// Lists alerts, oldest first.
-    pub async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
-        Ok(self.store.alerts(query).await?)
+        self.write(once, move |tx| alert::resolve(tx, &id, &by))
+            .await
     }
 }

@@ -16,12 +16,13 @@ use futures_util::future::join_all;
 
 use super::{Engine, Result, dispatch_prompt, templates};
 use crate::domain::{
-    DispatchOverview, HandoffId, Idempotency, Mode, Request, RequestId, RequestState, Route,
+    Due, HandoffId, Idempotency, KindRule, Mode, Request, RequestId, RequestQuery, RequestState,
     TaskId, Timestamp,
 };
 use crate::error::{Error, with_sources};
+use crate::ledger::request::{self, Dispatch, Overview, kind_rules};
+use crate::ledger::run;
 use crate::runner::follow_in_tmux;
-use crate::store::{Dispatch, Due, RequestQuery};
 
 /// How many requests one agent is given at once.
 const LARGEST_BATCH: u32 = 20;
@@ -71,6 +72,15 @@ pub struct Round {
     pub waits_for_slot: bool,
 }
 
+/// The dispatcher and the requests that concern it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DispatcherStatus {
+    pub enabled: bool,
+    pub max_runs: u32,
+    pub debounce: Duration,
+    pub requests: Overview,
+}
+
 impl DispatcherOptions {
     /// Tells whether there is anybody who would run what is started.
     const fn starts(&self) -> bool {
@@ -108,17 +118,18 @@ impl Engine {
     /// Does what is due now.
     pub async fn dispatch_round(&self, options: &DispatcherOptions) -> Result<Round> {
         let now = self.clock().now();
-        let mut due = self.store.due().await?;
+        let mut due = self.read(request::due).await?;
         if due.lease.is_some_and(|lease| lease <= now) {
-            while self.store.expire_leases().await? > 0 {}
-            due = self.store.due().await?;
+            while self.write(None, request::expire_leases).await? > 0 {}
+            due = self.read(request::due).await?;
         }
         let lease = Duration::from_secs(self.limits().lease);
         if let Some(kept) = due.kept_lease
             && until(kept, now) < lease / 2
         {
-            self.store.renew_leases(millis(lease)).await?;
-            due = self.store.due().await?;
+            self.write(None, move |tx| request::renew_leases(tx, millis(lease)))
+                .await?;
+            due = self.read(request::due).await?;
         }
         let mut next = LONG;
         let mut waits_for_slot = false;
@@ -148,9 +159,12 @@ impl Engine {
 
     /// Starts what waits while there are free slots. Where there are none, one stands in line for the next.
     async fn start_requests(&self, options: &DispatcherOptions) -> Result<Start> {
-        let routes = self.store.routes().await?;
+        let rules = self.read(kind_rules::list).await?;
         loop {
-            let slots = self.store.slots(options.max_runs, Mode::Request).await?;
+            let max_runs = options.max_runs;
+            let slots = self
+                .read(move |view| run::free_slots(view, max_runs, Mode::Request))
+                .await?;
             let wanted = match slots.free {
                 0 if slots.queued == 0 => 1,
                 free => free.min(MOST_AT_ONCE),
@@ -158,15 +172,17 @@ impl Engine {
             if wanted == 0 {
                 return Ok(Start::Left);
             }
-            let chosen = self.store.next_requests(wanted).await?;
+            let chosen = self
+                .read(move |view| request::next_to_dispatch(view, wanted))
+                .await?;
             let mut taken = HashSet::new();
             let mut started = Vec::new();
             for request in chosen {
                 if taken.contains(&request.id) {
                     continue;
                 }
-                let route = routes.iter().find(|route| route.kind == request.kind);
-                let batch = self.batch(request, route, &taken).await?;
+                let rule = rules.iter().find(|rule| rule.kind == request.kind);
+                let batch = self.batch(request, rule, &taken).await?;
                 taken.extend(batch.iter().map(|request| request.id.clone()));
                 started.push(self.start_batch(batch, options));
             }
@@ -185,11 +201,11 @@ impl Engine {
     async fn batch(
         &self,
         first: Request,
-        route: Option<&Route>,
+        rule: Option<&KindRule>,
         taken: &HashSet<RequestId>,
     ) -> Result<Vec<Request>> {
         // What has failed is tried alone: it may be what made the others fail.
-        if !route.is_some_and(|route| route.batch) || first.attempts > 0 {
+        if !rule.is_some_and(|rule| rule.batch) || first.attempts > 0 {
             return Ok(vec![first]);
         }
         let query = RequestQuery {
@@ -200,7 +216,8 @@ impl Engine {
         };
         let mut bytes = first.body.as_str().len();
         let mut batch = vec![first];
-        for request in self.store.requests(&query).await?.items {
+        let waiting = self.read(move |view| request::list(view, &query)).await?;
+        for request in waiting.items {
             bytes += request.body.as_str().len();
             let fits = request.attempts == 0
                 && request.id != batch[0].id
@@ -258,7 +275,8 @@ impl Engine {
             new_task: (task_id, workspace),
             lease_millis: millis(Duration::from_secs(self.limits().lease)),
         };
-        let Some(task) = self.store.dispatch(dispatch).await? else {
+        let task = self.write(None, move |tx| request::dispatch(tx, &dispatch));
+        let Some(task) = task.await? else {
             return Ok(None);
         };
         metrics::counter!("chorus_handoffs_started_total").increment(1);
@@ -266,39 +284,32 @@ impl Engine {
         Ok(task.agent_chain().last().map(|entry| entry.id.clone()))
     }
 
-    /// Shows what the dispatcher does.
-    pub async fn dispatch_overview(&self) -> Result<DispatchOverview> {
-        let lists = self.store.dispatch_overview().await?;
+    /// Returns the options of the dispatcher and the requests that concern it.
+    pub async fn dispatch_overview(&self) -> Result<DispatcherStatus> {
         let options = self.dispatcher.get();
-        Ok(DispatchOverview {
+        Ok(DispatcherStatus {
             enabled: options.is_some_and(DispatcherOptions::starts),
             max_runs: options.map_or(0, |options| options.max_runs),
-            debounce_seconds: options.map_or(0.0, |options| options.debounce.as_secs_f64()),
-            running: lists.running,
-            waiting: lists.waiting,
-            held: lists.held,
-            stuck: lists.stuck,
+            debounce: options.map_or(Duration::ZERO, |options| options.debounce),
+            requests: self.read(request::overview).await?,
         })
     }
 
-    /// Lists who gets requests of which kind.
-    pub async fn routes(&self) -> Result<Vec<Route>> {
-        Ok(self.store.routes().await?)
-    }
-
-    /// Sets who gets requests of which kind; these routes are all that there are.
-    pub async fn set_routes(
+    /// Sets the agents that get requests of each kind; these rules are all that there are.
+    pub async fn set_kind_rules(
         &self,
-        routes: Vec<Route>,
+        rules: Vec<KindRule>,
         once: Option<Idempotency>,
-    ) -> Result<Vec<Route>> {
-        Route::check_all(&routes).map_err(Error::InvalidFields)?;
-        Ok(self.store.set_routes(routes, once).await?)
+    ) -> Result<Vec<KindRule>> {
+        KindRule::check_all(&rules).map_err(Error::InvalidFields)?;
+        self.write(once, move |tx| kind_rules::set(tx, &rules))
+            .await
     }
 
-    /// Plants the routes that a database begins with, once in its life.
-    pub async fn seed_routes(&self, routes: Vec<Route>) -> Result<()> {
-        Ok(self.store.seed_routes(routes).await?)
+    /// Seeds the kind rules that a database begins with, once in its life.
+    pub async fn seed_kind_rules(&self, rules: Vec<KindRule>) -> Result<()> {
+        self.write(None, move |tx| kind_rules::seed(tx, &rules))
+            .await
     }
 }
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 
 use super::{Engine, Result};
-use crate::domain::{Outcome, RequestId, Text};
+use crate::domain::{Job, Outcome, RequestId, Text};
 use crate::error::Error;
+use crate::ledger::request;
 use crate::runner::{JobState, ask_after_job};
-use crate::store::Job;
 
 /// How long to wait before a list that cannot be read is read again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ impl Engine {
         loop {
             let changed = watch.changed();
             let mut pause = Duration::MAX;
-            match self.store.jobs().await {
+            match self.read(request::list_jobs).await {
                 Ok(jobs) => {
                     for job in jobs {
                         self.follow_once(job, &followed, &asking);
@@ -103,8 +103,8 @@ impl Engine {
                 }
             };
             if let Some((outcome, output)) = end {
-                self.store
-                    .end_job(job, outcome, Text::lossy(output))
+                let output = Text::lossy(output);
+                self.write(None, move |tx| request::end_job(tx, &job, outcome, &output))
                     .await?;
                 return Ok(());
             }
@@ -115,7 +115,8 @@ impl Engine {
                 () = tokio::time::sleep(pause) => {}
             }
             // Somebody may have ended it, or changed its route.
-            match self.store.job(&job.request_id).await? {
+            let id = job.request_id.clone();
+            match self.read(move |view| request::find_job(view, &id)).await? {
                 Some(current) if current.job_id == job.job_id => job = current,
                 _ => return Ok(()),
             }

@@ -38,12 +38,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-pub use agents::{default_agents, default_routes, specialists};
+pub use agents::{default_agents, default_kind_rules, specialists};
 pub use alerts::AlertInput;
 pub use asker::Asker;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
-pub use dispatcher::{DispatcherOptions, Round};
+pub use dispatcher::{DispatcherOptions, DispatcherStatus, Round};
 pub use follow::Follower;
 pub use handoffs::HandoffInput;
 pub use increments::IncrementInput;

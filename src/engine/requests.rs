@@ -13,10 +13,9 @@ use crate::domain::{
     RequestSource, RequestSourceType, RequestState, TaskId, Text,
 };
 use crate::error::Error;
-use crate::store::{
-    ClaimRequest, EndClaim, EndedClaim, Heartbeat, Page, RequestQuery, Result as StoreResult,
-    StoreError,
-};
+use crate::ledger::request::{self, ClaimRequest, EndClaim, EndedClaim, Heartbeat};
+use crate::ledger::task;
+use crate::store::{Result as StoreResult, StoreError};
 
 /// How many requests are approved at once.
 const MOST_AT_ONCE: usize = 1000;
@@ -62,7 +61,11 @@ impl Engine {
         let source = self.request_source(input.source, &by).await?;
         let agent_workspace = match (&input.agent_workspace, &source.task_id) {
             (Some(asked), _) => Some(self.asked_workspace(asked)?),
-            (None, Some(task_id)) => Some(self.task(task_id).await?.agent_workspace),
+            (None, Some(task_id)) => {
+                let task_id = task_id.clone();
+                let task = self.read(move |view| task::get(view, &task_id)).await?;
+                Some(task.agent_workspace)
+            }
             (None, None) => None,
         };
         let new = NewRequest {
@@ -75,7 +78,8 @@ impl Engine {
             source,
             agent_workspace,
         };
-        Ok(self.store.create_request(new, by, once).await?)
+        self.write(once, move |tx| Ok(request::create(tx, &new, &by)?.request))
+            .await
     }
 
     /// Decides where a request came from. A run cannot speak for a person, nor of tasks that it has nothing to do with.
@@ -112,19 +116,6 @@ impl Engine {
         }
     }
 
-    /// Finds a request.
-    pub async fn request(&self, id: &RequestId) -> Result<Request> {
-        self.store
-            .request(id)
-            .await?
-            .ok_or_else(|| Error::not_found("Request", id))
-    }
-
-    /// Lists requests, oldest first.
-    pub async fn requests(&self, query: &RequestQuery) -> Result<Page<Request>> {
-        Ok(self.store.requests(query).await?)
-    }
-
     /// Answers when a request has come to a state or beyond it, was withdrawn, is stuck, at the time-out, or when the server stops.
     pub async fn request_when(
         &self,
@@ -134,15 +125,19 @@ impl Engine {
     ) -> Result<Request> {
         let deadline = Instant::now() + timeout;
         let watch = self.feed().watch_request(id);
+        let find = || {
+            let id = id.clone();
+            self.read(move |view| request::get(view, &id))
+        };
         loop {
             let changed = watch.changed();
-            let request = self.request(id).await?;
+            let request = find().await?;
             if request.state.has_reached(state) || request.withdrawn_at.is_some() || request.stuck {
                 return Ok(request);
             }
             drop(request);
             if !self.wait(changed, deadline).await {
-                return self.request(id).await;
+                return find().await;
             }
         }
     }
@@ -159,7 +154,8 @@ impl Engine {
                 "ids: must name 1 to {MOST_AT_ONCE} requests"
             )));
         }
-        Ok(self.store.approve_requests(ids, by, once).await?)
+        self.write(once, move |tx| request::approve(tx, &ids, &by))
+            .await
     }
 
     /// Approves one request for the dispatcher.
@@ -169,20 +165,10 @@ impl Engine {
         by: Actor,
         once: Option<Idempotency>,
     ) -> Result<Request> {
-        let mut approved = self.store.approve_requests(vec![id], by, once).await?;
+        let mut approved = self.approve_requests(vec![id], by, once).await?;
         approved
             .pop()
             .ok_or_else(|| Error::internal("an approval without a request"))
-    }
-
-    /// Leaves a request to whoever starts next on it.
-    pub async fn leave_to_next(
-        &self,
-        id: RequestId,
-        by: Actor,
-        once: Option<Idempotency>,
-    ) -> Result<Request> {
-        Ok(self.store.leave_to_next(id, by, once).await?)
     }
 
     /// Claims a request. A run claims for itself, whatever name it gives.
@@ -208,7 +194,7 @@ impl Engine {
             lease_millis: self.lease_millis(lease_seconds)?,
             by,
         };
-        Ok(self.store.claim_request(claim, once).await?)
+        self.write(once, move |tx| request::claim(tx, &claim)).await
     }
 
     /// Extends a claim.
@@ -226,7 +212,8 @@ impl Engine {
             lease_millis: self.lease_millis(lease_seconds)?,
             by,
         };
-        Ok(self.store.heartbeat(beat, once).await?)
+        self.write(once, move |tx| request::heartbeat(tx, &beat))
+            .await
     }
 
     /// Answers a request.
@@ -246,7 +233,8 @@ impl Engine {
             fencing,
             by,
         };
-        let ended = self.store.finish_request(end, once).await;
+        let ended = self.store.write(once, move |tx| request::finish(tx, &end));
+        let ended = ended.await;
         self.let_go(ended, is_person)
     }
 
@@ -270,7 +258,8 @@ impl Engine {
             fencing,
             by,
         };
-        let ended = self.store.requeue_request(end, once).await;
+        let ended = self.store.write(once, move |tx| request::requeue(tx, &end));
+        let ended = ended.await;
         self.let_go(ended, is_person)
     }
 

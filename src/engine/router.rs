@@ -15,6 +15,7 @@ use super::{Engine, Result};
 use crate::domain::{AgentName, Choice, Idempotency, Mode, Task, TaskId};
 use crate::error::{Error, with_sources};
 use crate::ledger::routing::{self, Circumstances, Routed};
+use crate::ledger::run;
 use crate::runner::providers::find_program;
 
 /// How many tasks are given to agents in one go.
@@ -83,7 +84,11 @@ impl Engine {
     /// whether more may wait for a slot.
     pub async fn route_round(&self, options: &RouterOptions) -> Result<bool> {
         loop {
-            let slots = self.store.slots(options.max_runs, Mode::Route).await?;
+            let slots = {
+                let max_runs = options.max_runs;
+                self.read(move |view| run::free_slots(view, max_runs, Mode::Route))
+                    .await?
+            };
             let wanted = match slots.free {
                 0 if slots.queued == 0 => 1,
                 free => free.min(MOST_AT_ONCE),

@@ -3,7 +3,7 @@
 use chrono::DateTime;
 
 use crate::domain::{Recovery, RequestState, Text, Timestamp};
-use crate::store::TagChange;
+use crate::ledger::request::TagChange;
 use crate::tags::Section;
 
 /// How many bytes of what went wrong a file is told.

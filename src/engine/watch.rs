@@ -18,7 +18,8 @@ use super::{Engine, Result, tag_sections};
 use crate::domain::tag::Tag;
 use crate::domain::{RequestState, Text};
 use crate::error::{Error, with_sources};
-use crate::store::{AlertTagChange, FileReport, FilesReport, Reconciled, TagChange};
+use crate::ledger::alert::{self, AlertTagChange};
+use crate::ledger::request::{self, FileReport, FilesReport, Reconciled, TagChange};
 use crate::tags::{FileTags, Look, Notice, Survey, SurveyError, TagWrite, write_tag};
 
 /// How long to let changes gather: a program that saves several files is seen as one.
@@ -130,7 +131,9 @@ impl Engine {
 
     async fn look_at_files(&self, watch: &mut FileWatch, due: Due, is_first: bool) -> Result<()> {
         let walks = is_first || due.anywhere || !watch.survey.knows(&due.files);
-        let known = self.store.tagged_files(!is_first).await?;
+        let known = self
+            .read(move |view| request::tagged_files(view, !is_first))
+            .await?;
         let mut again: HashSet<PathBuf> = known
             .iter()
             .map(|file| PathBuf::from(file.as_str()))
@@ -170,7 +173,11 @@ impl Engine {
             changes,
             alerts,
             unwanted,
-        } = self.store.reconcile_files(report).await?;
+        } = self
+            .store
+            .db()
+            .write(move |tx| request::reconcile_files(tx, &report))
+            .await?;
         for run_id in unwanted {
             if let Some(runner) = self.runner.get().cloned() {
                 tokio::spawn(async move { runner.stop(&run_id).await });
@@ -200,9 +207,11 @@ impl Engine {
         };
         if write_to(&change.file, &change.root, write).await? {
             let told = u32::try_from(request.recovery.len()).unwrap_or(u32::MAX);
-            self.store
-                .tag_written(request.id.clone(), request.state, told)
-                .await?;
+            let (id, state) = (request.id.clone(), request.state);
+            self.write(None, move |tx| {
+                request::record_written_tag(tx, &id, state, told)
+            })
+            .await?;
         }
         Ok(())
     }
@@ -216,7 +225,9 @@ impl Engine {
             sections: Vec::new(),
         };
         if write_to(&change.file, &change.root, write).await? {
-            self.store.alert_tag_written(change.id.clone()).await?;
+            let id = change.id.clone();
+            self.write(None, move |tx| alert::record_written_tag(tx, &id))
+                .await?;
         }
         Ok(())
     }

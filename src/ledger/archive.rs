@@ -1,9 +1,11 @@
 //! The whole ledger, page by page, for an export.
 
-use super::{alerts, mail, messages, requests};
+use super::{mail, messages};
 use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive};
+use crate::store::tables::alerts;
 use crate::store::tables::events;
 use crate::store::tables::queue_messages;
+use crate::store::tables::requests::{self, StoredRequest};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::tables::{handoffs, increments};
 use crate::store::{Result, StoreError, View, params};
@@ -42,17 +44,14 @@ pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
 
 /// Reads the requests behind a number, oldest first.
 pub fn requests(view: &View<'_>, after: i64) -> Result<Numbered<Request>> {
-    view.rows(requests::SELECT_ARCHIVE, params![after, PAGE], |row| {
-        let stored = requests::from_row(row)?;
-        Ok((stored.number, stored.request))
-    })
+    let page = requests::after(view, after, PAGE)?;
+    let numbered = |stored: StoredRequest| (stored.number, stored.request);
+    Ok(page.into_iter().map(numbered).collect())
 }
 
 /// Reads the alerts behind a number, oldest first.
 pub fn alerts(view: &View<'_>, after: i64) -> Result<Numbered<Alert>> {
-    view.rows(alerts::SELECT_ARCHIVE, params![after, PAGE], |row| {
-        Ok((row.integer(9)?, alerts::from_row(row)?))
-    })
+    alerts::after(view, after, PAGE)
 }
 
 /// Reads the increments behind a number, oldest first.

@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{
-    agents, alerts, attachments, import_requests, mail, messages, requests, routes, tools,
-};
+use super::{agents, attachments, mail, messages, request, tools};
 use crate::domain::{
     ChainEntry, HandoffId, Mode, MovedConversation, RunId, SessionId, Task, TaskArchive,
 };
+use crate::store::tables::alerts;
 use crate::store::tables::events;
 use crate::store::tables::queue_messages;
+use crate::store::tables::requests;
 use crate::store::tables::task_dependencies;
 use crate::store::tables::tasks::{self};
 use crate::store::tables::{handoffs, increments, reports};
@@ -37,16 +37,12 @@ pub(crate) fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
             imported.tools += 1;
         }
     }
-    if let Some(new_routes) = &import.routes {
-        routes::mark_planted(tx)?;
-        routes::insert_all(tx, new_routes)?;
+    if let Some(rules) = &import.routes {
+        request::kind_rules::import(tx, rules)?;
     }
     let mut links = Vec::new();
     for request in import.requests {
-        links.push(import_requests::insert(
-            tx,
-            request.map_err(StoreError::Source)?,
-        )?);
+        links.push(request::import(tx, request.map_err(StoreError::Source)?)?);
         imported.requests += 1;
     }
     for increment in import.increments {
@@ -71,7 +67,7 @@ pub(crate) fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
         task_dependencies::insert_all(tx, *number, depends_on)?;
     }
     for link in &links {
-        link.set(tx)?;
+        link.link(tx)?;
     }
     for alert in import.alerts {
         alerts::insert(tx, &alert.map_err(StoreError::Source)?)?;
@@ -154,7 +150,9 @@ fn import_task(
     for event in &history.events {
         let handoff_number = find(event.handoff_id.as_ref())?;
         let request_id = event.request_id.as_ref();
-        let request_number = request_id.map(|id| requests::number(tx, id)).transpose()?;
+        let request_number = request_id
+            .map(|id| requests::find_number(tx, id))
+            .transpose()?;
         let place = events::EventNumbers {
             task: Some(number),
             handoff: handoff_number,

@@ -6,7 +6,7 @@
 
 use super::handoff::{Cause, Closed, Ending, close};
 use super::increment::{self, NextRound};
-use super::{dispatches, history, mail, routing, task};
+use super::{history, mail, request, routing, task};
 use crate::domain::{EventKind, RunId, Status};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx};
@@ -58,7 +58,8 @@ pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Resu
         return Ok(Ended { on, run_id });
     }
     // 3. Requests that it worked on are answered, or go back into their line.
-    if dispatches::handoff_ended(tx, &closed, ending.outcome, ending.output)? {
+    let number = closed.handoff_number;
+    if request::handoff_ended(tx, &closed.on, number, ending.outcome, ending.output)? {
         change_status(tx, &mut closed.on, Status::Completed)?;
     }
     // 4. The router and the increment decide about a task that was routed, or is a stage.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::follow::Follower;
+use super::jobs::launched_agent;
 use super::mail::ToldMail;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
@@ -34,12 +35,13 @@ impl Runner {
         let options = self.0.options.clone();
         let (run, token) = (run.clone(), token.clone());
         let launch = move || -> Result<(), String> {
-            let agent = run.agent.as_ref().ok_or_else(|| {
+            let agent = launched_agent(&run).ok_or_else(|| {
                 format!(
                     "The agent {} was deleted after it was asked",
                     run.identity.agent_name
                 )
             })?;
+            let agent = &agent;
             let files = RunFiles::new(&options.data_dir.run(&run.identity.run_id));
             let line = providers::command_line(agent, &files.system(), run.resumes.as_deref());
             if line.program.is_empty() {
@@ -53,7 +55,7 @@ impl Runner {
                 _ => spec::read_spec(agent, options.data_dir.path())?,
             };
             // A command that starts a job elsewhere is no agent, and is told the request alone.
-            let told = if run.starts_job {
+            let told = if run.starts_job() {
                 run.prompt.to_string()
             } else {
                 prompt::compose(&run, &briefing, &mail)
@@ -103,7 +105,7 @@ impl Runner {
         briefing: &Briefing,
     ) -> Result<ToldMail, String> {
         // A command that starts a job elsewhere is no agent, and gets no mail.
-        if run.starts_job || run.agent.is_none() {
+        if run.starts_job() || run.agent.is_none() {
             return Ok(ToldMail::default());
         }
         let mail = ToldMail::choose(&run.identity, &briefing.mail, briefing.older_mail);
@@ -129,7 +131,7 @@ impl Runner {
                 .give_up_as(&run, Outcome::Interrupted, problem.to_owned())
                 .await;
         }
-        let Some(agent) = run.agent.clone() else {
+        let Some(agent) = launched_agent(&run) else {
             let problem = "The agent was deleted while it worked".to_owned();
             return self.give_up(&run, files, problem).await;
         };

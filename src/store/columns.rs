@@ -4,10 +4,10 @@ use super::row::{FromValue, Mismatch, unexpected};
 use super::value::{ToValue, Value};
 use crate::domain::{
     AgentName, AlertId, AttachmentId, Correspondent, DependencyOutcome, Effort, EventType,
-    Filename, HandoffId, IncrementId, IncrementState, Kind, MailId, MailType, MessageId,
+    Filename, HandoffId, IncrementId, IncrementState, Kind, KindMode, MailId, MailType, MessageId,
     MessageType, Minutes, Mode, Outcome, OutputForm, Priority, Provider, ReportResult, RequestId,
-    RequestSourceType, RequestState, Role, RouteMode, RunId, RunState, SessionId, Skill, SpanId,
-    Stage, StatusName, TaskId, TaskPriority, Text, ThreadId, ToolName, TraceId, Urgency,
+    RequestSourceType, RequestState, Role, RunId, RunState, SessionId, Skill, SpanId, Stage,
+    StatusName, TaskId, TaskPriority, Text, ThreadId, ToolName, TraceId, Urgency,
 };
 
 /// Types with a form of their own: read by `TryFrom<String>`, written by `as_str`.
@@ -112,7 +112,7 @@ words!(
     ReportResult,
     RequestSourceType,
     RequestState,
-    RouteMode,
+    KindMode,
     Stage,
     StatusName,
     Urgency,

@@ -13,7 +13,6 @@ mod database;
 mod error;
 mod feed;
 mod mail;
-mod requests;
 pub mod row;
 pub mod sql;
 mod sqlite;
@@ -29,10 +28,6 @@ pub use database::{
 pub use error::{OpenError, StoreError};
 pub use feed::{Feed, Published, Watch};
 pub use mail::{DeliverMail, MailMark, MarkMail, SendMail, Sender};
-pub use requests::{
-    AlertTagChange, ClaimRequest, Dispatch, DispatchLists, Due, EndClaim, EndedClaim, FileReport,
-    FilesReport, Heartbeat, Job, RaiseAlert, Reconciled, Slots, TagChange,
-};
 pub use row::{FromRow, Item, Json, Row};
 pub(crate) use row::{columns, packed};
 pub use sql::Statement;
@@ -42,8 +37,8 @@ pub use tx::{Tx, View};
 pub(crate) use value::params;
 
 use crate::domain::{
-    Agent, AgentChange, AgentName, Alert, AttachmentId, Filename, Increment, Mail, MessageType,
-    Outcome, Problems, Request, Route, RunIdentity, Task, TaskArchive, TaskId, Text, Tool,
+    Agent, AgentChange, AgentName, Alert, AttachmentId, Filename, Increment, KindRule, Mail,
+    MessageType, Outcome, Problems, Request, RunIdentity, Task, TaskArchive, TaskId, Text, Tool,
 };
 pub use crate::domain::{
     AlertQuery, MailQuery, MessageQuery, Page, ReadyQuery, RequestQuery, Rules, SearchWords,
@@ -141,7 +136,7 @@ pub struct Import {
     /// The hand-off tools.
     pub tools: Vec<Tool>,
     /// The routes, in the place of all that there are; none to leave them alone.
-    pub routes: Option<Vec<Route>>,
+    pub routes: Option<Vec<KindRule>>,
     /// The increments, oldest first.
     pub increments: ImportSource<Increment>,
     /// The tasks, a parent before its children.

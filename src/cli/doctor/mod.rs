@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
+use crate::api::DispatchOverview;
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::ledger;
 use crate::cli::server;
@@ -15,8 +16,10 @@ use crate::cli::ui::{Failure, Ui, count, one_line, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
-use crate::domain::{Agent, Alert, DispatchOverview, Mail, Provider, Timestamp};
+use crate::domain::{Agent, Alert, Mail, Provider, Timestamp};
 use crate::engine::Engine;
+use crate::ledger::alert;
+use crate::ledger::request::kind_rules;
 use crate::runner::providers::{command_line, find_program, version};
 use crate::runner::read_spec;
 use crate::store::{AlertQuery, MailQuery, MigrationState, migration_status};
@@ -197,7 +200,7 @@ async fn check_ledger(data_dir: &DataDir, engine: &Engine, findings: &mut Vec<Fi
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
     match engine.dispatch_overview().await {
-        Ok(overview) => check_dispatch(&overview, findings),
+        Ok(status) => check_dispatch(&status.into(), findings),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
     match routing::check(engine).await {
@@ -221,7 +224,8 @@ async fn active_alerts(engine: &Engine) -> Result<Vec<Alert>, crate::Error> {
     };
     let mut alerts = Vec::new();
     loop {
-        let page = engine.alerts(&query).await?;
+        let asked = query.clone();
+        let page = engine.read(move |view| alert::list(view, &asked)).await?;
         alerts.extend(page.items);
         if page.next.is_none() {
             return Ok(alerts);
@@ -307,7 +311,7 @@ fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
 
 /// Looks for routes whose agents are not there.
 async fn check_routes(engine: &Engine, agents: &[Agent], findings: &mut Vec<Finding>) {
-    let routes = match engine.routes().await {
+    let routes = match engine.read(kind_rules::list).await {
         Ok(routes) => routes,
         Err(error) => {
             findings.push(Bad(error.to_string(), "restore a backup".to_owned()));

@@ -15,7 +15,7 @@ use super::server::{json_file, segment, text_or_stdin};
 use super::ui::{Failure, Table, Ui};
 use crate::api::Answer;
 use crate::client::{Client, Reply};
-use crate::domain::{Kind, Request, RequestState, Route};
+use crate::domain::{Kind, KindRule, Request, RequestState};
 pub(super) use waiting::wait;
 
 pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> {
@@ -222,7 +222,7 @@ async fn notice_kind(ui: Ui, client: &Client, made: &Request) {
     let Ok(reply) = client.get("/api/dispatch/routes", &[]).await else {
         return;
     };
-    let Ok(routes) = reply.data::<Vec<Route>>() else {
+    let Ok(routes) = reply.data::<Vec<KindRule>>() else {
         return;
     };
     if routes.iter().all(|route| route.kind != made.kind) {
@@ -300,7 +300,7 @@ fn say(ui: Ui, request: &Request) -> Result<(), Failure> {
 
 fn routes(ui: Ui, reply: &Reply) -> Result<(), Failure> {
     let mut table = Table::new(&["kind", "agent", "mode", "rank", "options"]);
-    for route in reply.data::<Vec<Route>>()? {
+    for route in reply.data::<Vec<KindRule>>()? {
         let mut options = vec![format!("attempts {}", route.max_attempts)];
         options.extend(route.retry.then(|| "retry".to_owned()));
         options.extend(route.batch.then(|| "batch".to_owned()));

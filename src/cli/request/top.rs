@@ -2,8 +2,8 @@
 
 use super::super::arguments::ServerArguments;
 use super::super::ui::{Failure, Table, Ui, duration};
-use crate::api::Answer;
-use crate::domain::{DispatchOverview, DispatchedRequest, Timestamp, WaitingRequest};
+use crate::api::{Answer, DispatchOverview};
+use crate::domain::{DispatchedRequest, Timestamp, WaitingRequest};
 
 pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
     let reply = server.client()?.get("/api/dispatch", &[]).await?;

@@ -25,7 +25,7 @@ pub use lineage::{ChainLimits, Lineage};
 pub use mode::Mode;
 pub use outcome::Outcome;
 pub use report::{Report, ReportResult};
-pub use run::{Run, RunId, RunIdentity, RunState};
+pub use run::{Run, RunId, RunIdentity, RunState, Slots};
 pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
 pub use usage::UsageSum;
 

@@ -72,3 +72,11 @@ pub struct RunIdentity {
     /// The agent that works.
     pub agent_name: AgentName,
 }
+
+/// The places for agents that work at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slots {
+    pub free: u32,
+    /// The runs of one mode that are queued for a slot.
+    pub queued: u32,
+}

@@ -67,6 +67,11 @@ impl RequestState {
         }
     }
 
+    /// Tells whether a person has approved it, and nobody works on it yet.
+    pub const fn is_approval(self) -> bool {
+        matches!(self, Self::Delegated | Self::Next)
+    }
+
     /// Tells whether whoever waits for a state need not wait any more: it is there, or it has been passed.
     pub const fn has_reached(self, wanted: Self) -> bool {
         match wanted {

@@ -1,4 +1,4 @@
-//! Matching of the tags in a file with requests, and the decision where their states differ.
+//! Matching of the tags in a file with requests.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
@@ -46,15 +46,6 @@ pub struct KnownTag {
     pub title: String,
     /// The line, from 1, if it is known.
     pub line: Option<u32>,
-}
-
-/// Writes a text without what its tags say of states: they change while the text stays.
-pub fn without_states(text: &str) -> String {
-    let mut text = text.to_owned();
-    for state in RequestState::ALL {
-        text = text.replace(&format!("#{}-", state.as_str()), "#");
-    }
-    text
 }
 
 /// Finds the request of each tag of a file, by places in the two lists. What a line is about tells more than where it is: lines are
@@ -153,30 +144,6 @@ impl Matching {
     }
 }
 
-/// What is to be done about a request and its tag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agreement {
-    /// They say the same.
-    Agree,
-    /// The request has moved, and the file is still to be changed.
-    Write,
-    /// Somebody has changed the file, and the file wins.
-    Take,
-}
-
-impl Agreement {
-    /// Decides, from where the request stands, what the two said when they agreed last, and what the file says now.
-    pub fn decide(request: RequestState, agreed: RequestState, file: RequestState) -> Self {
-        if request == file {
-            Self::Agree
-        } else if file == agreed {
-            Self::Write
-        } else {
-            Self::Take
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -220,19 +187,6 @@ mod tests {
     }
 
     #[test]
-    fn the_states_of_tags_are_no_part_of_a_text() {
-        let text = |state: &str| format!("a #{state}-fix b `#{state}-x` #P1");
-        assert_eq!(
-            without_states(&text("needs")),
-            without_states(&text("claimed"))
-        );
-        assert_ne!(
-            without_states("a #needs-fix"),
-            without_states("a #needs-loop")
-        );
-    }
-
-    #[test]
     fn lines_that_moved_keep_their_requests() {
         let before = [known("fix", Needs, "a"), known("fix", Claimed, "b")];
         let after = [tag("fix", Claimed, "b"), tag("fix", Needs, "a")];
@@ -256,25 +210,6 @@ mod tests {
         // Somebody works on the old one; what is new is other work.
         let worked_on = [known("fix", Claimed, "old")];
         assert_eq!(match_tags(&after[..1], &worked_on), []);
-    }
-
-    #[test]
-    fn the_file_wins_only_where_somebody_changed_it() {
-        use Agreement::{Agree, Take, Write};
-        for request in RequestState::ALL {
-            for agreed in RequestState::ALL {
-                for file in RequestState::ALL {
-                    let expected = match () {
-                        () if request == file => Agree,
-                        () if file == agreed => Write,
-                        () => Take,
-                    };
-                    assert_eq!(Agreement::decide(request, agreed, file), expected);
-                }
-            }
-        }
-        // Approved over HTTP, and the file not written yet when the server died: the approval is not lost.
-        assert_eq!(Agreement::decide(Delegated, Needs, Needs), Write);
     }
 
     fn any_tag() -> impl Strategy<Value = FileTag> {

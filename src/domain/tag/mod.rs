@@ -3,6 +3,7 @@
 //! A tag such as `#needs-implementation` stands on the `**Tags**:` line below the first heading, or bare in the text. In code or
 //! a comment it is only a mention. Everything here works on bytes, whatever their encoding, in time that grows with their number.
 
+mod agreement;
 mod blocks;
 mod change;
 mod cursor;
@@ -18,11 +19,10 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
+pub use agreement::{Agreement, AlertAgreement, FollowedText};
 pub use change::{Changed, add_tags, remove_tags, swap_tag};
 pub use heading::{Heading, TagsLine};
-pub use matching::{
-    Agreement, FileAlert, FileTag, KnownTag, match_moved_tags, match_tags, without_states,
-};
+pub use matching::{FileAlert, FileTag, KnownTag, match_moved_tags, match_tags};
 pub use name::{IllegalTag, Tag};
 pub use occurrence::{Occurrence, Place};
 pub use pattern::TagPattern;

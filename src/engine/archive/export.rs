@@ -13,7 +13,7 @@ use super::one_file::{OneFile, file_of};
 use super::{ArchiveError, Progress, ROUTES, VERSION, at};
 use crate::config::DataDir;
 use crate::domain::{
-    Agent, Alert, Increment, Mail, Request, Route, TaskArchive, TaskSummary, Tool,
+    Agent, Alert, Increment, KindRule, Mail, Request, TaskArchive, TaskSummary, Tool,
 };
 use crate::engine::Engine;
 use crate::ledger;
@@ -63,7 +63,7 @@ impl Engine {
                 let few = Few {
                     agents: ledger::agents::list(view)?,
                     tools: ledger::tools::list(view)?,
-                    routes: ledger::routes::list(view)?,
+                    routes: ledger::request::kind_rules::list(view)?,
                 };
                 Ok((archive::count_tasks(view)?, few))
             })
@@ -91,7 +91,7 @@ impl Engine {
 struct Few {
     agents: Vec<Agent>,
     tools: Vec<Tool>,
-    routes: Vec<Route>,
+    routes: Vec<KindRule>,
 }
 
 /// The ends at which rows are read.

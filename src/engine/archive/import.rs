@@ -14,13 +14,14 @@ use super::{ArchiveError, Progress, ROUTES, VERSION, at};
 use crate::config::DataDir;
 use crate::domain::{
     Agent, Alert, AlertId, AttachmentId, ChainEntry, Conversation, Filename, HandoffId, History,
-    Increment, IncrementId, Mail, MailId, MessageId, Mode, Queue, Request, RequestId, Route,
+    Increment, IncrementId, KindRule, Mail, MailId, MessageId, Mode, Queue, Request, RequestId,
     SessionId, Task, TaskArchive, TaskId, TaskSummary, Tool,
 };
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
 use crate::ledger;
-use crate::ledger::{increment, task};
+use crate::ledger::request::{self, kind_rules};
+use crate::ledger::{alert, increment, task};
 use crate::store::{Import, ImportSource, Imported, StoreError};
 
 /// How an import goes about what is bad or already there.
@@ -199,7 +200,7 @@ impl Engine {
         let mut requests = Vec::new();
         for planned in std::mem::take(&mut plan.requests) {
             match RequestId::parse(planned.id.as_str()) {
-                Ok(id) if self.store.request(&id).await?.is_some() => plan.bad.push(is_there(
+                Ok(id) if self.has_request(&id).await? => plan.bad.push(is_there(
                     file_of::<Request>(&planned.id),
                     &format!("request {id}"),
                 )),
@@ -210,7 +211,7 @@ impl Engine {
         let mut alerts = Vec::new();
         for planned in std::mem::take(&mut plan.alerts) {
             match AlertId::parse(planned.id.as_str()) {
-                Ok(id) if self.store.alert(&id).await?.is_some() => plan.bad.push(is_there(
+                Ok(id) if self.has_alert(&id).await? => plan.bad.push(is_there(
                     file_of::<Alert>(&planned.id),
                     &format!("alert {id}"),
                 )),
@@ -243,11 +244,23 @@ impl Engine {
         Ok(())
     }
 
+    async fn has_request(&self, id: &RequestId) -> Result<bool, ArchiveError> {
+        let id = id.clone();
+        let found = self.store.db().read(move |view| request::exists(view, &id));
+        Ok(found.await?)
+    }
+
+    async fn has_alert(&self, id: &AlertId) -> Result<bool, ArchiveError> {
+        let id = id.clone();
+        let found = self.store.db().read(move |view| alert::exists(view, &id));
+        Ok(found.await?)
+    }
+
     /// Leaves routes alone that somebody has set. The default ones give way.
     async fn leave_out_routes(&self, plan: &mut Plan) -> Result<(), ArchiveError> {
         if let Some(routes) = &plan.routes
-            && self.store.routes_are_chosen().await?
-            && self.store.routes().await? != *routes
+            && self.store.db().read(kind_rules::are_chosen).await?
+            && self.store.db().read(kind_rules::list).await? != *routes
         {
             plan.routes = None;
             plan.bad.push(BadFile {
@@ -295,7 +308,7 @@ struct Plan {
     alerts: Vec<Planned>,
     increments: Vec<Planned>,
     mail: Vec<Planned>,
-    routes: Option<Vec<Route>>,
+    routes: Option<Vec<KindRule>>,
     bad: Vec<BadFile>,
 }
 
@@ -415,8 +428,8 @@ impl Plan {
                 }
             }
         }
-        let routes = archive.read::<Vec<Route>>(file).and_then(|routes| {
-            let checked = Route::check_all(&routes).map_err(|problems| BadFile {
+        let routes = archive.read::<Vec<KindRule>>(file).and_then(|routes| {
+            let checked = KindRule::check_all(&routes).map_err(|problems| BadFile {
                 file: file.to_owned(),
                 line: None,
                 message: problems.to_string(),

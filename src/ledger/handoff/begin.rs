@@ -3,10 +3,10 @@
 use crate::domain::{
     AgentName, Context, EventKind, Mode, Needs, NewTask, RunId, TaskId, Text, TraceParent,
 };
-use crate::ledger::{dispatches, history, increment, messages, routing, task};
+use crate::ledger::{history, increment, messages, routing, task};
 use crate::store::tables::handoffs::{self, NewHandoff};
-use crate::store::tables::runs;
 use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::tables::{requests, runs};
 use crate::store::{Result, Tx};
 
 /// A hand-off to be begun.
@@ -92,7 +92,7 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
     }
     // Claimed requests follow control. A run that begins a conversation keeps its own.
     if let (Mode::Transfer, Some(from_number)) = (begin.mode, begin.from_number) {
-        dispatches::follow(tx, from_number, handoff_number)?;
+        requests::follow_handoff(tx, from_number, handoff_number)?;
     }
     tasks::update_status(tx, on.number, &on.task)?;
     increment::refresh(tx, &on)?;

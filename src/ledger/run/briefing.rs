@@ -1,7 +1,7 @@
 //! Everything that an agent is told beside its task and its prompt.
 
 use crate::domain::{Agent, ConversationHistory, Kind, Mail, Message, RunIdentity, Tool};
-use crate::ledger::{agents, mail, messages, routes, task, tools};
+use crate::ledger::{agents, mail, messages, request, task, tools};
 use crate::store::tables::sessions;
 use crate::store::{Result, View};
 
@@ -43,7 +43,7 @@ pub fn briefing(view: &View<'_>, run: &RunIdentity) -> Result<Briefing> {
     let (mail, older_mail) = mail::pending(view, &run.agent_name, MOST_MAIL)?;
     Ok(Briefing {
         agents: agents::list(view)?,
-        kinds: routes::kinds(view)?,
+        kinds: request::kind_rules::list_kinds(view)?,
         tools,
         history: sessions::find_history(view, &run.handoff_id)?,
         conversation,

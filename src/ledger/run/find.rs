@@ -1,7 +1,9 @@
 //! Finding runs, with everything that starts or follows them.
 
-use crate::domain::{Agent, AgentName, HandoffId, Mode, RunId, RunIdentity, Task, Text, TraceId};
-use crate::ledger::{agents, dispatches, task};
+use crate::domain::{
+    Agent, AgentName, HandoffId, JobStart, Mode, RunId, RunIdentity, Task, Text, TraceId,
+};
+use crate::ledger::{agents, request, task};
 use crate::store::tables::runs;
 use crate::store::{Result, StoreError, View};
 
@@ -18,8 +20,8 @@ pub struct ClaimedRun {
     pub from_agent: Option<AgentName>,
     pub mode: Mode,
     pub trace_id: TraceId,
-    /// Whether the run only starts a job elsewhere, by the command of a route.
-    pub starts_job: bool,
+    /// The job elsewhere that the run only starts, by the command of a kind rule.
+    pub job: Option<JobStart>,
     /// The provider's session that is resumed.
     pub resumes: Option<String>,
     /// The data directory whose server claimed the run.
@@ -30,17 +32,21 @@ pub struct ClaimedRun {
     pub carried_bytes: usize,
 }
 
+impl ClaimedRun {
+    /// Tells whether the run only starts a job elsewhere, and has not done so yet.
+    pub fn starts_job(&self) -> bool {
+        self.job.as_ref().is_some_and(|job| !job.is_started)
+    }
+}
+
 /// Loads a run by its number.
 pub(super) fn load(view: &View<'_>, number: i64) -> Result<ClaimedRun> {
     let row = runs::find(view, number)?
         .ok_or_else(|| StoreError::inconsistent(format!("run {number} is not there")))?;
-    let agent = agents::find(view, &row.agent_name)?
-        .map(|agent| dispatches::as_job_starter(view, row.handoff_number, agent))
-        .transpose()?;
     Ok(ClaimedRun {
         task: task::get(view, &row.task_id)?,
-        agent,
-        starts_job: dispatches::starts_job(view, row.handoff_number)?,
+        agent: agents::find(view, &row.agent_name)?,
+        job: request::find_job_start(view, row.handoff_number)?,
         carried_bytes: view.rules.carried_bytes,
         trace_id: row.trace_id.unwrap_or_else(|| (&row.handoff_id).into()),
         identity: RunIdentity {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::{Outcome, RunId, Text};
 use crate::ledger::handoff::{Cause, Ending};
-use crate::ledger::{dispatches, reactions, task};
+use crate::ledger::{reactions, request, task};
 use crate::store::tables::runs;
 use crate::store::{Result, Tx};
 
@@ -41,12 +41,12 @@ pub fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
     }
     let place = place(tx, number)?;
     if finish.outcome == Outcome::Completed
-        && dispatches::starts_job(tx, place.handoff_number)?
+        && request::starts_job(tx, place.handoff_number)?
         && let Some(line) = finish.output.as_str().trim().lines().next_back()
     {
         // The job goes on elsewhere, and the hand-off with it.
         let job_id = Text::lossy(line.trim().to_owned());
-        dispatches::job_started(tx, place.handoff_number, &job_id)?;
+        request::record_job_start(tx, place.handoff_number, &job_id)?;
         return Ok(false);
     }
     let on = task::load(tx, &place.task_id)?;

@@ -6,6 +6,7 @@ mod find;
 mod finish;
 mod messages;
 mod reach;
+mod slots;
 mod token;
 
 pub use briefing::{Briefing, briefing};
@@ -14,4 +15,5 @@ pub use find::{ClaimedRun, find, of_handoff, running};
 pub use finish::{FinishRun, finish};
 pub use messages::record_messages;
 pub use reach::check_reach;
+pub use slots::free_slots;
 pub use token::{TokenHolder, token_holder};

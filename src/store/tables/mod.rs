@@ -2,14 +2,21 @@
 //!
 //! No rule is here: nothing is refused, no event is recorded, and no table calls for what follows a change. That is the ledger's.
 
+pub mod alerts;
 pub mod applicants;
+pub mod dispatch_routes;
 pub mod events;
 pub mod handoff_sums;
 pub mod handoffs;
 pub mod increments;
+pub mod installation;
 pub mod lineage;
 pub mod queue_messages;
 pub mod reports;
+pub mod request_recoveries;
+pub mod request_tags;
+pub mod request_transitions;
+pub mod requests;
 pub mod runs;
 pub mod sessions;
 pub mod task_dependencies;

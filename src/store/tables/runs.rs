@@ -11,7 +11,7 @@ use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, pa
 
 /// The condition under which a run `r` of a hand-off `h` occupies a slot: the run has not ended, and its agent does not wait for
 /// an agent that it asked.
-pub const OCCUPIES_A_SLOT: &str = "r.state <> 'ended'
+const OCCUPIES_A_SLOT: &str = "r.state <> 'ended'
     AND NOT EXISTS (SELECT 1 FROM handoffs o WHERE o.waiter_number = h.number AND o.completed_at IS NULL)";
 
 /// The tables that tell of a run, its hand-off and its task.
@@ -130,6 +130,27 @@ pub fn count_occupied(view: &View<'_>, live: &[RunId]) -> Result<u64> {
                       WHERE r.state = 'ended')"
         ),
         params![to_json(live)],
+        |row| row.get(0),
+    )
+}
+
+/// Counts the runs, running or queued, that occupy a slot or will.
+pub fn count_taken(view: &View<'_>) -> Result<u32> {
+    const TAKEN: Statement<0> = sql!(
+        "SELECT count(*) FROM runs r JOIN handoffs h ON h.number = r.handoff_number WHERE ",
+        OCCUPIES_A_SLOT
+    );
+    view.one(TAKEN, params![], |row| row.get(0))
+}
+
+/// Counts the queued runs of hand-offs of a mode.
+pub fn count_queued(view: &View<'_>, mode: Mode) -> Result<u32> {
+    view.one(
+        sql!(
+            "SELECT count(*) FROM runs r JOIN handoffs h ON h.number = r.handoff_number
+              WHERE r.state = 'queued' AND h.mode = $1"
+        ),
+        params![mode],
         |row| row.get(0),
     )
 }

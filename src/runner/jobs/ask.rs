@@ -13,7 +13,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 use tokio::task::JoinHandle;
 
-use crate::store::Job;
+use super::start::JOB_REQUEST;
+use crate::domain::Job;
 
 /// How long the question may take.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -60,7 +61,7 @@ pub async fn ask(job: &Job) -> JobState {
                 .map(|word| word.as_str().replace("{job}", job.job_id.as_str())),
         )
         .env("CHORUS_JOB_ID", job.job_id.as_str())
-        .env("CHORUS_REQUEST_ID", job.request_id.as_str())
+        .env(JOB_REQUEST, job.request_id.as_str())
         .env_remove("CHORUS_TOKEN")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

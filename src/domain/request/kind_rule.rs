@@ -1,0 +1,217 @@
+//! Kind rules: the agent that gets the requests of a kind, and how. Users know them as routes.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::kind::Kind;
+use crate::domain::{AgentName, Problems, Text};
+
+/// The number of attempts after which a request is stuck, where its kind has no rule or the rule does not say.
+pub(super) const MAX_ATTEMPTS: u32 = 2;
+
+/// The largest number of rules.
+const MOST_RULES: usize = 1000;
+
+/// The seconds between two polls of a job, where a rule does not say.
+const POLL_SECONDS: u32 = 10;
+
+/// How requests of a kind are worked on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = RouteMode)]
+pub enum KindMode {
+    /// The server runs the agent.
+    #[default]
+    Agent,
+    /// A person takes them, with an agent of their own: the server starts nothing.
+    Interactive,
+    /// A command starts a job elsewhere, and another one is asked whether it is finished.
+    Async,
+}
+
+impl KindMode {
+    /// Returns the word that stands for it in JSON and SQL.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Interactive => "interactive",
+            Self::Async => "async",
+        }
+    }
+
+    /// Reads the word.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Agent, Self::Interactive, Self::Async]
+            .into_iter()
+            .find(|mode| mode.as_str() == word)
+    }
+}
+
+/// Who gets requests of a kind, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "a route")]
+#[schema(as = Route, example = json!({
+    "kind": "fix", "agent": "developer", "mode": "agent", "rank": 3.0, "batch": false, "retry": true, "maxAttempts": 2,
+    "startCommand": null, "pollCommand": null, "pollSeconds": 10
+}))]
+pub struct KindRule {
+    /// The kind.
+    pub kind: Kind,
+    /// Who gets them.
+    pub agent: AgentName,
+    /// How.
+    #[serde(default)]
+    #[schema(required)]
+    pub mode: KindMode,
+    /// Which kinds come first, within one priority: lower ones.
+    pub rank: f64,
+    /// Whether requests that wait together are given to one agent.
+    #[serde(default)]
+    #[schema(required)]
+    pub batch: bool,
+    /// Whether what failed is tried again without a person, while attempts are left.
+    #[serde(default)]
+    #[schema(required)]
+    pub retry: bool,
+    /// How often a request may be claimed before it is stuck.
+    #[serde(default = "max_attempts")]
+    #[schema(required, minimum = 1, maximum = 100)]
+    pub max_attempts: u32,
+    /// Of an `async` route: the command that starts a job and prints its id on the last line.
+    #[serde(default)]
+    #[schema(required)]
+    pub start_command: Option<Vec<Text>>,
+    /// Of an `async` route: the command that tells whether a job is finished. `{job}` stands for its id.
+    #[serde(default)]
+    #[schema(required)]
+    pub poll_command: Option<Vec<Text>>,
+    /// How many seconds lie between two questions.
+    #[serde(default = "poll_seconds")]
+    #[schema(required, minimum = 1, maximum = 86400)]
+    pub poll_seconds: u32,
+}
+
+const fn max_attempts() -> u32 {
+    MAX_ATTEMPTS
+}
+
+const fn poll_seconds() -> u32 {
+    POLL_SECONDS
+}
+
+impl KindRule {
+    /// Finds what is wrong with routes, beside whether their agents are there.
+    pub fn check_all(rules: &[Self]) -> Result<(), Problems> {
+        let mut problems = Problems::default();
+        let mut seen = HashSet::new();
+        if rules.len() > MOST_RULES {
+            problems.add("routes", format!("must not be more than {MOST_RULES}"));
+        }
+        for (place, rule) in rules.iter().enumerate() {
+            let field = |name: &str| format!("routes[{place}].{name}");
+            if !seen.insert(&rule.kind) {
+                problems.add(
+                    field("kind"),
+                    format!("{} stands twice; one kind has one route", rule.kind),
+                );
+            }
+            if !rule.rank.is_finite() {
+                problems.add(field("rank"), "must be a number");
+            }
+            if !(1..=100).contains(&rule.max_attempts) {
+                problems.add(field("maxAttempts"), "must be 1 to 100");
+            }
+            if !(1..=86_400).contains(&rule.poll_seconds) {
+                problems.add(field("pollSeconds"), "must be 1 to 86400");
+            }
+            for (name, command) in [
+                ("startCommand", &rule.start_command),
+                ("pollCommand", &rule.poll_command),
+            ] {
+                let is_async = rule.mode == KindMode::Async;
+                match command {
+                    None if is_async => problems.add(
+                        field(name),
+                        "an async route needs it: the program and its arguments as a list",
+                    ),
+                    Some(_) if !is_async => problems.add(field(name), "only an async route has it"),
+                    Some(words) if words.first().is_none_or(Text::is_blank) => {
+                        problems.add(field(name), "must begin with a program");
+                    }
+                    _ => {}
+                }
+            }
+            if rule.batch && rule.mode != KindMode::Agent {
+                problems.add(field("batch"), "only a route of mode `agent` has batches");
+            }
+        }
+        problems.none_or(|| ())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A rule by which the server runs an agent.
+    pub fn rule(retry: bool, max_attempts: u32) -> KindRule {
+        KindRule {
+            kind: "fix".parse().unwrap(),
+            agent: "developer".parse().unwrap(),
+            mode: KindMode::Agent,
+            rank: 3.0,
+            batch: false,
+            retry,
+            max_attempts,
+            start_command: None,
+            poll_command: None,
+            poll_seconds: 10,
+        }
+    }
+
+    #[test]
+    fn everything_that_is_wrong_with_rules_is_said_at_once() {
+        let text = |word: &str| word.parse::<Text>().unwrap();
+        let wrong = [
+            KindRule {
+                max_attempts: 0,
+                poll_seconds: 0,
+                rank: f64::NAN,
+                ..rule(false, 1)
+            },
+            KindRule {
+                mode: KindMode::Async,
+                batch: true,
+                poll_command: Some(vec![text(" ")]),
+                ..rule(false, 1)
+            },
+            KindRule {
+                kind: "loop".parse().unwrap(),
+                start_command: Some(vec![text("x")]),
+                ..rule(false, 1)
+            },
+        ];
+        let problems = KindRule::check_all(&wrong).unwrap_err();
+        let fields: Vec<_> = problems
+            .0
+            .iter()
+            .map(|problem| problem.field.as_str())
+            .collect();
+        assert_eq!(
+            fields,
+            [
+                "routes[0].rank",
+                "routes[0].maxAttempts",
+                "routes[0].pollSeconds",
+                "routes[1].kind",
+                "routes[1].startCommand",
+                "routes[1].pollCommand",
+                "routes[1].batch",
+                "routes[2].startCommand",
+            ]
+        );
+        assert_eq!(KindRule::check_all(&[rule(true, 1)]), Ok(()));
+    }
+}

@@ -1,0 +1,119 @@
+//! The consequence of a claim that came to nothing.
+
+use super::kind_rule::{KindRule, MAX_ATTEMPTS};
+use super::state::RequestMove;
+use crate::domain::{Outcome, Text};
+
+/// The next step of a request whose claim came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AfterFailure {
+    pub step: RequestMove,
+    /// Whether it has failed as often as it may.
+    pub stuck: bool,
+}
+
+impl AfterFailure {
+    /// A person decides.
+    pub const LEFT_TO_PERSON: Self = Self {
+        step: RequestMove::Requeue,
+        stuck: false,
+    };
+
+    /// Decides whether a request is tried again. One that was withdrawn, or that a person stopped, is not, and is not stuck.
+    pub fn decide(
+        rule: Option<&KindRule>,
+        attempts: u32,
+        is_withdrawn: bool,
+        outcome: Option<Outcome>,
+    ) -> Self {
+        if is_withdrawn || outcome == Some(Outcome::Cancelled) {
+            return Self::LEFT_TO_PERSON;
+        }
+        let stuck = attempts >= rule.map_or(MAX_ATTEMPTS, |rule| rule.max_attempts);
+        let step = match rule {
+            Some(rule) if rule.retry && !stuck => RequestMove::Retry,
+            _ => RequestMove::Requeue,
+        };
+        Self { step, stuck }
+    }
+
+    /// Describes the step for the history of the request, after this many attempts.
+    pub fn describe(self, attempts: u32) -> Text {
+        Text::lossy(match self {
+            Self { stuck: true, .. } => {
+                format!("Stopped after attempt {attempts}: it is stuck until a person looks at it")
+            }
+            Self {
+                step: RequestMove::Retry,
+                ..
+            } => format!("Re-queued for attempt {}", attempts + 1),
+            Self { .. } => "Re-queued for a person to look at".to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind_rule::tests::rule;
+    use super::*;
+
+    const RETRY: AfterFailure = AfterFailure {
+        step: RequestMove::Retry,
+        stuck: false,
+    };
+    const STUCK: AfterFailure = AfterFailure {
+        step: RequestMove::Requeue,
+        stuck: true,
+    };
+    const PERSON: AfterFailure = AfterFailure::LEFT_TO_PERSON;
+
+    #[test]
+    fn what_fails_is_tried_again_while_attempts_are_left_then_it_is_stuck() {
+        let (again, once) = (rule(true, 3), rule(false, 3));
+        for (rule, attempts, expected) in [
+            (Some(&again), 1, RETRY),
+            (Some(&again), 2, RETRY),
+            (Some(&again), 3, STUCK),
+            (Some(&again), 7, STUCK),
+            (Some(&once), 1, PERSON),
+            (Some(&once), 3, STUCK),
+            (None, 1, PERSON),
+            (None, 2, STUCK),
+        ] {
+            for outcome in [None, Some(Outcome::Failed), Some(Outcome::TimedOut)] {
+                let after = AfterFailure::decide(rule, attempts, false, outcome);
+                assert_eq!(after, expected, "{rule:?} {attempts} {outcome:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_person_stopped_or_withdrew_waits_for_a_person() {
+        let rule = rule(true, 3);
+        for attempts in 1..5 {
+            for (is_withdrawn, outcome) in [
+                (false, Some(Outcome::Cancelled)),
+                (true, Some(Outcome::Cancelled)),
+                (true, Some(Outcome::Failed)),
+                (true, None),
+            ] {
+                let after = AfterFailure::decide(Some(&rule), attempts, is_withdrawn, outcome);
+                assert_eq!(after, PERSON, "{attempts} {is_withdrawn} {outcome:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_step_is_described() {
+        for (after, expected) in [
+            (RETRY, "Re-queued for attempt 3"),
+            (PERSON, "Re-queued for a person to look at"),
+            (
+                STUCK,
+                "Stopped after attempt 2: it is stuck until a person looks at it",
+            ),
+        ] {
+            assert_eq!(after.describe(2).as_str(), expected);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The decision where a tag in a file and the ledger differ.
+
+use super::matching::FileTag;
+use crate::domain::{Request, RequestState, Text};
+
+/// The step that brings a request and its tag into agreement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agreement {
+    /// Both say the same.
+    Agree,
+    /// The request has moved, and the file is still to be changed.
+    UpdateFile,
+    /// Somebody has changed the file, and the request follows.
+    FollowFile,
+    /// Somebody has approved in a file that may not approve; the file is put back.
+    IgnoreFile,
+}
+
+impl Agreement {
+    /// Decides from the state of the request, the state on which both agreed last, and the state that the file says now.
+    pub fn decide(
+        request: RequestState,
+        agreed: RequestState,
+        file: RequestState,
+        file_approves: bool,
+    ) -> Self {
+        // Only an operator lets a request leave `needs`, or go on without one.
+        let is_approval = file.is_approval() || request == RequestState::Needs;
+        if request == file {
+            Self::Agree
+        } else if file == agreed {
+            Self::UpdateFile
+        } else if is_approval && !file_approves {
+            Self::IgnoreFile
+        } else {
+            Self::FollowFile
+        }
+    }
+}
+
+/// The step that brings an alert and its tag into agreement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlertAgreement {
+    /// Both say the same.
+    Agree,
+    /// The file says that it is done.
+    Resolve,
+    /// It was resolved elsewhere, and the file is still to be changed.
+    UpdateFile,
+    /// Somebody has raised it again in the file, which had said that it is done.
+    RaiseAgain,
+}
+
+impl AlertAgreement {
+    /// Decides from the alert, and from whether the file said `active` when both agreed last and says so now.
+    pub const fn decide(is_resolved: bool, was_active: bool, is_active: bool) -> Self {
+        match (is_resolved, is_active) {
+            (false, true) | (true, false) => Self::Agree,
+            (false, false) => Self::Resolve,
+            (true, true) if was_active => Self::UpdateFile,
+            (true, true) => Self::RaiseAgain,
+        }
+    }
+}
+
+/// The changes of a request that follows the text around its tag.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FollowedText {
+    /// Its tag was gone, and is back.
+    pub is_restored: bool,
+    /// The text asks for something else.
+    pub is_edited: bool,
+    /// The request has changed in any way, also by its place.
+    pub is_changed: bool,
+}
+
+impl FollowedText {
+    /// Lets a request follow the text around its tag. A request that somebody works on keeps the text with which it was claimed.
+    pub fn apply(request: &mut Request, tag: &FileTag, file: &Text, root: &Text) -> Self {
+        let is_restored = request.withdrawn_at.take().is_some();
+        let source = (Some(file), Some(tag.line));
+        let is_moved = (request.source.file.as_ref(), request.source.line) != source;
+        (request.source.file, request.source.line) = (Some(file.clone()), Some(tag.line));
+        if matches!(request.state, RequestState::Claimed | RequestState::Done) {
+            return Self {
+                is_restored,
+                is_edited: false,
+                is_changed: is_restored || is_moved,
+            };
+        }
+        let is_elsewhere = request.agent_workspace.as_ref() != Some(root);
+        request.agent_workspace = Some(root.clone());
+        let title = Text::lossy(tag.title.clone());
+        let body = Text::lossy(tag.body.clone());
+        let weight = (tag.priority.unwrap_or_default(), tag.effort);
+        let is_edited = request.title != title
+            || (request.priority, request.effort) != weight
+            || without_states(request.body.as_str()) != without_states(body.as_str());
+        if is_edited {
+            (request.title, request.body) = (title, body);
+            (request.priority, request.effort) = weight;
+        }
+        Self {
+            is_restored,
+            is_edited,
+            is_changed: is_restored || is_moved || is_elsewhere || is_edited,
+        }
+    }
+}
+
+/// Writes a text without the states of its tags: they change while the text stays.
+fn without_states(text: &str) -> String {
+    let mut text = text.to_owned();
+    for state in RequestState::ALL {
+        text = text.replace(&format!("#{}-", state.as_str()), "#");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Priority, Timestamp};
+    use RequestState::{Claimed, Delegated, Done, Needs, Next};
+
+    #[test]
+    fn the_file_wins_only_where_somebody_changed_it() {
+        for request in RequestState::ALL {
+            for agreed in RequestState::ALL {
+                for file in RequestState::ALL {
+                    let expected = match () {
+                        () if request == file => Agreement::Agree,
+                        () if file == agreed => Agreement::UpdateFile,
+                        () => Agreement::FollowFile,
+                    };
+                    let decided = Agreement::decide(request, agreed, file, true);
+                    assert_eq!(decided, expected, "{request:?} {agreed:?} {file:?}");
+                }
+            }
+        }
+        // Approved over HTTP, and the file not written yet when the server died: the approval is not lost.
+        let decided = Agreement::decide(Delegated, Needs, Needs, true);
+        assert_eq!(decided, Agreement::UpdateFile);
+    }
+
+    #[test]
+    fn a_file_that_may_not_approve_neither_approves_nor_answers_what_needs_a_decision() {
+        for (request, agreed, file, expected) in [
+            (Needs, Needs, Delegated, Agreement::IgnoreFile),
+            (Needs, Needs, Next, Agreement::IgnoreFile),
+            (Needs, Needs, Claimed, Agreement::IgnoreFile),
+            (Needs, Needs, Done, Agreement::IgnoreFile),
+            (Claimed, Claimed, Delegated, Agreement::IgnoreFile),
+            (Done, Done, Next, Agreement::IgnoreFile),
+            (Claimed, Claimed, Done, Agreement::FollowFile),
+            (Claimed, Claimed, Needs, Agreement::FollowFile),
+            (Done, Done, Needs, Agreement::FollowFile),
+            (Delegated, Needs, Needs, Agreement::UpdateFile),
+            (Delegated, Needs, Delegated, Agreement::Agree),
+        ] {
+            let decided = Agreement::decide(request, agreed, file, false);
+            assert_eq!(decided, expected, "{request:?} {agreed:?} {file:?}");
+        }
+    }
+
+    #[test]
+    fn an_alert_is_resolved_raised_again_or_written() {
+        for (is_resolved, was_active, is_active, expected) in [
+            (false, true, true, AlertAgreement::Agree),
+            (false, false, true, AlertAgreement::Agree),
+            (false, true, false, AlertAgreement::Resolve),
+            (false, false, false, AlertAgreement::Resolve),
+            (true, true, false, AlertAgreement::Agree),
+            (true, false, false, AlertAgreement::Agree),
+            (true, true, true, AlertAgreement::UpdateFile),
+            (true, false, true, AlertAgreement::RaiseAgain),
+        ] {
+            let decided = AlertAgreement::decide(is_resolved, was_active, is_active);
+            assert_eq!(decided, expected, "{is_resolved} {was_active} {is_active}");
+        }
+    }
+
+    fn request(state: RequestState) -> Request {
+        serde_json::from_value(serde_json::json!({
+            "id": "r", "title": "a", "body": "a #needs-fix", "kind": "fix", "state": state, "priority": "P2",
+            "effort": null, "source": { "sourceType": "file", "file": "/notes.md", "line": 3 }, "taskId": null,
+            "response": null, "attempts": 0, "lease": null, "transitions": [], "recovery": [],
+            "createdAt": "2026-01-01T00:00:00.000Z", "updatedAt": "2026-01-01T00:00:00.000Z",
+            "agentWorkspace": "/",
+        }))
+        .unwrap()
+    }
+
+    fn tag(title: &str, line: u32) -> FileTag {
+        FileTag {
+            kind: "fix".parse().unwrap(),
+            state: Needs,
+            line,
+            title: title.to_owned(),
+            body: format!("{title} #delegated-fix"),
+            priority: None,
+            effort: None,
+        }
+    }
+
+    #[test]
+    fn a_request_follows_the_text_around_its_tag_until_somebody_works_on_it() {
+        let (file, root) = ("/notes.md".parse().unwrap(), "/".parse().unwrap());
+        let apply = |request: &mut Request, tag| FollowedText::apply(request, &tag, &file, &root);
+        let (nothing, moved) = (
+            FollowedText::default(),
+            FollowedText {
+                is_changed: true,
+                ..FollowedText::default()
+            },
+        );
+        let edited = FollowedText {
+            is_edited: true,
+            ..moved
+        };
+        for (state, tag, expected) in [
+            (Needs, tag("a", 3), nothing),
+            (Needs, tag("a", 4), moved),
+            (Needs, tag("b", 3), edited),
+            (Claimed, tag("b", 3), nothing),
+            (Done, tag("b", 4), moved),
+        ] {
+            let mut request = request(state);
+            let followed = apply(&mut request, tag.clone());
+            assert_eq!(followed, expected, "{state:?} {tag:?}");
+            assert_eq!(request.title.as_str() == "b", expected.is_edited);
+            assert_eq!(request.source.line, Some(tag.line));
+        }
+        let mut withdrawn = request(Claimed);
+        withdrawn.withdrawn_at = Some(Timestamp::from_millis(1));
+        let followed = apply(&mut withdrawn, tag("a", 3));
+        assert!(followed.is_restored && followed.is_changed);
+        assert_eq!(withdrawn.withdrawn_at, None);
+        let mut urgent = request(Needs);
+        let followed = apply(
+            &mut urgent,
+            FileTag {
+                priority: Some(Priority::P0),
+                ..tag("a", 3)
+            },
+        );
+        assert!(followed.is_edited);
+        assert_eq!(urgent.priority, Priority::P0);
+    }
+
+    #[test]
+    fn the_states_of_tags_are_no_part_of_a_text() {
+        let text = |state: &str| format!("a #{state}-fix b `#{state}-x` #P1");
+        assert_eq!(
+            without_states(&text("needs")),
+            without_states(&text("claimed"))
+        );
+        assert_ne!(
+            without_states("a #needs-fix"),
+            without_states("a #needs-loop")
+        );
+    }
+}

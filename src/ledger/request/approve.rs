@@ -1,0 +1,74 @@
+//! Approving requests.
+
+use std::collections::HashSet;
+
+use crate::domain::{Actor, Refusal, Request, RequestId, RequestMove, RequestState};
+use crate::store::tables::requests::StoredRequest;
+use crate::store::{Result, StoreError, Tx, View};
+
+use super::find::load;
+use super::transition::{check_step, transition};
+
+/// The most bytes of requests that are approved at once: they are all in the answer.
+const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
+
+/// Approves requests for the dispatcher: all of them or none. A request that is named twice is approved once.
+pub fn approve(tx: &mut Tx<'_>, ids: &[RequestId], by: &Actor) -> Result<Vec<Request>> {
+    let mut approved = Vec::new();
+    let mut problems = Vec::new();
+    let mut seen = HashSet::new();
+    for id in ids.iter().filter(|id| seen.insert(*id)) {
+        match check_approval(tx, id, RequestMove::Approve, by) {
+            Ok(found) => approved.push(found),
+            Err(StoreError::Refused(refusal)) if ids.len() > 1 => {
+                problems.push(refusal.to_string());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Refusal::NotAll(problems).into());
+    }
+    let bodies = approved
+        .iter()
+        .map(|(stored, _)| stored.request.body.as_str().len());
+    if bodies.sum::<usize>() > LARGEST_ANSWER {
+        let limit = LARGEST_ANSWER;
+        return Err(Refusal::TooMuchAtOnce { limit }.into());
+    }
+    approved
+        .into_iter()
+        .map(|(stored, to)| carry_out(tx, stored, to, by))
+        .collect()
+}
+
+/// Approves a request for the next agent or person that claims it.
+pub fn leave_to_next(tx: &mut Tx<'_>, id: &RequestId, by: &Actor) -> Result<Request> {
+    let (stored, to) = check_approval(tx, id, RequestMove::Next, by)?;
+    carry_out(tx, stored, to, by)
+}
+
+fn check_approval(
+    view: &View<'_>,
+    id: &RequestId,
+    step: RequestMove,
+    by: &Actor,
+) -> Result<(StoredRequest, RequestState)> {
+    if !by.may_approve() {
+        return Err(Refusal::OperatorOnly.into());
+    }
+    let stored = load(view, id)?;
+    let to = check_step(&stored.request, step)?;
+    Ok((stored, to))
+}
+
+fn carry_out(
+    tx: &mut Tx<'_>,
+    mut stored: StoredRequest,
+    to: RequestState,
+    by: &Actor,
+) -> Result<Request> {
+    stored.request.approved_at = Some(tx.now);
+    transition(tx, &mut stored, to, by, None)?;
+    Ok(stored.request)
+}

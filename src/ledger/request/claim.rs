@@ -1,0 +1,104 @@
+//! Claiming requests, and keeping claims.
+
+use crate::domain::{
+    Actor, AgentName, Lease, Refusal, Request, RequestId, RequestMove, RequestState, Timestamp,
+};
+use crate::store::tables::requests::StoredRequest;
+use crate::store::{Result, Tx};
+
+use super::find::load;
+use super::transition::{check_step, save, transition};
+
+/// A claim of a request, which ends after the lease unless a heartbeat extends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimRequest {
+    pub id: RequestId,
+    pub agent: AgentName,
+    pub lease_millis: i64,
+    pub by: Actor,
+}
+
+/// A sign that somebody still works on a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heartbeat {
+    pub id: RequestId,
+    /// The number of the claim, if the caller shows it.
+    pub fencing: Option<u32>,
+    pub lease_millis: i64,
+    pub by: Actor,
+}
+
+/// Claims a request: of any number at once, one wins.
+pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRequest) -> Result<Request> {
+    let mut stored = load(tx, &claim.id)?;
+    let to = check_step(&stored.request, RequestMove::Claim)?;
+    let until = later(tx.now, claim.lease_millis);
+    assign(&mut stored, claim.agent.clone(), until);
+    transition(tx, &mut stored, to, &claim.by, None)?;
+    Ok(stored.request)
+}
+
+/// Extends a claim.
+pub fn heartbeat(tx: &Tx<'_>, beat: &Heartbeat) -> Result<Request> {
+    let mut stored = load(tx, &beat.id)?;
+    check_claim(&stored.request, beat.fencing, &beat.by)?;
+    let Some(lease) = &mut stored.request.lease else {
+        return Err(Refusal::WrongState {
+            id: beat.id.clone(),
+            state: stored.request.state,
+            holder: None,
+            step: RequestMove::Heartbeat,
+        }
+        .into());
+    };
+    lease.expires_at = lease.expires_at.max(later(tx.now, beat.lease_millis));
+    save(tx, &mut stored)?;
+    Ok(stored.request)
+}
+
+/// Assigns a request to an agent, as its next attempt.
+pub(super) fn assign(stored: &mut StoredRequest, agent: AgentName, until: Timestamp) {
+    let request = &mut stored.request;
+    request.attempts += 1;
+    request.job_id = None;
+    stored.is_job = false;
+    request.lease = Some(Lease {
+        agent,
+        fencing: request.attempts,
+        expires_at: until,
+    });
+}
+
+/// Returns the time that many milliseconds later.
+pub(super) fn later(now: Timestamp, millis: i64) -> Timestamp {
+    Timestamp::from_millis(now.as_millis().saturating_add(millis))
+}
+
+/// Refuses a caller that speaks of a claim that it does not have.
+pub(super) fn check_claim(request: &Request, fencing: Option<u32>, by: &Actor) -> Result<()> {
+    if let Some(shown) = fencing
+        && request.state != RequestState::Done
+        && (shown != request.attempts || request.state != RequestState::Claimed)
+    {
+        return Err(Refusal::StaleClaim {
+            id: request.id.clone(),
+            state: request.state,
+            shown,
+            fencing: request.attempts,
+        }
+        .into());
+    }
+    let holder = request.lease.as_ref().map(|lease| &lease.agent);
+    let handoff = request.handoff_id.as_ref();
+    if let Actor::Run(run) = by
+        && request.state == RequestState::Claimed
+        && !by.may_end_claim(holder, handoff)
+    {
+        return Err(Refusal::NotItsClaim {
+            id: request.id.clone(),
+            agent: run.agent_name.clone(),
+        }
+        .into());
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Handing requests to the agent of their kind.
+
+use std::collections::HashSet;
+
+use crate::domain::{
+    Actor, Context, Due, KindMode, KindRule, Mode, Needs, NewTask, Request, RequestId, RequestMove,
+    RequestState, Source, Status, Task, TaskId, Text,
+};
+use crate::ledger::handoff::{self, Begin};
+use crate::ledger::{agents, task};
+use crate::store::tables::dispatch_routes;
+use crate::store::tables::requests::{self, StoredRequest};
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx, View};
+
+use super::claim::{assign, later};
+use super::find::load;
+use super::transition::{check_step, transition};
+
+/// Requests to start together: several of one kind are a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dispatch {
+    pub ids: Vec<RequestId>,
+    pub prompt: Text,
+    /// The description of the task, if one is made.
+    pub description: Text,
+    /// The id and the working directory of the task, if one is made.
+    pub new_task: (TaskId, Text),
+    /// How long the claim lasts if the server goes away.
+    pub lease_millis: i64,
+}
+
+/// Lists the requests to start next, the most urgent first.
+pub fn next_to_dispatch(view: &View<'_>, limit: u32) -> Result<Vec<Request>> {
+    requests::next(view, limit)
+}
+
+/// Finds the next times that matter to the dispatcher.
+pub fn due(view: &View<'_>) -> Result<Due> {
+    requests::due(view)
+}
+
+/// Claims requests and hands their task, a new one or that of an earlier attempt, to the agent of their kind. Returns none if
+/// somebody else has claimed one of them.
+pub fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Task>> {
+    let Some((mut stored, rule)) = check(tx, dispatch)? else {
+        return Ok(None);
+    };
+    let agent_name = agents::resolve(tx, rule.agent.as_str())?;
+    let on = match find_task_to_continue(tx, &stored)? {
+        Some(on) => on,
+        None => create_task(tx, dispatch, &stored)?,
+    };
+    let until = later(tx.now, dispatch.lease_millis);
+    for request in &mut stored {
+        assign(request, agent_name.clone(), until);
+        request.is_job = rule.mode == KindMode::Async;
+        request.request.task_id = Some(on.task.id.clone());
+        request.task_number = Some(on.number);
+    }
+    let begin = Begin::new(Mode::Request, agent_name, dispatch.prompt.as_str());
+    let begun = handoff::begin(tx, on, begin)?;
+    let entry = begun.on.task.agent_chain().last();
+    let handoff_id = entry.map(|entry| entry.id.clone());
+    for request in &mut stored {
+        request.request.handoff_id.clone_from(&handoff_id);
+        request.handoff_number = Some(begun.handoff_number);
+        transition(tx, request, RequestState::Claimed, &Actor::Dispatcher, None)?;
+    }
+    Ok(Some(begun.on.task))
+}
+
+/// Loads the requests and the rule of their kind, if the dispatcher may start all of them.
+fn check(view: &View<'_>, dispatch: &Dispatch) -> Result<Option<(Vec<StoredRequest>, KindRule)>> {
+    let mut all = Vec::new();
+    let mut seen = HashSet::new();
+    for id in dispatch.ids.iter().filter(|id| seen.insert(*id)) {
+        let stored = load(view, id)?;
+        let request = &stored.request;
+        if request.state != RequestState::Delegated
+            || check_step(request, RequestMove::Claim).is_err()
+        {
+            return Ok(None);
+        }
+        all.push(stored);
+    }
+    let Some(first) = all.first() else {
+        return Ok(None);
+    };
+    let rule = dispatch_routes::find(view, &first.request.kind)?;
+    let rule = rule.filter(|rule| rule.mode != KindMode::Interactive);
+    Ok(rule.map(|rule| (all, rule)))
+}
+
+/// Finds the task of an earlier attempt, if it was made for just these requests and has not ended.
+fn find_task_to_continue(view: &View<'_>, stored: &[StoredRequest]) -> Result<Option<StoredTask>> {
+    let Some(StoredRequest {
+        task_number: Some(number),
+        request: Request {
+            task_id: Some(id), ..
+        },
+        ..
+    }) = stored.first()
+    else {
+        return Ok(None);
+    };
+    if requests::count_of_task(view, *number)? != stored.len()
+        || stored
+            .iter()
+            .any(|other| other.task_number != Some(*number))
+    {
+        return Ok(None);
+    }
+    let on = task::load(view, id)?;
+    let is_free = on.task.current_agent().is_none()
+        && !matches!(on.task.status, Status::Completed | Status::Failed { .. });
+    Ok(is_free.then_some(on))
+}
+
+fn create_task(
+    tx: &mut Tx<'_>,
+    dispatch: &Dispatch,
+    stored: &[StoredRequest],
+) -> Result<StoredTask> {
+    let (id, agent_workspace) = dispatch.new_task.clone();
+    let first = stored.first().map(|first| &first.request);
+    let new = NewTask {
+        id,
+        description: dispatch.description.clone(),
+        parent_id: None,
+        session_id: None,
+        context: Context::default(),
+        needs: Needs::default(),
+        part: None,
+        source: Source {
+            source_type: Text::lossy("request".to_owned()),
+            user_id: Text::lossy(Actor::Dispatcher.name().to_owned()),
+            conversation_id: first.map(|first| Text::lossy(first.id.to_string())),
+        },
+        agent_workspace,
+    };
+    task::create(tx, &new)
+}

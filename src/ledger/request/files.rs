@@ -1,0 +1,335 @@
+//! The agreement of requests with the tags of watched files.
+
+use crate::domain::{
+    Actor, Agreement, EventKind, FileAlert, FileTag, FollowedText, KnownTag, NewRequest, Outcome,
+    Request, RequestId, RequestSource, RequestSourceType, RequestState, RunId, Text,
+    match_moved_tags, match_tags,
+};
+use crate::ledger::alert::{self, AlertTagChange};
+use crate::ledger::handoff;
+use crate::store::tables::request_tags::{self, RequestTag};
+use crate::store::tables::requests::{self, StoredRequest};
+use crate::store::{Result, Tx, View};
+
+use super::create::create;
+use super::find::load;
+use super::transition::{record, save, transition};
+
+/// The reason why a state that somebody wrote into a file does not count.
+const FILES_DO_NOT_APPROVE: &str =
+    "files do not approve here (--no-file-approval); the tag is put back";
+
+/// The tags of files, as they are now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FilesReport {
+    pub files: Vec<FileReport>,
+    /// Whether a tag that says `delegated` or `next` counts as approval.
+    pub file_approval: bool,
+}
+
+/// The tags of one file, as they are now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileReport {
+    /// An absolute path.
+    pub file: Text,
+    /// The tree that it is in, where its requests are worked on.
+    pub root: Text,
+    pub tags: Vec<FileTag>,
+    pub alerts: Vec<FileAlert>,
+}
+
+/// The work that is left when the ledger agrees with files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reconciled {
+    /// Tags that are to be changed.
+    pub changes: Vec<TagChange>,
+    /// Tags of alerts that are to be changed.
+    pub alerts: Vec<AlertTagChange>,
+    /// Runs that are to be stopped.
+    pub unwanted: Vec<RunId>,
+}
+
+/// A tag that is to say the state of its request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagChange {
+    pub file: Text,
+    pub root: Text,
+    /// From 1.
+    pub line: u32,
+    pub title: String,
+    /// The state that the tag says.
+    pub was: RequestState,
+    /// How many recoveries the file tells of.
+    pub recoveries_told: u32,
+    pub request: Request,
+}
+
+/// A request with its tag, as both were when they agreed last.
+struct Tagged {
+    stored: StoredRequest,
+    agreed: RequestState,
+    recoveries: u32,
+}
+
+impl Tagged {
+    fn load(view: &View<'_>, tag: RequestTag) -> Result<Self> {
+        Ok(Self {
+            stored: load(view, &tag.request_id)?,
+            agreed: tag.state,
+            recoveries: tag.recoveries,
+        })
+    }
+
+    fn known(&self) -> KnownTag {
+        KnownTag {
+            kind: self.stored.request.kind.clone(),
+            state: self.agreed,
+            title: self.stored.request.title.to_string(),
+            line: self.stored.request.source.line,
+        }
+    }
+}
+
+/// A tag of a file, and its place.
+struct Found<'a> {
+    file: &'a FileReport,
+    tag: &'a FileTag,
+}
+
+/// Brings requests and alerts into agreement with the tags of files.
+pub fn reconcile_files(tx: &mut Tx<'_>, report: &FilesReport) -> Result<Reconciled> {
+    let mut reconciled = Reconciled::default();
+    let (mut pairs, mut new, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    for file in &report.files {
+        let mut known = Vec::new();
+        for tag in request_tags::of_file(tx, &file.file)? {
+            known.push(Some(Tagged::load(tx, tag)?));
+        }
+        let was: Vec<_> = known.iter().flatten().map(Tagged::known).collect();
+        let mut is_new = vec![true; file.tags.len()];
+        for (found, old) in match_tags(&file.tags, &was) {
+            is_new[found] = false;
+            let tag = &file.tags[found];
+            pairs.extend(known[old].take().map(|old| (Found { file, tag }, old)));
+        }
+        let left = file.tags.iter().zip(is_new).filter(|(_, is_new)| *is_new);
+        new.extend(left.map(|(tag, _)| Found { file, tag }));
+        missing.extend(known.into_iter().flatten());
+        let alerts = alert::reconcile_file(tx, &file.file, &file.root, &file.alerts)?;
+        reconciled.alerts.extend(alerts);
+    }
+    pair_moved(&mut pairs, &mut new, &mut missing);
+    for (found, tagged) in pairs {
+        reconcile(tx, report, &found, tagged, &mut reconciled)?;
+    }
+    for found in new {
+        add(tx, report, &found, &mut reconciled)?;
+    }
+    for tagged in missing {
+        withdraw(tx, tagged)?;
+    }
+    Ok(reconciled)
+}
+
+/// Pairs new tags with missing ones that went from one file to another.
+fn pair_moved<'a>(
+    pairs: &mut Vec<(Found<'a>, Tagged)>,
+    new: &mut Vec<Found<'a>>,
+    missing: &mut Vec<Tagged>,
+) {
+    let tags: Vec<_> = new.iter().map(|found| found.tag.clone()).collect();
+    let known: Vec<_> = missing.iter().map(Tagged::known).collect();
+    let mut found: Vec<_> = new.drain(..).map(Some).collect();
+    let mut old: Vec<_> = missing.drain(..).map(Some).collect();
+    for (to, from) in match_moved_tags(&tags, &known) {
+        pairs.extend(found[to].take().zip(old[from].take()));
+    }
+    new.extend(found.into_iter().flatten());
+    missing.extend(old.into_iter().flatten());
+}
+
+/// Makes or restores the request of a new tag.
+fn add(
+    tx: &mut Tx<'_>,
+    report: &FilesReport,
+    found: &Found<'_>,
+    reconciled: &mut Reconciled,
+) -> Result<()> {
+    let Found { file, tag } = found;
+    if let Some(earlier) = request_tags::find_earlier(tx, &tag.kind, &tag.title, &file.file)? {
+        let tagged = Tagged::load(tx, earlier)?;
+        return reconcile(tx, report, found, tagged, reconciled);
+    }
+    // Chorus never had a request that was claimed or done before its tag was seen.
+    if matches!(tag.state, RequestState::Claimed | RequestState::Done) {
+        return Ok(());
+    }
+    let new = NewRequest {
+        id: RequestId::new(),
+        title: Text::lossy(tag.title.clone()),
+        body: Text::lossy(tag.body.clone()),
+        kind: tag.kind.clone(),
+        priority: tag.priority.unwrap_or_default(),
+        effort: tag.effort,
+        source: RequestSource {
+            source_type: RequestSourceType::File,
+            file: Some(file.file.clone()),
+            line: Some(tag.line),
+            ..RequestSource::default()
+        },
+        agent_workspace: Some(file.root.clone()),
+    };
+    let tagged = Tagged {
+        stored: create(tx, &new, &Actor::File)?,
+        agreed: RequestState::Needs,
+        recoveries: 0,
+    };
+    reconcile(tx, report, found, tagged, reconciled)
+}
+
+/// Brings a request and its tag into agreement.
+fn reconcile(
+    tx: &mut Tx<'_>,
+    report: &FilesReport,
+    found: &Found<'_>,
+    tagged: Tagged,
+    reconciled: &mut Reconciled,
+) -> Result<()> {
+    let Tagged {
+        mut stored,
+        mut agreed,
+        recoveries,
+    } = tagged;
+    follow_text(tx, &mut stored, found)?;
+    let file = found.tag.state;
+    match Agreement::decide(stored.request.state, agreed, file, report.file_approval) {
+        Agreement::Agree | Agreement::UpdateFile => {}
+        Agreement::IgnoreFile => {
+            let ignored = EventKind::RequestTagIgnored {
+                file: found.file.file.clone(),
+                state: file,
+                reason: FILES_DO_NOT_APPROVE,
+            };
+            record(tx, &stored, ignored)?;
+            // The file is put back as soon as it can be written.
+            agreed = file;
+        }
+        Agreement::FollowFile => {
+            reconciled
+                .unwanted
+                .extend(follow_state(tx, &stored, found)?);
+            stored = load(tx, &stored.request.id)?;
+            // A request that is open again asks for the text that the file has now.
+            follow_text(tx, &mut stored, found)?;
+        }
+    }
+    if stored.request.state == file {
+        agreed = file;
+    }
+    let recovered = u32::try_from(stored.request.recovery.len()).unwrap_or(u32::MAX);
+    if stored.request.state != file || recoveries < recovered {
+        reconciled.changes.push(TagChange {
+            file: found.file.file.clone(),
+            root: found.file.root.clone(),
+            line: found.tag.line,
+            title: found.tag.title.clone(),
+            was: file,
+            recoveries_told: recoveries,
+            request: stored.request.clone(),
+        });
+    }
+    request_tags::upsert(tx, stored.number, &found.file.file, agreed, recoveries)
+}
+
+/// Lets a request follow the text around its tag.
+fn follow_text(tx: &mut Tx<'_>, stored: &mut StoredRequest, found: &Found<'_>) -> Result<()> {
+    let FileReport { file, root, .. } = found.file;
+    let followed = FollowedText::apply(&mut stored.request, found.tag, file, root);
+    if followed.is_changed {
+        save(tx, stored)?;
+    }
+    if followed.is_restored {
+        let file = file.clone();
+        record(tx, stored, EventKind::RequestRestored { file })?;
+    }
+    if followed.is_edited {
+        let title = stored.request.title.clone();
+        record(tx, stored, EventKind::RequestEdited { title })?;
+    }
+    Ok(())
+}
+
+/// Moves a request to the state that its file says, whatever the order of states. Returns the run that is to be stopped.
+fn follow_state(
+    tx: &mut Tx<'_>,
+    stored: &StoredRequest,
+    found: &Found<'_>,
+) -> Result<Option<RunId>> {
+    let state = found.tag.state;
+    let reason = Text::lossy(format!(
+        "{}:{} says #{}-{}",
+        found.file.file,
+        found.tag.line,
+        state.as_str(),
+        found.tag.kind
+    ));
+    let mut unwanted = None;
+    // One request of a batch that is done does not end the work on the others.
+    let is_shared = state == RequestState::Done
+        && match stored.handoff_number {
+            Some(number) => requests::of_handoff(tx, number)?.len() > 1,
+            None => false,
+        };
+    if let Some(handoff_number) = stored.handoff_number.filter(|_| !is_shared) {
+        let outcome = match state {
+            RequestState::Done => Outcome::Completed,
+            _ => Outcome::Cancelled,
+        };
+        unwanted = handoff::end_by_number(tx, handoff_number, outcome, &reason)?;
+    }
+    let mut stored = load(tx, &stored.request.id)?;
+    if stored.request.state != state {
+        if state.is_approval() {
+            stored.request.approved_at = Some(tx.now);
+        }
+        if state == RequestState::Done {
+            stored.request.response = Some(reason.clone());
+        }
+        transition(tx, &mut stored, state, &Actor::File, Some(reason))?;
+    }
+    Ok(unwanted)
+}
+
+/// Withdraws a request whose tag is gone. A request that is done stays so, and its tag may come again as new work.
+fn withdraw(tx: &mut Tx<'_>, tagged: Tagged) -> Result<()> {
+    let mut stored = tagged.stored;
+    if stored.request.state == RequestState::Done {
+        // A file that does not say `done` yet may be half written, and will be told when it is back.
+        if tagged.agreed == RequestState::Done {
+            request_tags::delete(tx, stored.number)?;
+        }
+        return Ok(());
+    }
+    if stored.request.withdrawn_at.is_none() {
+        stored.request.withdrawn_at = Some(tx.now);
+        save(tx, &mut stored)?;
+        let file = stored.request.source.file.clone().unwrap_or_default();
+        record(tx, &stored, EventKind::RequestWithdrawn { file })?;
+    }
+    Ok(())
+}
+
+/// Records that a file says the state of a request, and tells of this many recoveries.
+pub fn record_written_tag(
+    tx: &Tx<'_>,
+    id: &RequestId,
+    state: RequestState,
+    recoveries: u32,
+) -> Result<()> {
+    request_tags::update(tx, id, state, recoveries)
+}
+
+/// Lists the files with tags of requests and alerts, or only those that are still to be changed.
+pub fn tagged_files(view: &View<'_>, only_stale: bool) -> Result<Vec<Text>> {
+    request_tags::list_files(view, only_stale)
+}

@@ -1,0 +1,38 @@
+//! The consequences for requests when a hand-off has ended.
+
+use crate::domain::{Actor, Mode, Outcome, RequestMove, Text};
+use crate::store::tables::requests;
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx};
+
+use super::recover::recover;
+use super::transition::{check_step, transition};
+
+/// Answers the requests of a hand-off with its output, or puts them back if it has not completed. Returns whether its task is
+/// complete, because all requests of the task are done.
+pub fn handoff_ended(
+    tx: &mut Tx<'_>,
+    on: &StoredTask,
+    handoff_number: i64,
+    outcome: Outcome,
+    output: &Text,
+) -> Result<bool> {
+    let worked_on = requests::of_handoff(tx, handoff_number)?;
+    let entry = on.task.agent_chain().last();
+    let is_of_request = entry.is_some_and(|entry| entry.mode == Mode::Request);
+    if worked_on.is_empty() && !is_of_request {
+        return Ok(false);
+    }
+    for mut stored in worked_on {
+        if outcome == Outcome::Completed {
+            let to = check_step(&stored.request, RequestMove::Finish)?;
+            let by = stored.request.lease.as_ref();
+            let by = by.map_or(Actor::Dispatcher, |lease| Actor::Agent(lease.agent.clone()));
+            stored.request.response = Some(output.clone());
+            transition(tx, &mut stored, to, &by, None)?;
+        } else {
+            recover(tx, stored, output, Some(outcome))?;
+        }
+    }
+    Ok(outcome == Outcome::Completed && !requests::has_open_of_task(tx, on.number)?)
+}

@@ -1,0 +1,65 @@
+//! Kind rules: the agents that get requests of each kind.
+
+use crate::domain::{EventKind, Kind, KindRule, Problems, Refusal, match_agent_name};
+use crate::ledger::{agents, history};
+use crate::store::tables::{dispatch_routes, installation};
+use crate::store::{Result, Tx, View};
+
+/// Lists the rules, in the order in which their kinds are dispatched.
+pub fn list(view: &View<'_>) -> Result<Vec<KindRule>> {
+    dispatch_routes::list(view)
+}
+
+/// Lists the kinds that have a rule, in the order in which they are dispatched.
+pub fn list_kinds(view: &View<'_>) -> Result<Vec<Kind>> {
+    dispatch_routes::list_kinds(view)
+}
+
+/// Tells whether somebody has set the rules since the default ones were seeded.
+pub fn are_chosen(view: &View<'_>) -> Result<bool> {
+    installation::are_routes_chosen(view)
+}
+
+/// Replaces all rules. Returns them as they are listed.
+pub fn set(tx: &mut Tx<'_>, rules: &[KindRule]) -> Result<Vec<KindRule>> {
+    let mut rules = with_known_agents(tx, rules)?;
+    rules.sort_by(|a, b| a.rank.total_cmp(&b.rank).then_with(|| a.kind.cmp(&b.kind)));
+    dispatch_routes::replace_all(tx, &rules)?;
+    installation::mark_routes_chosen(tx)?;
+    let kinds = rules.iter().map(|rule| rule.kind.clone()).collect();
+    history::record_alone(tx, EventKind::RoutesChanged { kinds })?;
+    Ok(rules)
+}
+
+/// Seeds the default rules once in the life of a database, unless it has rules.
+pub fn seed(tx: &Tx<'_>, rules: &[KindRule]) -> Result<()> {
+    if installation::mark_routes_seeded(tx)? && !dispatch_routes::has_any(tx)? {
+        dispatch_routes::replace_all(tx, rules)?;
+    }
+    Ok(())
+}
+
+/// Imports the rules of an archive in the place of all that there are.
+pub fn import(tx: &Tx<'_>, rules: &[KindRule]) -> Result<()> {
+    installation::mark_routes_seeded(tx)?;
+    dispatch_routes::replace_all(tx, rules)
+}
+
+/// Replaces the agents that rules name by the configured agents of these names.
+fn with_known_agents(tx: &Tx<'_>, rules: &[KindRule]) -> Result<Vec<KindRule>> {
+    let known = agents::names(tx)?;
+    let mut problems = Problems::default();
+    let mut found = Vec::new();
+    for (place, rule) in rules.iter().enumerate() {
+        if let Some(agent) = match_agent_name(rule.agent.as_str(), &known) {
+            found.push(KindRule {
+                agent: agent.clone(),
+                ..rule.clone()
+            });
+        } else {
+            let field = format!("routes[{place}].agent");
+            problems.add(field, agents::unknown(&rule.agent, &known));
+        }
+    }
+    Ok(problems.none_or(|| found).map_err(Refusal::Invalid)?)
+}

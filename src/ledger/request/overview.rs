@@ -1,0 +1,48 @@
+//! The dispatcher's lists, for people.
+
+use crate::domain::{DispatchedRequest, HeldKind, HeldReason, Request, WaitingRequest};
+use crate::store::tables::requests::{self, HeldRow};
+use crate::store::{Result, View};
+
+/// The most requests of a list that wait or are stuck.
+const MOST: u32 = 100;
+
+/// The most claimed requests.
+const MOST_CLAIMED: u32 = 1000;
+
+/// The requests that concern the dispatcher.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overview {
+    /// The earliest claim first.
+    pub running: Vec<DispatchedRequest>,
+    /// In the order in which they will be started.
+    pub waiting: Vec<WaitingRequest>,
+    pub held: Vec<HeldKind>,
+    pub stuck: Vec<WaitingRequest>,
+}
+
+/// Lists the requests that are worked on, wait, are held or are stuck.
+pub fn overview(view: &View<'_>) -> Result<Overview> {
+    let waiting = |request: Request| WaitingRequest {
+        since: request.approved_at.unwrap_or(request.updated_at),
+        id: request.id,
+        title: request.title,
+        kind: request.kind,
+        priority: request.priority,
+        attempts: request.attempts,
+    };
+    let held = |row: HeldRow| HeldKind {
+        kind: row.kind,
+        count: row.count,
+        reason: HeldReason::decide(row.agent.zip(row.mode), row.available),
+    };
+    Ok(Overview {
+        running: requests::list_claimed(view, MOST_CLAIMED)?,
+        waiting: requests::next(view, MOST)?
+            .into_iter()
+            .map(waiting)
+            .collect(),
+        held: requests::list_held(view)?.into_iter().map(held).collect(),
+        stuck: requests::list_stuck(view, MOST)?,
+    })
+}

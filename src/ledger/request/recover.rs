@@ -1,0 +1,43 @@
+//! Putting a request back whose claim came to nothing.
+
+use crate::domain::{Actor, AfterFailure, Outcome, Recovery, Request, RunId, Text};
+use crate::store::tables::requests::StoredRequest;
+use crate::store::tables::{dispatch_routes, request_recoveries, runs};
+use crate::store::{Result, Tx, View};
+
+use super::transition::{check_step, transition};
+
+/// The most bytes of a failure that are kept with a request; its hand-off has all of it.
+const LONGEST_REASON: usize = 8 * 1024;
+
+/// Puts a request whose claim came to nothing back, for the dispatcher or for a person.
+pub(super) fn recover(
+    tx: &mut Tx<'_>,
+    mut stored: StoredRequest,
+    reason: &Text,
+    outcome: Option<Outcome>,
+) -> Result<()> {
+    let reason = reason.beginning(LONGEST_REASON);
+    let request = &stored.request;
+    let rule = dispatch_routes::find(tx, &request.kind)?;
+    let is_withdrawn = request.withdrawn_at.is_some();
+    let after = AfterFailure::decide(rule.as_ref(), request.attempts, is_withdrawn, outcome);
+    let to = check_step(request, after.step)?;
+    let recovery = Recovery {
+        date: tx.now,
+        reason: reason.clone(),
+        earlier_run: find_last_run(tx, request)?,
+        action: after.describe(request.attempts),
+    };
+    request_recoveries::insert(tx, stored.number, &recovery)?;
+    stored.request.stuck = after.stuck;
+    transition(tx, &mut stored, to, &Actor::Dispatcher, Some(reason))
+}
+
+/// Finds the last run of the hand-off that works on a request.
+pub(super) fn find_last_run(view: &View<'_>, request: &Request) -> Result<Option<RunId>> {
+    match &request.handoff_id {
+        Some(id) => runs::find_last(view, id),
+        None => Ok(None),
+    }
+}

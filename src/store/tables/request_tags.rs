@@ -1,0 +1,100 @@
+//! The table `request_tags`: the tags of requests in watched files.
+
+use crate::domain::{Kind, RequestId, RequestState, Text};
+use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
+
+columns! {
+    /// The tag of a request, as it was when the file and the request agreed last.
+    pub struct RequestTag {
+        pub request_id: RequestId = "r.id",
+        pub state: RequestState = "coalesce(t.state, r.state)",
+        /// How many recoveries of the request the file tells of.
+        pub recoveries: u32 = "coalesce(t.recoveries, 0)",
+    }
+}
+
+/// Lists the tags of a file, in the order of their lines.
+pub fn of_file(view: &View<'_>, file: &Text) -> Result<Vec<RequestTag>> {
+    const OF_FILE: Statement<1> = sql!(
+        "SELECT ",
+        RequestTag::COLUMNS,
+        " FROM request_tags t JOIN requests r ON r.number = t.request_number
+         WHERE t.file = $1 ORDER BY r.source_line, r.number"
+    );
+    view.rows(OF_FILE, params![file], RequestTag::from_row)
+}
+
+/// Finds the newest open request of a file that asked for the same, and was withdrawn or came from an archive without its tag.
+pub fn find_earlier(
+    view: &View<'_>,
+    kind: &Kind,
+    title: &str,
+    file: &Text,
+) -> Result<Option<RequestTag>> {
+    const EARLIER: Statement<3> = sql!(
+        "SELECT ",
+        RequestTag::COLUMNS,
+        " FROM requests r LEFT JOIN request_tags t ON t.request_number = r.number
+         WHERE r.kind = $1 AND r.title = $2 AND r.source_type = 'file'
+           AND (r.withdrawn_at IS NOT NULL OR (t.request_number IS NULL AND r.source_file = $3))
+           AND r.state <> 'done'
+         ORDER BY r.number DESC LIMIT 1"
+    );
+    view.row(EARLIER, params![kind, title, file], RequestTag::from_row)
+}
+
+/// Writes the place of a request's tag, and the state on which it and the file agree.
+pub fn upsert(
+    tx: &Tx<'_>,
+    request_number: i64,
+    file: &Text,
+    state: RequestState,
+    recoveries: u32,
+) -> Result<()> {
+    tx.execute(
+        sql!(
+            "INSERT INTO request_tags (request_number, file, state, recoveries) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (request_number) DO UPDATE SET file = $2, state = $3, recoveries = $4"
+        ),
+        params![request_number, file, state, recoveries],
+    )?;
+    Ok(())
+}
+
+/// Writes the state that a file says now.
+pub fn update(tx: &Tx<'_>, id: &RequestId, state: RequestState, recoveries: u32) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE request_tags SET state = $1, recoveries = $2
+              WHERE request_number = (SELECT number FROM requests WHERE id = $3)"
+        ),
+        params![state, recoveries, id],
+    )?;
+    Ok(())
+}
+
+/// Deletes the tag of a request.
+pub fn delete(tx: &Tx<'_>, request_number: i64) -> Result<()> {
+    tx.execute(
+        sql!("DELETE FROM request_tags WHERE request_number = $1"),
+        params![request_number],
+    )?;
+    Ok(())
+}
+
+/// Lists the files with tags of requests and alerts, or only those that do not say yet what the ledger does.
+pub fn list_files(view: &View<'_>, only_stale: bool) -> Result<Vec<Text>> {
+    view.rows(
+        sql!(
+            "SELECT t.file FROM request_tags t JOIN requests r ON r.number = t.request_number
+              WHERE r.withdrawn_at IS NULL
+                AND ($1 = 0 OR t.state <> r.state
+                     OR t.recoveries < (SELECT count(*) FROM request_recoveries c WHERE c.request_number = r.number))
+             UNION
+             SELECT a.file FROM alerts a
+              WHERE a.file IS NOT NULL AND ($1 = 0 OR (a.is_active_in_file = 1 AND a.resolved_at IS NOT NULL))"
+        ),
+        params![only_stale],
+        |row| row.get(0),
+    )
+}

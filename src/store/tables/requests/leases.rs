@@ -1,0 +1,25 @@
+//! The leases of claims.
+
+use crate::domain::{RequestId, Timestamp};
+use crate::store::{Result, Tx, View, params, sql};
+
+/// Lists the requests whose leases have ended and are not the server's to extend, the earliest end first.
+pub fn list_expired(view: &View<'_>, now: Timestamp, limit: u32) -> Result<Vec<RequestId>> {
+    view.rows(
+        sql!(
+            "SELECT id FROM requests
+              WHERE lease_expires_at IS NOT NULL AND lease_expires_at <= $1 AND handoff_number IS NULL
+              ORDER BY lease_expires_at LIMIT $2"
+        ),
+        params![now, limit],
+        |row| row.get(0),
+    )
+}
+
+/// Extends the leases of all hand-offs, and returns how many there are.
+pub fn renew_leases(tx: &Tx<'_>, until: Timestamp) -> Result<usize> {
+    tx.execute(
+        sql!("UPDATE requests SET lease_expires_at = $1 WHERE handoff_number IS NOT NULL"),
+        params![until],
+    )
+}

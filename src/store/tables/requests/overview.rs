@@ -1,0 +1,127 @@
+//! The dispatcher's lists.
+
+use crate::domain::{
+    AgentName, DispatchedRequest, HandoffId, Kind, KindMode, Priority, RequestId, TaskId, Text,
+    Timestamp, WaitingRequest,
+};
+use crate::store::{FromRow, Result, Statement, View, columns, params, sql};
+
+columns! {
+    struct ClaimedRow {
+        id: RequestId = "r.id",
+        title: Text = "r.title",
+        kind: Kind = "r.kind",
+        priority: Priority = "r.priority",
+        agent: Option<AgentName> = "r.lease_agent",
+        claimed_at: Option<Timestamp> =
+            "(SELECT max(moved_at) FROM request_transitions x
+               WHERE x.request_number = r.number AND x.to_state = 'claimed') AS claimed_at",
+        updated_at: Timestamp = "r.updated_at",
+        task_id: Option<TaskId> = "t.id",
+        handoff_id: Option<HandoffId> = "h.id",
+        run: Option<String> =
+            "CASE WHEN r.job_id IS NOT NULL THEN 'job'
+                  ELSE (SELECT u.state FROM runs u WHERE u.handoff_number = h.number AND u.state <> 'ended') END",
+        workspace: Option<Text> = "t.agent_workspace",
+        job_id: Option<Text> = "r.job_id",
+        attempts: u32 = "r.attempts",
+    }
+}
+
+impl From<ClaimedRow> for DispatchedRequest {
+    fn from(row: ClaimedRow) -> Self {
+        Self {
+            id: row.id,
+            title: row.title,
+            kind: row.kind,
+            priority: row.priority,
+            agent: row.agent,
+            since: row.claimed_at.unwrap_or(row.updated_at),
+            task_id: row.task_id,
+            handoff_id: row.handoff_id,
+            run: row.run,
+            workspace: row.workspace,
+            job_id: row.job_id,
+            attempts: row.attempts,
+        }
+    }
+}
+
+/// Lists claimed requests, the earliest claim first.
+pub fn list_claimed(view: &View<'_>, limit: u32) -> Result<Vec<DispatchedRequest>> {
+    const CLAIMED: Statement<1> = sql!(
+        "SELECT ",
+        ClaimedRow::COLUMNS,
+        " FROM requests r
+          LEFT JOIN handoffs h ON h.number = r.handoff_number
+          LEFT JOIN tasks t ON t.number = coalesce(h.task_number, r.task_number)
+         WHERE r.state = 'claimed'
+         ORDER BY claimed_at, r.number LIMIT $1"
+    );
+    view.rows(CLAIMED, params![limit], |row| {
+        Ok(ClaimedRow::from_row(row)?.into())
+    })
+}
+
+columns! {
+    /// A kind with waiting requests, the rule of the kind and the availability of the rule's agent.
+    pub struct HeldRow {
+        pub kind: Kind = "r.kind",
+        pub count: u64 = "count(*)",
+        pub agent: Option<AgentName> = "d.agent_name",
+        pub mode: Option<KindMode> = "d.mode",
+        pub available: Option<bool> = "a.available",
+    }
+}
+
+/// Lists the kinds with waiting requests that the dispatcher will not start, by name.
+pub fn list_held(view: &View<'_>) -> Result<Vec<HeldRow>> {
+    const HELD: Statement<0> = sql!(
+        "SELECT ",
+        HeldRow::COLUMNS,
+        " FROM requests r
+          LEFT JOIN dispatch_routes d ON d.kind = r.kind
+          LEFT JOIN agents a ON a.name = d.agent_name
+         WHERE r.withdrawn_at IS NULL
+           AND ((r.state = 'delegated' AND (d.kind IS NULL OR d.mode = 'interactive' OR a.available IS NOT 1))
+                OR (r.state = 'needs' AND d.kind IS NULL))
+         GROUP BY r.kind ORDER BY r.kind"
+    );
+    view.rows(HELD, params![], HeldRow::from_row)
+}
+
+columns! {
+    struct StuckRow {
+        id: RequestId = "id",
+        title: Text = "title",
+        kind: Kind = "kind",
+        priority: Priority = "priority",
+        since: Timestamp = "updated_at",
+        attempts: u32 = "attempts",
+    }
+}
+
+impl From<StuckRow> for WaitingRequest {
+    fn from(row: StuckRow) -> Self {
+        Self {
+            id: row.id,
+            title: row.title,
+            kind: row.kind,
+            priority: row.priority,
+            since: row.since,
+            attempts: row.attempts,
+        }
+    }
+}
+
+/// Lists the requests that have failed as often as they may, oldest first.
+pub fn list_stuck(view: &View<'_>, limit: u32) -> Result<Vec<WaitingRequest>> {
+    const STUCK: Statement<1> = sql!(
+        "SELECT ",
+        StuckRow::COLUMNS,
+        " FROM requests WHERE state = 'needs' AND is_stuck = 1 AND withdrawn_at IS NULL ORDER BY number LIMIT $1"
+    );
+    view.rows(STUCK, params![limit], |row| {
+        Ok(StuckRow::from_row(row)?.into())
+    })
+}
