@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use chorus::domain::{FileTag, Outcome, Request, RequestState, Route};
+use chorus::domain::{FileTag, KindRule, Outcome, Request, RequestState};
 use chorus::engine::archive::{ArchiveError, BadFile};
 use chorus::ledger::Store;
-use chorus::store::{AlertQuery, FileReport, FilesReport, RequestQuery};
+use chorus::ledger::alert;
+use chorus::ledger::request::{self, FileReport, FilesReport};
+use chorus::store::{AlertQuery, RequestQuery};
 use serde_json::{Value, json};
 
 use crate::archive::{assert_same, bare, export, import};
@@ -31,7 +33,8 @@ async fn all(store: &Store) -> Vec<Request> {
             limit: 1000,
             ..RequestQuery::default()
         };
-        found.extend(store.requests(&query).await.unwrap().items);
+        let page = store.db().read(move |view| request::list(view, &query));
+        found.extend(page.await.unwrap().items);
     }
     found
 }
@@ -56,16 +59,20 @@ async fn requests_alerts_and_routes_go_out_and_in_again() {
     assert_same(&first, &second);
     assert_eq!(all(&app.store).await, all(&other.store).await);
     assert_eq!(
-        app.store.routes().await.unwrap(),
-        other.store.routes().await.unwrap()
+        Requests(&app.store).rules().await,
+        Requests(&other.store).rules().await
     );
     let query = AlertQuery {
         resolved: true,
         limit: 10,
         ..AlertQuery::default()
     };
-    let (before, after) = (app.store.alerts(&query), other.store.alerts(&query));
-    assert_eq!(before.await.unwrap(), after.await.unwrap());
+    let same = query.clone();
+    let (before, after) = (
+        app.read(move |view| alert::list(view, &query)),
+        other.read(move |view| alert::list(view, &same)),
+    );
+    assert_eq!(before.await, after.await);
     for query in [
         // What the files do not say is derived.
         "SELECT group_concat(is_by_file) FROM request_transitions WHERE moved_by = 'file'",
@@ -101,19 +108,17 @@ async fn what_was_imported_lives_on() {
         found.remove(0)
     };
     // The job is asked after, and its end answers the request.
-    let jobs = other.store.jobs().await.unwrap();
+    let jobs = other.read(request::list_jobs).await;
     assert_eq!(jobs.len(), 1);
     let job = jobs.into_iter().next().unwrap();
-    let ended = other
-        .store
-        .end_job(job, Outcome::Completed, "built".parse().unwrap());
+    let ended = requests.end_job(job, Outcome::Completed, "built");
     assert!(ended.await.unwrap());
     assert_eq!(titled("is a job").await.response.unwrap().as_str(), "built");
     // Who had a claim has it still, with its number; and loses it when the lease runs out.
     let held = titled("is held").await;
     assert_eq!(requests.beat(&held, Some(1)).await.unwrap().attempts, 1);
     other.clock.advance(LEASE + 1);
-    assert_eq!(other.store.expire_leases().await.unwrap(), 1);
+    assert_eq!(Requests(&other.store).expire_leases().await, 1);
     assert_eq!(titled("is held").await.state, RequestState::Needs);
     // The next ones come behind the old ones.
     let new = requests.approved(new_request("fix", "new")).await;
@@ -125,10 +130,9 @@ async fn what_was_imported_lives_on() {
 async fn what_is_not_in_the_archive_is_referred_to_by_nobody() {
     let app = TestApp::new().await;
     let requests = Requests(&app.store);
-    app.store
-        .set_routes(vec![route("fix", "qa")], None)
-        .await
-        .unwrap();
+    Requests(&app.store)
+        .set_rules(vec![route("fix", "qa")])
+        .await;
     let request = requests.approved(new_request("fix", "worked on")).await;
     let task = requests.begin(&request).await;
     let noticed = requests
@@ -164,7 +168,10 @@ async fn what_is_not_in_the_archive_is_referred_to_by_nobody() {
     assert_eq!(found.source.task_id, None);
     assert_eq!(found.source.source_type, noticed.source.source_type);
     assert_eq!(
-        other.store.alert(&alert).await.unwrap().unwrap().task_id,
+        other
+            .read(move |view| alert::get(view, &alert))
+            .await
+            .task_id,
         None
     );
     assert_eq!(
@@ -218,10 +225,9 @@ fn edit(file: &Path, change: impl FnOnce(&mut Value)) {
 async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
     let app = TestApp::new().await;
     let requests = Requests(&app.store);
-    app.store
-        .set_routes(vec![route("fix", "qa")], None)
-        .await
-        .unwrap();
+    Requests(&app.store)
+        .set_rules(vec![route("fix", "qa")])
+        .await;
     let request = requests.approved(new_request("fix", "worked on")).await;
     let task = requests.begin(&request).await;
     requests.take_run(&task).await;
@@ -425,30 +431,30 @@ async fn what_is_there_already_is_named() {
 async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
     let app = TestApp::new().await;
     let mine = vec![route("mine", "qa")];
-    app.store.set_routes(mine.clone(), None).await.unwrap();
+    Requests(&app.store).set_rules(mine.clone()).await;
     let (_folder, archive) = export(&app).await;
     // Nobody has chosen others.
-    let planted = TestApp::new().await;
-    planted
-        .store
-        .seed_routes(vec![route("default", "qa")])
+    let seeded = TestApp::new().await;
+    seeded
+        .engine
+        .seed_kind_rules(vec![route("default", "qa")])
         .await
         .unwrap();
-    import(&planted, &archive, false).await.unwrap();
-    assert_eq!(planted.store.routes().await.unwrap(), mine);
+    import(&seeded, &archive, false).await.unwrap();
+    assert_eq!(Requests(&seeded.store).rules().await, mine);
     // What was imported is not mixed with the defaults later; an agent that is not there is no reason to refuse.
-    let stranger: Vec<Route> = vec![route("mine", "stranger")];
+    let stranger: Vec<KindRule> = vec![route("mine", "stranger")];
     edit(&archive.join("dispatch/routes.json"), |routes| {
         routes[0]["agent"] = json!("stranger");
     });
     let fresh = bare().await;
     import(&fresh, &archive, false).await.unwrap();
     fresh
-        .store
-        .seed_routes(vec![route("default", "qa")])
+        .engine
+        .seed_kind_rules(vec![route("default", "qa")])
         .await
         .unwrap();
-    assert_eq!(fresh.store.routes().await.unwrap(), stranger);
+    assert_eq!(Requests(&fresh.store).rules().await, stranger);
     // Somebody has chosen others.
     let Err(ArchiveError::Bad(bad)) = import(&app, &archive, false).await else {
         panic!("it was imported")
@@ -458,19 +464,19 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
         "dispatch/routes.json: somebody has set other routes in the database"
     );
     import(&app, &archive, true).await.unwrap();
-    assert_eq!(app.store.routes().await.unwrap(), mine);
+    assert_eq!(Requests(&app.store).rules().await, mine);
     // An archive without routes leaves them alone, and the defaults to the next start.
     std::fs::remove_dir_all(archive.join("dispatch")).unwrap();
     let fresh = bare().await;
     import(&fresh, &archive, false).await.unwrap();
-    assert_eq!(fresh.store.routes().await.unwrap(), []);
+    assert_eq!(Requests(&fresh.store).rules().await, []);
     fresh
-        .store
-        .seed_routes(vec![route("default", "qa")])
+        .engine
+        .seed_kind_rules(vec![route("default", "qa")])
         .await
         .unwrap();
     assert_eq!(
-        fresh.store.routes().await.unwrap(),
+        Requests(&fresh.store).rules().await,
         [route("default", "qa")]
     );
 }
@@ -479,14 +485,13 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
 async fn a_server_on_imported_data_puts_what_was_worked_on_back_into_its_line() {
     let app = TestApp::new().await;
     let requests = Requests(&app.store);
-    let again = Route {
+    let again = KindRule {
         retry: true,
         ..route("test", "qa")
     };
-    app.store
-        .set_routes(vec![route("fix", "qa"), again], None)
-        .await
-        .unwrap();
+    Requests(&app.store)
+        .set_rules(vec![route("fix", "qa"), again])
+        .await;
     let fix = requests.approved(new_request("fix", "for a person")).await;
     let test = requests
         .approved(new_request("test", "for the dispatcher"))
@@ -556,7 +561,7 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     let app = TestApp::new().await;
     let requests = Requests(&app.store);
     let routes = vec![route("fix", "developer")];
-    app.store.set_routes(routes, None).await.unwrap();
+    Requests(&app.store).set_rules(routes).await;
     requests.tool("to_qa", "qa").await;
     for tags in [
         [("moves on", Delegated), ("waits", Needs), ("jumps", Needs)],
@@ -567,7 +572,7 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
             ("jumps", Claimed),
         ],
     ] {
-        app.store.reconcile_files(file_with(&tags)).await.unwrap();
+        Requests(&app.store).reconcile_files(file_with(&tags)).await;
     }
     let found = all(&app.store).await;
     let task = requests.begin(&found[0]).await;
@@ -575,7 +580,7 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     let child = requests.transfer(&task.id, "to_qa", Some(run)).await;
     // Its tag is gone while another task works on it.
     let left = [("waits", Needs), ("jumps", Done)];
-    app.store.reconcile_files(file_with(&left)).await.unwrap();
+    Requests(&app.store).reconcile_files(file_with(&left)).await;
     assert!(requests.find(&found[0]).await.withdrawn_at.is_some());
     assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
     let (_first, first) = export(&app).await;
@@ -585,7 +590,9 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     assert_same(&first, &second);
     // The file says what it said: nothing is new, and what was removed comes back as what it was.
     let tags = [("waits", Needs), ("jumps", Done), ("moves on", Claimed)];
-    let changes = other.store.reconcile_files(file_with(&tags)).await.unwrap();
+    let changes = Requests(&other.store)
+        .reconcile_files(file_with(&tags))
+        .await;
     assert!(changes.changes.is_empty(), "{changes:?}");
     let again = all(&other.store).await;
     assert_eq!(again.len(), 3);

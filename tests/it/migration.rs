@@ -8,6 +8,9 @@ const FIRST: [&str; 2] = [
 ];
 const TRANSFER: &str = include_str!("../../migrations/sqlite/0003_transfer.sql");
 const REQUESTS: &str = include_str!("../../migrations/sqlite/0004_requests.sql");
+const ROLES: &str = include_str!("../../migrations/sqlite/0005_roles.sql");
+const MAIL: &str = include_str!("../../migrations/sqlite/0006_mail.sql");
+const FACTS: &str = include_str!("../../migrations/sqlite/0007_facts_as_columns.sql");
 
 fn row(connection: &Connection, query: &str) -> String {
     let mut statement = connection.prepare(query).unwrap();
@@ -169,4 +172,29 @@ fn a_ledger_without_requests_stays_as_it_is_and_can_have_them() {
         .execute_batch("UPDATE events SET request_number = NULL")
         .unwrap_err();
     assert!(error.to_string().contains("never changes"), "{error}");
+}
+
+#[test]
+fn routes_that_somebody_set_before_count_as_chosen() {
+    let connection = Connection::open_in_memory().unwrap();
+    for migration in FIRST.iter().chain([&TRANSFER, &REQUESTS, &ROLES, &MAIL]) {
+        connection.execute_batch(migration).unwrap();
+    }
+    connection.execute_batch("SAVEPOINT before").unwrap();
+    for (history, expected) in [
+        ("(9, 'agent_created', '{}')", "-"),
+        (
+            "(5, 'dispatch_routes_changed', '{}'), (7, 'dispatch_routes_changed', '{}'), (9, 'agent_created', '{}')",
+            "7",
+        ),
+    ] {
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO events (occurred_at, type, data) VALUES {history}; {FACTS}"
+            ))
+            .unwrap();
+        let chosen = row(&connection, "SELECT routes_chosen_at FROM installation");
+        assert_eq!(chosen, expected);
+        connection.execute_batch("ROLLBACK TO before").unwrap();
+    }
 }

@@ -26,10 +26,9 @@ async fn ledger() -> TestApp {
         }
     }
     let requests = Requests(&app.store);
-    app.store
-        .set_routes(vec![route("fix", "qa")], None)
-        .await
-        .unwrap();
+    Requests(&app.store)
+        .set_rules(vec![route("fix", "qa")])
+        .await;
     let claimed = requests.approved(new_request("fix", "claimed")).await;
     requests.claim(&claimed, "stranger").await.unwrap();
     requests.leave(new_request("fix", "needed")).await;

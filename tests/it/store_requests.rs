@@ -1,20 +1,20 @@
 //! Requests in the store: who may move them, who wins, in which order they are begun, and what becomes of those that fail.
 
 use chorus::domain::{
-    Actor, ConversationHistory, NewRequest, Outcome, Priority, Refusal, Request, RequestId,
-    RequestMove, RequestState, Route, RouteMode, SessionId, SessionMove, Status, Task, TaskId,
+    Actor, ConversationHistory, KindMode, KindRule, NewRequest, Outcome, Priority, Refusal,
+    Request, RequestId, RequestMove, RequestState, SessionId, SessionMove, Status, Task, TaskId,
 };
 use chorus::ledger::handoff::{self, MoveSession};
-use chorus::ledger::{run, task};
+use chorus::ledger::{request, run, task};
 use chorus::store::StoreError;
 
 use crate::support::requests::{LEASE, Requests, job_route, new_request, on_task, person, route};
 use crate::support::{TestApp, invariants};
 
 /// Makes an installation with these routes.
-async fn with_routes(routes: Vec<Route>) -> TestApp {
+async fn with_routes(routes: Vec<KindRule>) -> TestApp {
     let app = TestApp::new().await;
-    app.store.set_routes(routes, None).await.unwrap();
+    Requests(&app.store).set_rules(routes).await;
     app
 }
 
@@ -42,9 +42,7 @@ async fn a_request_lives_from_needs_to_done() {
     let made = requests.leave(new_request("fix", "a")).await;
     assert_eq!(made.state, RequestState::Needs);
     app.clock.advance(1);
-    let approved = app
-        .store
-        .approve_requests(vec![made.id.clone()], Actor::Operator, None);
+    let approved = Requests(&app.store).approve(vec![made.id.clone()], Actor::Operator);
     let approved = approved.await.unwrap().remove(0);
     assert_eq!(approved.approved_at, Some(app.clock.now()));
     app.clock.advance(1);
@@ -101,8 +99,8 @@ async fn a_request_lives_from_needs_to_done() {
                 .map(|_| ()),
         ),
         refusal(
-            app.store
-                .leave_to_next(made.id.clone(), Actor::Operator, None)
+            Requests(&app.store)
+                .leave_to_next(made.id.clone(), Actor::Operator)
                 .await
                 .map(|_| ()),
         ),
@@ -160,7 +158,7 @@ async fn of_two_hundred_claimers_one_wins_and_the_others_are_told_who() {
 
 #[tokio::test]
 async fn an_old_fencing_number_counts_for_nothing() {
-    let again = Route {
+    let again = KindRule {
         retry: true,
         ..route("fix", "qa")
     };
@@ -169,7 +167,7 @@ async fn an_old_fencing_number_counts_for_nothing() {
     let request = requests.approved(new_request("fix", "a")).await;
     requests.claim(&request, "first").await.unwrap();
     app.clock.advance(LEASE);
-    assert_eq!(app.store.expire_leases().await.unwrap(), 1);
+    assert_eq!(Requests(&app.store).expire_leases().await, 1);
     let stale = |refused: Refusal, state: RequestState| {
         assert!(
             matches!(&refused, Refusal::StaleClaim { state: at, shown: 1, .. } if *at == state),
@@ -215,7 +213,7 @@ async fn many_are_approved_at_once_or_none() {
     let missing: RequestId = "missing".parse().unwrap();
     let bad = [&ids[..], &[done.id.clone(), missing]].concat();
     let Refusal::NotAll(problems) =
-        refusal(app.store.approve_requests(bad, Actor::Operator, None).await)
+        refusal(Requests(&app.store).approve(bad, Actor::Operator).await)
     else {
         panic!("another refusal")
     };
@@ -223,9 +221,8 @@ async fn many_are_approved_at_once_or_none() {
     assert_eq!(app.last_event().await, number);
     // One that is named twice is approved once.
     let twice = [&ids[..], &ids[..1]].concat();
-    let approved = app
-        .store
-        .approve_requests(twice, Actor::Operator, None)
+    let approved = Requests(&app.store)
+        .approve(twice, Actor::Operator)
         .await
         .unwrap();
     assert_eq!(approved.len(), 3);
@@ -253,11 +250,8 @@ async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
         Actor::Dispatcher,
     ];
     for by in others {
-        let approve = app
-            .store
-            .approve_requests(vec![id()], by.clone(), None)
-            .await;
-        let next = app.store.leave_to_next(id(), by.clone(), None).await;
+        let approve = Requests(&app.store).approve(vec![id()], by.clone()).await;
+        let next = Requests(&app.store).leave_to_next(id(), by.clone()).await;
         let finish = requests.finish(&request, None, by.clone()).await;
         for refused in [refusal(approve), refusal(next), refusal(finish)] {
             assert_eq!(refused, Refusal::OperatorOnly, "{by:?}");
@@ -277,19 +271,22 @@ async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
         .unwrap();
     for by in [Actor::Operator, Actor::File] {
         let made = requests.leave(new_request("fix", "b")).await;
-        app.store
-            .approve_requests(vec![made.id], by.clone(), None)
+        Requests(&app.store)
+            .approve(vec![made.id], by.clone())
             .await
             .unwrap();
         let made = requests.leave(new_request("fix", "c")).await;
-        app.store.leave_to_next(made.id, by, None).await.unwrap();
+        Requests(&app.store)
+            .leave_to_next(made.id, by)
+            .await
+            .unwrap();
     }
     assert_sound(&app);
 }
 
 #[tokio::test]
 async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
-    let again = Route {
+    let again = KindRule {
         retry: true,
         max_attempts: 2,
         ..route("fix", "qa")
@@ -302,11 +299,11 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
         requests.claim(request, "stranger").await.unwrap();
     }
     app.clock.advance(LEASE - 1);
-    assert_eq!(app.store.expire_leases().await.unwrap(), 0);
+    assert_eq!(Requests(&app.store).expire_leases().await, 0);
     requests.beat(&test, None).await.unwrap();
     app.clock.advance(1);
-    assert_eq!(app.store.due().await.unwrap().lease, Some(app.clock.now()));
-    assert_eq!(app.store.expire_leases().await.unwrap(), 1);
+    assert_eq!(app.read(request::due).await.lease, Some(app.clock.now()));
+    assert_eq!(Requests(&app.store).expire_leases().await, 1);
     assert_eq!(
         stands(requests, &fix).await,
         (RequestState::Delegated, 1, false)
@@ -317,7 +314,7 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
     );
     requests.claim(&fix, "stranger").await.unwrap();
     app.clock.advance(LEASE);
-    assert_eq!(app.store.expire_leases().await.unwrap(), 2);
+    assert_eq!(Requests(&app.store).expire_leases().await, 2);
     // All attempts are used up; the other one is not tried again without a person.
     assert_eq!(stands(requests, &fix).await, (RequestState::Needs, 2, true));
     assert_eq!(
@@ -339,8 +336,8 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
         ]
     );
     // A person may let it begin anew.
-    app.store
-        .approve_requests(vec![fix.id.clone()], Actor::Operator, None)
+    Requests(&app.store)
+        .approve(vec![fix.id.clone()], Actor::Operator)
         .await
         .unwrap();
     assert_eq!(
@@ -352,7 +349,7 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
 
 #[tokio::test]
 async fn who_gives_up_leaves_it_to_a_person() {
-    let again = Route {
+    let again = KindRule {
         retry: true,
         max_attempts: 9,
         ..route("fix", "qa")
@@ -410,12 +407,12 @@ async fn who_gives_up_leaves_it_to_a_person() {
 
 #[tokio::test]
 async fn the_order_is_priority_then_rank_then_age() {
-    let early = Route {
+    let early = KindRule {
         rank: 0.5,
         ..route("early", "qa")
     };
-    let interactive = Route {
-        mode: RouteMode::Interactive,
+    let interactive = KindRule {
+        mode: KindMode::Interactive,
         rank: 0.0,
         ..route("talk", "qa")
     };
@@ -443,14 +440,16 @@ async fn the_order_is_priority_then_rank_then_age() {
         .leave(new_request("early", "is not approved"))
         .await;
     let titles = async |limit| {
-        let next = app.store.next_requests(limit).await.unwrap();
+        let next = app
+            .read(move |view| request::next_to_dispatch(view, limit))
+            .await;
         next.iter()
             .map(|request| request.title.as_str().to_owned())
             .collect::<Vec<_>>()
     };
     assert_eq!(titles(100).await, ["1", "2", "3", "4", "5", "6", "7"]);
     assert_eq!(titles(3).await, ["1", "2", "3"]);
-    let shown = app.store.dispatch_overview().await.unwrap();
+    let shown = app.read(request::overview).await;
     let waiting: Vec<_> = shown
         .waiting
         .iter()
@@ -482,8 +481,8 @@ async fn what_somebody_claimed_meanwhile_is_not_begun() {
     );
     // Nor is what was left to whoever comes, what nobody gets, or what is to be given to nobody that is there.
     let next = requests.leave(new_request("fix", "c")).await;
-    app.store
-        .leave_to_next(next.id.clone(), Actor::Operator, None)
+    Requests(&app.store)
+        .leave_to_next(next.id.clone(), Actor::Operator)
         .await
         .unwrap();
     assert_eq!(requests.dispatch(&[&next]).await.unwrap(), None);
@@ -496,7 +495,11 @@ async fn what_somebody_claimed_meanwhile_is_not_begun() {
         refusal(requests.dispatch(&[&first]).await),
         Refusal::AgentUnavailable(_)
     ));
-    assert_eq!(app.store.next_requests(10).await.unwrap(), []);
+    assert_eq!(
+        app.read(move |view| request::next_to_dispatch(view, 10))
+            .await,
+        []
+    );
     assert_sound(&app);
 }
 
@@ -516,7 +519,7 @@ async fn end_with(app: &TestApp, request: &Request, outcome: Outcome) -> Task {
 
 #[tokio::test]
 async fn the_end_of_its_handoff_moves_a_request() {
-    let app = with_routes(vec![Route {
+    let app = with_routes(vec![KindRule {
         retry: true,
         max_attempts: 3,
         ..route("fix", "qa")
@@ -583,7 +586,7 @@ async fn the_end_of_its_handoff_moves_a_request() {
         stands(requests, &request).await,
         (RequestState::Needs, 3, true)
     );
-    assert_eq!(app.store.dispatch_overview().await.unwrap().stuck.len(), 1);
+    assert_eq!(app.read(request::overview).await.stuck.len(), 1);
     assert_sound(&app);
 }
 
@@ -717,7 +720,7 @@ async fn a_run_that_begins_a_conversation_keeps_its_request() {
 
 #[tokio::test]
 async fn a_batch_is_one_handoff_and_each_request_has_its_own_life() {
-    let app = with_routes(vec![Route {
+    let app = with_routes(vec![KindRule {
         batch: true,
         ..route("fix", "qa")
     }])
@@ -786,19 +789,24 @@ async fn a_job_goes_on_when_its_starter_has_ended() {
         assert!(find(&app, &task).await.current_agent().is_some());
         // The server keeps its lease.
         app.clock.advance(LEASE);
-        assert_eq!(app.store.expire_leases().await.unwrap(), 0);
-        assert_eq!(app.store.renew_leases(LEASE).await.unwrap(), 1);
+        assert_eq!(Requests(&app.store).expire_leases().await, 0);
+        assert_eq!(
+            app.write(|tx| request::renew_leases(tx, LEASE))
+                .await
+                .unwrap(),
+            1
+        );
         assert_sound(&app);
-        let job = app.store.jobs().await.unwrap().remove(0);
+        let job = app.read(request::list_jobs).await.remove(0);
         assert_eq!(
             (job.request_id.clone(), job.poll_seconds),
             (request.id.clone(), 10)
         );
-        let end = |job| app.store.end_job(job, outcome, "built".parse().unwrap());
+        let end = |job| requests.end_job(job, outcome, "built");
         assert!(end(job.clone()).await.unwrap());
         assert!(!end(job).await.unwrap(), "it ends once");
         assert_eq!(stands(requests, &request).await, (state, 1, false));
-        assert!(app.store.jobs().await.unwrap().is_empty());
+        assert!(app.read(request::list_jobs).await.is_empty());
     }
     assert_sound(&app);
 }
@@ -813,12 +821,14 @@ async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
     let run = requests.take_run(&task).await;
     requests.end_run(&run, Outcome::Completed, "job-7").await;
     let child = requests.transfer(&task.id, "to_qa", None).await;
-    assert_eq!(app.store.jobs().await.unwrap(), []);
+    assert_eq!(app.read(request::list_jobs).await, []);
     assert_sound(&app);
     let run = requests.take_run(&child).await;
     let run_id = run.run_id.clone();
     let found = app.read(move |view| run::find(view, &run_id)).await;
-    let agent = found.unwrap().agent.unwrap();
+    let found = found.unwrap();
+    assert_eq!(found.job, None);
+    let agent = found.agent.unwrap();
     let qa = app.store.agent(&"qa".parse().unwrap()).await.unwrap();
     assert_eq!(
         Some(agent),
@@ -849,8 +859,8 @@ async fn what_is_noticed_on_a_task_stands_in_its_history() {
     );
     let nowhere = on_task(&TaskId::new(), new_request("docs", "nowhere"));
     let refused = refusal(
-        app.store
-            .create_request(nowhere, Actor::Operator, None)
+        Requests(&app.store)
+            .leave_as(nowhere, Actor::Operator)
             .await,
     );
     assert!(matches!(refused, Refusal::TaskNotFound(_)), "{refused:?}");

@@ -4,23 +4,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Actor, AlertId, NewRequest, Outcome, Priority, Request, RequestId, RequestSource,
-    RequestSourceType, Route, RouteMode, RunIdentity, Task, TaskId, Tool,
+    Actor, AlertId, Job, KindMode, KindRule, NewRequest, Outcome, Priority, Request, RequestId,
+    RequestSource, RequestSourceType, RunIdentity, Task, TaskId, Tool,
 };
-use chorus::ledger::Store;
+use chorus::ledger::alert::{self, RaiseAlert};
 use chorus::ledger::handoff::{self, Transfer};
+use chorus::ledger::request::{
+    self, ClaimRequest, Dispatch, EndClaim, EndedClaim, FilesReport, Heartbeat, Reconciled,
+    kind_rules,
+};
 use chorus::ledger::run::{self, ClaimRun, FinishRun};
-use chorus::store::{ClaimRequest, Dispatch, EndClaim, EndedClaim, Heartbeat, RaiseAlert, Result};
+use chorus::ledger::{Store, Tx};
+use chorus::store::Result;
 
 /// How long a claim lasts in these tests.
 pub const LEASE: i64 = 60_000;
 
 /// A route by which the server runs an agent.
-pub fn route(kind: &str, agent: &str) -> Route {
-    Route {
+pub fn route(kind: &str, agent: &str) -> KindRule {
+    KindRule {
         kind: kind.parse().unwrap(),
         agent: agent.parse().unwrap(),
-        mode: RouteMode::Agent,
+        mode: KindMode::Agent,
         rank: 1.0,
         batch: false,
         retry: false,
@@ -32,10 +37,10 @@ pub fn route(kind: &str, agent: &str) -> Route {
 }
 
 /// A route whose command starts a job elsewhere.
-pub fn job_route(kind: &str) -> Route {
+pub fn job_route(kind: &str) -> KindRule {
     let words = |words: &[&str]| words.iter().map(|word| word.parse().unwrap()).collect();
-    Route {
-        mode: RouteMode::Async,
+    KindRule {
+        mode: KindMode::Async,
         start_command: Some(words(&["/bin/sh", "-c", "echo job-7"])),
         poll_command: Some(words(&["/bin/sh", "-c", "echo {job}"])),
         ..route(kind, "developer")
@@ -87,25 +92,78 @@ pub fn person(name: &str) -> Actor {
 pub struct Requests<'a>(pub &'a Store);
 
 impl Requests<'_> {
+    /// Changes the ledger.
+    async fn write<T: Send + 'static>(
+        self,
+        run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.0.db().write(run).await
+    }
+
     /// Makes a request.
     pub async fn leave(self, new: NewRequest) -> Request {
-        let made = self.0.create_request(new, Actor::Operator, None).await;
-        made.unwrap()
+        self.leave_as(new, Actor::Operator).await.unwrap()
+    }
+
+    /// Makes a request in somebody's name.
+    pub async fn leave_as(self, new: NewRequest, by: Actor) -> Result<Request> {
+        self.write(move |tx| Ok(request::create(tx, &new, &by)?.request))
+            .await
+    }
+
+    /// Approves requests.
+    pub async fn approve(self, ids: Vec<RequestId>, by: Actor) -> Result<Vec<Request>> {
+        self.write(move |tx| request::approve(tx, &ids, &by)).await
+    }
+
+    /// Leaves a request to the next agent or person that claims it.
+    pub async fn leave_to_next(self, id: RequestId, by: Actor) -> Result<Request> {
+        self.write(move |tx| request::leave_to_next(tx, &id, &by))
+            .await
+    }
+
+    /// Ends a job.
+    pub async fn end_job(self, job: Job, outcome: Outcome, output: &str) -> Result<bool> {
+        let output = output.parse().unwrap();
+        self.write(move |tx| request::end_job(tx, &job, outcome, &output))
+            .await
+    }
+
+    /// Brings requests and files into agreement.
+    pub async fn reconcile_files(self, report: FilesReport) -> Reconciled {
+        let reconciled = self.write(move |tx| request::reconcile_files(tx, &report));
+        reconciled.await.unwrap()
+    }
+
+    /// Takes requests back whose leases have ended.
+    pub async fn expire_leases(self) -> u32 {
+        self.write(request::expire_leases).await.unwrap()
+    }
+
+    /// Sets the kind rules.
+    pub async fn set_rules(self, rules: Vec<KindRule>) {
+        self.write(move |tx| kind_rules::set(tx, &rules))
+            .await
+            .unwrap();
+    }
+
+    /// Lists the kind rules.
+    pub async fn rules(self) -> Vec<KindRule> {
+        self.0.db().read(kind_rules::list).await.unwrap()
     }
 
     /// Makes a request and approves it.
     pub async fn approved(self, new: NewRequest) -> Request {
         let id = self.leave(new).await.id;
-        let approved = self
-            .0
-            .approve_requests(vec![id], Actor::Operator, None)
-            .await;
+        let approved = self.approve(vec![id], Actor::Operator).await;
         approved.unwrap().remove(0)
     }
 
     /// Finds a request.
     pub async fn find(self, request: &Request) -> Request {
-        self.0.request(&request.id).await.unwrap().unwrap()
+        let id = request.id.clone();
+        let found = self.0.db().read(move |view| request::get(view, &id));
+        found.await.unwrap()
     }
 
     /// Claims a request for an agent that the server does not run.
@@ -116,7 +174,7 @@ impl Requests<'_> {
             lease_millis: LEASE,
             by: person(agent),
         };
-        self.0.claim_request(claim, None).await
+        self.write(move |tx| request::claim(tx, &claim)).await
     }
 
     /// Says that somebody still works on a request.
@@ -127,7 +185,7 @@ impl Requests<'_> {
             lease_millis: LEASE,
             by: person("somebody"),
         };
-        self.0.heartbeat(beat, None).await
+        self.write(move |tx| request::heartbeat(tx, &beat)).await
     }
 
     /// Answers a request.
@@ -138,7 +196,7 @@ impl Requests<'_> {
         by: Actor,
     ) -> Result<EndedClaim> {
         let end = end(request, "answered", fencing, by);
-        self.0.finish_request(end, None).await
+        self.write(move |tx| request::finish(tx, &end)).await
     }
 
     /// Gives a request up.
@@ -149,7 +207,7 @@ impl Requests<'_> {
         by: Actor,
     ) -> Result<EndedClaim> {
         let end = end(request, "given up", fencing, by);
-        self.0.requeue_request(end, None).await
+        self.write(move |tx| request::requeue(tx, &end)).await
     }
 
     /// Begins requests, on a new task unless there is one to go on with.
@@ -161,7 +219,7 @@ impl Requests<'_> {
             new_task: (TaskId::new(), "/".parse().unwrap()),
             lease_millis: LEASE,
         };
-        self.0.dispatch(dispatch).await
+        self.write(move |tx| request::dispatch(tx, &dispatch)).await
     }
 
     /// Begins one request.
@@ -251,7 +309,9 @@ impl Requests<'_> {
             task_id: task_id.cloned(),
             by: person("watcher"),
         };
-        self.0.raise_alert(raise, None).await.unwrap();
+        self.write(move |tx| alert::raise(tx, &raise))
+            .await
+            .unwrap();
         id
     }
 }
@@ -269,24 +329,24 @@ fn end(request: &Request, text: &str, fencing: Option<u32>, by: Actor) -> EndCla
 /// alerts. The agents must be the default ones.
 pub async fn live(store: &Store, clock: &Clock) {
     let requests = Requests(store);
-    let routes = vec![
+    let rules = vec![
         route("fix", "developer"),
-        Route {
+        KindRule {
             retry: true,
             ..route("test", "qa")
         },
-        Route {
+        KindRule {
             rank: -0.5,
             batch: true,
             ..route("review", "developer-review")
         },
         job_route("build"),
-        Route {
-            mode: RouteMode::Interactive,
+        KindRule {
+            mode: KindMode::Interactive,
             ..route("design", "planner")
         },
     ];
-    store.set_routes(routes, None).await.unwrap();
+    requests.set_rules(rules).await;
     let tick = || clock.advance(1234);
     // One is done, and another was noticed on its task.
     let done = requests.approved(new_request("fix", "is done 🎶")).await;
@@ -294,8 +354,8 @@ pub async fn live(store: &Store, clock: &Clock) {
     tick();
     let run = requests.take_run(&task).await;
     let noticed = on_task(&task.id, new_request("docs", "was noticed"));
-    store
-        .create_request(noticed, Actor::Run(run.clone()), None)
+    requests
+        .leave_as(noticed, Actor::Run(run.clone()))
         .await
         .unwrap();
     requests
@@ -314,10 +374,7 @@ pub async fn live(store: &Store, clock: &Clock) {
         .approved(new_request("nobody", "nobody's kind"))
         .await;
     let next = requests.leave(new_request("fix", "is next")).await;
-    store
-        .leave_to_next(next.id, Actor::File, None)
-        .await
-        .unwrap();
+    requests.leave_to_next(next.id, Actor::File).await.unwrap();
     // One fails, is tried again, fails again, and is stuck.
     let stuck = requests.approved(new_request("test", "is stuck")).await;
     for _ in 0..2 {
@@ -332,7 +389,7 @@ pub async fn live(store: &Store, clock: &Clock) {
     let lost = requests.approved(new_request("fix", "was lost")).await;
     requests.claim(&lost, "stranger").await.unwrap();
     clock.advance(LEASE);
-    assert_eq!(store.expire_leases().await.unwrap(), 1);
+    assert_eq!(requests.expire_leases().await, 1);
     let held = requests.approved(new_request("fix", "is held")).await;
     requests.claim(&held, "stranger").await.unwrap();
     // One has moved on to another agent by a tool, which works on it.
@@ -358,8 +415,8 @@ pub async fn live(store: &Store, clock: &Clock) {
     requests.raise("the disk is full", None).await;
     let resolved = requests.raise("it is slow 🎶", Some(&task.id)).await;
     tick();
-    store
-        .resolve_alert(resolved, Actor::Operator, None)
+    requests
+        .write(move |tx| alert::resolve(tx, &resolved, &Actor::Operator))
         .await
         .unwrap();
 }

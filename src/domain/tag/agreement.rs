@@ -185,7 +185,7 @@ mod tests {
             "id": "r", "title": "a", "body": "a #needs-fix", "kind": "fix", "state": state, "priority": "P2",
             "effort": null, "source": { "sourceType": "file", "file": "/notes.md", "line": 3 }, "taskId": null,
             "response": null, "attempts": 0, "lease": null, "transitions": [], "recovery": [],
-            "createdAt": "2026-01-01T00:00:00.000Z", "updatedAt": "2026-01-01T00:00:00.000Z",
+            "createdAt": 1, "updatedAt": 1,
             "agentWorkspace": "/",
         }))
         .unwrap()

@@ -31,7 +31,7 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     0004	pending	requests
     0005	pending	roles
     0006	pending	mail
-    0007	pending	facts as columns
+    0007	pending	facts_as_columns
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -52,7 +52,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0004	applied	requests
     0005	applied	roles
     0006	applied	mail
-    0007	applied	facts as columns
+    0007	applied	facts_as_columns
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -76,7 +76,7 @@ fn a_migration_that_was_changed_is_told() {
     0004	applied	requests
     0005	applied	roles
     0006	applied	mail
-    0007	applied	facts as columns
+    0007	applied	facts_as_columns
     --- stderr
     error: a migration is not the one that was applied
     ");
@@ -105,7 +105,7 @@ fn a_migration_that_is_not_known_is_told() {
     0004	applied	requests
     0005	applied	roles
     0006	applied	mail
-    0007	applied	facts as columns
+    0007	applied	facts_as_columns
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: the database was made by a newer version of Chorus

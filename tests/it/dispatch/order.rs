@@ -6,9 +6,11 @@ use chorus::domain::{
     Actor, NewRequest, Priority, Request, RequestId, RequestSource, RequestState,
 };
 use chorus::engine::DispatcherOptions;
+use chorus::ledger::request;
 use serde_json::json;
 
 use super::route;
+use crate::support::requests::Requests;
 use crate::support::{Desk, Events, TestApp, Workshop};
 
 /// Reads the titles of requests in the order in which they were claimed.
@@ -80,29 +82,28 @@ async fn delegate(app: &TestApp, title: &str) -> RequestId {
         source: RequestSource::default(),
         agent_workspace: None,
     };
-    let made = app
-        .store
-        .create_request(new, Actor::Operator, None)
+    let made = Requests(&app.store)
+        .leave_as(new, Actor::Operator)
         .await
         .unwrap();
-    let approved = app
-        .store
-        .approve_requests(vec![made.id.clone()], Actor::Operator, None)
+    let approved = Requests(&app.store)
+        .approve(vec![made.id.clone()], Actor::Operator)
         .await;
     approved.unwrap();
     made.id
 }
 
 async fn state(app: &TestApp, id: &RequestId) -> RequestState {
-    let request: Request = app.store.request(id).await.unwrap().unwrap();
+    let id = id.clone();
+    let request: Request = app.read(move |view| request::get(view, &id)).await;
     request.state
 }
 
 #[tokio::test]
 async fn nothing_is_started_until_nobody_has_approved_anything_for_three_seconds() {
     let app = TestApp::new().await;
-    let routes = chorus::engine::default_routes();
-    app.engine.seed_routes(routes).await.unwrap();
+    let routes = chorus::engine::default_kind_rules();
+    app.engine.seed_kind_rules(routes).await.unwrap();
     let options = DispatcherOptions {
         enabled: true,
         debounce: Duration::from_secs(3),
@@ -140,8 +141,8 @@ async fn nothing_is_started_until_nobody_has_approved_anything_for_three_seconds
 #[tokio::test]
 async fn a_dispatcher_that_is_off_starts_nothing_but_takes_back_what_was_forgotten() {
     let app = TestApp::new().await;
-    let routes = chorus::engine::default_routes();
-    app.engine.seed_routes(routes).await.unwrap();
+    let routes = chorus::engine::default_kind_rules();
+    app.engine.seed_kind_rules(routes).await.unwrap();
     let off = DispatcherOptions {
         enabled: false,
         debounce: Duration::ZERO,
@@ -165,7 +166,7 @@ async fn a_dispatcher_that_is_off_starts_nothing_but_takes_back_what_was_forgott
     );
     app.clock.advance(60_000);
     app.engine.dispatch_round(&off).await.unwrap();
-    let back = app.store.request(&id).await.unwrap().unwrap();
+    let back = app.read(move |view| request::get(view, &id)).await;
     assert_eq!(back.state, RequestState::Needs);
     assert_eq!(
         back.recovery[0].reason.as_str(),

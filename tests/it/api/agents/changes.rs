@@ -5,6 +5,7 @@ use axum::http::{Method, Request, header};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use crate::support::requests::Requests;
 use crate::support::{Reply, TestApp, invariants};
 
 fn reviewer() -> Value {
@@ -284,7 +285,7 @@ async fn a_key_makes_an_agent_once() {
 async fn an_agent_that_is_needed_is_not_deleted() {
     let app = TestApp::new().await;
     app.engine
-        .seed_routes(chorus::engine::default_routes())
+        .seed_kind_rules(chorus::engine::default_kind_rules())
         .await
         .unwrap();
     let tool = json!({ "name": "to_planner", "description": "d", "targetAgent": "planner", "allowedAgents": ["qa"] });
@@ -322,7 +323,7 @@ async fn an_agent_that_is_needed_is_not_deleted() {
     app.request(Method::DELETE, "/api/tools/to_planner", "")
         .await
         .data();
-    app.store.set_routes(vec![], None).await.unwrap();
+    Requests(&app.store).set_rules(vec![]).await;
     delete(&app, "planner").await.data();
     // What it did stays.
     let chain = app.get(&format!("/api/tasks/{task}")).await.data();

@@ -4,7 +4,7 @@ mod overview;
 mod routes;
 
 use axum::http::Method;
-use chorus::engine::default_routes;
+use chorus::engine::default_kind_rules;
 use serde_json::Value;
 
 use crate::support::{OPERATOR, Reply, TestApp};
@@ -12,9 +12,12 @@ use crate::support::{OPERATOR, Reply, TestApp};
 const ROUTES: &str = "/api/dispatch/routes";
 
 /// Makes an installation as it is after the first start.
-async fn planted() -> TestApp {
+async fn seeded() -> TestApp {
     let app = TestApp::new().await;
-    app.engine.seed_routes(default_routes()).await.unwrap();
+    app.engine
+        .seed_kind_rules(default_kind_rules())
+        .await
+        .unwrap();
     app
 }
 

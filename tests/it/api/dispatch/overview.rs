@@ -6,7 +6,7 @@ use chorus::engine::DispatcherOptions;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{ROUTES, planted, set};
+use super::{ROUTES, seeded, set};
 use crate::support::TestApp;
 
 /// Leaves work behind and approves it. Returns its id.
@@ -39,7 +39,7 @@ async fn titles(app: &TestApp, list: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn an_idle_dispatcher_has_nothing_before_it() {
-    let app = planted().await;
+    let app = seeded().await;
     assert_snapshot!(app.get("/api/dispatch").await.page(), @r#"
     200
     {
@@ -61,7 +61,7 @@ async fn an_idle_dispatcher_has_nothing_before_it() {
 
 #[tokio::test]
 async fn what_waits_is_shown_in_the_order_in_which_it_is_started() {
-    let app = planted().await;
+    let app = seeded().await;
     for (title, kind, priority) in [
         ("P2 fix", "fix", "P2"),
         ("P2 research", "research", "P2"),
@@ -102,7 +102,7 @@ async fn what_waits_is_shown_in_the_order_in_which_it_is_started() {
 
 #[tokio::test]
 async fn what_was_approved_first_is_not_older_than_what_was_asked_first() {
-    let app = planted().await;
+    let app = seeded().await;
     let body = |title: &str| json!({ "title": title, "body": "", "kind": "fix" });
     let older = app.post("/api/requests", body("older")).await.data();
     approved(&app, "younger", "fix", "P2").await;
@@ -113,7 +113,7 @@ async fn what_was_approved_first_is_not_older_than_what_was_asked_first() {
 
 #[tokio::test]
 async fn what_is_worked_on_is_shown_with_where_and_since_when() {
-    let app = planted().await;
+    let app = seeded().await;
     approved(&app, "By an agent", "fix", "P1").await;
     app.clock.advance(1_000);
     round(&app, 1).await;
@@ -172,7 +172,7 @@ async fn what_is_worked_on_is_shown_with_where_and_since_when() {
 
 #[tokio::test]
 async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
-    let app = planted().await;
+    let app = seeded().await;
     let database = rusqlite::Connection::open(app.data_dir.database()).unwrap();
     let mut routes = app.get(ROUTES).await.data();
     routes[0]["mode"] = json!("interactive");
@@ -236,7 +236,7 @@ async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
 
 #[tokio::test]
 async fn what_has_failed_too_often_is_stuck_until_a_person_looks() {
-    let app = planted().await;
+    let app = seeded().await;
     let id = approved(&app, "Hopeless", "fix", "P0").await;
     let path = |action: &str| format!("/api/requests/{id}/{action}");
     app.post(
@@ -270,7 +270,7 @@ async fn what_has_failed_too_often_is_stuck_until_a_person_looks() {
 
 #[tokio::test]
 async fn a_request_that_nobody_will_start_does_not_hurry_others() {
-    let app = planted().await;
+    let app = seeded().await;
     let options = DispatcherOptions {
         enabled: true,
         debounce: Duration::from_secs(3),

@@ -4,7 +4,7 @@ use axum::http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{ROUTES, planted, set};
+use super::{ROUTES, seeded, set};
 use crate::support::{OPERATOR, Server, TestApp};
 
 /// Returns the kinds of the routes, in their order.
@@ -18,7 +18,7 @@ async fn kinds(app: &TestApp) -> Vec<String> {
 
 #[tokio::test]
 async fn the_default_routes_are_there_in_the_order_in_which_they_are_dispatched() {
-    let app = planted().await;
+    let app = seeded().await;
     assert_eq!(
         kinds(&app).await,
         [
@@ -59,7 +59,7 @@ async fn the_default_routes_are_there_in_the_order_in_which_they_are_dispatched(
 }
 
 #[tokio::test]
-async fn default_routes_are_planted_once_and_what_was_deleted_stays_deleted() {
+async fn default_routes_are_seeded_once_and_what_was_deleted_stays_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let routes = async |server: &Server| {
         let routes: Value = server
@@ -72,8 +72,8 @@ async fn default_routes_are_planted_once_and_what_was_deleted_stays_deleted() {
         routes
     };
     let server = Server::start(folder.path());
-    let planted = routes(&server).await;
-    assert_eq!(planted.as_array().unwrap().len(), 7);
+    let seeded = routes(&server).await;
+    assert_eq!(seeded.as_array().unwrap().len(), 7);
     let token = std::fs::read_to_string(folder.path().join("operator.token")).unwrap();
     let change = async |server: &Server, routes: Value| {
         let request = server
@@ -83,10 +83,10 @@ async fn default_routes_are_planted_once_and_what_was_deleted_stays_deleted() {
         let response = request.json(&routes).send().await.unwrap();
         assert_eq!(response.status(), 200);
     };
-    change(&server, json!([planted[2]])).await;
+    change(&server, json!([seeded[2]])).await;
     server.stop();
     let server = Server::start(folder.path());
-    assert_eq!(routes(&server).await, json!([planted[2]]));
+    assert_eq!(routes(&server).await, json!([seeded[2]]));
     change(&server, json!([])).await;
     server.stop();
     let server = Server::start(folder.path());
@@ -95,7 +95,7 @@ async fn default_routes_are_planted_once_and_what_was_deleted_stays_deleted() {
 
 #[tokio::test]
 async fn routes_are_replaced_by_a_list_or_an_object_with_one() {
-    let app = planted().await;
+    let app = seeded().await;
     let list = json!([
         { "kind": "later", "agent": "QA", "rank": 2.5, "mode": "interactive" },
         { "kind": "first", "agent": "developer", "rank": -1, "batch": true, "retry": true, "maxAttempts": 100 },
@@ -178,7 +178,7 @@ async fn routes_are_replaced_by_a_list_or_an_object_with_one() {
 
 #[tokio::test]
 async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
-    let app = planted().await;
+    let app = seeded().await;
     let before = app.get(ROUTES).await.data();
     let route = |change: Value| {
         let mut route = json!({ "kind": "fix", "agent": "developer", "rank": 1 });
@@ -280,7 +280,7 @@ async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
 
 #[tokio::test]
 async fn routes_are_set_once_under_a_key() {
-    let app = planted().await;
+    let app = seeded().await;
     let put = async |routes: Value| {
         let request = axum::http::Request::put(ROUTES)
             .header("host", "localhost")

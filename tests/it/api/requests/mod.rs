@@ -15,7 +15,7 @@ use std::time::Duration;
 use axum::http::{Method, Request};
 use chorus::domain::FileTag;
 use chorus::engine::DispatcherOptions;
-use chorus::store::{FileReport, FilesReport};
+use chorus::ledger::request::{self, FileReport, FilesReport};
 use serde_json::{Value, json};
 
 use crate::support::{OPERATOR, Reply, TestApp};
@@ -140,7 +140,9 @@ async fn reconcile(app: &TestApp, titles: &[&str]) {
         }],
         file_approval: true,
     };
-    app.store.reconcile_files(report).await.unwrap();
+    app.write(move |tx| request::reconcile_files(tx, &report))
+        .await
+        .unwrap();
 }
 
 /// Does what the dispatcher does when nobody may start anything.

@@ -6,6 +6,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{create, refusal, show, working};
+use crate::support::requests::Requests;
 use crate::support::{OPERATOR, Reply, TestApp};
 
 /// Everything that only the operator does, with a body that is right.
@@ -40,14 +41,14 @@ async fn refused(app: &TestApp, replies: Vec<Reply>, id: &str) -> String {
         ),
         (&json!("needs"), 1)
     );
-    assert_eq!(app.store.routes().await.unwrap().len(), 7);
+    assert_eq!(Requests(&app.store).rules().await.len(), 7);
     replies.iter().map(|reply| refusal(reply) + "\n").collect()
 }
 
 async fn app() -> TestApp {
     let app = TestApp::new().await;
     app.engine
-        .seed_routes(chorus::engine::default_routes())
+        .seed_kind_rules(chorus::engine::default_kind_rules())
         .await
         .unwrap();
     app
