@@ -31,20 +31,20 @@ pub fn reconcile_file(
         let same = known
             .iter()
             .position(|known| known.title.as_str() == tag.title);
-        match same.map(|place| known.remove(place)) {
-            Some(known) => {
-                if reconcile(tx, file, tag, &known)? {
-                    changes.push(AlertTagChange {
-                        id: known.id,
-                        file: file.clone(),
-                        root: root.clone(),
-                        line: tag.line,
-                        title: tag.title.clone(),
-                    });
-                }
+        let Some(known) = same.map(|place| known.remove(place)) else {
+            if tag.active {
+                raise(tx, file, tag)?;
             }
-            None if tag.active => raise(tx, file, tag)?,
-            None => {}
+            continue;
+        };
+        if reconcile(tx, file, tag, &known)? {
+            changes.push(AlertTagChange {
+                id: known.id,
+                file: file.clone(),
+                root: root.clone(),
+                line: tag.line,
+                title: tag.title.clone(),
+            });
         }
     }
     for gone in &known {

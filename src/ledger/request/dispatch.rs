@@ -58,8 +58,8 @@ pub fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Task>> {
         request.request.task_id = Some(on.task.id.clone());
         request.task_number = Some(on.number);
     }
-    let begin = Begin::new(Mode::Request, agent_name, dispatch.prompt.as_str());
-    let begun = handoff::begin(tx, on, begin)?;
+    let next = Begin::new(Mode::Request, agent_name, dispatch.prompt.as_str());
+    let begun = handoff::begin(tx, on, next)?;
     let entry = begun.on.task.agent_chain().last();
     let handoff_id = entry.map(|entry| entry.id.clone());
     for request in &mut stored {

@@ -72,7 +72,7 @@ struct Tagged {
 }
 
 impl Tagged {
-    fn load(view: &View<'_>, tag: RequestTag) -> Result<Self> {
+    fn load(view: &View<'_>, tag: &RequestTag) -> Result<Self> {
         Ok(Self {
             stored: load(view, &tag.request_id)?,
             agreed: tag.state,
@@ -103,7 +103,7 @@ pub fn reconcile_files(tx: &mut Tx<'_>, report: &FilesReport) -> Result<Reconcil
     for file in &report.files {
         let mut known = Vec::new();
         for tag in request_tags::of_file(tx, &file.file)? {
-            known.push(Some(Tagged::load(tx, tag)?));
+            known.push(Some(Tagged::load(tx, &tag)?));
         }
         let was: Vec<_> = known.iter().flatten().map(Tagged::known).collect();
         let mut is_new = vec![true; file.tags.len()];
@@ -157,7 +157,7 @@ fn add(
 ) -> Result<()> {
     let Found { file, tag } = found;
     if let Some(earlier) = request_tags::find_earlier(tx, &tag.kind, &tag.title, &file.file)? {
-        let tagged = Tagged::load(tx, earlier)?;
+        let tagged = Tagged::load(tx, &earlier)?;
         return reconcile(tx, report, found, tagged, reconciled);
     }
     // Chorus never had a request that was claimed or done before its tag was seen.
