@@ -6,9 +6,8 @@ use serde::de::DeserializeOwned;
 
 use super::{Engine, Result};
 use crate::domain::{Agent, AgentChange, AgentName, Idempotency, Problems, Route, RunIdentity};
-use crate::error::Error;
+use crate::ledger::agent::{self, AgentPut, ChangeAgent, PutAgent};
 use crate::runner::read_spec;
-use crate::store::{AgentPut, ChangeAgent, PutAgent};
 
 /// What a new installation begins with.
 pub(super) static SEEDS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/seeds");
@@ -34,30 +33,7 @@ fn seed<T: DeserializeOwned>(name: &str) -> Vec<T> {
 }
 
 impl Engine {
-    /// Lists the agents by name.
-    pub async fn agents(&self) -> Result<Vec<Agent>> {
-        Ok(self.store.agents().await?)
-    }
-
-    /// Finds an agent.
-    pub async fn agent(&self, name: &AgentName) -> Result<Agent> {
-        self.store
-            .agent(name)
-            .await?
-            .ok_or_else(|| Error::not_found("Agent", name))
-    }
-
-    /// Plants the agents that a database begins with, once in its life.
-    pub async fn seed(&self, agents: Vec<Agent>) -> Result<usize> {
-        Ok(self.store.seed_agents(agents).await?)
-    }
-
-    /// Plants the specialists beside the agents that are there, once in the life of a database.
-    pub async fn seed_specialists(&self, agents: Vec<Agent>) -> Result<usize> {
-        Ok(self.store.seed_specialists(agents).await?)
-    }
-
-    /// Makes an agent, or puts it in the place of the one that has its name.
+    /// Makes an agent, or replaces the one that has its name.
     pub async fn put_agent(
         &self,
         agent: Agent,
@@ -69,10 +45,10 @@ impl Engine {
             agent,
             only_new,
         };
-        Ok(self.store.put_agent(put, once).await?)
+        self.write(once, move |tx| agent::put(tx, &put)).await
     }
 
-    /// Changes an agent, in the name of a run of its own if one says so.
+    /// Changes an agent, in the name of one of its runs if that asks.
     pub async fn change_agent(
         &self,
         name: AgentName,
@@ -81,7 +57,11 @@ impl Engine {
         once: Option<Idempotency>,
     ) -> Result<Agent> {
         let mut problems = Problems::default();
-        if let Some(before) = self.store.agent(&name).await? {
+        let before = self.read({
+            let name = name.clone();
+            move |view| agent::find(view, &name)
+        });
+        if let Some(before) = before.await? {
             let after = change.clone().applied_to(before.clone());
             if (&after.spec_path, after.provider) != (&before.spec_path, before.provider) {
                 problems = self.spec_problems(&after).await;
@@ -93,15 +73,10 @@ impl Engine {
             problems,
             caller,
         };
-        Ok(self.store.change_agent(change, once).await?)
+        self.write(once, move |tx| agent::change(tx, &change)).await
     }
 
-    /// Deletes an agent that nothing needs. What it did stays.
-    pub async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent> {
-        Ok(self.store.delete_agent(name, once).await?)
-    }
-
-    /// Looks for the spec of an agent. That one must be named at all, the agent itself shows.
+    /// Reads the spec of an agent. A spec that is not named is a problem that the agent itself shows.
     async fn spec_problems(&self, agent: &Agent) -> Problems {
         let mut problems = Problems::default();
         if agent.spec_path.is_blank() {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::{Engine, Result};
 use crate::domain::{Idempotency, Message, MessageType, RunIdentity, Task, TaskId, TaskTree, Text};
 use crate::error::Error;
-use crate::store::{AddMessage, MessageQuery, Page};
+use crate::ledger::message::{self, AddMessage};
 
 /// What a caller says of a message to be added.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -25,7 +25,7 @@ pub struct ConversationInput {
 }
 
 impl Engine {
-    /// Adds a line to a task's conversation.
+    /// Adds a message to a task's conversation.
     pub async fn add_message(
         &self,
         task_id: TaskId,
@@ -49,23 +49,7 @@ impl Engine {
             content: input.content,
             caller,
         };
-        Ok(self.store.add_message(add, once).await?)
-    }
-
-    /// Lists what was said on one task.
-    pub async fn messages(&self, id: &TaskId, query: MessageQuery) -> Result<Page<Message>> {
-        self.store
-            .messages(id, query)
-            .await?
-            .ok_or_else(|| Error::not_found("Task", id))
-    }
-
-    /// Lists what was said on all tasks of a task's chain.
-    pub async fn conversation(&self, id: &TaskId, query: MessageQuery) -> Result<Page<Message>> {
-        self.store
-            .conversation(id, query)
-            .await?
-            .ok_or_else(|| Error::not_found("Task", id))
+        self.write(once, move |tx| message::add(tx, &add)).await
     }
 
     /// Finds the tree of the chain that a task belongs to.

@@ -10,6 +10,7 @@ use crate::domain::{
     Task, TaskId, Text,
 };
 use crate::error::Error;
+use crate::ledger::{agent, idempotency};
 use crate::store::{MoveSession, Moved, Page};
 
 /// How many bytes of an agent's name an error repeats.
@@ -38,13 +39,17 @@ impl Engine {
                 problems,
             }
         };
-        let agents = self.store.agents().await?;
+        let agents = self.read(agent::list).await?;
         let to = match SessionMove::read(session_id, body, &agents) {
             Ok(to) => to,
             Err(problems) => {
                 // What was right when it was first asked is answered as it was then.
                 let earlier = match &once {
-                    Some(once) => self.store.earlier_move(once).await?,
+                    Some(once) => {
+                        let once = once.clone();
+                        self.read(move |view| idempotency::find_answer(view, &once))
+                            .await?
+                    }
                     None => None,
                 };
                 return match earlier {

@@ -3,6 +3,7 @@
 use super::{Engine, Result};
 use crate::domain::{AgentName, TaskId, UsageSum};
 use crate::error::Error;
+use crate::ledger::agent;
 
 impl Engine {
     /// Adds up what the runs of a task used.
@@ -15,7 +16,11 @@ impl Engine {
 
     /// Adds up what the runs of an agent used.
     pub async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum> {
-        self.agent(name).await?;
+        self.read({
+            let name = name.clone();
+            move |view| agent::get(view, &name)
+        })
+        .await?;
         Ok(self.store.agent_usage(name).await?)
     }
 }

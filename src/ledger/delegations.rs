@@ -2,7 +2,7 @@
 
 use super::caller::{self, Caller};
 use super::handoffs::{self, Begin};
-use super::{agents, lineage, messages};
+use super::{agent, lineage, message};
 use crate::domain::{AgentName, MessageType, Mode, Move, NewMessage, Refusal, Task, Text};
 use crate::ledger::task;
 use crate::store::tables::tasks::StoredTask;
@@ -15,7 +15,7 @@ pub(crate) fn start(tx: &mut Tx<'_>, start: &StartHandoff) -> Result<Task> {
         .map(|caller| Caller::load(tx, caller))
         .transpose()?;
     let mut on = task::load(tx, &start.task_id)?;
-    let agent_name = agents::resolve(tx, &start.agent_name)?;
+    let agent_name = agent::resolve(tx, &start.agent_name)?;
     let own = caller.as_ref().filter(|caller| {
         on.task
             .open_handoff()
@@ -76,7 +76,7 @@ fn child(tx: &mut Tx<'_>, parent: &StoredTask, agent_name: &AgentName) -> Result
             reason: None,
         }),
     };
-    messages::say(tx, parent, &asked)?;
+    message::say(tx, parent, &asked)?;
     Ok(child)
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::handoffs::{self, Begin, Closed};
 use super::requests::{self, StoredRequest, select_requests};
-use super::{agents, request_moves, routes};
+use super::{agent, request_moves, routes};
 use crate::domain::{
     Actor, Agent, Context, EventKind, Mode, Needs, NewTask, Outcome, OutputForm, Provider, Request,
     RequestId, RequestMove, RequestState, Route, RouteMode, Source, Status, Task, Text,
@@ -94,7 +94,7 @@ pub(crate) fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Ta
     let Some(Plan { mut stored, route }) = plan(tx, dispatch)? else {
         return Ok(None);
     };
-    let agent_name = agents::resolve(tx, route.agent.as_str())?;
+    let agent_name = agent::resolve(tx, route.agent.as_str())?;
     let on = match task_to_go_on(tx, &stored)? {
         Some(on) => on,
         None => new_task(tx, dispatch, &stored)?,

@@ -1,7 +1,7 @@
 //! The table `handoffs`: starting, ending and reading hand-offs.
 
 use super::caller::Caller;
-use super::{dispatches, increment_stages, mail, messages, reports, routing, runs};
+use super::{dispatches, increment_stages, mail, message, reports, routing, runs};
 use crate::domain::{
     AgentName, ChainEntry, Context, ConversationHistory, EventKind, Handoff, HandoffId,
     HandoffRequest, Mode, MovedConversation, Needs, NewTask, Outcome, Refusal, Report,
@@ -65,7 +65,7 @@ pub(crate) fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Re
     }
     // A transfer brings the message that was there before.
     if begin.mode != Mode::Transfer {
-        messages::insert_prompt(tx, on.on(), handoff_number)?;
+        message::record_prompt(tx, on.on(), handoff_number)?;
     }
     // Where control goes, the requests go that were worked on. A run that begins a conversation keeps its own.
     if let (Mode::Transfer, Some(from_number)) = (begin.mode, begin.from_number) {
@@ -279,7 +279,7 @@ pub(crate) fn close(
         output: output.clone(),
     };
     history::record(tx, on.on(), Some((&entry.id, handoff_number)), ended)?;
-    mail::handoff_ended(tx, handoff_number, outcome)?;
+    mail::mark_read_after_handoff(tx, handoff_number, outcome)?;
     Ok(Closed { on, handoff_number })
 }
 

@@ -3,7 +3,7 @@
 use super::caller::{self, Caller};
 use super::handoffs::{self, Begin, Begun, routed_to};
 use super::sessions::{self, NewRow, holder};
-use super::{agents, lineage, messages};
+use super::{agent, lineage, message};
 use crate::domain::{
     AgentName, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, Refusal, SessionId,
     Source, Status, TaskId, Text,
@@ -20,7 +20,7 @@ pub(crate) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
         .map(|caller| Caller::load(tx, caller))
         .transpose()?;
     // They may have changed since the request was looked at.
-    let target = agents::resolve(tx, asked.to_agent.as_str())?;
+    let target = agent::resolve(tx, asked.to_agent.as_str())?;
     let found = find(tx, &asked.session_id)?;
     check_reach(tx, found.as_ref(), caller.as_ref())?;
     let (from_number, task_number) = match (&found, &caller) {
@@ -49,7 +49,7 @@ pub(crate) fn move_to(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
         (number, on, left)
     } else {
         let (number, on) = create(tx, to, caller.as_ref())?;
-        messages::say(tx, &on, &routed(to, &target, &on))?;
+        message::say(tx, &on, &routed(to, &target, &on))?;
         (number, on, None)
     };
     let next = Begin {
@@ -97,7 +97,7 @@ fn routed(to: &MoveSession, target: &AgentName, on: &StoredTask) -> NewMessage {
         variables: None,
         reason: Some(to.asked.reason.clone()),
     };
-    messages::moved(routed_to(target), data)
+    NewMessage::of_move(routed_to(target), data)
 }
 
 /// A session that is there.
@@ -182,7 +182,7 @@ fn take(
     let Found { mut on, holder, .. } = found;
     let message = routed(to, target, &on);
     if holder.task_id == on.task.id {
-        messages::say(tx, &on, &message)?;
+        message::say(tx, &on, &message)?;
         if !holder.is_open {
             return Ok((on, None));
         }
@@ -191,7 +191,7 @@ fn take(
     }
     // A tool passed it to another task, and the session's own is complete since then: it goes on here.
     let away = task::load(tx, &holder.task_id)?;
-    messages::say(tx, &away, &message)?;
+    message::say(tx, &away, &message)?;
     let mut left = None;
     if holder.is_open {
         let (closed, run) = handoffs::leave(tx, away, target, caller)?;

@@ -4,29 +4,26 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{
-    agent_changes, agents, alerts, analytics, attachments, delegations, dispatch_overview,
-    dispatches, file_alerts, handoffs, idempotency_keys, import, increment_stages, increments,
-    mail, messages, moves, needs, reports, request_moves, request_tags, requests, route_choice,
-    routes, routing, runs, sessions, task_lists, tools, transfers, trees, usage,
+    agent, alerts, analytics, delegations, dispatch_overview, dispatches, file_alerts, handoffs,
+    idempotency, increment_stages, increments, mail, moves, needs, reports, request_moves,
+    request_tags, requests, route_choice, routes, routing, runs, sessions, task_lists, tool,
+    transfers, trees, usage,
 };
 use crate::domain::{
-    Actor, Agent, AgentName, Alert, AlertId, Attachment, AttachmentId, Event, Handoff,
-    HandoffAnalytics, HandoffId, Idempotency, Increment, IncrementId, IncrementState,
-    IncrementTasks, Mail, MailId, Message, Mode, NewMessage, NewRequest, NewTask, Outcome,
-    PlanningChange, Provider, Request, RequestId, RequestState, Route, RouteChoice, RunId,
+    Actor, AgentName, Alert, AlertId, Event, Handoff, HandoffAnalytics, HandoffId, Idempotency,
+    Increment, IncrementId, IncrementState, IncrementTasks, Mode, NewMessage, NewRequest, NewTask,
+    Outcome, PlanningChange, Request, RequestId, RequestState, Route, RouteChoice, RunId,
     RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, Tool, ToolName, UsageSum,
+    Text, Timestamp, UsageSum,
 };
 use crate::ledger::task;
-use crate::store::tables::events;
 use crate::store::tables::tasks::{self};
+use crate::store::tables::{events, messages};
 use crate::store::{
-    AddMessage, AgentPut, AlertQuery, Attach, Attached, Briefing, ChangeAgent, ChangeNeeds,
-    Circumstances, ClaimRequest, ClaimedRun, Database, DeliverMail, Dispatch, DispatchLists, Due,
-    EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, GiveReport, Heartbeat, Import,
-    Imported, Job, MailQuery, MarkMail, MessageQuery, MoveSession, Moved, NewIncrement, Page,
-    PutAgent, RaiseAlert, ReadyQuery, Reconciled, RequestQuery, Result, Routed, SendMail, Slots,
-    StartHandoff, StoreError, TaskQuery, TokenHolder, Transfer, Tx, params, sql,
+    AlertQuery, Briefing, ChangeNeeds, Circumstances, ClaimRequest, ClaimedRun, Database, Dispatch,
+    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, GiveReport,
+    Heartbeat, Job, MoveSession, Moved, NewIncrement, Page, RaiseAlert, ReadyQuery, Reconciled,
+    RequestQuery, Result, Routed, Slots, StartHandoff, TaskQuery, TokenHolder, Transfer, Tx,
 };
 
 /// How many messages of earlier tasks an agent is told at most.
@@ -57,7 +54,7 @@ impl Store {
         mut run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.0
-            .write(move |tx| idempotency_keys::once(tx, once.as_ref(), &mut run))
+            .write(move |tx| idempotency::once(tx, once.as_ref(), &mut run))
             .await
     }
 
@@ -69,16 +66,6 @@ impl Store {
     /// Finishes what was asked and closes the database.
     pub async fn close(&self) {
         self.0.close().await;
-    }
-
-    /// Lists what breaks the database's own rules.
-    pub async fn problems(&self) -> Result<Vec<String>> {
-        self.0.problems().await
-    }
-
-    /// Writes a consistent copy.
-    pub async fn backup(&self, to: &std::path::Path) -> Result<()> {
-        self.0.backup(to).await
     }
 }
 
@@ -167,16 +154,6 @@ impl Store {
     /// See the function that it calls.
     pub async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
         self.0.read(move |view| routing::next(view, limit)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn agent_programs(&self) -> Result<Vec<(Option<String>, Provider)>> {
-        self.0.read(move |view| agents::programs(view)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn ask_again_who_suits(&self) -> Result<()> {
-        self.0.write(|tx| agents::ask_again(tx)).await
     }
 
     /// See the function that it calls.
@@ -398,17 +375,15 @@ impl Store {
             .read(move |view| {
                 let number = tasks::find_number(view, &run.task_id)?;
                 let mut conversation =
-                    messages::before(view, number.unwrap_or_default(), TOLD_MESSAGES + 1)?;
+                    messages::of_ancestors(view, number.unwrap_or_default(), TOLD_MESSAGES + 1)?;
                 let has_more_conversation = conversation.len() > TOLD_MESSAGES as usize;
                 conversation.truncate(TOLD_MESSAGES as usize);
                 conversation.reverse();
-                let mut tools = tools::list_usable(view)?;
-                tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
-                let (mail, older_mail) = mail::pending(view, &run.agent_name, TOLD_MAIL)?;
+                let (mail, older_mail) = mail::list_pending(view, &run.agent_name, TOLD_MAIL)?;
                 Ok(Briefing {
-                    agents: agents::list(view)?,
+                    agents: agent::list(view)?,
                     kinds: routes::kinds(view)?,
-                    tools,
+                    tools: tool::list_usable_by(view, &run.agent_name)?,
                     history: sessions::history(view, &run.handoff_id)?,
                     conversation,
                     has_more_conversation,
@@ -416,66 +391,6 @@ impl Store {
                     older_mail,
                 })
             })
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn tools(&self) -> Result<Vec<Tool>> {
-        self.0.read(move |view| tools::list(view)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn usable_tools(&self) -> Result<Vec<Tool>> {
-        self.0.read(move |view| tools::list_usable(view)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn tool(&self, name: &ToolName) -> Result<Option<Tool>> {
-        let name = name.clone();
-        self.0.read(move |view| tools::find(view, &name)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn create_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool> {
-        self.write(once, move |tx| tools::create(tx, &tool)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn change_tool(&self, tool: Tool, once: Option<Idempotency>) -> Result<Tool> {
-        self.write(once, move |tx| tools::change(tx, &tool)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn delete_tool(&self, name: ToolName, once: Option<Idempotency>) -> Result<Tool> {
-        self.write(once, move |tx| tools::delete(tx, &name)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn add_message(&self, add: AddMessage, once: Option<Idempotency>) -> Result<Message> {
-        self.write(once, move |tx| messages::add(tx, &add)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn messages(
-        &self,
-        id: &TaskId,
-        query: MessageQuery,
-    ) -> Result<Option<Page<Message>>> {
-        let id = id.clone();
-        self.0
-            .read(move |view| messages::of_task(view, &id, query))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn conversation(
-        &self,
-        id: &TaskId,
-        query: MessageQuery,
-    ) -> Result<Option<Page<Message>>> {
-        let id = id.clone();
-        self.0
-            .read(move |view| messages::of_chain(view, &id, query))
             .await
     }
 
@@ -552,40 +467,6 @@ impl Store {
     /// See the function that it calls.
     pub async fn last_event_number(&self) -> Result<i64> {
         self.0.read(move |view| events::last_number(view)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn add_attachment(
-        &self,
-        attach: Attach,
-        once: Option<Idempotency>,
-    ) -> Result<Attached> {
-        self.write(once, move |tx| attachments::add(tx, &attach))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn attachment(
-        &self,
-        task_id: &TaskId,
-        filename: &str,
-    ) -> Result<Option<(AttachmentId, Attachment)>> {
-        let task_id = task_id.clone();
-        let filename = filename.to_owned();
-        self.0
-            .read(move |view| attachments::find(view, &task_id, &filename))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn remove_attachment(
-        &self,
-        task_id: TaskId,
-        filename: String,
-        once: Option<Idempotency>,
-    ) -> Result<(Task, AttachmentId)> {
-        self.write(once, move |tx| attachments::remove(tx, &task_id, &filename))
-            .await
     }
 
     /// See the function that it calls.
@@ -812,116 +693,5 @@ impl Store {
     pub async fn alerts(&self, query: &AlertQuery) -> Result<Page<Alert>> {
         let query = query.clone();
         self.0.read(move |view| alerts::list(view, &query)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn send_mail(&self, send: SendMail, once: Option<Idempotency>) -> Result<Mail> {
-        self.write(once, move |tx| mail::send_asked(tx, &send))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn mark_mail(&self, mark: MarkMail, once: Option<Idempotency>) -> Result<Mail> {
-        self.write(once, move |tx| mail::mark(tx, &mark)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn deliver_mail(&self, delivery: DeliverMail) -> Result<()> {
-        self.0.write(move |tx| mail::deliver(tx, &delivery)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn find_mail(&self, id: &MailId) -> Result<Option<Mail>> {
-        let id = id.clone();
-        self.0.read(move |view| mail::find(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn list_mail(&self, query: &MailQuery) -> Result<Page<Mail>> {
-        let query = query.clone();
-        self.0.read(move |view| mail::list(view, &query)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn agents(&self) -> Result<Vec<Agent>> {
-        self.0.read(move |view| agents::list(view)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn agent(&self, name: &AgentName) -> Result<Option<Agent>> {
-        let name = name.clone();
-        self.0.read(move |view| agents::find(view, &name)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn seed_agents(&self, agents: Vec<Agent>) -> Result<usize> {
-        self.0.write(move |tx| agents::seed(tx, &agents)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn seed_specialists(&self, agents: Vec<Agent>) -> Result<usize> {
-        self.0
-            .write(move |tx| agents::seed_specialists(tx, &agents))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn put_agent(&self, put: PutAgent, once: Option<Idempotency>) -> Result<AgentPut> {
-        self.write(once, move |tx| agent_changes::put(tx, &put))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn change_agent(
-        &self,
-        change: ChangeAgent,
-        once: Option<Idempotency>,
-    ) -> Result<Agent> {
-        self.write(once, move |tx| agent_changes::change(tx, &change))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn delete_agent(&self, name: AgentName, once: Option<Idempotency>) -> Result<Agent> {
-        self.write(once, move |tx| agent_changes::delete(tx, &name))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn import(&self, import: Import) -> Result<Imported> {
-        self.0
-            .write_alone(move |tx| import::import(tx, import))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn check_ready(&self) -> Result<()> {
-        let write = |tx: &mut Tx<'_>| {
-            tx.execute(
-                sql!("UPDATE installation SET ready_at = $1"),
-                params![tx.now.as_millis()],
-            )
-        };
-        match self.0.write(write).await? {
-            1 => Ok(()),
-            rows => Err(StoreError::inconsistent(format!(
-                "{rows} rows in the table installation"
-            ))),
-        }
-    }
-
-    /// See the function that it calls.
-    pub async fn earlier_move(&self, once: &Idempotency) -> Result<Option<Moved>> {
-        let once = once.clone();
-        self.0
-            .read(move |view| idempotency_keys::find(view, &once))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn forget_keys_older_than(&self, millis: i64) -> Result<usize> {
-        self.0
-            .write(move |tx| idempotency_keys::forget_older_than(tx, millis))
-            .await
     }
 }

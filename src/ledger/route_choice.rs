@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::agents;
+use super::agent;
 use crate::domain::{
     AgentName, Applicant, Mode, Outcome, Past, Provider, Role, RouteChoice, Stage, Status, TaskId,
     Text, judge, nobody_suits,
@@ -48,7 +48,7 @@ pub(crate) fn choose(
     let best = candidates.iter().find(|candidate| candidate.taken);
     let chosen = best.map(|best| best.agent.clone());
     let fallback = match (&chosen, &circumstances.fallback) {
-        (None, Some(name)) => agents::resolve(tx, name.as_str()).ok(),
+        (None, Some(name)) => agent::resolve(tx, name.as_str()).ok(),
         _ => None,
     };
     if let Some(fallback) = &fallback

@@ -42,7 +42,7 @@ fn send(
         handoff_id,
         content,
     };
-    mail::send(tx, &new)?;
+    mail::post(tx, &new)?;
     Ok(())
 }
 

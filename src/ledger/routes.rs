@@ -1,8 +1,9 @@
 //! The table `dispatch_routes`.
 
-use super::agents;
+use super::agent;
 use crate::domain::{EventKind, Kind, Problems, Refusal, Route, RouteMode, Text, match_agent_name};
 use crate::ledger::history;
+use crate::store::tables::{agents, installation};
 use crate::store::{Result, Row, Statement, StoreError, Tx, View, params, sql};
 
 macro_rules! select_routes {
@@ -48,7 +49,7 @@ pub(crate) fn replace(tx: &mut Tx<'_>, routes: &[Route]) -> Result<Vec<Route>> {
 
 /// Plants routes, unless that was done before or there are any.
 pub(crate) fn seed(tx: &Tx<'_>, routes: &[Route]) -> Result<()> {
-    if !mark_planted(tx)? {
+    if !installation::mark_routes_seeded(tx)? {
         return Ok(());
     }
     let found = tx.row(
@@ -60,15 +61,6 @@ pub(crate) fn seed(tx: &Tx<'_>, routes: &[Route]) -> Result<()> {
         insert_all(tx, routes)?;
     }
     Ok(())
-}
-
-/// Notes that the default routes need not be planted any more. Returns whether that is new.
-pub(crate) fn mark_planted(tx: &Tx<'_>) -> Result<bool> {
-    let changed = tx.execute(
-        sql!("UPDATE installation SET routes_planted_at = $1 WHERE routes_planted_at IS NULL"),
-        params![tx.now.as_millis()],
-    )?;
-    Ok(changed == 1)
 }
 
 /// Finds the agents that routes name, as hand-offs find them.
@@ -84,7 +76,7 @@ fn with_known_agents(tx: &Tx<'_>, routes: &[Route]) -> Result<Vec<Route>> {
             });
         } else {
             let field = format!("routes[{place}].agent");
-            problems.add(field, agents::unknown(&route.agent, &known));
+            problems.add(field, agent::describe_unknown(&route.agent, &known));
         }
     }
     Ok(problems.none_or(|| found).map_err(Refusal::Invalid)?)

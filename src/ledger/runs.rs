@@ -1,11 +1,12 @@
 //! The table `runs`: queueing, taking, following and ending runs.
 
-use super::{agents, dispatches, handoffs, messages};
+use super::{dispatches, handoffs, message};
 use crate::domain::{
     AgentName, EventKind, HandoffId, Mode, NewMessage, Outcome, Run, RunId, RunIdentity, RunState,
     TaskId, Text, Timestamp,
 };
 use crate::ledger::{history, reactions, task};
+use crate::store::tables::agents;
 use crate::store::tables::tasks::{TaskKeys, TaskRef};
 use crate::store::{
     ClaimedRun, FinishRun, Result, Row, Statement, StoreError, TokenHolder, Tx, View, params, sql,
@@ -190,7 +191,7 @@ fn load(tx: &Tx<'_>, number: i64) -> Result<ClaimedRun> {
             let followed_bytes = u64::try_from(row.integer(8)?).map_err(StoreError::inconsistent)?;
             let trace_id = row.optional_parsed(11)?;
             let task = task::load(tx, &identity.task_id)?.task;
-            let agent = agents::load(tx, &identity.agent_name)?
+            let agent = agents::find(tx, &identity.agent_name)?
                 .map(|agent| dispatches::as_job_starter(tx, row.integer(12)?, agent))
                 .transpose()?;
             Ok(ClaimedRun {
@@ -303,7 +304,7 @@ pub(crate) fn record_messages(
     let place = place(tx, run_number)?;
     for message in said {
         let handoff = Some((&place.handoff_id, place.handoff_number));
-        messages::record(tx, place.on(), handoff, message)?;
+        message::record(tx, place.on(), handoff, message)?;
     }
     Ok(())
 }

@@ -4,13 +4,14 @@ use serde_json::{Map, Value};
 
 use super::caller::{self, Caller};
 use super::handoffs::{self, Begin, routed_to};
-use super::{agents, lineage, messages, routing, tools};
+use super::{agent, lineage, message, routing};
 use crate::domain::{
-    AgentName, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, Refusal, Status, Text,
-    Tool, ToolName, TraceId,
+    AgentName, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, NewMessage, Refusal,
+    Status, Text, Tool, ToolName, TraceId,
 };
 use crate::ledger::{history, reactions, task};
 use crate::store::tables::tasks::StoredTask;
+use crate::store::tables::tools;
 use crate::store::{Moved, Result, StoreError, Transfer, Tx, params, sql};
 
 pub(crate) fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
@@ -37,7 +38,7 @@ struct Passing {
 fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<Passing> {
     let name = ToolName::parse(asked.tool.as_str()).ok();
     let tool = name
-        .map(|name| tools::load(tx, &name))
+        .map(|name| tools::find(tx, &name))
         .transpose()?
         .flatten();
     let Some(tool) = tool else {
@@ -59,7 +60,7 @@ fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<P
     let variables = tool
         .check_arguments(&asked.arguments)
         .map_err(Refusal::Invalid)?;
-    let target = agents::resolve(tx, tool.target_agent.as_str())?;
+    let target = agent::resolve(tx, tool.target_agent.as_str())?;
     let step = lineage::Step {
         from_number: last.as_ref().map(|last| last.number),
         from_agent,
@@ -115,7 +116,7 @@ fn carry_out(
         variables: Some(variables),
         reason: None,
     };
-    messages::say(tx, &on, &messages::moved(routed_to(&target), data))?;
+    message::say(tx, &on, &NewMessage::of_move(routed_to(&target), data))?;
     let mut left = None;
     if on.task.open_handoff().is_some() {
         let (closed, run) = handoffs::leave(tx, on, &target, caller)?;

@@ -11,8 +11,10 @@ use super::mail::ToldMail;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, RunLimit, Text, TraceParent};
+use crate::ledger::Tx;
+use crate::ledger::mail::{self, DeliverMail};
 use crate::secret::Token;
-use crate::store::{Briefing, ClaimedRun, DeliverMail, FinishRun, StoreError};
+use crate::store::{Briefing, ClaimedRun, FinishRun, StoreError};
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 
 /// How much of what a program complained about is read.
@@ -110,7 +112,8 @@ impl Runner {
                 agent_name: run.identity.agent_name.clone(),
                 ids: mail.ids.clone(),
             };
-            let delivered = self.0.store.deliver_mail(delivery).await;
+            let deliver = move |tx: &mut Tx<'_>| mail::deliver(tx, &delivery);
+            let delivered = self.0.store.db().write(deliver).await;
             delivered.map_err(|error| error.to_string())?;
         }
         Ok(mail)

@@ -61,8 +61,8 @@ impl Engine {
         let (total, few) = snapshot
             .read(|view| {
                 let few = Few {
-                    agents: ledger::agents::list(view)?,
-                    tools: ledger::tools::list(view)?,
+                    agents: ledger::agent::list(view)?,
+                    tools: ledger::tool::list(view)?,
                     routes: ledger::routes::list(view)?,
                 };
                 Ok((archive::count_tasks(view)?, few))

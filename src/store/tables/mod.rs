@@ -2,6 +2,16 @@
 //!
 //! No rule is here: nothing is refused, no event is recorded, and no table calls for what follows a change. That is the ledger's.
 
+pub mod agents;
+pub mod attachments;
+pub mod dispatch_routes;
 pub mod events;
+pub mod handoffs;
+pub mod idempotency_keys;
+pub mod installation;
+pub mod mail;
+pub mod mail_recipients;
+pub mod messages;
 pub mod queue_messages;
 pub mod tasks;
+pub mod tools;

@@ -448,3 +448,38 @@ pub fn is_below(view: &View<'_>, id: &TaskId, above: &TaskId) -> Result<bool> {
         params![id, above],
     )
 }
+
+/// Lists the tasks on which an agent works.
+pub fn ids_worked_on_by(view: &View<'_>, agent: &AgentName) -> Result<Vec<TaskId>> {
+    view.rows(
+        sql!(
+            "SELECT t.id FROM handoffs h JOIN tasks t ON t.number = h.task_number
+              WHERE h.completed_at IS NULL AND h.agent_name = $1 COLLATE NOCASE ORDER BY t.number"
+        ),
+        params![agent],
+        |row| row.get(0),
+    )
+}
+
+/// Clears the flag that no agent suits, on all tasks.
+pub fn clear_unsuited(tx: &Tx<'_>) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET is_unsuited = 0 WHERE waiting_reason IS NOT NULL AND is_unsuited = 1"
+        ),
+        params![],
+    )?;
+    Ok(())
+}
+
+/// Clears the flag that no agent suits, on the tasks that ask for one of these roles.
+pub fn clear_unsuited_of_roles(tx: &Tx<'_>, roles: &[Role]) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET is_unsuited = 0
+              WHERE waiting_reason IS NOT NULL AND is_unsuited = 1 AND agent_role IN (SELECT value FROM json_each($1))"
+        ),
+        params![to_json(&roles)],
+    )?;
+    Ok(())
+}

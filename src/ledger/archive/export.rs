@@ -1,10 +1,9 @@
-//! The whole ledger, page by page, for an export.
+//! The pages of an export.
 
-use super::{alerts, handoffs, increments, mail, messages, requests};
-use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive};
-use crate::store::tables::events;
-use crate::store::tables::queue_messages;
+use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive, TaskId};
+use crate::ledger::{alerts, handoffs, increments, requests};
 use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::tables::{events, mail as mail_table, messages, queue_messages};
 use crate::store::{Result, StoreError, View, params};
 
 /// How many rows a page has.
@@ -18,6 +17,11 @@ pub fn count_tasks(view: &View<'_>) -> Result<u64> {
     tasks::count(view)
 }
 
+/// Tells whether there is a task with this id.
+pub fn has_task(view: &View<'_>, id: &TaskId) -> Result<bool> {
+    Ok(tasks::find_number(view, id)?.is_some())
+}
+
 /// Reads the tasks behind a number, oldest first.
 pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
     let archive = |stored: StoredTask| {
@@ -29,7 +33,7 @@ pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
             history: events::of_task(view, number)?.without_numbers(),
             queue: queue_messages::of_task(view, number)?,
             conversation: Conversation {
-                messages: messages::to_export(view, number)?,
+                messages: messages::archived_of_task(view, number)?,
             },
             attachment_ids: stored.attachment_ids,
         };
@@ -63,8 +67,7 @@ pub fn increments(view: &View<'_>, after: i64) -> Result<Numbered<Increment>> {
 
 /// Reads the mail behind a number, oldest first.
 pub fn mail(view: &View<'_>, after: i64) -> Result<Numbered<Mail>> {
-    view.rows(mail::SELECT_ARCHIVE, params![after, PAGE], |row| {
-        let stored = mail::from_row(row)?;
-        Ok((stored.number, stored.mail))
-    })
+    let page = mail_table::after(view, after, PAGE)?;
+    let numbered = page.into_iter().map(|stored| (stored.number, stored.mail));
+    Ok(numbered.collect())
 }
