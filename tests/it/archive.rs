@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use chorus::engine::archive::{ArchiveError, BadFile, ImportOptions, ImportReport};
+use chorus::ledger::agent;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -239,7 +240,7 @@ async fn export_import_export_is_identical() {
         )
         .await
         .data();
-    assert!(other.store.problems().await.unwrap().is_empty());
+    assert!(other.store.db().problems().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -259,8 +260,7 @@ async fn agents_that_were_deleted_stay_deleted_after_an_import() {
     import(&other, &archive, false).await.unwrap();
     assert_eq!(
         other
-            .engine
-            .seed(chorus::engine::default_agents())
+            .write(|tx| agent::seed(tx, &chorus::engine::default_agents()))
             .await
             .unwrap(),
         0

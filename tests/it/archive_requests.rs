@@ -82,7 +82,7 @@ async fn requests_alerts_and_routes_go_out_and_in_again() {
         };
         assert_eq!(one(&other, query), expected, "{query}");
     }
-    assert!(other.store.problems().await.unwrap().is_empty());
+    assert!(other.store.db().problems().await.unwrap().is_empty());
 }
 
 #[tokio::test]

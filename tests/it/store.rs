@@ -2,14 +2,15 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, ChainLimits, Context, Idempotency, IdempotencyKey, Needs, NewTask, Outcome, Problems,
-    Refusal, Source, Task, TaskArchive, TaskId,
+    Agent, AgentName, ChainLimits, Context, Idempotency, IdempotencyKey, Needs, NewTask, Outcome,
+    Problems, Refusal, Source, Task, TaskArchive, TaskId,
 };
 use chorus::engine::{default_agents, specialists};
-use chorus::ledger::{Store, archive};
+use chorus::ledger::agent::{self, AgentPut, PutAgent};
+use chorus::ledger::archive::{self, Import, Imported};
+use chorus::ledger::{Store, Tx, idempotency};
 use chorus::store::{
-    Database, DatabaseOptions, DatabaseUrl, EndHandoff, Import, PutAgent, Rules, StartHandoff,
-    StoreError, TaskQuery,
+    Database, DatabaseOptions, DatabaseUrl, EndHandoff, Rules, StartHandoff, StoreError, TaskQuery,
 };
 
 use crate::support::{BEGINNING, TestApp, invariants};
@@ -25,8 +26,52 @@ async fn open(app: &TestApp) -> Store {
 }
 
 async fn names(store: &Store) -> Vec<String> {
-    let agents = store.agents().await.unwrap();
+    let agents = store.db().read(agent::list).await.unwrap();
     agents.iter().map(|agent| agent.name.to_string()).collect()
+}
+
+async fn seed(store: &Store) -> usize {
+    let seeded = store
+        .db()
+        .write(|tx| agent::seed(tx, &default_agents()))
+        .await;
+    seeded.unwrap()
+}
+
+async fn seed_specialists(store: &Store) -> usize {
+    let seeded = store
+        .db()
+        .write(|tx| agent::seed_specialists(tx, &specialists()))
+        .await;
+    seeded.unwrap()
+}
+
+async fn put(store: &Store, agent: &Agent, only_new: bool) -> AgentPut {
+    let put = PutAgent {
+        agent: agent.clone(),
+        only_new,
+        problems: Problems::default(),
+    };
+    let put = store.db().write(move |tx| agent::put(tx, &put)).await;
+    put.unwrap()
+}
+
+async fn find(store: &Store, name: &AgentName) -> Option<Agent> {
+    let name = name.clone();
+    let found = store.db().read(move |view| agent::find(view, &name)).await;
+    found.unwrap()
+}
+
+async fn import(store: &Store, import: Import) -> Result<Imported, StoreError> {
+    store
+        .db()
+        .write_alone(move |tx| archive::import(tx, import))
+        .await
+}
+
+async fn delete_keys_older_than(store: &Store, millis: i64) -> usize {
+    let delete = move |tx: &mut Tx<'_>| idempotency::delete_older_than(tx, millis);
+    store.db().write(delete).await.unwrap()
 }
 
 #[tokio::test]
@@ -39,7 +84,7 @@ async fn agents_that_were_deleted_stay_deleted() {
             .execute(delete, [])
             .unwrap();
         let store = open(&app).await;
-        assert_eq!(store.seed_agents(default_agents()).await.unwrap(), 0);
+        assert_eq!(seed(&store).await, 0);
         assert_eq!(names(&store).await, left);
         store.close().await;
         left = &[];
@@ -60,35 +105,31 @@ async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
         name: "mine".parse().unwrap(),
         ..default_agents().remove(0)
     };
-    store
-        .import(Import {
-            agents: vec![mine],
-            ..Import::default()
-        })
-        .await
-        .unwrap();
-    assert_eq!(store.seed_agents(default_agents()).await.unwrap(), 0);
+    let mine = Import {
+        agents: vec![mine],
+        ..Import::default()
+    };
+    import(&store, mine).await.unwrap();
+    assert_eq!(seed(&store).await, 0);
     assert_eq!(names(&store).await, ["mine"]);
 }
 
 #[tokio::test]
-async fn specialists_are_planted_once_beside_the_agents_that_are_there() {
+async fn specialists_are_seeded_once_beside_the_agents_that_are_there() {
     let app = TestApp::new().await;
     let mine = Agent {
         name: "Testing_Specialist".parse().unwrap(),
         ..default_agents().remove(0)
     };
-    let put = PutAgent {
-        agent: mine,
-        only_new: true,
-        problems: Problems::default(),
-    };
-    app.store.put_agent(put, None).await.unwrap();
-    let planted = app.engine.seed_specialists(specialists()).await.unwrap();
-    assert_eq!(planted, 3, "one of that name is there");
+    put(&app.store, &mine, true).await;
+    assert_eq!(
+        seed_specialists(&app.store).await,
+        3,
+        "one of that name is there"
+    );
     app.engine.close().await;
     let store = open(&app).await;
-    let planted = [
+    let seeded = [
         "developer",
         "developer-review",
         "fixing-specialist",
@@ -99,22 +140,26 @@ async fn specialists_are_planted_once_beside_the_agents_that_are_there() {
         "Testing_Specialist",
         "verification-specialist",
     ];
-    assert_eq!(names(&store).await, planted);
-    let deleted = "fixing-specialist".parse().unwrap();
-    store.delete_agent(deleted, None).await.unwrap();
-    assert_eq!(store.seed_specialists(specialists()).await.unwrap(), 0);
-    assert_eq!(names(&store).await.len(), planted.len() - 1);
+    assert_eq!(names(&store).await, seeded);
+    let deleted: AgentName = "fixing-specialist".parse().unwrap();
+    let deleted = store
+        .db()
+        .write(move |tx| agent::delete(tx, &deleted))
+        .await;
+    deleted.unwrap();
+    assert_eq!(seed_specialists(&store).await, 0);
+    assert_eq!(names(&store).await.len(), seeded.len() - 1);
 }
 
 #[tokio::test]
 async fn an_archive_brings_the_specialists_that_it_has() {
     let app = TestApp::unseeded().await;
-    app.store.import(Import::default()).await.unwrap();
-    assert_eq!(app.engine.seed_specialists(specialists()).await.unwrap(), 0);
+    import(&app.store, Import::default()).await.unwrap();
+    assert_eq!(seed_specialists(&app.store).await, 0);
     // An import into a ledger that was in use before does not say that it has none.
     let app = TestApp::new().await;
-    app.store.import(Import::default()).await.unwrap();
-    assert_eq!(app.engine.seed_specialists(specialists()).await.unwrap(), 4);
+    import(&app.store, Import::default()).await.unwrap();
+    assert_eq!(seed_specialists(&app.store).await, 4);
 }
 
 #[tokio::test]
@@ -127,17 +172,9 @@ async fn an_agent_with_everything_is_kept_as_it_is() {
         "skills": ["ü"], "maxSessionDuration": 525_600, "responsibilities": "'); DROP TABLE agents; --",
     }))
     .unwrap();
-    let put = |agent: &Agent| {
-        let put = PutAgent {
-            agent: agent.clone(),
-            only_new: false,
-            problems: Problems::default(),
-        };
-        app.store.put_agent(put, None)
-    };
-    let made = put(&agent).await.unwrap();
+    let made = put(&app.store, &agent, false).await;
     assert_eq!((&made.agent, made.is_new), (&agent, true));
-    assert_eq!(app.store.agent(&agent.name).await.unwrap().unwrap(), agent);
+    assert_eq!(find(&app.store, &agent.name).await.unwrap(), agent);
     app.clock.advance(1000);
     let written = || {
         let connection = invariants::open(&app.data_dir.database());
@@ -146,18 +183,15 @@ async fn an_agent_with_everything_is_kept_as_it_is() {
         });
         times.unwrap()
     };
-    assert!(!put(&agent).await.unwrap().is_new);
+    assert!(!put(&app.store, &agent, false).await.is_new);
     assert_eq!(written(), 0, "nothing changed");
     let changed = Agent {
         available: true,
         ..agent
     };
-    put(&changed).await.unwrap();
+    put(&app.store, &changed, false).await;
     assert_eq!(written(), 1000);
-    assert_eq!(
-        app.store.agent(&changed.name).await.unwrap().unwrap(),
-        changed
-    );
+    assert_eq!(find(&app.store, &changed.name).await.unwrap(), changed);
 }
 
 fn new_task(description: &str) -> NewTask {
@@ -219,16 +253,16 @@ async fn a_writer_in_the_middle_of_a_transaction_does_not_hold_up_readers() {
         Some(Ok(archived(task)))
     });
     let store = app.store.clone();
-    let import = Import {
+    let source = Import {
         tasks: Box::new(source),
         ..Import::default()
     };
-    let import = tokio::spawn(async move { store.import(import).await });
+    let importing = tokio::spawn(async move { import(&store, source).await });
     is_entered.await.unwrap();
     assert_eq!(count(&app.store).await, 0);
-    assert_eq!(app.store.agents().await.unwrap().len(), 5);
+    assert_eq!(names(&app.store).await.len(), 5);
     release.send(()).unwrap();
-    assert_eq!(import.await.unwrap().unwrap().tasks, 1);
+    assert_eq!(importing.await.unwrap().unwrap().tasks, 1);
     assert_eq!(count(&app.store).await, 1);
 }
 
@@ -257,18 +291,18 @@ async fn an_import_that_fails_in_the_middle_leaves_nothing() {
         vec![good(), Ok(archived(task.clone())), Ok(archived(task))],
     ];
     for source in sources {
-        let import = Import {
+        let source = Import {
             agents: vec![other.clone()],
             tasks: Box::new(source.into_iter()),
             ..Import::default()
         };
-        let error = app.store.import(import).await.unwrap_err();
+        let error = import(&app.store, source).await.unwrap_err();
         assert!(
             matches!(error, StoreError::Source(_) | StoreError::Driver(_)),
             "{error:?}"
         );
         assert_eq!(count(&app.store).await, 0);
-        assert_eq!(app.store.agent(&other.name).await.unwrap(), None);
+        assert_eq!(find(&app.store, &other.name).await, None);
         assert_eq!(app.store.last_event_number().await.unwrap(), 0);
     }
     // The writer is none the worse for it.
@@ -300,18 +334,9 @@ async fn keys_are_forgotten_when_they_are_old_and_not_before() {
         app.clock.advance(MINUTE);
     }
     // They are 4, 3, 2 and 1 minutes old. One that is exactly as old as allowed stays.
-    assert_eq!(
-        app.store.forget_keys_older_than(4 * MINUTE).await.unwrap(),
-        0
-    );
-    assert_eq!(
-        app.store.forget_keys_older_than(2 * MINUTE).await.unwrap(),
-        2
-    );
-    assert_eq!(
-        app.store.forget_keys_older_than(2 * MINUTE).await.unwrap(),
-        0
-    );
+    assert_eq!(delete_keys_older_than(&app.store, 4 * MINUTE).await, 0);
+    assert_eq!(delete_keys_older_than(&app.store, 2 * MINUTE).await, 2);
+    assert_eq!(delete_keys_older_than(&app.store, 2 * MINUTE).await, 0);
     for number in [2, 3] {
         let again = app
             .store
@@ -327,7 +352,7 @@ async fn keys_are_forgotten_when_they_are_old_and_not_before() {
         .unwrap();
     assert!(!tasks.contains(&anew));
     app.clock.advance(1);
-    assert_eq!(app.store.forget_keys_older_than(0).await.unwrap(), 3);
+    assert_eq!(delete_keys_older_than(&app.store, 0).await, 3);
 }
 
 #[tokio::test]

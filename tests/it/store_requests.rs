@@ -5,7 +5,7 @@ use chorus::domain::{
     RequestId, RequestMove, RequestState, Route, RouteMode, SessionId, SessionMove, Status, Task,
     TaskId,
 };
-use chorus::ledger::task;
+use chorus::ledger::{agent, task};
 use chorus::store::{EndHandoff, MoveSession, StoreError};
 
 use crate::support::requests::{LEASE, Requests, job_route, new_request, on_task, person, route};
@@ -842,7 +842,9 @@ async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
         .unwrap()
         .agent
         .unwrap();
-    let qa = app.store.agent(&"qa".parse().unwrap()).await.unwrap();
+    let qa = app
+        .read(|view| agent::find(view, &"qa".parse().unwrap()))
+        .await;
     assert_eq!(
         Some(agent),
         qa,

@@ -9,7 +9,7 @@ use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
 use chorus::domain::{ChainLimits, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
-use chorus::ledger::{Store, Tx, View};
+use chorus::ledger::{Store, Tx, View, agent};
 use chorus::runner::token_hash;
 use chorus::secret::Token;
 use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules};
@@ -97,8 +97,7 @@ impl TestApp {
     /// Makes an installation with something around its database.
     pub async fn with_database(limits: Limits, wrap: impl FnOnce(Database) -> Database) -> Self {
         let app = Self::open(limits, wrap).await;
-        app.engine
-            .seed(chorus::engine::default_agents())
+        app.write(|tx| agent::seed(tx, &chorus::engine::default_agents()))
             .await
             .unwrap();
         app

@@ -7,7 +7,7 @@ use chorus::domain::{
     Actor, AlertId, ChainLimits, NewRequest, Outcome, Priority, Request, RequestId, RequestSource,
     RequestSourceType, Route, RouteMode, RunIdentity, Task, TaskId, Tool,
 };
-use chorus::ledger::Store;
+use chorus::ledger::{Store, Tx, tool};
 use chorus::store::{
     ClaimRequest, Dispatch, EndClaim, EndedClaim, FinishRun, Heartbeat, Moved, RaiseAlert, Result,
     Transfer,
@@ -213,7 +213,8 @@ impl Requests<'_> {
             handoff_instructions: "Look at it.".parse().unwrap(),
             allowed_agents: None,
         };
-        self.0.create_tool(tool, None).await.unwrap();
+        let create = move |tx: &mut Tx<'_>| tool::create(tx, &tool);
+        self.0.db().write(create).await.unwrap();
     }
 
     /// Passes control of a task by a tool.

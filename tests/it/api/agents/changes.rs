@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request, header};
+use chorus::ledger::agent;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -404,8 +405,7 @@ async fn tasks_for_which_nobody_suited_are_asked_about_again() {
     unsuited();
     delete(&app, "reviewer").await.data();
     assert!(is_unsuited(), "an agent was deleted");
-    app.engine
-        .seed_specialists(chorus::engine::specialists())
+    app.write(|tx| agent::seed_specialists(tx, &chorus::engine::specialists()))
         .await
         .unwrap();
     assert!(!is_unsuited(), "agents were planted");
