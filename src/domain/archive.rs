@@ -88,7 +88,7 @@ mod tests {
 
     fn message(changes: Value) -> ArchivedMessage {
         let mut message = json!({
-            "number": 1, "timestamp": "2026-01-01T00:00:00.000Z", "taskId": HANDOFF, "handoffId": HANDOFF,
+            "number": 1, "timestamp": 1, "taskId": HANDOFF, "handoffId": HANDOFF,
             "agentName": null, "type": "user_message", "content": "", "data": null,
         });
         for (key, value) in changes.as_object().unwrap() {

@@ -268,6 +268,36 @@ async fn agents_that_were_deleted_stay_deleted_after_an_import() {
     assert_eq!(other.get("/api/agents").await.data(), json!([]));
 }
 
+/// Takes `isPrompt` out of all messages of an archive, and returns how many had it.
+fn without_prompt_keys(archive: &Path) -> usize {
+    let mut removed = 0;
+    for folder in std::fs::read_dir(archive.join("registry")).unwrap() {
+        let file = folder.unwrap().path().join("messages.json");
+        if let Ok(text) = std::fs::read_to_string(&file) {
+            let lines = text.lines();
+            let kept: Vec<_> = lines
+                .filter(|line| !line.contains("\"isPrompt\""))
+                .collect();
+            removed += text.lines().count() - kept.len();
+            std::fs::write(file, kept.join("\n")).unwrap();
+        }
+    }
+    removed
+}
+
+#[tokio::test]
+async fn an_archive_from_before_the_key_of_prompts_is_imported_as_before() {
+    let app = TestApp::new().await;
+    odd_content(&app).await;
+    let (_new, new) = export(&app).await;
+    let (_old, old) = export(&app).await;
+    assert!(without_prompt_keys(&old) > 5);
+    let other = bare().await;
+    import(&other, &old, false).await.unwrap();
+    let (_again, again) = export(&other).await;
+    assert_same(&new, &again);
+}
+
 /// Writes the smallest archive that the documented keys make, by hand.
 fn by_hand(folder: &Path, ids: &[&str]) {
     let summary = |id: &str| json!({ "id": id, "description": "By hand", "status": { "type": "waiting" }, "createdAt": 1, "updatedAt": 2, "currentAgent": null });
@@ -683,6 +713,12 @@ async fn bad_tools_conversations_and_sessions_are_named() {
             "\"user_message\"",
             "\"shout\"",
             "messages.json:9: unknown variant `shout`",
+        ),
+        (
+            of_task(0, "messages.json"),
+            "\"isPrompt\": true,\n      \"content\": \"\"",
+            "\"isPrompt\": true,\n      \"content\": \"Mine\"",
+            "is a prompt (`isPrompt`): it must be",
         ),
         (
             of_task(4, "task.json"),
