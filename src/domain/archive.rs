@@ -86,7 +86,7 @@ mod tests {
 
     const HANDOFF: &str = "01890000-0000-7000-8000-000000000001";
 
-    fn message(changes: Value) -> ArchivedMessage {
+    fn message(changes: &Value) -> ArchivedMessage {
         let mut message = json!({
             "number": 1, "timestamp": 1, "taskId": HANDOFF, "handoffId": HANDOFF,
             "agentName": null, "type": "user_message", "content": "", "data": null,
@@ -105,7 +105,7 @@ mod tests {
             (json!({ "handoffId": null }), false),
             (json!({ "type": "assistant_message" }), false),
         ] {
-            let old = message(changes.clone());
+            let old = message(&changes);
             assert_eq!(old.check(), Ok(()));
             let mut conversation = Conversation {
                 messages: vec![old.clone()],
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_conversation_with_the_key_is_left_as_it_is() {
-        let messages = vec![message(json!({ "isPrompt": true })), message(json!({}))];
+        let messages = vec![message(&json!({ "isPrompt": true })), message(&json!({}))];
         let mut conversation = Conversation {
             messages: messages.clone(),
         };
@@ -132,9 +132,9 @@ mod tests {
 
     #[test]
     fn the_key_is_written_for_prompts_alone() {
-        let prompt = serde_json::to_value(message(json!({ "isPrompt": true }))).unwrap();
+        let prompt = serde_json::to_value(message(&json!({ "isPrompt": true }))).unwrap();
         assert_eq!(prompt["isPrompt"], true);
-        let other = serde_json::to_value(message(json!({}))).unwrap();
+        let other = serde_json::to_value(message(&json!({}))).unwrap();
         assert_eq!(other.get("isPrompt"), None);
     }
 }
