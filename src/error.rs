@@ -2,8 +2,9 @@
 //!
 //! Each edge (HTTP, command line) maps it once. The text of an internal cause never leaves the process.
 
-use crate::domain::{AgentName, Problems, Refusal};
+use crate::domain::{AgentName, Choice, Problems, Refusal};
 use crate::store::StoreError;
+use crate::words;
 
 /// Why an operation was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +67,9 @@ pub enum Error {
     /// The path is there, but not for this method.
     #[error("{0}")]
     MethodNotAllowed(String),
+    /// The router gives a task to no agent.
+    #[error("Task {} was given to nobody: {}", .0.task_id, .0.waits.as_ref().map(words::wait_reason).unwrap_or_default())]
+    NotRouted(Box<Choice>),
     /// Ours.
     #[error("Something went wrong inside Chorus; the log has the cause")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -77,7 +81,7 @@ impl Error {
         match self {
             Self::NotFound(_) => "NOT_FOUND",
             Self::UnknownAgent { .. } => "UNKNOWN_AGENT",
-            Self::Conflict(_) => "CONFLICT",
+            Self::Conflict(_) | Self::NotRouted(_) => "CONFLICT",
             Self::InvalidBody(_) | Self::InvalidFields(_) => "INVALID_BODY",
             Self::Handoff { .. } => "HANDOFF_ERROR",
             Self::InvalidQuery(_) => "INVALID_QUERY",

@@ -19,5 +19,6 @@ pub mod supervisor;
 pub mod tags;
 pub mod telemetry;
 pub mod web;
+pub mod words;
 
 pub use error::Error;

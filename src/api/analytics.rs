@@ -9,6 +9,7 @@ use super::request::Query;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{AgentName, Handoff, HandoffAnalytics, HandoffId, Timestamp};
+use crate::ledger::handoff;
 use crate::store::Page;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -81,7 +82,9 @@ pub(super) async fn list_trace_handoffs(
     let limit = app.page_size(parameters.limit)?;
     let Page { items, next } = app
         .engine
-        .handoffs_of_trace(&parameters.trace, parameters.after.as_ref(), limit)
+        .read(move |view| {
+            handoff::of_trace(view, &parameters.trace, parameters.after.as_ref(), limit)
+        })
         .await?;
     Ok(app.page(items, next))
 }

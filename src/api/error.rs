@@ -44,7 +44,7 @@ impl IntoResponse for Error {
             | Self::InvalidFields(_)
             | Self::Handoff { .. }
             | Self::InvalidQuery(_) => StatusCode::BAD_REQUEST,
-            Self::Conflict(_) => StatusCode::CONFLICT,
+            Self::Conflict(_) | Self::NotRouted(_) => StatusCode::CONFLICT,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::LimitExceeded { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,

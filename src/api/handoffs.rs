@@ -11,6 +11,7 @@ use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Handoff, TaskWire, Text};
 use crate::engine::HandoffInput;
+use crate::ledger::handoff;
 
 /// Hands a task to an agent. Answers at once; wait on the task or the hand-off for the end.
 #[utoipa::path(
@@ -113,7 +114,11 @@ pub(super) async fn list_handoffs(
     State(app): State<App>,
     TaskPath(id): TaskPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.handoffs(&id).await?))
+    let handoffs = app
+        .engine
+        .read(move |view| handoff::of_task(view, &id))
+        .await?;
+    Ok(app.ok(handoffs))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -141,7 +146,7 @@ pub(super) async fn get_handoff(
 ) -> Result<Response, Error> {
     let timeout = wait_time(&app, "wait", parameters.wait)?;
     let handoff = match parameters.wait {
-        None => app.engine.handoff(&id).await?,
+        None => app.engine.read(move |view| handoff::get(view, &id)).await?,
         Some(_) => app.engine.handoff_when_ended(&id, timeout).await?,
     };
     Ok(app.ok(handoff))

@@ -9,9 +9,9 @@ use super::guard::{ByPerson, Caller};
 use super::request::{Body, IncrementPath, Once, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Increment, IncrementId, IncrementState, IncrementTasks};
+use crate::domain::{Increment, IncrementId, IncrementState, IncrementTasks, Page};
 use crate::engine::IncrementInput;
-use crate::store::Page;
+use crate::ledger::increment;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -40,9 +40,10 @@ pub(super) async fn list_increments(
     Query(parameters): Query<ListParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
+    let ListParameters { state, after, .. } = parameters;
     let Page { items, next } = app
         .engine
-        .increments(parameters.state, parameters.after.as_ref(), limit)
+        .read(move |view| increment::list(view, state, after.as_ref(), limit))
         .await?;
     Ok(app.page(items, next))
 }
@@ -80,7 +81,11 @@ pub(super) async fn get_increment(
     State(app): State<App>,
     IncrementPath(id): IncrementPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.increment(&id).await?))
+    let increment = app
+        .engine
+        .read(move |view| increment::get(view, &id))
+        .await?;
+    Ok(app.ok(increment))
 }
 
 /// Lets a blocked increment go on: what is blocked is tried again, and what failed is mended and tested once more, however often
@@ -101,5 +106,5 @@ pub(super) async fn retry_increment(
     _: ByPerson,
     Once(once): Once,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.retry_increment(&id, once).await?))
+    Ok(app.ok(app.engine.retry_increment(id, once).await?))
 }

@@ -11,6 +11,7 @@ use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{AgentName, NeedsChange, Report, RouteChoice, TaskId, TaskWire};
 use crate::store::{Page, ReadyQuery};
+use crate::words;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -93,7 +94,8 @@ pub(super) async fn explain_route(
     State(app): State<App>,
     TaskPath(id): TaskPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.explain_route(id).await?))
+    let choice = app.engine.explain_route(id).await?;
+    Ok(app.ok(words::route_choice(choice)))
 }
 
 /// Gives a task to the agent that suits best, now.

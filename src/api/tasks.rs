@@ -185,7 +185,7 @@ pub(super) async fn get_task(
                 "query: timeout: needs wait=idle or wait=settled".to_owned(),
             ));
         }
-        None => app.engine.task(&id).await?,
+        None => app.engine.read(move |view| task::get(view, &id)).await?,
         Some(WaitFor::Idle) => app.engine.task_when_idle(&id, timeout).await?,
         Some(WaitFor::Settled) => app.engine.task_when_settled(&id, timeout).await?,
     };

@@ -94,7 +94,9 @@ impl Serving {
             route_attempts: arguments.route_attempts,
             carried_bytes: arguments.context_bytes,
             max_rounds: arguments.max_rounds,
-            max_depth: arguments.max_depth,
+            chain: chain_limits,
+            largest_context: limits.context,
+            largest_object: limits.agent_context,
         };
         let engine = ledger::open(
             &data_dir,

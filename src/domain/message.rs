@@ -79,17 +79,6 @@ pub struct NewMessage {
     pub data: Option<Move>,
 }
 
-impl NewMessage {
-    /// Makes the message that records a move of control.
-    pub fn of_move(content: String, data: Move) -> Self {
-        Self {
-            message_type: MessageType::Handoff,
-            content: Text::lossy(content),
-            data: Some(data),
-        }
-    }
-}
-
 /// One line of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "a message")]

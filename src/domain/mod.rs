@@ -54,8 +54,8 @@ pub use request::{
     RequestSource, RequestSourceType, RequestState, Route, RouteMode, Transition, WaitingRequest,
 };
 pub use routing::{
-    Applicant, Candidate, Past, RouteChoice, assignment, best, blocked_mail, handoff_mail, judge,
-    nobody_suits,
+    Applicant, Candidate, Choice, EndedHandoff, NextStep, Past, RouteChoice, UnmetDependency,
+    WaitReason, assignment, best, blocked_mail, handoff_mail, judge, nobody_suits,
 };
 pub use session::{
     ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,

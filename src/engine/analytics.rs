@@ -1,8 +1,7 @@
-//! What many hand-offs have in common, and those of one trace.
+//! Figures over many hand-offs.
 
 use super::{Engine, Result};
-use crate::domain::{AgentName, Handoff, HandoffAnalytics, HandoffId, Timestamp};
-use crate::store::Page;
+use crate::domain::{AgentName, HandoffAnalytics, Timestamp};
 
 impl Engine {
     /// Adds up how hand-offs went, since a time and with an agent.
@@ -12,15 +11,5 @@ impl Engine {
         agent: Option<&AgentName>,
     ) -> Result<HandoffAnalytics> {
         Ok(self.store.analytics(since, agent).await?)
-    }
-
-    /// Lists the hand-offs of a trace, W3C's or a harness's, oldest first.
-    pub async fn handoffs_of_trace(
-        &self,
-        trace: &str,
-        after: Option<&HandoffId>,
-        limit: u32,
-    ) -> Result<Page<Handoff>> {
-        Ok(self.store.handoffs_of_trace(trace, after, limit).await?)
     }
 }

@@ -11,6 +11,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::{Engine, Result};
 use crate::domain::{Event, TaskId};
 use crate::error::Error;
+use crate::ledger::history;
 use crate::store::Published;
 
 /// How many rows are read at once.
@@ -35,7 +36,7 @@ impl Engine {
             Some(id) => Some(self.task(id).await?.chain_id().clone()),
         };
         let feed = self.feed().follow();
-        let newest = self.store.last_event_number().await?;
+        let newest = self.read(history::last_number).await?;
         let taken = after.unwrap_or(newest);
         if taken < 0 || taken > newest {
             return Err(Error::InvalidQuery(format!(
@@ -76,10 +77,10 @@ impl Follower {
                 return Some(event);
             }
             if self.has_more_rows {
+                let taken = self.taken;
                 let rows = self
                     .engine
-                    .store
-                    .events_after(self.taken, ROWS)
+                    .read(move |view| history::after(view, taken, ROWS))
                     .await
                     .ok()?;
                 self.has_more_rows = rows.len() == ROWS as usize;

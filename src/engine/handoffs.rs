@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::{Asker, Engine, Result};
 use crate::domain::{Handoff, HandoffId, Idempotency, Outcome, Task, TaskId, Text};
 use crate::error::Error;
-use crate::store::{EndHandoff, Moved, StartHandoff};
+use crate::ledger::handoff::{self, Delegate, Moved};
 
 /// What a caller says of a hand-off to be started.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -51,7 +51,7 @@ impl Engine {
                 limit,
             });
         }
-        let start = StartHandoff {
+        let asked = Delegate {
             task_id,
             agent_name: input.agent_name.into_string(),
             prompt: input.prompt,
@@ -59,9 +59,10 @@ impl Engine {
             resume: input.resume,
             caller: asker.run,
             trace: asker.trace,
-            limits: self.options.chain_limits,
         };
-        let task = self.store.start_handoff(start, once).await?;
+        let task = self
+            .write(once, move |tx| handoff::delegate(tx, &asked))
+            .await?;
         metrics::counter!("chorus_handoffs_started_total").increment(1);
         self.wake_runner();
         Ok(task)
@@ -75,8 +76,9 @@ impl Engine {
         once: Option<Idempotency>,
     ) -> Result<Task> {
         let task = self
-            .end_handoff(task_id, Outcome::Completed, output, once)
+            .write(once, move |tx| handoff::complete(tx, &task_id, &output))
             .await?;
+        self.handoff_ended(Outcome::Completed);
         let (engine, ended) = (self.clone(), task.clone());
         tokio::spawn(async move {
             if let Err(error) = engine.stop_last_run(&ended).await {
@@ -94,41 +96,25 @@ impl Engine {
         once: Option<Idempotency>,
     ) -> Result<Task> {
         let reason = reason.filter(|reason| !reason.is_blank());
-        let reason = reason.unwrap_or_else(|| "Cancelled".parse().expect("has no NUL"));
         let task = self
-            .end_handoff(task_id, Outcome::Cancelled, reason, once)
+            .write(once, move |tx| {
+                handoff::cancel(tx, &task_id, reason.as_ref())
+            })
             .await?;
+        self.handoff_ended(Outcome::Cancelled);
         self.stop_last_run(&task).await?;
         Ok(task)
     }
 
-    async fn end_handoff(
-        &self,
-        task_id: TaskId,
-        outcome: Outcome,
-        output: Text,
-        once: Option<Idempotency>,
-    ) -> Result<Task> {
-        let task = self
-            .store
-            .end_handoff(
-                EndHandoff {
-                    task_id,
-                    outcome,
-                    output,
-                },
-                once,
-            )
-            .await?;
+    fn handoff_ended(&self, outcome: Outcome) {
         metrics::counter!("chorus_handoffs_ended_total", "outcome" => outcome.as_str())
             .increment(1);
         // The agent may be asked again for the report that it owes.
         self.wake_runner();
-        Ok(task)
     }
 
     /// Starts the agent to which control moved, once the one that had it is gone.
-    pub(super) fn go_on(&self, moved: Moved) -> Task {
+    pub(super) fn start_successor(&self, moved: Moved) -> Task {
         let Moved { task, left } = moved;
         metrics::counter!("chorus_handoffs_started_total").increment(1);
         if let (Some(left), Some(runner)) = (left, self.runner.get().cloned()) {
@@ -146,18 +132,8 @@ impl Engine {
     }
 
     /// Finds a hand-off.
-    pub async fn handoff(&self, id: &HandoffId) -> Result<Handoff> {
-        self.store
-            .handoff(id)
-            .await?
-            .ok_or_else(|| Error::not_found("Hand-off", id))
-    }
-
-    /// Lists the hand-offs of a task.
-    pub async fn handoffs(&self, task_id: &TaskId) -> Result<Vec<Handoff>> {
-        self.store
-            .handoffs(task_id)
-            .await?
-            .ok_or_else(|| Error::not_found("Task", task_id))
+    pub(super) async fn handoff(&self, id: &HandoffId) -> Result<Handoff> {
+        let id = id.clone();
+        self.read(move |view| handoff::get(view, &id)).await
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Engine, Result};
 use crate::domain::Timestamp;
-use crate::ledger::{Tx, idempotency};
+use crate::ledger::{Tx, history, idempotency};
 
 /// How long an idempotency key is remembered.
 const KEYS_ARE_KEPT: Duration = Duration::from_hours(7 * 24);
@@ -21,13 +21,11 @@ impl Engine {
 
     /// Finds when the newest event happened.
     pub async fn newest_event_time(&self) -> Result<Option<Timestamp>> {
-        let newest = self.store.last_event_number().await?;
-        Ok(self
-            .store
-            .events_after(newest - 1, 1)
-            .await?
-            .first()
-            .map(|event| event.timestamp))
+        self.read(|view| {
+            let newest = history::after(view, history::last_number(view)? - 1, 1)?;
+            Ok(newest.first().map(|event| event.timestamp))
+        })
+        .await
     }
 
     /// Writes a consistent copy of the database to a file that does not exist yet.

@@ -6,11 +6,12 @@ use utoipa::ToSchema;
 use super::title::check_title;
 use super::{Engine, Result};
 use crate::domain::{
-    Idempotency, Increment, IncrementId, IncrementState, IncrementTasks, Report, RunIdentity,
-    Skill, Source, Task, TaskId, TaskPriority, Text,
+    Idempotency, IncrementId, IncrementTasks, Report, RunIdentity, Skill, Source, Task, TaskId,
+    TaskPriority, Text,
 };
 use crate::error::Error;
-use crate::store::{GiveReport, NewIncrement, Page};
+use crate::ledger::increment::{self, NewIncrement};
+use crate::ledger::routing::{self, GiveReport};
 
 /// How many increments one may wait for.
 const MOST_DEPENDENCIES: usize = 100;
@@ -75,9 +76,9 @@ impl Engine {
         let agent_workspace = match (&input.agent_workspace, input.depends_on.first()) {
             // It goes on with what those before it made. One that is not there is named later, with all others.
             (None, Some(before)) => {
-                let before = self.store.increment(before).await?;
-                let first = before.and_then(|before| before.tasks.into_iter().next());
-                first.map(|task| task.agent_workspace)
+                let before = before.clone();
+                self.read(move |view| increment::find_workspace(view, &before))
+                    .await?
             }
             _ => None,
         };
@@ -98,35 +99,20 @@ impl Engine {
             first_task,
             agent_workspace,
         };
-        Ok(self.store.create_increment(new, once).await?)
+        self.write(once, move |tx| increment::create(tx, &new))
+            .await
     }
 
-    /// Lets a blocked increment go on: what is blocked is tried again, what failed is mended and tested once more.
+    /// Lets a blocked increment go on: a blocked stage is tried again, a failed one is fixed and tested once more.
     pub async fn retry_increment(
         &self,
-        id: &IncrementId,
+        id: IncrementId,
         once: Option<Idempotency>,
     ) -> Result<IncrementTasks> {
-        self.store.retry_increment(id.clone(), once).await?;
-        self.increment(id).await
-    }
-
-    /// Finds an increment with its tasks.
-    pub async fn increment(&self, id: &IncrementId) -> Result<IncrementTasks> {
-        self.store
-            .increment(id)
-            .await?
-            .ok_or_else(|| Error::not_found("Increment", id))
-    }
-
-    /// Lists increments, oldest first.
-    pub async fn increments(
-        &self,
-        state: Option<IncrementState>,
-        after: Option<&IncrementId>,
-        limit: u32,
-    ) -> Result<Page<Increment>> {
-        Ok(self.store.increments(state, after, limit).await?)
+        let blocked = id.clone();
+        self.write(once, move |tx| increment::retry(tx, &blocked))
+            .await?;
+        self.read(move |view| increment::get(view, &id)).await
     }
 
     /// Takes what a run says of its work.
@@ -154,6 +140,7 @@ impl Engine {
             report,
             caller,
         };
-        Ok(self.store.give_report(give, once).await?)
+        self.write(once, move |tx| routing::give_report(tx, &give))
+            .await
     }
 }

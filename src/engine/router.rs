@@ -12,11 +12,11 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::{Engine, Result};
-use crate::domain::{AgentName, Idempotency, Mode, RouteChoice, Task, TaskId};
+use crate::domain::{AgentName, Choice, Idempotency, Mode, Task, TaskId};
 use crate::error::{Error, with_sources};
 use crate::ledger::agent;
+use crate::ledger::routing::{self, Circumstances, Routed};
 use crate::runner::providers::find_program;
-use crate::store::{Circumstances, Routed};
 
 /// How many tasks are given to agents in one go.
 const MOST_AT_ONCE: u32 = 64;
@@ -92,7 +92,7 @@ impl Engine {
             if wanted == 0 {
                 return Ok(true);
             }
-            let next = self.store.next_to_route(wanted).await?;
+            let next = self.read(move |view| routing::next(view, wanted)).await?;
             if next.is_empty() {
                 return Ok(false);
             }
@@ -100,7 +100,7 @@ impl Engine {
             let circumstances = self.circumstances(options.fallback.clone()).await?;
             let given = next
                 .into_iter()
-                .map(|task_id| self.store.route_task(task_id, circumstances.clone(), None));
+                .map(|task_id| self.try_to_route(task_id, circumstances.clone(), None));
             let mut has_moved = false;
             for routed in join_all(given).await {
                 has_moved |= match routed? {
@@ -120,29 +120,36 @@ impl Engine {
         }
     }
 
-    /// Says whom a task would be given to, and why.
-    pub async fn explain_route(&self, task_id: TaskId) -> Result<RouteChoice> {
+    /// Explains which agent a task would be given to, and why.
+    pub async fn explain_route(&self, task_id: TaskId) -> Result<Choice> {
         let circumstances = self.circumstances(self.fallback_agent()).await?;
-        Ok(self.store.explain_route(task_id, circumstances).await?)
+        self.read(move |view| routing::explain(view, &task_id, &circumstances))
+            .await
     }
 
     /// Gives a task to the agent that suits best now, whether there is a free slot or not.
     pub async fn route_task(&self, task_id: TaskId, once: Option<Idempotency>) -> Result<Task> {
         let circumstances = self.circumstances(self.fallback_agent()).await?;
-        match self.store.route_task(task_id, circumstances, once).await? {
+        match self.try_to_route(task_id, circumstances, once).await? {
             Routed::Started(task) => {
                 metrics::counter!("chorus_handoffs_started_total").increment(1);
                 self.wake_runner();
                 Ok(*task)
             }
             Routed::NobodySuits(choice) | Routed::NotReady(choice) => {
-                let reason = choice.reason.unwrap_or_default();
-                Err(Error::Conflict(format!(
-                    "Task {} was given to nobody: {reason}",
-                    choice.task_id
-                )))
+                Err(Error::NotRouted(Box::new(choice)))
             }
         }
+    }
+
+    async fn try_to_route(
+        &self,
+        task_id: TaskId,
+        circumstances: Circumstances,
+        once: Option<Idempotency>,
+    ) -> Result<Routed> {
+        self.write(once, move |tx| routing::route(tx, &task_id, &circumstances))
+            .await
     }
 
     /// Finds which programs of agents are not on this machine.

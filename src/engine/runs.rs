@@ -8,6 +8,7 @@ use futures_util::Stream;
 use super::{Engine, Result};
 use crate::domain::{HandoffId, RunId, RunIdentity, RunState, Task, TaskId};
 use crate::error::Error;
+use crate::ledger::task;
 use crate::runner::{LogStream, Runner, RunnerError, RunnerOptions, token_hash};
 use crate::store::TokenHolder;
 use crate::supervisor::RunFiles;
@@ -52,10 +53,13 @@ impl Engine {
 
     /// Checks that a run may change a task: its own, or one that was handed on from it.
     pub async fn check_reach(&self, caller: &RunIdentity, task_id: &TaskId) -> Result<()> {
-        if self.store.is_below(task_id, &caller.task_id).await? {
+        let (below, own) = (task_id.clone(), caller.task_id.clone());
+        if self
+            .read(move |view| task::is_below(view, &below, &own))
+            .await?
+        {
             return Ok(());
         }
-        self.task(task_id).await?;
         Err(Error::Forbidden(format!(
             "This run of {} may only change its own task {} and those below it",
             caller.agent_name, caller.task_id

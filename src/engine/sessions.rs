@@ -10,8 +10,9 @@ use crate::domain::{
     Task, TaskId, Text,
 };
 use crate::error::Error;
+use crate::ledger::handoff::{self, MoveSession, Moved};
 use crate::ledger::{agent, idempotency};
-use crate::store::{MoveSession, Moved, Page};
+use crate::store::Page;
 
 /// How many bytes of an agent's name an error repeats.
 const LONGEST_NAME: usize = 100;
@@ -83,10 +84,11 @@ impl Engine {
             new_task: (id, workspace),
             caller: asker.run,
             trace: asker.trace,
-            limits: self.options.chain_limits,
         };
-        let moved = self.store.move_session(to, once).await?;
-        Ok(self.go_on(moved))
+        let moved = self
+            .write(once, move |tx| handoff::move_session(tx, &to))
+            .await?;
+        Ok(self.start_successor(moved))
     }
 
     /// Lists sessions, oldest first.

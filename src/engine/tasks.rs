@@ -11,7 +11,8 @@ use crate::domain::{
     TaskSummary, Text,
 };
 use crate::error::Error;
-use crate::store::{ChangeNeeds, Page, ReadyQuery, TaskQuery};
+use crate::ledger::task::{self, ChangeNeeds};
+use crate::store::{Page, ReadyQuery, TaskQuery};
 
 /// What a caller says of a task to be made.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -83,11 +84,15 @@ impl Engine {
         let id = TaskId::new();
         let agent_workspace = match (&input.agent_workspace, needs.depends_on.first()) {
             // It goes on with what that one made. One that is not there is named later, with all others.
-            (None, Some(before)) => self.store.task(&before.task_id).await?,
+            (None, Some(before)) => {
+                let before = before.task_id.clone();
+                self.read(move |view| task::find_workspace(view, &before))
+                    .await?
+            }
             _ => None,
         };
         let agent_workspace = match agent_workspace {
-            Some(before) => before.agent_workspace,
+            Some(workspace) => workspace,
             None => self.workspace(&id, input.agent_workspace.as_ref())?,
         };
         let source = input.source.unwrap_or_default();
@@ -102,15 +107,14 @@ impl Engine {
             source,
             agent_workspace,
         };
-        Ok(self.store.create_task(new, once).await?)
+        self.write(once, move |tx| Ok(task::create(tx, &new)?.task))
+            .await
     }
 
     /// Finds a task.
-    pub async fn task(&self, id: &TaskId) -> Result<Task> {
-        self.store
-            .task(id)
-            .await?
-            .ok_or_else(|| Error::not_found("Task", id))
+    pub(super) async fn task(&self, id: &TaskId) -> Result<Task> {
+        let id = id.clone();
+        self.read(move |view| task::get(view, &id)).await
     }
 
     /// Lists tasks in full.
@@ -138,18 +142,17 @@ impl Engine {
                     .to_owned(),
             ));
         }
-        let largest_object = self.limits().agent_context;
         change
-            .check(largest_object, merge)
+            .check(self.limits().agent_context, merge)
             .map_err(Error::InvalidFields)?;
         let change = ChangeNeeds {
             task_id,
             change,
             merge,
-            largest_object,
             caller,
         };
-        Ok(self.store.change_needs(change, once).await?)
+        self.write(once, move |tx| task::change_needs(tx, &change))
+            .await
     }
 
     /// Lists the tasks that are ready, the most urgent first, then the oldest.
@@ -177,7 +180,8 @@ impl Engine {
         if caller.is_some() && self.task(&id).await?.part.is_some() {
             return Err(Refusal::PartOfIncrement(id).into());
         }
-        Ok(self.store.set_status(id, status, once).await?)
+        self.write(once, move |tx| task::set_status(tx, &id, &status))
+            .await
     }
 
     /// Sets planning fields of a task.
@@ -193,6 +197,7 @@ impl Engine {
                     .to_owned(),
             ));
         }
-        Ok(self.store.plan_task(id, change, once).await?)
+        self.write(once, move |tx| task::plan(tx, &id, &change))
+            .await
     }
 }

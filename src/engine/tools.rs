@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Asker, Engine, Result};
 use crate::domain::{Idempotency, Task, TaskId};
-use crate::store::Transfer;
+use crate::ledger::handoff::{self, Transfer};
 
 impl Engine {
     /// Passes control of a task by a tool. Returns the child task that goes on.
@@ -22,10 +22,10 @@ impl Engine {
             arguments,
             caller: asker.run,
             trace: asker.trace,
-            limits: self.options.chain_limits,
-            largest_context: self.limits().context,
         };
-        let moved = self.store.transfer(transfer, once).await?;
-        Ok(self.go_on(moved))
+        let moved = self
+            .write(once, move |tx| handoff::transfer(tx, &transfer))
+            .await?;
+        Ok(self.start_successor(moved))
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::handoffs::{self, Begin, Closed};
 use super::requests::{self, StoredRequest, select_requests};
 use super::{agent, request_moves, routes};
 use crate::domain::{
     Actor, Agent, Context, EventKind, Mode, Needs, NewTask, Outcome, OutputForm, Provider, Request,
     RequestId, RequestMove, RequestState, Route, RouteMode, Source, Status, Task, Text,
 };
-use crate::ledger::{reactions, task};
+use crate::ledger::handoff::{self, Begin, Closed};
+use crate::ledger::task;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Dispatch, Due, Job, Result, Row, Slots, Statement, Tx, View, params, sql};
 
@@ -104,19 +104,8 @@ pub(crate) fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Ta
         request.is_job = route.mode == RouteMode::Async;
         request.set_task(&on.task.id, on.number);
     }
-    let asked = Begin {
-        mode: Mode::Request,
-        agent_name,
-        from_agent: None,
-        from_number: None,
-        waiter_number: None,
-        trace: None,
-        prompt: dispatch.prompt.as_str(),
-        reason: None,
-        resumes: None,
-        is_invoked: true,
-    };
-    let begun = handoffs::begin(tx, on, asked)?;
+    let next = Begin::new(Mode::Request, agent_name, dispatch.prompt.as_str());
+    let begun = handoff::begin(tx, on, next)?;
     let entry = begun.on.task.agent_chain().last();
     let handoff_id = entry.map(|entry| entry.id.clone());
     for request in &mut stored {
@@ -212,19 +201,16 @@ fn new_task(tx: &mut Tx<'_>, dispatch: &Dispatch, stored: &[StoredRequest]) -> R
 /// done is completed.
 pub(crate) fn handoff_ended(
     tx: &mut Tx<'_>,
-    closed: Closed,
+    closed: &Closed,
     outcome: Outcome,
     output: &Text,
-) -> Result<StoredTask> {
-    let Closed {
-        mut on,
-        handoff_number,
-    } = closed;
-    let worked_on = requests::of_handoff(tx, handoff_number)?;
+) -> Result<bool> {
+    let on = &closed.on;
+    let worked_on = requests::of_handoff(tx, closed.handoff_number)?;
     let entry = on.task.agent_chain().last();
     let is_of_request = entry.is_some_and(|entry| entry.mode == Mode::Request);
     if worked_on.is_empty() && !is_of_request {
-        return Ok(on);
+        return Ok(false);
     }
     for mut stored in worked_on {
         if outcome == Outcome::Completed {
@@ -237,10 +223,7 @@ pub(crate) fn handoff_ended(
             request_moves::recover(tx, stored, output, Some(outcome))?;
         }
     }
-    if outcome == Outcome::Completed && !has_open_request(tx, on.number)? {
-        reactions::change_status(tx, &mut on, Status::Completed)?;
-    }
-    Ok(on)
+    Ok(outcome == Outcome::Completed && !has_open_request(tx, on.number)?)
 }
 
 fn has_open_request(tx: &Tx<'_>, task_number: i64) -> Result<bool> {
@@ -355,6 +338,6 @@ pub(crate) fn end_job(tx: &mut Tx<'_>, job: &Job, outcome: Outcome, output: &Tex
     let Some(handoff_number) = stored.handoff_number.filter(|_| is_it) else {
         return Ok(false);
     };
-    handoffs::end_by_number(tx, handoff_number, outcome, output)?;
+    handoff::end_by_number(tx, handoff_number, outcome, output)?;
     Ok(true)
 }

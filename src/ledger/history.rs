@@ -3,7 +3,7 @@
 use crate::domain::{Event, EventKind, HandoffId, RequestId};
 use crate::store::tables::events::{self, EventNumbers};
 use crate::store::tables::tasks::TaskRef;
-use crate::store::{Result, Tx};
+use crate::store::{Result, Tx, View};
 
 /// What an event is about, beside what it says.
 #[derive(Clone, Copy, Default)]
@@ -57,4 +57,14 @@ pub fn record_about(tx: &mut Tx<'_>, about: About<'_>, kind: EventKind) -> Resul
         ..event
     });
     Ok(())
+}
+
+/// Lists the events behind a number, oldest first.
+pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<Event>> {
+    events::after(view, number, limit)
+}
+
+/// Finds the number of the newest event, 0 if there is none.
+pub fn last_number(view: &View<'_>) -> Result<i64> {
+    events::last_number(view)
 }

@@ -4,26 +4,20 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{
-    agent, alerts, analytics, delegations, dispatch_overview, dispatches, file_alerts, handoffs,
-    idempotency, increment_stages, increments, mail, moves, needs, reports, request_moves,
-    request_tags, requests, route_choice, routes, routing, runs, sessions, task_lists, tool,
-    transfers, trees, usage,
+    agent, alerts, analytics, dispatch_overview, dispatches, file_alerts, idempotency, mail,
+    request_moves, request_tags, requests, routes, runs, sessions, task_lists, tool, trees, usage,
 };
 use crate::domain::{
-    Actor, AgentName, Alert, AlertId, Event, Handoff, HandoffAnalytics, HandoffId, Idempotency,
-    Increment, IncrementId, IncrementState, IncrementTasks, Mode, NewMessage, NewRequest, NewTask,
-    Outcome, PlanningChange, Request, RequestId, RequestState, Route, RouteChoice, RunId,
-    RunIdentity, Session, SessionHandoff, SessionId, Status, Task, TaskId, TaskSummary, TaskTree,
-    Text, Timestamp, UsageSum,
+    Actor, AgentName, Alert, AlertId, HandoffAnalytics, HandoffId, Idempotency, Mode, NewMessage,
+    NewRequest, Outcome, Request, RequestId, RequestState, Route, RunId, RunIdentity, Session,
+    SessionHandoff, SessionId, Task, TaskId, TaskSummary, TaskTree, Text, Timestamp, UsageSum,
 };
-use crate::ledger::task;
+use crate::store::tables::messages;
 use crate::store::tables::tasks::{self};
-use crate::store::tables::{events, messages};
 use crate::store::{
-    AlertQuery, Briefing, ChangeNeeds, Circumstances, ClaimRequest, ClaimedRun, Database, Dispatch,
-    DispatchLists, Due, EndClaim, EndHandoff, EndedClaim, Feed, FilesReport, FinishRun, GiveReport,
-    Heartbeat, Job, MoveSession, Moved, NewIncrement, Page, RaiseAlert, ReadyQuery, Reconciled,
-    RequestQuery, Result, Routed, Slots, StartHandoff, TaskQuery, TokenHolder, Transfer, Tx,
+    AlertQuery, Briefing, ClaimRequest, ClaimedRun, Database, Dispatch, DispatchLists, Due,
+    EndClaim, EndedClaim, Feed, FilesReport, FinishRun, Heartbeat, Job, Page, RaiseAlert,
+    ReadyQuery, Reconciled, RequestQuery, Result, Slots, TaskQuery, TokenHolder, Tx,
 };
 
 /// How many messages of earlier tasks an agent is told at most.
@@ -71,20 +65,6 @@ impl Store {
 
 impl Store {
     /// See the function that it calls.
-    pub async fn create_task(&self, new: NewTask, once: Option<Idempotency>) -> Result<Task> {
-        self.write(once, move |tx| Ok(task::create(tx, &new)?.task))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn task(&self, id: &TaskId) -> Result<Option<Task>> {
-        let id = id.clone();
-        self.0
-            .read(move |view| Ok(tasks::find(view, &id)?.map(|stored| stored.task)))
-            .await
-    }
-
-    /// See the function that it calls.
     pub async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
         let query = query.clone();
         self.0
@@ -98,37 +78,6 @@ impl Store {
         self.0
             .read(move |view| task_lists::list_summaries(view, &query))
             .await
-    }
-
-    /// See the function that it calls.
-    pub async fn set_status(
-        &self,
-        id: TaskId,
-        status: Status,
-        once: Option<Idempotency>,
-    ) -> Result<Task> {
-        self.write(once, move |tx| task::set_status(tx, &id, &status))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn plan_task(
-        &self,
-        id: TaskId,
-        change: PlanningChange,
-        once: Option<Idempotency>,
-    ) -> Result<Task> {
-        self.write(once, move |tx| task::plan(tx, &id, &change))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn change_needs(
-        &self,
-        change: ChangeNeeds,
-        once: Option<Idempotency>,
-    ) -> Result<Task> {
-        self.write(once, move |tx| needs::change(tx, &change)).await
     }
 
     /// See the function that it calls.
@@ -149,99 +98,6 @@ impl Store {
         self.0
             .read(move |view| task_lists::held(view, after.as_ref(), limit))
             .await
-    }
-
-    /// See the function that it calls.
-    pub async fn next_to_route(&self, limit: u32) -> Result<Vec<TaskId>> {
-        self.0.read(move |view| routing::next(view, limit)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn explain_route(
-        &self,
-        task_id: TaskId,
-        circumstances: Circumstances,
-    ) -> Result<RouteChoice> {
-        self.0
-            .write(move |tx| route_choice::explain(tx, &task_id, &circumstances))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn route_task(
-        &self,
-        task_id: TaskId,
-        circumstances: Circumstances,
-        once: Option<Idempotency>,
-    ) -> Result<Routed> {
-        self.write(once, move |tx| routing::route(tx, &task_id, &circumstances))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn give_report(&self, give: GiveReport, once: Option<Idempotency>) -> Result<Task> {
-        self.write(once, move |tx| reports::give(tx, &give)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn create_increment(
-        &self,
-        new: NewIncrement,
-        once: Option<Idempotency>,
-    ) -> Result<IncrementTasks> {
-        self.write(once, move |tx| increments::create(tx, &new))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn retry_increment(&self, id: IncrementId, once: Option<Idempotency>) -> Result<()> {
-        self.write(once, move |tx| increment_stages::retry(tx, &id))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn increment(&self, id: &IncrementId) -> Result<Option<IncrementTasks>> {
-        let id = id.clone();
-        self.0.read(move |view| increments::find(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn increments(
-        &self,
-        state: Option<IncrementState>,
-        after: Option<&IncrementId>,
-        limit: u32,
-    ) -> Result<Page<Increment>> {
-        let after = after.cloned();
-        self.0
-            .read(move |view| increments::list(view, state, after.as_ref(), limit))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn start_handoff(
-        &self,
-        start: StartHandoff,
-        once: Option<Idempotency>,
-    ) -> Result<Task> {
-        self.write(once, move |tx| delegations::start(tx, &start))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn end_handoff(&self, end: EndHandoff, once: Option<Idempotency>) -> Result<Task> {
-        self.write(once, move |tx| handoffs::end(tx, &end)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn transfer(&self, transfer: Transfer, once: Option<Idempotency>) -> Result<Moved> {
-        self.write(once, move |tx| transfers::transfer(tx, &transfer))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn move_session(&self, to: MoveSession, once: Option<Idempotency>) -> Result<Moved> {
-        self.write(once, move |tx| moves::move_to(tx, &to)).await
     }
 
     /// See the function that it calls.
@@ -297,15 +153,6 @@ impl Store {
     }
 
     /// See the function that it calls.
-    pub async fn is_below(&self, task_id: &TaskId, above: &TaskId) -> Result<bool> {
-        let task_id = task_id.clone();
-        let above = above.clone();
-        self.0
-            .read(move |view| tasks::is_below(view, &task_id, &above))
-            .await
-    }
-
-    /// See the function that it calls.
     pub async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
         let id = id.clone();
         self.0.read(move |view| runs::of_handoff(view, &id)).await
@@ -326,34 +173,6 @@ impl Store {
     pub async fn agent_usage(&self, name: &AgentName) -> Result<UsageSum> {
         let name = name.clone();
         self.0.read(move |view| usage::of_agent(view, &name)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn handoff(&self, id: &HandoffId) -> Result<Option<Handoff>> {
-        let id = id.clone();
-        self.0.read(move |view| handoffs::find(view, &id)).await
-    }
-
-    /// See the function that it calls.
-    pub async fn handoffs(&self, task_id: &TaskId) -> Result<Option<Vec<Handoff>>> {
-        let task_id = task_id.clone();
-        self.0
-            .read(move |view| handoffs::list(view, &task_id))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn handoffs_of_trace(
-        &self,
-        trace: &str,
-        after: Option<&HandoffId>,
-        limit: u32,
-    ) -> Result<Page<Handoff>> {
-        let trace = trace.to_owned();
-        let after = after.cloned();
-        self.0
-            .read(move |view| handoffs::of_trace(view, &trace, after.as_ref(), limit))
-            .await
     }
 
     /// See the function that it calls.
@@ -455,18 +274,6 @@ impl Store {
         self.0
             .read(move |view| sessions::count(view, &id, from.as_ref(), to.as_ref()))
             .await
-    }
-
-    /// See the function that it calls.
-    pub async fn events_after(&self, number: i64, limit: u32) -> Result<Vec<Event>> {
-        self.0
-            .read(move |view| events::after(view, number, limit))
-            .await
-    }
-
-    /// See the function that it calls.
-    pub async fn last_event_number(&self) -> Result<i64> {
-        self.0.read(move |view| events::last_number(view)).await
     }
 
     /// See the function that it calls.

@@ -1,30 +1,70 @@
 //! What follows when a status changes or a hand-off ends, in order.
+//!
+//! Everything in the ledger that can set off something else goes through this file: [`change_status`] and [`end_handoff`]. The
+//! functions that they call write their own part and never call back; where one of them means that another status must change, it
+//! says so in its result, and the change is made here.
 
-use super::handoffs::Closed;
-use super::{dispatches, history, readiness, route_ends};
-use crate::domain::{EventKind, Outcome, Status, Text};
+use super::handoff::{Cause, Closed, Ending, close};
+use super::increment::{self, NextRound};
+use super::{dispatches, history, mail, routing, task};
+use crate::domain::{EventKind, RunId, Status};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx};
 
-/// Sets the status of a task that is loaded, and lets everything follow.
+/// Sets the status of a task.
 pub fn change_status(tx: &mut Tx<'_>, on: &mut StoredTask, status: Status) -> Result<()> {
     let (from, to) = (on.task.status.name(), status.name());
-    if on.task.set_status(status, tx.now) {
-        tasks::update_status(tx, on.number, &on.task)?;
-        history::record(tx, on.on(), None, EventKind::StatusChanged { from, to })?;
-        readiness::status_changed(tx, on)?;
+    if !on.task.set_status(status, tx.now) {
+        return Ok(());
     }
-    Ok(())
+    tasks::update_status(tx, on.number, &on.task)?;
+    history::record(tx, on.on(), None, EventKind::StatusChanged { from, to })?;
+    // 1. Somebody has decided: the router forgets why it left the task alone.
+    routing::release(tx, on)?;
+    // 2. A task that is pending again is announced; one that has ended releases its dependants.
+    task::follow_status(tx, on)?;
+    // 3. A stage moves its increment on, and may open the next round.
+    match increment::follow_stage(tx, on)? {
+        Some(next) => begin_round(tx, on, next),
+        None => Ok(()),
+    }
 }
 
-/// Lets every door decide about what was its own, in the transaction that ended the hand-off.
-pub fn handoff_ended(
-    tx: &mut Tx<'_>,
-    closed: Closed,
-    outcome: Outcome,
-    output: &Text,
-) -> Result<StoredTask> {
-    let handoff_number = closed.handoff_number;
-    let on = dispatches::handoff_ended(tx, closed, outcome, output)?;
-    route_ends::handoff_ended(tx, on, handoff_number, outcome, output)
+/// Ends the stages that the round before has left over, and records that the next one has begun.
+pub fn begin_round(tx: &mut Tx<'_>, failed: &StoredTask, mut next: NextRound) -> Result<()> {
+    for mut stage in std::mem::take(&mut next.left_over) {
+        change_status(tx, &mut stage, increment::round_is_over())?;
+    }
+    next.record(tx, failed)
+}
+
+/// A hand-off that has ended, after everything that follows.
+pub struct Ended {
+    pub on: StoredTask,
+    /// The run that had not ended, and is no longer needed.
+    pub run_id: Option<RunId>,
+}
+
+/// Ends the open hand-off of a task. Every hand-off ends here, in whatever way.
+pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Result<Ended> {
+    let mut closed = close(tx, on, ending)?;
+    let run_id = closed.run_id.take();
+    // 1. Mail in the prompt of a completed hand-off has been read.
+    mail::mark_read_after_handoff(tx, closed.handoff_number, ending.outcome)?;
+    // 2. Work that another agent goes on with, or that was done elsewhere, is not decided by this end: requests, increments and
+    //    the router wait for the hand-off that has control.
+    if matches!(ending.cause, Cause::ControlMoved { .. } | Cause::Recorded) {
+        let Closed { on, .. } = closed;
+        return Ok(Ended { on, run_id });
+    }
+    // 3. Requests that it worked on are answered, or go back into their line.
+    if dispatches::handoff_ended(tx, &closed, ending.outcome, ending.output)? {
+        change_status(tx, &mut closed.on, Status::Completed)?;
+    }
+    // 4. The router and the increment decide about a task that was routed, or is a stage.
+    let (mut on, status) = routing::follow_end(tx, closed, ending)?;
+    if let Some(status) = status {
+        change_status(tx, &mut on, status)?;
+    }
+    Ok(Ended { on, run_id })
 }

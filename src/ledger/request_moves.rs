@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 
 use super::requests::{self, StoredRequest};
-use super::{handoffs, routes};
+use super::routes;
 use crate::domain::{
     Actor, AfterFailure, AgentName, Lease, Outcome, Recovery, Refusal, Request, RequestId,
     RequestMove, RequestState, RunId, Text, Timestamp,
 };
+use crate::ledger::handoff;
+use crate::store::tables::handoffs;
 use crate::store::{
     ClaimRequest, EndClaim, EndedClaim, Heartbeat, Result, StoreError, Tx, params, sql,
 };
@@ -170,7 +172,7 @@ pub(crate) fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     stored.move_to(tx, to, &by, None)?;
     let unwanted = match handoff_number {
         Some(number) if !is_own(&end.by, tx, number)? && has_no_request(tx, number)? => {
-            handoffs::end_by_number(tx, number, Outcome::Completed, &end.text)?
+            handoff::end_by_number(tx, number, Outcome::Completed, &end.text)?
         }
         _ => None,
     };
@@ -197,7 +199,7 @@ pub(crate) fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     stored.move_to(tx, to, &by, Some(end.text.clone()))?;
     let unwanted = match handoff_number {
         Some(number) if !is_own(&end.by, tx, number)? => {
-            handoffs::end_by_number(tx, number, Outcome::Cancelled, &end.text)?
+            handoff::end_by_number(tx, number, Outcome::Cancelled, &end.text)?
         }
         _ => None,
     };
@@ -218,7 +220,7 @@ fn speaker(stored: &StoredRequest, end: &EndClaim) -> Actor {
 /// Tells whether whoever asks is the run of a hand-off.
 fn is_own(by: &Actor, tx: &Tx<'_>, handoff_number: i64) -> Result<bool> {
     match by {
-        Actor::Run(run) => Ok(handoffs::number(tx, &run.handoff_id)? == Some(handoff_number)),
+        Actor::Run(run) => Ok(handoffs::find_number(tx, &run.handoff_id)? == Some(handoff_number)),
         _ => Ok(false),
     }
 }

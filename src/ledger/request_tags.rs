@@ -1,11 +1,12 @@
 //! The table `request_tags`: requests whose tags stand in watched files, and what is done where the two differ.
 
+use super::file_alerts;
 use super::requests::{self, StoredRequest};
-use super::{file_alerts, handoffs};
 use crate::domain::{
     Actor, Agreement, EventKind, FileTag, KnownTag, NewRequest, Outcome, RequestId, RequestSource,
     RequestSourceType, RequestState, RunId, Text, match_moved_tags, match_tags, without_states,
 };
+use crate::ledger::handoff;
 use crate::store::{
     FileReport, FilesReport, Reconciled, Result, Row, TagChange, Tx, View, params, sql,
 };
@@ -321,7 +322,7 @@ fn force(tx: &mut Tx<'_>, stored: &StoredRequest, found: &Found<'_>) -> Result<O
             RequestState::Done => Outcome::Completed,
             _ => Outcome::Cancelled,
         };
-        unwanted = handoffs::end_by_number(tx, handoff_number, outcome, &says)?;
+        unwanted = handoff::end_by_number(tx, handoff_number, outcome, &says)?;
     }
     let mut stored = requests::load(tx, &stored.request.id)?;
     if stored.request.state != state {

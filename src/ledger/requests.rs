@@ -1,12 +1,12 @@
 //! The table `requests` with its transitions and recoveries: making, loading and changing one.
 
-use super::handoffs;
 use crate::domain::{
     Actor, Effort, EventKind, HandoffId, Lease, NewRequest, Priority, Recovery, Refusal, Request,
     RequestId, RequestMove, RequestSource, RequestSourceType, RequestState, RunId, TaskId, Text,
     Timestamp, Transition,
 };
 use crate::ledger::{history, task};
+use crate::store::tables::handoffs;
 use crate::store::{
     Item, Page, RequestQuery, Result, Row, Statement, StoreError, Tx, View, params, sql,
 };
@@ -365,7 +365,7 @@ impl StoredRequest {
         // A tool may have passed control to another task, whose history is another one.
         let of_task = place.as_ref().map(|place| place.number);
         let handoff_number = match self.handoff_number {
-            Some(number) if handoffs::task_number(tx, number)? == of_task => Some(number),
+            Some(number) if handoffs::find_task_number(tx, number)? == of_task => Some(number),
             _ => None,
         };
         let about = history::About {

@@ -1,10 +1,11 @@
 //! The table `runs`: queueing, taking, following and ending runs.
 
-use super::{dispatches, handoffs, message};
+use super::{dispatches, message};
 use crate::domain::{
     AgentName, EventKind, HandoffId, Mode, NewMessage, Outcome, Run, RunId, RunIdentity, RunState,
     TaskId, Text, Timestamp,
 };
+use crate::ledger::handoff::{Cause, Ending};
 use crate::ledger::{history, reactions, task};
 use crate::store::tables::agents;
 use crate::store::tables::tasks::{TaskKeys, TaskRef};
@@ -343,8 +344,13 @@ pub(crate) fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
         return Ok(false);
     }
     let on = task::load(tx, &place.task_id)?;
-    let closed = handoffs::close(tx, on, finish.outcome, &finish.output)?;
-    reactions::handoff_ended(tx, closed, finish.outcome, &finish.output)?;
+    let ending = Ending {
+        cause: Cause::RunEnded,
+        outcome: finish.outcome,
+        output: &finish.output,
+        has_reason: true,
+    };
+    reactions::end_handoff(tx, on, &ending)?;
     Ok(true)
 }
 

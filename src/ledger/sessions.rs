@@ -72,8 +72,6 @@ macro_rules! holder {
     };
 }
 
-pub(crate) use holder;
-
 macro_rules! select_sessions {
     () => {
         "SELECT s.id, t.id, s.created_at, t.updated_at,

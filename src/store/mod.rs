@@ -21,9 +21,6 @@ pub mod tables;
 pub mod tx;
 pub mod value;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
 pub use database::{
     Backend, Database, DatabaseOptions, DatabaseUrl, ReadJob, Readers, Sharing, Snapshot, WriteJob,
 };
@@ -33,7 +30,7 @@ pub use requests::{
     AlertTagChange, ClaimRequest, Dispatch, DispatchLists, Due, EndClaim, EndedClaim, FileReport,
     FilesReport, Heartbeat, Job, RaiseAlert, Reconciled, Slots, TagChange,
 };
-pub use routing::{ChangeNeeds, Circumstances, GiveReport, NewIncrement, Routed, Rules};
+pub use routing::Rules;
 pub use row::{FromRow, Item, Json, Row};
 pub(crate) use row::{columns, packed};
 pub use sql::Statement;
@@ -43,8 +40,8 @@ pub use tx::{Tx, View};
 pub(crate) use value::params;
 
 use crate::domain::{
-    Agent, AgentName, ChainLimits, ConversationHistory, Kind, Mail, Message, Mode, Outcome, RunId,
-    RunIdentity, SessionMove, Task, TaskId, Text, Tool, TraceId, TraceParent,
+    Agent, AgentName, ConversationHistory, Kind, Mail, Message, Mode, Outcome, RunId, RunIdentity,
+    Task, Text, Tool, TraceId,
 };
 pub use crate::domain::{
     AlertQuery, MailQuery, MessageQuery, Page, ReadyQuery, RequestQuery, SearchWords, TaskQuery,
@@ -52,79 +49,6 @@ pub use crate::domain::{
 
 /// A result of the store.
 pub type Result<T> = std::result::Result<T, StoreError>;
-
-/// A hand-off to record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StartHandoff {
-    /// The task.
-    pub task_id: TaskId,
-    /// Whom to ask, as the caller wrote it.
-    pub agent_name: String,
-    /// What to ask.
-    pub prompt: Text,
-    /// Why.
-    pub reason: Option<Text>,
-    /// Whether the agent's last session on this task goes on.
-    pub resume: bool,
-    /// The run in whose name it is asked, if an agent asks.
-    pub caller: Option<RunIdentity>,
-    /// The trace in which it is asked, if the caller said so.
-    pub trace: Option<TraceParent>,
-    /// How far agents may hand on.
-    pub limits: ChainLimits,
-}
-
-/// A call of a hand-off tool.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Transfer {
-    /// The task whose control is to move.
-    pub task_id: TaskId,
-    /// The tool, as the caller wrote it.
-    pub tool: String,
-    /// What is passed on.
-    pub arguments: Map<String, Value>,
-    /// The run in whose name it is asked, if an agent asks.
-    pub caller: Option<RunIdentity>,
-    /// The trace in which it is asked, if the caller said so.
-    pub trace: Option<TraceParent>,
-    /// How far agents may hand on.
-    pub limits: ChainLimits,
-    /// How many bytes the context may have.
-    pub largest_context: usize,
-}
-
-/// What became of control that moved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Moved {
-    /// The task on which it goes on; its last hand-off is the new one.
-    pub task: Task,
-    /// The run that had control, and is no longer needed.
-    pub left: Option<LeftRun>,
-}
-
-/// A run that lost control.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftRun {
-    /// Which.
-    pub run_id: RunId,
-    /// Whether it passed control itself, and so may finish what it says.
-    pub by_itself: bool,
-}
-
-/// A move of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MoveSession {
-    /// What was asked.
-    pub asked: SessionMove,
-    /// The task to make if the session is new, and its working directory.
-    pub new_task: (TaskId, Text),
-    /// The run in whose name it is asked, if an agent asks.
-    pub caller: Option<RunIdentity>,
-    /// The trace in which it is asked, if the caller said so.
-    pub trace: Option<TraceParent>,
-    /// How far agents may hand on.
-    pub limits: ChainLimits,
-}
 
 /// What an agent is told beside its task and its prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -207,15 +131,4 @@ pub struct FinishRun {
     pub usage: Option<serde_json::Value>,
     /// What it cost, in US dollars.
     pub cost_usd: Option<f64>,
-}
-
-/// An end of a hand-off to record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EndHandoff {
-    /// The task.
-    pub task_id: TaskId,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// The final message, or what went wrong.
-    pub output: Text,
 }

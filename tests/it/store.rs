@@ -2,16 +2,15 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, AgentName, ChainLimits, Context, Idempotency, IdempotencyKey, Needs, NewTask, Outcome,
-    Problems, Refusal, Source, Task, TaskArchive, TaskId,
+    Agent, AgentName, Context, Idempotency, IdempotencyKey, Needs, NewTask, Problems, Refusal,
+    Source, Task, TaskArchive, TaskId,
 };
 use chorus::engine::{default_agents, specialists};
 use chorus::ledger::agent::{self, AgentPut, PutAgent};
 use chorus::ledger::archive::{self, Import, Imported};
-use chorus::ledger::{Store, Tx, idempotency};
-use chorus::store::{
-    Database, DatabaseOptions, DatabaseUrl, EndHandoff, Rules, StartHandoff, StoreError, TaskQuery,
-};
+use chorus::ledger::handoff::{self, Delegate};
+use chorus::ledger::{self, Store, Tx, idempotency, task};
+use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules, StoreError, TaskQuery};
 
 use crate::support::{BEGINNING, TestApp, invariants};
 
@@ -208,6 +207,11 @@ fn new_task(description: &str) -> NewTask {
     }
 }
 
+async fn create(store: &Store, new: NewTask, once: Option<Idempotency>) -> Task {
+    let created = store.write(once, move |tx| Ok(task::create(tx, &new)?.task));
+    created.await.unwrap()
+}
+
 async fn count(store: &Store) -> usize {
     let all = TaskQuery {
         status: None,
@@ -222,16 +226,10 @@ async fn count(store: &Store) -> usize {
 #[tokio::test]
 async fn a_snapshot_sees_one_moment_while_writers_and_readers_go_on() {
     let app = TestApp::new().await;
-    app.store
-        .create_task(new_task("before"), None)
-        .await
-        .unwrap();
+    create(&app.store, new_task("before"), None).await;
     let snapshot = app.store.db().snapshot().await.unwrap();
     for _ in 0..10 {
-        app.store
-            .create_task(new_task("after"), None)
-            .await
-            .unwrap();
+        create(&app.store, new_task("after"), None).await;
     }
     assert_eq!(snapshot.read(archive::count_tasks).await.unwrap(), 1);
     let tasks = snapshot.read(|view| archive::tasks(view, 0)).await;
@@ -303,13 +301,10 @@ async fn an_import_that_fails_in_the_middle_leaves_nothing() {
         );
         assert_eq!(count(&app.store).await, 0);
         assert_eq!(find(&app.store, &other.name).await, None);
-        assert_eq!(app.store.last_event_number().await.unwrap(), 0);
+        assert_eq!(app.last_event().await, 0);
     }
     // The writer is none the worse for it.
-    app.store
-        .create_task(new_task("later"), None)
-        .await
-        .unwrap();
+    create(&app.store, new_task("later"), None).await;
     assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
 }
 
@@ -325,12 +320,7 @@ async fn keys_are_forgotten_when_they_are_old_and_not_before() {
     };
     let mut tasks = Vec::new();
     for number in 0..4 {
-        tasks.push(
-            app.store
-                .create_task(new_task("keyed"), once(number))
-                .await
-                .unwrap(),
-        );
+        tasks.push(create(&app.store, new_task("keyed"), once(number)).await);
         app.clock.advance(MINUTE);
     }
     // They are 4, 3, 2 and 1 minutes old. One that is exactly as old as allowed stays.
@@ -338,21 +328,20 @@ async fn keys_are_forgotten_when_they_are_old_and_not_before() {
     assert_eq!(delete_keys_older_than(&app.store, 2 * MINUTE).await, 2);
     assert_eq!(delete_keys_older_than(&app.store, 2 * MINUTE).await, 0);
     for number in [2, 3] {
-        let again = app
-            .store
-            .create_task(new_task("keyed"), once(number))
-            .await
-            .unwrap();
+        let again = create(&app.store, new_task("keyed"), once(number)).await;
         assert_eq!(again, tasks[usize::from(number)]);
     }
-    let anew = app
-        .store
-        .create_task(new_task("keyed"), once(0))
-        .await
-        .unwrap();
+    let anew = create(&app.store, new_task("keyed"), once(0)).await;
     assert!(!tasks.contains(&anew));
     app.clock.advance(1);
     assert_eq!(delete_keys_older_than(&app.store, 0).await, 3);
+}
+
+async fn delegate(store: &Store, asked: Delegate) -> ledger::Result<Task> {
+    store
+        .db()
+        .write(move |tx| handoff::delegate(tx, &asked))
+        .await
 }
 
 #[tokio::test]
@@ -360,8 +349,8 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
     let app = TestApp::new().await;
     app.engine.close().await;
     let store = open(&app).await;
-    let task = store.create_task(new_task("d"), None).await.unwrap();
-    let start = |caller| StartHandoff {
+    let task = create(&store, new_task("d"), None).await;
+    let start = |caller| Delegate {
         task_id: task.id.clone(),
         agent_name: "developer".to_owned(),
         prompt: "p".parse().unwrap(),
@@ -369,26 +358,23 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         resume: false,
         caller,
         trace: None,
-        limits: ChainLimits::default(),
     };
-    store.start_handoff(start(None), None).await.unwrap();
+    delegate(&store, start(None)).await.unwrap();
     let run = store
         .claim_run(1, String::new(), Vec::new(), [0; 32])
         .await
         .unwrap();
     let identity = run.unwrap().identity;
-    let child = store
-        .start_handoff(start(Some(identity.clone())), None)
-        .await;
+    let child = delegate(&store, start(Some(identity.clone()))).await;
     assert_eq!(child.unwrap().parent_id.as_ref(), Some(&task.id));
-    let cancel = EndHandoff {
-        task_id: task.id.clone(),
-        outcome: Outcome::Cancelled,
-        output: "enough".parse().unwrap(),
-    };
-    store.end_handoff(cancel, None).await.unwrap();
+    let (task_id, reason) = (task.id.clone(), "enough".parse().unwrap());
+    let cancelled = store
+        .db()
+        .write(move |tx| handoff::cancel(tx, &task_id, Some(&reason)))
+        .await;
+    cancelled.unwrap();
     // Its token was looked at before the end; the task is free now, but not for it.
-    let refused = store.start_handoff(start(Some(identity)), None).await;
+    let refused = delegate(&store, start(Some(identity))).await;
     assert!(
         matches!(refused, Err(StoreError::Refused(Refusal::RunEnded))),
         "{refused:?}"

@@ -5,7 +5,9 @@ use chorus::domain::{
     TaskId,
 };
 use chorus::ledger::mail::{self, DeliverMail, MailMark, MarkMail, SendMail, Sender};
-use chorus::store::{EndHandoff, StoreError};
+use chorus::ledger::{handoff, task};
+use chorus::store::StoreError;
+use chorus::store::tables::handoffs;
 use serde_json::json;
 
 use crate::support::{TestApp, invariants};
@@ -50,12 +52,13 @@ async fn deliver(app: &TestApp, handoff_id: &HandoffId, mail: &Mail) {
 }
 
 async fn end(app: &TestApp, task_id: &TaskId, outcome: Outcome) {
-    let end = EndHandoff {
-        task_id: task_id.clone(),
-        outcome,
-        output: "said".parse().unwrap(),
-    };
-    app.store.end_handoff(end, None).await.unwrap();
+    let (task_id, output) = (task_id.clone(), "said".parse().unwrap());
+    let ended = app.write(move |tx| {
+        let number = task::number(tx, &task_id)?;
+        let open = handoffs::find_open(tx, number)?.unwrap();
+        handoff::end_by_number(tx, open.number, outcome, &output)
+    });
+    ended.await.unwrap();
 }
 
 async fn send(app: &TestApp, to: &str, subject: &str) -> Result<Mail, StoreError> {
@@ -76,7 +79,7 @@ async fn stands(app: &TestApp, mail: &Mail) -> (bool, bool) {
 }
 
 async fn events(app: &TestApp, event_type: &str) -> usize {
-    let all = app.store.events_after(0, 10_000).await.unwrap();
+    let all = app.events().await;
     let is_meant = |event: &&chorus::domain::Event| event.event_type.as_str() == event_type;
     all.iter().filter(is_meant).count()
 }

@@ -1,12 +1,12 @@
 //! Requests in the store: who may move them, who wins, in which order they are begun, and what becomes of those that fail.
 
 use chorus::domain::{
-    Actor, ChainLimits, ConversationHistory, NewRequest, Outcome, Priority, Refusal, Request,
-    RequestId, RequestMove, RequestState, Route, RouteMode, SessionId, SessionMove, Status, Task,
-    TaskId,
+    Actor, ConversationHistory, NewRequest, Outcome, Priority, Refusal, Request, RequestId,
+    RequestMove, RequestState, Route, RouteMode, SessionId, SessionMove, Status, Task, TaskId,
 };
+use chorus::ledger::handoff::{self, MoveSession};
 use chorus::ledger::{agent, task};
-use chorus::store::{EndHandoff, MoveSession, StoreError};
+use chorus::store::StoreError;
 
 use crate::support::requests::{LEASE, Requests, job_route, new_request, on_task, person, route};
 use crate::support::{TestApp, invariants};
@@ -211,7 +211,7 @@ async fn many_are_approved_at_once_or_none() {
         ids.push(requests.leave(new_request("fix", title)).await.id);
     }
     let done = requests.approved(new_request("fix", "approved")).await;
-    let number = app.store.last_event_number().await.unwrap();
+    let number = app.last_event().await;
     let missing: RequestId = "missing".parse().unwrap();
     let bad = [&ids[..], &[done.id.clone(), missing]].concat();
     let Refusal::NotAll(problems) =
@@ -220,7 +220,7 @@ async fn many_are_approved_at_once_or_none() {
         panic!("another refusal")
     };
     assert_eq!(problems.len(), 2, "{problems:?}");
-    assert_eq!(app.store.last_event_number().await.unwrap(), number);
+    assert_eq!(app.last_event().await, number);
     // One that is named twice is approved once.
     let twice = [&ids[..], &ids[..1]].concat();
     let approved = app
@@ -234,7 +234,7 @@ async fn many_are_approved_at_once_or_none() {
             .iter()
             .all(|request| request.state == RequestState::Delegated)
     );
-    assert_eq!(app.store.last_event_number().await.unwrap(), number + 3);
+    assert_eq!(app.last_event().await, number + 3);
     assert_sound(&app);
 }
 
@@ -382,7 +382,7 @@ async fn who_gives_up_leaves_it_to_a_person() {
         (ended.request.state, ended.unwanted),
         (RequestState::Needs, Some(run.run_id.clone()))
     );
-    let task = app.store.task(&task.id).await.unwrap().unwrap();
+    let task = find(&app, &task).await;
     assert_eq!(
         task.agent_chain()[0].end.as_ref().unwrap().outcome,
         Outcome::Cancelled
@@ -473,9 +473,9 @@ async fn what_somebody_claimed_meanwhile_is_not_begun() {
     let first = requests.approved(new_request("fix", "a")).await;
     let second = requests.approved(new_request("fix", "b")).await;
     requests.claim(&second, "faster").await.unwrap();
-    let number = app.store.last_event_number().await.unwrap();
+    let number = app.last_event().await;
     assert_eq!(requests.dispatch(&[&first, &second]).await.unwrap(), None);
-    assert_eq!(app.store.last_event_number().await.unwrap(), number);
+    assert_eq!(app.last_event().await, number);
     assert_eq!(
         stands(requests, &first).await,
         (RequestState::Delegated, 0, false)
@@ -500,13 +500,18 @@ async fn what_somebody_claimed_meanwhile_is_not_begun() {
     assert_sound(&app);
 }
 
+async fn find(app: &TestApp, task: &Task) -> Task {
+    let id = task.id.clone();
+    app.read(move |view| task::get(view, &id)).await
+}
+
 /// Begins a request and lets its run end.
 async fn end_with(app: &TestApp, request: &Request, outcome: Outcome) -> Task {
     let requests = Requests(&app.store);
     let task = requests.begin(request).await;
     let run = requests.take_run(&task).await;
     assert!(requests.end_run(&run, outcome, "the end").await);
-    app.store.task(&task.id).await.unwrap().unwrap()
+    find(app, &task).await
 }
 
 #[tokio::test]
@@ -562,12 +567,11 @@ async fn the_end_of_its_handoff_moves_a_request() {
         let request = requests.approved(new_request("fix", "c")).await;
         let task_id = requests.begin(&request).await.id;
         let output = "said".parse().unwrap();
-        let end = EndHandoff {
-            task_id,
-            outcome,
-            output,
-        };
-        app.store.end_handoff(end, None).await.unwrap();
+        let ended = app.write(move |tx| match outcome {
+            Outcome::Completed => handoff::complete(tx, &task_id, &output),
+            _ => handoff::cancel(tx, &task_id, Some(&output)),
+        });
+        ended.await.unwrap();
         assert_eq!(stands(requests, &request).await, (state, 1, false));
     }
     // All attempts are used up.
@@ -595,7 +599,7 @@ async fn an_answer_from_outside_ends_the_handoff_and_one_of_its_own_agent_does_n
         .await
         .unwrap();
     assert_eq!(ended.unwanted, Some(run.run_id));
-    let task = app.store.task(&task.id).await.unwrap().unwrap();
+    let task = find(&app, &task).await;
     assert_eq!(
         (task.current_agent(), &task.status),
         (None, &Status::Completed)
@@ -623,24 +627,13 @@ async fn an_answer_from_outside_ends_the_handoff_and_one_of_its_own_agent_does_n
         (ended.request.state, ended.unwanted),
         (RequestState::Done, None)
     );
-    assert!(
-        app.store
-            .task(&task.id)
-            .await
-            .unwrap()
-            .unwrap()
-            .current_agent()
-            .is_some()
-    );
+    assert!(find(&app, &task).await.current_agent().is_some());
     assert!(requests.end_run(&run, Outcome::Completed, "later").await);
     assert_eq!(
         requests.find(&request).await.response.unwrap().as_str(),
         "answered"
     );
-    assert_eq!(
-        app.store.task(&task.id).await.unwrap().unwrap().status,
-        Status::Completed
-    );
+    assert_eq!(find(&app, &task).await.status, Status::Completed);
     assert_sound(&app);
 }
 
@@ -708,9 +701,9 @@ async fn a_run_that_begins_a_conversation_keeps_its_request() {
             new_task: (TaskId::new(), "/".parse().unwrap()),
             caller: Some(run.clone()),
             trace: None,
-            limits: ChainLimits::default(),
         };
-        app.store.move_session(to, None).await.unwrap();
+        let moved = app.write(move |tx| handoff::move_session(tx, &to));
+        moved.await.unwrap();
         let found = requests.find(&request).await;
         assert_eq!(found.handoff_id.as_ref(), Some(&run.handoff_id));
         assert!(requests.end_run(&run, Outcome::Completed, "done").await);
@@ -758,10 +751,7 @@ async fn a_batch_is_one_handoff_and_each_request_has_its_own_life() {
         responses.push(requests.find(request).await.response.unwrap().into_string());
     }
     assert_eq!(responses, ["answered", "answered", "all of it"]);
-    assert_eq!(
-        app.store.task(&task.id).await.unwrap().unwrap().status,
-        Status::Completed
-    );
+    assert_eq!(find(&app, &task).await.status, Status::Completed);
     // One that is named twice is begun once.
     let twice = requests.approved(new_request("fix", "d")).await;
     requests.dispatch(&[&twice, &twice]).await.unwrap().unwrap();
@@ -793,15 +783,7 @@ async fn a_job_goes_on_when_its_starter_has_ended() {
             (found.state, found.job_id.unwrap().as_str()),
             (RequestState::Claimed, "job-7")
         );
-        assert!(
-            app.store
-                .task(&task.id)
-                .await
-                .unwrap()
-                .unwrap()
-                .current_agent()
-                .is_some()
-        );
+        assert!(find(&app, &task).await.current_agent().is_some());
         // The server keeps its lease.
         app.clock.advance(LEASE);
         assert_eq!(app.store.expire_leases().await.unwrap(), 0);

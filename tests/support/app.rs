@@ -7,9 +7,9 @@ use axum::response::Response;
 use chorus::api::{Guard, router};
 use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
-use chorus::domain::{ChainLimits, Timestamp};
+use chorus::domain::{ChainLimits, Event, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
-use chorus::ledger::{Store, Tx, View, agent};
+use chorus::ledger::{Store, Tx, View, agent, history};
 use chorus::runner::token_hash;
 use chorus::secret::Token;
 use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules};
@@ -151,6 +151,22 @@ impl TestApp {
         run: impl FnMut(&mut Tx<'_>) -> chorus::ledger::Result<T> + Send + 'static,
     ) -> chorus::ledger::Result<T> {
         self.store.db().write(run).await
+    }
+
+    /// Lists all events.
+    pub async fn events(&self) -> Vec<Event> {
+        self.events_after(0).await
+    }
+
+    /// Lists the events behind a number.
+    pub async fn events_after(&self, number: i64) -> Vec<Event> {
+        self.read(move |view| history::after(view, number, 10_000))
+            .await
+    }
+
+    /// Finds the number of the newest event.
+    pub async fn last_event(&self) -> i64 {
+        self.read(history::last_number).await
     }
 
     /// Answers over a real connection too, for as long as the test lasts. Returns the address.

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Actor, AlertId, ChainLimits, NewRequest, Outcome, Priority, Request, RequestId, RequestSource,
+    Actor, AlertId, NewRequest, Outcome, Priority, Request, RequestId, RequestSource,
     RequestSourceType, Route, RouteMode, RunIdentity, Task, TaskId, Tool,
 };
+use chorus::ledger::handoff::{self, Transfer};
 use chorus::ledger::{Store, Tx, tool};
 use chorus::store::{
-    ClaimRequest, Dispatch, EndClaim, EndedClaim, FinishRun, Heartbeat, Moved, RaiseAlert, Result,
-    Transfer,
+    ClaimRequest, Dispatch, EndClaim, EndedClaim, FinishRun, Heartbeat, RaiseAlert, Result,
 };
 
 /// How long a claim lasts in these tests.
@@ -225,11 +225,12 @@ impl Requests<'_> {
             arguments: serde_json::Map::new(),
             caller,
             trace: None,
-            limits: ChainLimits::default(),
-            largest_context: 1000,
         };
-        let Moved { task, .. } = self.0.transfer(transfer, None).await.unwrap();
-        task
+        let moved = self
+            .0
+            .db()
+            .write(move |tx| handoff::transfer(tx, &transfer));
+        moved.await.unwrap().task
     }
 
     /// Raises an alert.

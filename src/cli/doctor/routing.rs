@@ -4,6 +4,7 @@ use super::Finding;
 use crate::cli::ui::one_line;
 use crate::domain::{Increment, IncrementState, TaskSummary, Text};
 use crate::engine::Engine;
+use crate::ledger::increment;
 
 /// How many bytes of a reason are shown.
 const REASON: usize = 500;
@@ -21,7 +22,9 @@ pub(super) async fn check(engine: &Engine) -> Result<Vec<Finding>, crate::Error>
         ));
     }
     let blocked = Some(IncrementState::Blocked);
-    let increments = engine.increments(blocked, None, SHOWN).await?;
+    let increments = engine
+        .read(move |view| increment::list(view, blocked, None, SHOWN))
+        .await?;
     findings.extend(increments.items.iter().map(note_increment));
     if increments.next.is_some() {
         findings.push(Finding::Note(

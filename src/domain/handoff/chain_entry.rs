@@ -48,6 +48,8 @@ pub struct MovedConversation {
     pub harness_trace_id: Option<Text>,
     /// Whether Chorus runs the agent.
     pub is_invoked: bool,
+    /// Whether it was taken from an agent that still had it; archives of earlier versions do not say.
+    pub takes_control: Option<bool>,
 }
 
 /// One entry of a task's agent chain.
@@ -123,11 +125,15 @@ impl Serialize for ChainEntry {
                 history,
                 harness_trace_id,
                 is_invoked,
+                takes_control,
             }) = moved
             {
                 entry.serialize_field("conversationHistory", history)?;
                 entry.serialize_field("harnessTraceId", harness_trace_id)?;
                 entry.serialize_field("invoked", is_invoked)?;
+                if let Some(takes_control) = takes_control {
+                    entry.serialize_field("takesControl", takes_control)?;
+                }
             }
             if let Some(report) = report {
                 entry.serialize_field("report", report)?;
@@ -188,6 +194,8 @@ pub(crate) struct ChainEntryWire {
     #[schema(ignore)]
     invoked: Option<bool>,
     #[schema(ignore)]
+    takes_control: Option<bool>,
+    #[schema(ignore)]
     report: Option<Report>,
 }
 
@@ -216,10 +224,12 @@ impl TryFrom<ChainEntryWire> for ChainEntry {
             (None, _) => return Err(ContradictoryEntry::EndWithoutTime),
         };
         let (harness_trace_id, invoked) = (wire.harness_trace_id, wire.invoked);
+        let takes_control = wire.takes_control;
         let moved = wire.conversation_history.map(|history| MovedConversation {
             history,
             harness_trace_id,
             is_invoked: invoked.unwrap_or(true),
+            takes_control,
         });
         let request = match (wire.prompt, wire.reason) {
             (Some(prompt), reason) => Some(HandoffRequest {

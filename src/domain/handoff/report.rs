@@ -138,7 +138,7 @@ impl Report {
 
     /// Leaves out what could not be stored: a report at the end of a message is as the agent wrote it.
     #[must_use]
-    pub fn without_what_is_illegal(mut self) -> Self {
+    pub fn without_illegal_parts(mut self) -> Self {
         if self.check(agent_context::LARGEST).is_err() {
             self.agent_context = None;
         }

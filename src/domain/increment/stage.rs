@@ -24,8 +24,8 @@ pub enum Stage {
 pub enum Step {
     /// The next stage, which waits for this one.
     GoOn,
-    /// What failed is mended and tested again.
-    Mend,
+    /// The next round: the failure is fixed and tested again.
+    OpenRound,
     /// Nothing: it is verified.
     Finish,
     /// A person looks.
@@ -56,7 +56,7 @@ impl Stage {
         match (self, is_well) {
             (Self::Verify, true) => Step::Finish,
             (_, true) => Step::GoOn,
-            (Self::Test | Self::Verify, false) if round < max_rounds => Step::Mend,
+            (Self::Test | Self::Verify, false) if round < max_rounds => Step::OpenRound,
             (_, false) => Step::Block,
         }
     }
@@ -132,20 +132,20 @@ mod tests {
     #[test]
     fn what_happened_decides_what_comes_next() {
         use Stage::{Fix, Implementation, Test, Verify};
-        use Step::{Block, Finish, GoOn, Mend};
+        use Step::{Block, Finish, GoOn, OpenRound};
         for (stage, is_well, round, step) in [
             (Implementation, true, 1, GoOn),
             (Implementation, false, 1, Block),
             (Test, true, 1, GoOn),
-            (Test, false, 1, Mend),
-            (Test, false, 4, Mend),
+            (Test, false, 1, OpenRound),
+            (Test, false, 4, OpenRound),
             (Test, false, 5, Block),
             (Test, false, 6, Block),
             (Test, true, 5, GoOn),
             (Fix, true, 2, GoOn),
             (Fix, false, 2, Block),
             (Verify, true, 5, Finish),
-            (Verify, false, 1, Mend),
+            (Verify, false, 1, OpenRound),
             (Verify, false, 5, Block),
         ] {
             assert_eq!(

@@ -1,9 +1,13 @@
 //! Routing: the choice of an agent for a task, and what the router writes.
 
 mod assignment;
+mod ending;
 mod mail;
 mod suitability;
+mod waiting;
 
 pub use assignment::assignment;
+pub use ending::{EndedHandoff, NextStep};
 pub use mail::{blocked_mail, handoff_mail};
 pub use suitability::{Applicant, Candidate, Past, RouteChoice, best, judge, nobody_suits};
+pub use waiting::{Choice, UnmetDependency, WaitReason};

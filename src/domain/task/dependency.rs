@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::id::TaskId;
-use super::status::Status;
+use super::status::StatusName;
 
 /// A task that comes before another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -50,11 +50,11 @@ impl DependencyOutcome {
     }
 
     /// Tells whether a task that stands so has ended as it must.
-    pub const fn is_met_by(self, status: &Status) -> bool {
+    pub const fn is_met_by(self, status: StatusName) -> bool {
         match status {
-            Status::Completed => !matches!(self, Self::Failed),
-            Status::Failed { .. } => !matches!(self, Self::Completed),
-            Status::Pending | Status::Active | Status::Waiting => false,
+            StatusName::Completed => !matches!(self, Self::Failed),
+            StatusName::Failed => !matches!(self, Self::Completed),
+            StatusName::Pending | StatusName::Active | StatusName::Waiting => false,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::reader::BadFile;
 use super::task_files::task_folder;
 use crate::domain::{Alert, AlertId, Increment, IncrementId, Mail, MailId, Request, RequestId};
 use crate::ledger::{
-    Result, View, agent, alerts, archive, increments, mail, requests, routes, sessions, tool,
+    Result, View, agent, alerts, increment, mail, requests, routes, sessions, task, tool,
 };
 
 impl Plan {
@@ -24,7 +24,7 @@ impl Plan {
 
     fn leave_out_tasks(&mut self, view: &View<'_>) -> Result<()> {
         for task in std::mem::take(&mut self.tasks) {
-            let message = if archive::has_task(view, &task.id)? {
+            let message = if task::exists(view, &task.id)? {
                 format!("task {} is already in the database", task.id)
             } else if let Some(session) = &task.session
                 && sessions::find_one(view, session)?.is_some()
@@ -78,16 +78,20 @@ impl Plan {
 
     fn leave_out_single_files(&mut self, view: &View<'_>) -> Result<()> {
         self.requests = absent::<Request>(&self.requests, &mut self.bad, |id| {
-            find_by_id(RequestId::parse(id), |id| requests::find(view, id))
+            let id = RequestId::parse(id).ok();
+            id.map_or(Ok(false), |id| Ok(requests::find(view, &id)?.is_some()))
         })?;
         self.alerts = absent::<Alert>(&self.alerts, &mut self.bad, |id| {
-            find_by_id(AlertId::parse(id), |id| alerts::find(view, id))
+            let id = AlertId::parse(id).ok();
+            id.map_or(Ok(false), |id| Ok(alerts::find(view, &id)?.is_some()))
         })?;
         self.increments = absent::<Increment>(&self.increments, &mut self.bad, |id| {
-            find_by_id(IncrementId::parse(id), |id| increments::find(view, id))
+            let id = IncrementId::parse(id).ok();
+            id.map_or(Ok(false), |id| increment::exists(view, &id))
         })?;
         self.mail = absent::<Mail>(&self.mail, &mut self.bad, |id| {
-            find_by_id(MailId::parse(id), |id| mail::find(view, id))
+            let id = MailId::parse(id).ok();
+            id.map_or(Ok(false), |id| mail::exists(view, &id))
         })?;
         Ok(())
     }
@@ -122,17 +126,6 @@ fn absent<T: OneFile>(
         }
     }
     Ok(absent)
-}
-
-/// Tells whether an id is one, and an item has it.
-fn find_by_id<Id, E, T>(
-    id: std::result::Result<Id, E>,
-    find: impl FnOnce(&Id) -> Result<Option<T>>,
-) -> Result<bool> {
-    match id {
-        Ok(id) => Ok(find(&id)?.is_some()),
-        Err(_) => Ok(false),
-    }
 }
 
 fn bad_file(file: PathBuf, message: String) -> BadFile {

@@ -2,7 +2,7 @@
 
 use crate::domain::{Agent, AgentEvent, AgentName, EventKind};
 use crate::ledger::history;
-use crate::store::tables::{agents, tasks};
+use crate::store::tables::{agents, task_routing};
 use crate::store::{Result, Tx};
 
 /// Inserts an agent.
@@ -24,14 +24,14 @@ pub(super) fn replace(tx: &mut Tx<'_>, before: &Agent, agent: &Agent) -> Result<
 
 fn reconsider_tasks_for(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     if agent.available {
-        tasks::clear_unsuited_of_roles(tx, &agent.roles)?;
+        task_routing::clear_unsuited_of_roles(tx, &agent.roles)?;
     }
     Ok(())
 }
 
 /// Lets the router choose again for all tasks that no agent suited.
 pub fn reconsider_unsuited_tasks(tx: &mut Tx<'_>) -> Result<()> {
-    tasks::clear_unsuited(tx)
+    task_routing::clear_unsuited(tx)
 }
 
 /// Records what happened to an agent.

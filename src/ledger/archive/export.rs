@@ -1,9 +1,11 @@
 //! The pages of an export.
 
-use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive, TaskId};
-use crate::ledger::{alerts, handoffs, increments, requests};
+use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive};
+use crate::ledger::{alerts, requests};
 use crate::store::tables::tasks::{self, StoredTask};
-use crate::store::tables::{events, mail as mail_table, messages, queue_messages};
+use crate::store::tables::{
+    events, handoffs, increments as increment_table, mail as mail_table, messages, queue_messages,
+};
 use crate::store::{Result, StoreError, View, params};
 
 /// How many rows a page has.
@@ -15,11 +17,6 @@ pub type Numbered<T> = Vec<(i64, T)>;
 /// Counts the tasks.
 pub fn count_tasks(view: &View<'_>) -> Result<u64> {
     tasks::count(view)
-}
-
-/// Tells whether there is a task with this id.
-pub fn has_task(view: &View<'_>, id: &TaskId) -> Result<bool> {
-    Ok(tasks::find_number(view, id)?.is_some())
 }
 
 /// Reads the tasks behind a number, oldest first.
@@ -60,9 +57,11 @@ pub fn alerts(view: &View<'_>, after: i64) -> Result<Numbered<Alert>> {
 
 /// Reads the increments behind a number, oldest first.
 pub fn increments(view: &View<'_>, after: i64) -> Result<Numbered<Increment>> {
-    view.rows(increments::SELECT_ARCHIVE, params![after, PAGE], |row| {
-        Ok((row.integer(0)?, increments::from_row(row)?))
-    })
+    let page = increment_table::after(view, after, PAGE)?;
+    let numbered = page
+        .into_iter()
+        .map(|stored| (stored.number, stored.increment));
+    Ok(numbered.collect())
 }
 
 /// Reads the mail behind a number, oldest first.

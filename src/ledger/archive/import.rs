@@ -2,8 +2,8 @@
 
 use super::task::import_task;
 use crate::domain::{Agent, Alert, Increment, Mail, Request, Route, TaskArchive, Tool};
-use crate::ledger::{agent, alerts, dependencies, import_requests, increments, mail, routes};
-use crate::store::tables::{agents, installation, messages, tools};
+use crate::ledger::{agent, alerts, import_requests, mail, routes};
+use crate::store::tables::{agents, increments, installation, messages, task_dependencies, tools};
 use crate::store::{Result, StoreError, Tx};
 
 /// How many items were imported.
@@ -105,7 +105,7 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     }
     // A task may depend on one that was made later.
     for (number, depends_on) in &waiting {
-        dependencies::insert_all(tx, *number, depends_on)?;
+        task_dependencies::insert_all(tx, *number, depends_on)?;
     }
     for link in &links {
         link.set(tx)?;

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::domain::{ChainEntry, HandoffId, MovedConversation, SessionId, Task, TaskArchive};
-use crate::ledger::{handoffs, reports, requests, runs, sessions};
+use crate::domain::{ChainEntry, HandoffId, Mode, MovedConversation, SessionId, Task, TaskArchive};
+use crate::ledger::{requests, runs, sessions};
 use crate::store::tables::events::{self, EventNumbers};
-use crate::store::tables::{attachments, messages, queue_messages, tasks};
-use crate::store::{Result, StoreError, Tx};
+use crate::store::tables::{attachments, handoffs, messages, queue_messages, reports, tasks};
+use crate::store::{Result, StoreError, Tx, View};
 
 /// Imports a task, with its messages behind a number. An open hand-off may be that of a job that runs elsewhere.
 pub fn import_task(
@@ -28,20 +28,21 @@ pub fn import_task(
         let request = entry.request.as_ref();
         let moved = request.and_then(|request| request.moved.as_ref());
         let from = request.and_then(|request| request.from_handoff_id.as_ref());
-        let row = handoffs::NewRow {
+        let row = handoffs::NewHandoff {
             task_number: number,
             position,
             entry,
             prompt: request.map_or("", |request| request.prompt.as_str()),
             reason: request.and_then(|request| request.reason.as_ref()),
             from_number: from
-                .map(|id| handoffs::number(tx, id))
+                .map(|id| handoffs::find_number(tx, id))
                 .transpose()?
                 .flatten(),
             waiter_number: None,
             trace_id: request.and_then(|request| request.trace_id.as_ref()),
             parent_span_id: None,
             is_invoked: moved.is_none_or(|moved| moved.is_invoked),
+            takes_control: takes_control(tx, entry)?,
         };
         let handoff_number = handoffs::insert(tx, &row)?;
         if let Some(report) = request.and_then(|request| request.report.as_ref()) {
@@ -90,6 +91,27 @@ pub fn import_task(
         queue_messages::insert(tx, number, message)?;
     }
     Ok(number)
+}
+
+/// Tells whether control was taken from the agent of an earlier hand-off. Archives of earlier versions do not say so of
+/// conversations: there it was if the earlier hand-off ended in the same moment with a note that names the agent.
+fn takes_control(view: &View<'_>, entry: &ChainEntry) -> Result<bool> {
+    let Some(request) = &entry.request else {
+        return Ok(entry.mode == Mode::Transfer);
+    };
+    let said = request.moved.as_ref().and_then(|moved| moved.takes_control);
+    match (entry.mode, said, &request.from_handoff_id) {
+        (Mode::Transfer, ..) => Ok(true),
+        (_, Some(said), _) => Ok(said),
+        (Mode::Session, None, Some(from)) => {
+            let from = handoffs::find(view, from)?;
+            let note = format!("Routed to {}", entry.agent_name);
+            Ok(from.is_some_and(|from| {
+                from.completed_at == Some(entry.started_at) && from.output.as_str() == note
+            }))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// Imports the conversation that moved with a hand-off of a session. The first one makes the session.

@@ -5,9 +5,9 @@ use crate::store::tables::mail::{self as table, StoredMail};
 use crate::store::tables::mail_recipients;
 use crate::store::{Result, View};
 
-/// Finds a mail that may not be there.
-pub fn find(view: &View<'_>, id: &MailId) -> Result<Option<Mail>> {
-    Ok(table::find(view, id)?.map(|stored| stored.mail))
+/// Tells whether there is a mail with this id.
+pub fn exists(view: &View<'_>, id: &MailId) -> Result<bool> {
+    Ok(table::find_number(view, id)?.is_some())
 }
 
 /// Finds a mail.

@@ -8,7 +8,7 @@ mod post;
 mod send;
 
 pub use deliver::{DeliverMail, deliver, mark_read_after_handoff};
-pub use list::{find, get, list, list_pending};
+pub use list::{exists, get, list, list_pending};
 pub use mark::{MailMark, MarkMail, mark};
 pub use post::{insert, post};
 pub use send::{SendMail, Sender, send};

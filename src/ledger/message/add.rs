@@ -2,7 +2,7 @@
 
 use super::record::{find_open_handoff, record};
 use crate::domain::{Message, MessageType, NewMessage, RunIdentity, TaskId, Text};
-use crate::ledger::caller::Caller;
+use crate::ledger::handoff::Caller;
 use crate::ledger::task;
 use crate::store::tables::{messages, tasks};
 use crate::store::{Result, StoreError, Tx};

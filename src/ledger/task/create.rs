@@ -1,11 +1,14 @@
 //! Making a task.
 
 use crate::domain::{EventKind, NewTask, Task};
-use crate::ledger::{dependencies, history, lineage, readiness};
+use crate::ledger::handoff::lineage;
+use crate::ledger::history;
 use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::tables::{task_dependencies, task_routing};
 use crate::store::{Result, Tx};
 
 use super::find::keys;
+use super::{dependencies, readiness};
 
 /// Makes a task. One that depends on others takes over what those that have ended left behind, and is announced if it is ready.
 pub fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
@@ -30,13 +33,13 @@ pub fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
     history::record(tx, created.on(), None, event)?;
     let needs = &created.task.needs;
     if needs.agent_role.is_some() || !needs.depends_on.is_empty() {
-        dependencies::insert_all(tx, number, &needs.depends_on)?;
+        task_dependencies::insert_all(tx, number, &needs.depends_on)?;
         let told = needs.agent_context.clone();
-        readiness::take_over(tx, &mut created, &[])?;
+        readiness::merge_context_of_dependencies(tx, &mut created, &[])?;
         // The context that came with the task counts more than what was left behind.
         created.task.needs.agent_context.extend(told.clone());
         if created.task.needs.agent_context != told {
-            readiness::write_context(tx, &created)?;
+            task_routing::update_agent_context(tx, number, &created.task.needs.agent_context)?;
         }
         readiness::announce(tx, created.on())?;
     }

@@ -1,6 +1,6 @@
 //! Finding the task that an operation is about.
 
-use crate::domain::{History, Refusal, Task, TaskId};
+use crate::domain::{History, Refusal, Task, TaskId, Text};
 use crate::store::tables::events;
 use crate::store::tables::tasks::{self, StoredTask, TaskKeys};
 use crate::store::{Result, View};
@@ -8,6 +8,17 @@ use crate::store::{Result, View};
 /// Finds a task.
 pub fn get(view: &View<'_>, id: &TaskId) -> Result<Task> {
     Ok(load(view, id)?.task)
+}
+
+/// Finds the working directory of a task; none if there is no such task.
+pub fn find_workspace(view: &View<'_>, id: &TaskId) -> Result<Option<Text>> {
+    let found = tasks::find(view, id)?;
+    Ok(found.map(|stored| stored.task.agent_workspace))
+}
+
+/// Tells whether there is a task with this id.
+pub fn exists(view: &View<'_>, id: &TaskId) -> Result<bool> {
+    Ok(tasks::find_number(view, id)?.is_some())
 }
 
 /// Loads a task with its number.
@@ -23,6 +34,11 @@ pub fn keys(view: &View<'_>, id: &TaskId) -> Result<TaskKeys> {
 /// Finds the number of a task.
 pub fn number(view: &View<'_>, id: &TaskId) -> Result<i64> {
     tasks::find_number(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
+}
+
+/// Tells whether a task is another one, or is below it.
+pub fn is_below(view: &View<'_>, id: &TaskId, above: &TaskId) -> Result<bool> {
+    Ok(tasks::is_below(view, &get(view, id)?.id, above)?)
 }
 
 /// Lists the events of a task, oldest first.

@@ -2,14 +2,20 @@
 
 mod attachments;
 mod create;
+mod dependencies;
+mod edit;
 mod find;
 mod plan;
 mod queue;
+mod readiness;
 mod status;
 
 pub use attachments::{Attach, Attached, attach, attachment, detach};
 pub use create::create;
-pub use find::{get, history, keys, load, number};
+pub use dependencies::{repoint_dependants, unmet};
+pub use edit::{ChangeNeeds, change_needs};
+pub use find::{exists, find_workspace, get, history, is_below, keys, load, number};
 pub use plan::plan;
 pub use queue::{queue, queue_message};
+pub use readiness::follow_status;
 pub use status::set_status;

@@ -3,15 +3,23 @@
 //! No rule is here: nothing is refused, no event is recorded, and no table calls for what follows a change. That is the ledger's.
 
 pub mod agents;
+pub mod applicants;
 pub mod attachments;
 pub mod dispatch_routes;
 pub mod events;
 pub mod handoffs;
 pub mod idempotency_keys;
+pub mod increments;
 pub mod installation;
 pub mod mail;
 pub mod mail_recipients;
 pub mod messages;
 pub mod queue_messages;
+pub mod reports;
+pub mod run_sessions;
+pub mod session_holders;
+pub mod task_dependencies;
+pub mod task_routing;
+pub mod task_stages;
 pub mod tasks;
 pub mod tools;

@@ -97,15 +97,11 @@ async fn every_request_that_changes_something_can_be_repeated() {
         let first = with_key(&app, &key, method.clone(), &path, body.clone())
             .await
             .data();
-        let events = app.store.last_event_number().await.unwrap();
+        let events = app.last_event().await;
         app.clock.advance(1_000);
         let second = with_key(&app, &key, method, &path, body).await.data();
         assert_eq!(first, second, "{path}");
-        assert_eq!(
-            app.store.last_event_number().await.unwrap(),
-            events,
-            "{path}"
-        );
+        assert_eq!(app.last_event().await, events, "{path}");
     }
 }
 

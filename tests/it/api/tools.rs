@@ -63,7 +63,7 @@ async fn a_tool_is_made_shown_changed_and_deleted() {
     ] {
         assert_eq!(app.get(path).await.error(), (404, "NOT_FOUND".to_owned()));
     }
-    let events = app.store.events_after(0, 100).await.unwrap();
+    let events = app.events().await;
     let types: Vec<_> = events
         .iter()
         .map(|event| event.event_type.as_str())
@@ -374,7 +374,7 @@ async fn a_call_that_is_refused_changes_nothing() {
     let app = TestApp::new().await;
     app.post("/api/tools", sdr()).await.data();
     let task = active_task(&app, "developer").await;
-    let newest = app.store.last_event_number().await.unwrap();
+    let newest = app.last_event().await;
     let call = |path: String, body: Value| app.post(Box::leak(path.into_boxed_str()), body);
     let own = |tool: &str| format!("/api/tasks/{task}/tools/{tool}");
     assert_snapshot!(call(own("handoff_to_qa"), json!({ "urgent": "yes", "extra": 1 })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"build: is required (string); urgent: must be a boolean, not a string; extra: is not a variable of handoff_to_qa (build, urgent)","details":{"problems":[{"field":"build","message":"is required (string)"},{"field":"urgent","message":"must be a boolean, not a string"},{"field":"extra","message":"is not a variable of handoff_to_qa (build, urgent)"}]}}}"#);
@@ -385,10 +385,10 @@ async fn a_call_that_is_refused_changes_nothing() {
     let huge = json!({ "build": "x".repeat(300 * 1024) });
     assert_snapshot!(call(own("handoff_to_qa"), huge).await.line(), @r#"413 {"error":{"code":"TOO_LARGE","message":"context is too large: the limit is 262144 bytes","details":{"limit":262144}}}"#);
     let own_target = active_task(&app, "qa").await;
-    let newest_with = app.store.last_event_number().await.unwrap();
+    let newest_with = app.last_event().await;
     let path = format!("/api/tasks/{own_target}/tools/handoff_to_qa");
     assert_snapshot!(call(path, json!({ "build": "b" })).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"qa may not use handoff_to_qa; it is for all agents but its target"}}"#);
-    assert_eq!(app.store.last_event_number().await.unwrap(), newest_with);
+    assert_eq!(app.last_event().await, newest_with);
     assert_eq!(newest_with, newest + 2);
 }
 

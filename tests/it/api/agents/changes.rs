@@ -50,7 +50,7 @@ fn only_new(name: &str, body: &Value, key: Option<&str>) -> Request<Body> {
 
 /// Lists the events about agents: type, name and changed keys.
 async fn events(app: &TestApp) -> Vec<String> {
-    let events = app.store.events_after(0, 1000).await.unwrap();
+    let events = app.events().await;
     let events = events
         .iter()
         .filter(|event| event.event_type.as_str().starts_with("agent_"));

@@ -171,7 +171,7 @@ async fn routes_are_replaced_by_a_list_or_an_object_with_one() {
         app.send(request.body(spaced.into()).unwrap()).await.status,
         200
     );
-    let events = app.store.events_after(0, 100).await.unwrap();
+    let events = app.events().await;
     let changed = events.last().unwrap();
     assert_snapshot!(serde_json::to_string(changed).unwrap(), @r#"{"timestamp":1767225600000,"eventType":"dispatch_routes_changed","data":{"kinds":"first, elsewhere, later"},"number":4}"#);
 }
@@ -275,7 +275,7 @@ async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
         assert_eq!(raw(body).await, (400, "INVALID_BODY".to_owned()), "{body}");
     }
     assert_eq!(app.get(ROUTES).await.data(), before);
-    assert!(app.store.events_after(0, 10).await.unwrap().is_empty());
+    assert!(app.events().await.is_empty());
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ async fn a_mail_is_acknowledged_once_and_is_then_read() {
             .await;
         assert_eq!((again.status.as_u16(), again.data()), (200, first.data()));
     }
-    assert_eq!(app.store.events_after(0, 10).await.unwrap().len(), 2);
+    assert_eq!(app.events().await.len(), 2);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use crate::support::TestApp;
 
 /// Asks twice under a key, then something else under the same key. Returns the answer.
 async fn twice(app: &TestApp, path: &str, body: Value, other: Value) -> Value {
-    let events = async || app.store.events_after(0, 1000).await.unwrap().len();
+    let events = async || app.events().await.len();
     let before = events().await;
     let first = with_key(app, path, path, body.clone()).await;
     assert_eq!(events().await, before + 1, "{path}");

@@ -21,7 +21,7 @@ async fn nothing_is_there(app: &TestApp) {
         app.get("/api/requests?withdrawn=true").await.data(),
         json!([])
     );
-    assert!(app.store.events_after(0, 10).await.unwrap().is_empty());
+    assert!(app.events().await.is_empty());
 }
 
 #[tokio::test]

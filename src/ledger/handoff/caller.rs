@@ -1,11 +1,11 @@
 //! The run in whose name something is asked, and the trace that this belongs to.
 
-use super::runs;
 use crate::domain::{HandoffId, Refusal, RunIdentity, TraceId, TraceParent};
+use crate::ledger::runs;
 use crate::store::{Result, StoreError, Tx, params, sql};
 
 /// A run that asks, and its hand-off.
-pub(crate) struct Caller<'a> {
+pub struct Caller<'a> {
     pub identity: &'a RunIdentity,
     pub number: i64,
     /// The hand-off whose agent waits for the end of the caller's.
@@ -51,10 +51,10 @@ impl<'a> Caller<'a> {
 }
 
 /// A hand-off, and the trace that it belongs to if it did not begin that itself.
-pub(crate) type Traced<'a> = (&'a HandoffId, Option<&'a TraceId>);
+pub type Traced<'a> = (&'a HandoffId, Option<&'a TraceId>);
 
 /// Returns the trace of a new hand-off: the one that the request names, or that of the hand-off that it comes from.
-pub(crate) fn trace(asked: Option<&TraceParent>, from: Option<Traced<'_>>) -> Option<TraceParent> {
+pub fn trace(asked: Option<&TraceParent>, from: Option<Traced<'_>>) -> Option<TraceParent> {
     let inherited = |(id, trace_id): Traced<'_>| TraceParent {
         trace_id: trace_id.cloned().unwrap_or_else(|| id.into()),
         parent_id: id.into(),

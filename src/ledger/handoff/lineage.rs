@@ -1,10 +1,10 @@
 //! Who handed on to whom: the chain that limits are counted on, whichever doors it came through.
 
-use crate::domain::{AgentName, ChainLimits, Lineage, Refusal};
+use crate::domain::{AgentName, Lineage, Refusal};
 use crate::store::{Result, Tx, params, sql};
 
 /// A hand-off that is about to be begun.
-pub(crate) struct Step<'a> {
+pub struct Step<'a> {
     /// The hand-off that it comes from.
     pub from_number: Option<i64>,
     /// Who hands off.
@@ -18,7 +18,7 @@ pub(crate) struct Step<'a> {
 }
 
 /// Refuses a hand-off that would make its chain too long. Returns the agents so far, without the one that is asked.
-pub(crate) fn check(tx: &Tx<'_>, step: &Step<'_>, limits: ChainLimits) -> Result<Vec<AgentName>> {
+pub fn check(tx: &Tx<'_>, step: &Step<'_>) -> Result<Vec<AgentName>> {
     let mut agents = so_far(tx, step.from_number)?;
     push(&mut agents, step.from_agent);
     let mut lineage = Lineage {
@@ -27,13 +27,13 @@ pub(crate) fn check(tx: &Tx<'_>, step: &Step<'_>, limits: ChainLimits) -> Result
         hops: hops(tx, step.task_number)?,
     };
     lineage.agents.push(step.to_agent.clone());
-    lineage.check(limits)?;
+    lineage.check(tx.rules.chain)?;
     Ok(agents)
 }
 
 /// Refuses a task below another one that would make its chain too deep. The refusal names who works on those above.
-pub(crate) fn check_depth(tx: &Tx<'_>, parent_number: i64) -> Result<()> {
-    let (depth, limit) = (depth(tx, parent_number)? + 1, tx.rules.max_depth);
+pub fn check_depth(tx: &Tx<'_>, parent_number: i64) -> Result<()> {
+    let (depth, limit) = (depth(tx, parent_number)? + 1, tx.rules.chain.depth);
     if depth <= limit {
         return Ok(());
     }

@@ -1,0 +1,220 @@
+//! The decision that follows a hand-off of the router, or of a stage.
+
+use crate::domain::Outcome;
+
+/// What is known when a hand-off has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and the decision names them"
+)]
+pub struct EndedHandoff {
+    /// Whether the router began it.
+    pub is_routed: bool,
+    /// Whether its task is a stage of an increment.
+    pub is_stage: bool,
+    /// Whether a person has ended the task meanwhile.
+    pub is_task_ended: bool,
+    /// Whether the stage belongs to a round that is over.
+    pub is_round_over: bool,
+    pub outcome: Outcome,
+    /// Whether the run gave a report.
+    pub has_report: bool,
+    /// Whether the final message ends with a report.
+    pub says_report: bool,
+    /// Whether the task's agent owes a report.
+    pub wants_report: bool,
+    /// Whether the agent was asked again for its report.
+    pub was_asked_again: bool,
+    /// Whether the router may give the task to an agent once more.
+    pub has_attempts_left: bool,
+}
+
+/// What becomes of the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextStep {
+    /// Nothing: the hand-off was not the router's, or a person has decided.
+    LeaveAlone,
+    /// The stage fails with its round.
+    CloseStage,
+    /// The stage waits for a person to decide, and the increment shows it.
+    RefreshIncrement,
+    /// A person must look, because somebody cancelled the hand-off.
+    BlockAsCancelled,
+    /// The report decides.
+    FollowReport,
+    /// The report at the end of the final message decides.
+    FollowSpokenReport,
+    /// The router chooses an agent again.
+    RouteAgain,
+    /// A person must look, because it has failed too often.
+    BlockAsFailed,
+    /// It is completed: nobody asked for a report.
+    Complete,
+    /// The agent is asked for the report that it owes.
+    AskForReport,
+    /// It fails, because the agent gave no report although it was asked again.
+    FailWithoutReport,
+}
+
+impl EndedHandoff {
+    /// Decides what becomes of the task.
+    pub const fn next_step(self) -> NextStep {
+        let is_completed = matches!(self.outcome, Outcome::Completed);
+        let says_report = self.says_report && is_completed;
+        if (!self.is_routed && !self.is_stage) || self.is_task_ended {
+            return NextStep::LeaveAlone;
+        }
+        if self.is_round_over {
+            return NextStep::CloseStage;
+        }
+        // An agent that works on a stage decides it by a report, also if a person asked it to.
+        if !self.is_routed && !self.has_report && !says_report {
+            return NextStep::RefreshIncrement;
+        }
+        if matches!(self.outcome, Outcome::Cancelled) {
+            return NextStep::BlockAsCancelled;
+        }
+        match (self.has_report, is_completed) {
+            (true, _) => NextStep::FollowReport,
+            (false, false) if self.has_attempts_left => NextStep::RouteAgain,
+            (false, false) => NextStep::BlockAsFailed,
+            (false, true) if says_report => NextStep::FollowSpokenReport,
+            (false, true) if !self.wants_report => NextStep::Complete,
+            (false, true) if !self.was_asked_again => NextStep::AskForReport,
+            (false, true) => NextStep::FailWithoutReport,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUTED: EndedHandoff = EndedHandoff {
+        is_routed: true,
+        is_stage: false,
+        is_task_ended: false,
+        is_round_over: false,
+        outcome: Outcome::Completed,
+        has_report: false,
+        says_report: false,
+        wants_report: false,
+        was_asked_again: false,
+        has_attempts_left: true,
+    };
+
+    const STAGE: EndedHandoff = EndedHandoff {
+        is_stage: true,
+        wants_report: true,
+        ..ROUTED
+    };
+
+    #[test]
+    fn each_end_has_its_next_step() {
+        use NextStep as Next;
+        let by_person = EndedHandoff {
+            is_routed: false,
+            ..STAGE
+        };
+        let outcome = |outcome, of| EndedHandoff { outcome, ..of };
+        for (number, (ended, next)) in [
+            (ROUTED, Next::Complete),
+            (
+                EndedHandoff {
+                    is_routed: false,
+                    ..ROUTED
+                },
+                Next::LeaveAlone,
+            ),
+            (
+                EndedHandoff {
+                    is_task_ended: true,
+                    is_round_over: true,
+                    ..STAGE
+                },
+                Next::LeaveAlone,
+            ),
+            (
+                EndedHandoff {
+                    is_round_over: true,
+                    has_report: true,
+                    ..STAGE
+                },
+                Next::CloseStage,
+            ),
+            (by_person, Next::RefreshIncrement),
+            (
+                outcome(Outcome::Cancelled, by_person),
+                Next::RefreshIncrement,
+            ),
+            (
+                EndedHandoff {
+                    has_report: true,
+                    ..by_person
+                },
+                Next::FollowReport,
+            ),
+            (
+                EndedHandoff {
+                    says_report: true,
+                    ..by_person
+                },
+                Next::FollowSpokenReport,
+            ),
+            (
+                EndedHandoff {
+                    says_report: true,
+                    ..outcome(Outcome::Failed, by_person)
+                },
+                Next::RefreshIncrement,
+            ),
+            (outcome(Outcome::Cancelled, ROUTED), Next::BlockAsCancelled),
+            (
+                EndedHandoff {
+                    has_report: true,
+                    ..outcome(Outcome::Cancelled, STAGE)
+                },
+                Next::BlockAsCancelled,
+            ),
+            (
+                EndedHandoff {
+                    has_report: true,
+                    says_report: true,
+                    ..STAGE
+                },
+                Next::FollowReport,
+            ),
+            (
+                EndedHandoff {
+                    has_report: true,
+                    ..outcome(Outcome::TimedOut, STAGE)
+                },
+                Next::FollowReport,
+            ),
+            (outcome(Outcome::Failed, ROUTED), Next::RouteAgain),
+            (outcome(Outcome::Interrupted, STAGE), Next::RouteAgain),
+            (
+                EndedHandoff {
+                    has_attempts_left: false,
+                    says_report: true,
+                    ..outcome(Outcome::TimedOut, STAGE)
+                },
+                Next::BlockAsFailed,
+            ),
+            (STAGE, Next::AskForReport),
+            (
+                EndedHandoff {
+                    was_asked_again: true,
+                    ..STAGE
+                },
+                Next::FailWithoutReport,
+            ),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert_eq!(ended.next_step(), next, "case {number}: {ended:?}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Reasons why the router leaves a task alone.
+
+use serde::{Deserialize, Serialize};
+
+use super::suitability::Candidate;
+use crate::domain::{AgentName, Dependency, Role, Skill, StatusName, Task, TaskId, Text};
+
+/// A dependency that is not met.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnmetDependency {
+    pub dependency: Dependency,
+    /// The status of the task that it names.
+    pub status: StatusName,
+}
+
+/// Why the router leaves a task alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WaitReason {
+    /// An agent works on it.
+    WorkedOn(AgentName),
+    /// A person must look at it.
+    Blocked(Text),
+    /// Its status is not `pending`.
+    NotPending(StatusName),
+    /// Tasks that it depends on have not ended as they must.
+    Dependencies(Vec<UnmetDependency>),
+    /// It has no role.
+    NoRole,
+    /// No agent suits.
+    NobodySuits { role: Role, tags: Vec<Skill> },
+}
+
+impl WaitReason {
+    /// Decides whether a task must wait, whatever agents there are.
+    pub fn of(task: &Task, unmet: Vec<UnmetDependency>) -> Option<Self> {
+        if let Some(current) = task.current_agent() {
+            return Some(Self::WorkedOn(current.clone()));
+        }
+        if task.routing.blocked
+            && let Some(reason) = &task.routing.waiting_reason
+        {
+            return Some(Self::Blocked(reason.clone()));
+        }
+        if task.status.name() != StatusName::Pending {
+            return Some(Self::NotPending(task.status.name()));
+        }
+        if !unmet.is_empty() {
+            return Some(Self::Dependencies(unmet));
+        }
+        task.needs.agent_role.is_none().then_some(Self::NoRole)
+    }
+}
+
+/// The agent that the router chooses for a task, or the reason why there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    pub task_id: TaskId,
+    pub agent: Option<AgentName>,
+    /// Whether that is the fallback agent, because no agent suits.
+    pub is_fallback: bool,
+    /// Why the task is given to no agent now.
+    pub waits: Option<WaitReason>,
+    /// Whether the router would give it to an agent that suits now.
+    pub is_ready: bool,
+    /// Every agent: those that suit first, the best first.
+    pub candidates: Vec<Candidate>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        Context, DependencyOutcome, Needs, NewTask, Routing, Source, Status, Timestamp,
+    };
+
+    fn task(role: Option<&str>) -> Task {
+        let new = NewTask {
+            id: TaskId::new(),
+            parent_id: None,
+            session_id: None,
+            context: Context::default(),
+            needs: Needs {
+                agent_role: role.map(|role| Role::parse(role).unwrap()),
+                ..Needs::default()
+            },
+            part: None,
+            description: "a task".parse().unwrap(),
+            source: Source::default(),
+            agent_workspace: "/".parse().unwrap(),
+        };
+        Task::new(new, Timestamp::default())
+    }
+
+    #[test]
+    fn the_first_reason_counts() {
+        let unmet = UnmetDependency {
+            dependency: Dependency {
+                task_id: TaskId::new(),
+                outcome: DependencyOutcome::Completed,
+            },
+            status: StatusName::Active,
+        };
+        let ready = task(Some("testing"));
+        assert_eq!(WaitReason::of(&ready, vec![]), None);
+        assert_eq!(
+            WaitReason::of(&task(None), vec![]),
+            Some(WaitReason::NoRole)
+        );
+        assert_eq!(
+            WaitReason::of(&task(None), vec![unmet.clone()]),
+            Some(WaitReason::Dependencies(vec![unmet.clone()]))
+        );
+        let mut waiting = ready.clone();
+        waiting.status = Status::Waiting;
+        assert_eq!(
+            WaitReason::of(&waiting, vec![unmet]),
+            Some(WaitReason::NotPending(StatusName::Waiting))
+        );
+        let reason: Text = "it failed".parse().unwrap();
+        waiting.routing = Routing {
+            attempts: 2,
+            waiting_reason: Some(reason.clone()),
+            blocked: true,
+        };
+        assert_eq!(
+            WaitReason::of(&waiting, vec![]),
+            Some(WaitReason::Blocked(reason))
+        );
+    }
+}

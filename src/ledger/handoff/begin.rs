@@ -1,0 +1,125 @@
+//! Beginning a hand-off, whichever door it came through.
+
+use crate::domain::{
+    AgentName, Context, EventKind, Mode, Needs, NewTask, TaskId, Text, TraceParent,
+};
+use crate::ledger::{dispatches, history, increment, message, routing, runs, task};
+use crate::store::tables::handoffs::{self, NewHandoff};
+use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::{Result, Tx};
+
+/// A hand-off to be begun.
+pub struct Begin<'a> {
+    pub mode: Mode,
+    pub agent_name: AgentName,
+    pub from_agent: Option<AgentName>,
+    /// The hand-off that this one comes from.
+    pub from_number: Option<i64>,
+    /// The hand-off whose agent waits for the end of this one.
+    pub waiter_number: Option<i64>,
+    pub trace: Option<TraceParent>,
+    pub prompt: &'a str,
+    pub reason: Option<&'a Text>,
+    /// The provider's session that is resumed.
+    pub resumes: Option<&'a str>,
+    /// Whether Chorus runs the agent.
+    pub is_invoked: bool,
+    /// Whether control was taken from the agent of `from_number`.
+    pub takes_control: bool,
+}
+
+impl<'a> Begin<'a> {
+    /// Asks an agent to work on a task, in nobody's name.
+    pub const fn new(mode: Mode, agent_name: AgentName, prompt: &'a str) -> Self {
+        Self {
+            mode,
+            agent_name,
+            from_agent: None,
+            from_number: None,
+            waiter_number: None,
+            trace: None,
+            prompt,
+            reason: None,
+            resumes: None,
+            is_invoked: true,
+            takes_control: false,
+        }
+    }
+}
+
+/// A hand-off that was begun.
+pub struct Begun {
+    pub on: StoredTask,
+    pub handoff_number: i64,
+}
+
+/// Opens a hand-off and queues its run. Every door ends here.
+pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Begun> {
+    let entry = on
+        .task
+        .start_handoff(begin.agent_name, begin.from_agent, begin.mode, tx.now)?
+        .clone();
+    increment::check_round(tx, &on)?;
+    routing::release(tx, &mut on)?;
+    let trace = begin.trace.as_ref();
+    let row = NewHandoff {
+        task_number: on.number,
+        position: on.task.agent_chain().len(),
+        entry: &entry,
+        prompt: begin.prompt,
+        reason: begin.reason,
+        from_number: begin.from_number,
+        waiter_number: begin.waiter_number,
+        trace_id: trace.map(|trace| &trace.trace_id),
+        parent_span_id: trace.map(|trace| &trace.parent_id),
+        is_invoked: begin.is_invoked,
+        takes_control: begin.takes_control,
+    };
+    let handoff_number = handoffs::insert(tx, &row)?;
+    if begin.is_invoked {
+        runs::queue(tx, handoff_number, entry.started_at, begin.resumes)?;
+    }
+    // A transfer brings the message that was there before.
+    if begin.mode != Mode::Transfer {
+        message::record_prompt(tx, on.on(), handoff_number)?;
+    }
+    // Claimed requests follow control. A run that begins a conversation keeps its own.
+    if let (Mode::Transfer, Some(from_number)) = (begin.mode, begin.from_number) {
+        dispatches::follow(tx, from_number, handoff_number)?;
+    }
+    tasks::update_status(tx, on.number, &on.task)?;
+    increment::refresh(tx, &on)?;
+    let started = EventKind::HandoffStarted {
+        agent_name: entry.agent_name,
+    };
+    history::record(tx, on.on(), Some((&entry.id, handoff_number)), started)?;
+    Ok(Begun { on, handoff_number })
+}
+
+/// Makes a task below another one, with the same work to do in the same place.
+pub fn create_child(
+    tx: &mut Tx<'_>,
+    parent: &StoredTask,
+    agent_name: &AgentName,
+    context: Context,
+) -> Result<StoredTask> {
+    let task = &parent.task;
+    let new = NewTask {
+        id: TaskId::new(),
+        description: task.description.clone(),
+        parent_id: Some(task.id.clone()),
+        session_id: task.session_id.clone(),
+        context,
+        needs: Needs::default(),
+        part: None,
+        source: task.source.clone(),
+        agent_workspace: task.agent_workspace.clone(),
+    };
+    let child = task::create(tx, &new)?;
+    let created = EventKind::ChildTaskCreated {
+        task_id: child.task.id.clone(),
+        agent_name: agent_name.clone(),
+    };
+    history::record(tx, parent.on(), None, created)?;
+    Ok(child)
+}

@@ -1,0 +1,111 @@
+//! Closing the entry of a hand-off that ends.
+//!
+//! There are four ways in which a hand-off ends, and all of them close it here. What follows an end is in
+//! [`reactions`](crate::ledger::reactions).
+
+use crate::domain::{ChainEntry, EventKind, Outcome, RunId, Task, Text};
+use crate::ledger::{history, runs};
+use crate::store::tables::handoffs::{self, OpenHandoff};
+use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::{Result, StoreError, Tx};
+use crate::telemetry::HandoffSpan;
+
+/// How a hand-off ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// Its run has ended.
+    RunEnded,
+    /// Somebody ends it while its run may still go on.
+    EndedFromOutside,
+    /// Control moves to another agent, which goes on with the same work. An agent that passes control itself has completed its
+    /// run; one that loses it is stopped.
+    ControlMoved {
+        /// Whether the agent passed control itself.
+        by_itself: bool,
+    },
+    /// It was carried out elsewhere, and is only recorded.
+    Recorded,
+}
+
+/// The end of a hand-off.
+#[derive(Debug, Clone, Copy)]
+pub struct Ending<'a> {
+    pub cause: Cause,
+    pub outcome: Outcome,
+    /// The final message, or what went wrong.
+    pub output: &'a Text,
+    /// Whether somebody said why; otherwise the output only says that it was cancelled.
+    pub has_reason: bool,
+}
+
+/// A hand-off that was closed.
+pub struct Closed {
+    pub on: StoredTask,
+    pub handoff_number: i64,
+    /// The run that had not ended, and is no longer needed.
+    pub run_id: Option<RunId>,
+}
+
+/// Closes the open hand-off of a task, and ends the run that has not ended.
+pub fn close(tx: &mut Tx<'_>, mut on: StoredTask, ending: &Ending<'_>) -> Result<Closed> {
+    let Ending {
+        outcome, output, ..
+    } = *ending;
+    let entry = on
+        .task
+        .end_handoff(outcome, output.clone(), tx.now)?
+        .clone();
+    let open = handoffs::find_open(tx, on.number)?.ok_or_else(|| {
+        StoreError::inconsistent(format!("no open hand-off on task {}", on.task.id))
+    })?;
+    let handoff_number = open.number;
+    if HandoffSpan::is_wanted(outcome) {
+        tx.spans.extend(span(open, &on.task, &entry));
+    }
+    handoffs::complete(tx, handoff_number, outcome, output)?;
+    tasks::update_status(tx, on.number, &on.task)?;
+    let ended = EventKind::HandoffEnded {
+        agent_name: entry.agent_name,
+        outcome,
+        output: output.clone(),
+    };
+    history::record(tx, on.on(), Some((&entry.id, handoff_number)), ended)?;
+    let run_outcome = match ending.cause {
+        Cause::RunEnded | Cause::Recorded => None,
+        Cause::ControlMoved { by_itself: true } => Some(Outcome::Completed),
+        Cause::EndedFromOutside | Cause::ControlMoved { by_itself: false } => {
+            Some(Outcome::Cancelled)
+        }
+    };
+    let mut run_id = None;
+    if let Some(outcome) = run_outcome {
+        run_id = runs::not_ended(tx, handoff_number)?;
+        runs::end(tx, handoff_number, outcome)?;
+    }
+    Ok(Closed {
+        on,
+        handoff_number,
+        run_id,
+    })
+}
+
+/// Describes a hand-off that has just ended, for telemetry.
+fn span(open: OpenHandoff, task: &Task, entry: &ChainEntry) -> Option<HandoffSpan> {
+    let end = entry.end.as_ref()?;
+    Some(HandoffSpan {
+        trace_id: open.trace_id.unwrap_or_else(|| (&entry.id).into()),
+        span_id: (&entry.id).into(),
+        parent_span_id: open.parent_span_id,
+        handoff_id: entry.id.clone(),
+        task_id: task.id.clone(),
+        session_id: task.session_id.clone(),
+        from_agent: entry.from_agent.clone(),
+        to_agent: entry.agent_name.clone(),
+        mode: entry.mode,
+        reason: open.reason,
+        started_at: entry.started_at,
+        completed_at: end.at,
+        outcome: end.outcome,
+        harness_trace_id: open.harness_trace_id,
+    })
+}

@@ -1,0 +1,63 @@
+//! Control that moves from one agent to another.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{AgentName, MessageType, Move, NewMessage, Outcome, RunId, Task, Text};
+use crate::ledger::reactions;
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx};
+
+use super::caller::Caller;
+use super::close::{Cause, Ending};
+
+/// The outcome of a move of control.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moved {
+    /// The task on which the work goes on; its last hand-off is the new one.
+    pub task: Task,
+    /// The run that had control, and is no longer needed.
+    pub left: Option<LeftRun>,
+}
+
+/// A run that lost control.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftRun {
+    pub run_id: RunId,
+    /// Whether the run passed control itself, and so may finish its last words.
+    pub by_itself: bool,
+}
+
+/// Ends the open hand-off of a task because control moves to another agent.
+pub fn give_up_control(
+    tx: &mut Tx<'_>,
+    on: StoredTask,
+    to: &AgentName,
+    caller: Option<&Caller<'_>>,
+) -> Result<(StoredTask, Option<LeftRun>)> {
+    let open = on.task.open_handoff().map(|open| open.id.clone());
+    let by_itself = caller.is_some_and(|caller| Some(&caller.identity.handoff_id) == open.as_ref());
+    let output = routed_to(to);
+    let ending = Ending {
+        cause: Cause::ControlMoved { by_itself },
+        outcome: Outcome::Completed,
+        output: &output,
+        has_reason: true,
+    };
+    let ended = reactions::end_handoff(tx, on, &ending)?;
+    let left = ended.run_id.map(|run_id| LeftRun { run_id, by_itself });
+    Ok((ended.on, left))
+}
+
+/// Makes the message that control moved.
+pub fn moved_message(to: &AgentName, data: Move) -> NewMessage {
+    NewMessage {
+        message_type: MessageType::Handoff,
+        content: routed_to(to),
+        data: Some(data),
+    }
+}
+
+/// The words under which people see a move of control. Nothing is read from them.
+fn routed_to(agent_name: &AgentName) -> Text {
+    Text::lossy(format!("Routed to {agent_name}"))
+}

@@ -1,0 +1,132 @@
+//! Delegating: an agent or a person asks an agent, and waits for the answer.
+
+use crate::domain::{
+    AgentName, MessageType, Mode, Move, NewMessage, Refusal, RunIdentity, Task, TaskId, Text,
+    TraceParent,
+};
+use crate::ledger::{agent, message, task};
+use crate::store::tables::run_sessions;
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx};
+
+use super::begin::{Begin, begin, create_child};
+use super::caller::{self, Caller};
+use super::lineage;
+
+/// A hand-off to be delegated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delegate {
+    pub task_id: TaskId,
+    /// The agent, as the caller wrote its name.
+    pub agent_name: String,
+    pub prompt: Text,
+    pub reason: Option<Text>,
+    /// Whether the agent's last session on this task is resumed.
+    pub resume: bool,
+    /// The run in whose name it is asked, if an agent asks.
+    pub caller: Option<RunIdentity>,
+    /// The trace that the caller named.
+    pub trace: Option<TraceParent>,
+}
+
+/// Hands a task to an agent. A run that hands on its own task gets a child task for it, because its own is not idle.
+pub fn delegate(tx: &mut Tx<'_>, asked: &Delegate) -> Result<Task> {
+    let caller = asked.caller.as_ref();
+    let caller = caller.map(|run| Caller::load(tx, run)).transpose()?;
+    let checked = check(tx, asked, caller.as_ref())?;
+    carry_out(tx, asked, checked, caller.as_ref())
+}
+
+/// A delegation that may be carried out.
+struct Checked {
+    on: StoredTask,
+    agent_name: AgentName,
+    makes_child: bool,
+    resumes: Option<String>,
+}
+
+/// Checks everything before anything is written.
+fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&Caller<'_>>) -> Result<Checked> {
+    let on = task::load(tx, &asked.task_id)?;
+    let agent_name = agent::resolve(tx, &asked.agent_name)?;
+    let open = on.task.open_handoff();
+    let makes_child = caller
+        .zip(open)
+        .is_some_and(|(caller, open)| open.id == caller.identity.handoff_id);
+    if let Some(caller) = caller {
+        let step = lineage::Step {
+            from_number: Some(caller.number),
+            from_agent: Some(&caller.identity.agent_name),
+            to_agent: &agent_name,
+            task_number: on.number,
+            makes_child,
+        };
+        lineage::check(tx, &step)?;
+    }
+    let resumes = match asked.resume {
+        false => None,
+        // A child task is new: no agent has a session on it.
+        true if makes_child => return Err(Refusal::NothingToResume(agent_name).into()),
+        true => Some(
+            run_sessions::find_last(tx, on.number, &agent_name)?
+                .ok_or_else(|| Refusal::NothingToResume(agent_name.clone()))?,
+        ),
+    };
+    Ok(Checked {
+        on,
+        agent_name,
+        makes_child,
+        resumes,
+    })
+}
+
+fn carry_out(
+    tx: &mut Tx<'_>,
+    asked: &Delegate,
+    checked: Checked,
+    caller: Option<&Caller<'_>>,
+) -> Result<Task> {
+    let Checked {
+        mut on,
+        agent_name,
+        makes_child,
+        resumes,
+    } = checked;
+    if makes_child {
+        on = delegate_to_child(tx, &on, &agent_name)?;
+    }
+    let next = Begin {
+        from_agent: caller.map(|caller| caller.identity.agent_name.clone()),
+        from_number: caller.map(|caller| caller.number),
+        waiter_number: caller.map(|caller| caller.number),
+        trace: caller::trace(asked.trace.as_ref(), caller.map(Caller::traced)),
+        reason: asked.reason.as_ref(),
+        resumes: resumes.as_deref(),
+        ..Begin::new(Mode::Delegate, agent_name, asked.prompt.as_str())
+    };
+    Ok(begin(tx, on, next)?.on.task)
+}
+
+/// Makes the child task on which the work goes on while the agent that hands on waits.
+fn delegate_to_child(
+    tx: &mut Tx<'_>,
+    parent: &StoredTask,
+    agent_name: &AgentName,
+) -> Result<StoredTask> {
+    let context = parent.task.context.without_metadata();
+    let child = create_child(tx, parent, agent_name, context)?;
+    let asked = NewMessage {
+        message_type: MessageType::SubtaskCreated,
+        content: Text::lossy(format!("Asked {agent_name}")),
+        data: Some(Move {
+            from_agent: parent.task.current_agent().cloned(),
+            to_agent: agent_name.clone(),
+            task_id: child.task.id.clone(),
+            tool: None,
+            variables: None,
+            reason: None,
+        }),
+    };
+    message::say(tx, parent, &asked)?;
+    Ok(child)
+}

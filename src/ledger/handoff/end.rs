@@ -1,0 +1,79 @@
+//! Ending a hand-off from outside.
+
+use crate::domain::{Outcome, Refusal, RunId, Task, TaskId, Text};
+use crate::ledger::{reactions, task};
+use crate::store::tables::handoffs;
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx, View};
+
+use super::close::{Cause, Ending};
+
+/// The output of a hand-off that was cancelled by somebody who did not say why.
+const CANCELLED: &str = "Cancelled";
+
+/// Completes the open hand-off of a task. Its run, which may still go on, is cancelled.
+pub fn complete(tx: &mut Tx<'_>, task_id: &TaskId, output: &Text) -> Result<Task> {
+    let on = load_unless_transferred(tx, task_id)?;
+    end(tx, on, Outcome::Completed, output, true)
+}
+
+/// Cancels the open hand-off of a task and its run.
+pub fn cancel(tx: &mut Tx<'_>, task_id: &TaskId, reason: Option<&Text>) -> Result<Task> {
+    let on = load_unless_transferred(tx, task_id)?;
+    let cancelled = Text::lossy(CANCELLED.to_owned());
+    let output = reason.unwrap_or(&cancelled);
+    end(tx, on, Outcome::Cancelled, output, reason.is_some())
+}
+
+fn end(
+    tx: &mut Tx<'_>,
+    on: StoredTask,
+    outcome: Outcome,
+    output: &Text,
+    has_reason: bool,
+) -> Result<Task> {
+    let ending = Ending {
+        cause: Cause::EndedFromOutside,
+        outcome,
+        output,
+        has_reason,
+    };
+    Ok(reactions::end_handoff(tx, on, &ending)?.on.task)
+}
+
+/// Ends a hand-off if it is open. Returns its run, which is no longer needed.
+pub fn end_by_number(
+    tx: &mut Tx<'_>,
+    handoff_number: i64,
+    outcome: Outcome,
+    output: &Text,
+) -> Result<Option<RunId>> {
+    let Some(task_id) = handoffs::find_task_of_open(tx, handoff_number)? else {
+        return Ok(None);
+    };
+    let ending = Ending {
+        cause: Cause::EndedFromOutside,
+        outcome,
+        output,
+        has_reason: true,
+    };
+    let on = task::load(tx, &task_id)?;
+    Ok(reactions::end_handoff(tx, on, &ending)?.run_id)
+}
+
+/// Loads a task, unless no agent works on it because a tool passed control on.
+fn load_unless_transferred(view: &View<'_>, task_id: &TaskId) -> Result<StoredTask> {
+    let on = task::load(view, task_id)?;
+    if on.task.open_handoff().is_none()
+        && let Some(last) = on.task.agent_chain().last()
+        && let Some(number) = handoffs::find_number(view, &last.id)?
+        && let Some(agent_name) = handoffs::find_transfer_target(view, number)?
+    {
+        return Err(Refusal::AlreadyMoved {
+            task_id: task_id.clone(),
+            agent_name,
+        }
+        .into());
+    }
+    Ok(on)
+}

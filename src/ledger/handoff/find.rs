@@ -1,0 +1,32 @@
+//! Finding hand-offs.
+
+use crate::domain::{Handoff, HandoffId, Page, Refusal, TaskId};
+use crate::ledger::task;
+use crate::store::tables::handoffs;
+use crate::store::{Result, View};
+
+/// Finds a hand-off.
+pub fn get(view: &View<'_>, id: &HandoffId) -> Result<Handoff> {
+    handoffs::find(view, id)?.ok_or_else(|| Refusal::HandoffNotFound(id.clone()).into())
+}
+
+/// Lists the hand-offs of a task, in the order of its chain.
+pub fn of_task(view: &View<'_>, task_id: &TaskId) -> Result<Vec<Handoff>> {
+    handoffs::of_task(view, task::number(view, task_id)?)
+}
+
+/// Lists the hand-offs of a trace, W3C's or a harness's, oldest first.
+pub fn of_trace(
+    view: &View<'_>,
+    trace: &str,
+    after: Option<&HandoffId>,
+    limit: u32,
+) -> Result<Page<Handoff>> {
+    let after = match after {
+        None => 0,
+        Some(id) => {
+            handoffs::find_number(view, id)?.ok_or_else(|| Refusal::HandoffNotFound(id.clone()))?
+        }
+    };
+    handoffs::of_trace(view, trace, after, limit)
+}

@@ -1,0 +1,22 @@
+//! Hand-offs: delegating, transferring, moving a session; beginning and ending them.
+
+mod begin;
+mod caller;
+mod close;
+mod control;
+mod delegate;
+mod end;
+mod find;
+pub mod lineage;
+mod move_session;
+mod transfer;
+
+pub use begin::{Begin, Begun, begin};
+pub use caller::{Caller, Traced, trace};
+pub use close::{Cause, Closed, Ending, close};
+pub use control::{LeftRun, Moved};
+pub use delegate::{Delegate, delegate};
+pub use end::{cancel, complete, end_by_number};
+pub use find::{get, of_task, of_trace};
+pub use move_session::{MoveSession, move_session};
+pub use transfer::{Transfer, transfer};

@@ -1,0 +1,239 @@
+//! Moving a session: the conversation goes from the agent that has it to another one.
+
+use crate::domain::{
+    AgentName, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, Refusal, RunIdentity,
+    SessionMove, Source, Status, TaskId, Text, TraceParent,
+};
+use crate::ledger::{agent, message, reactions, sessions, task};
+use crate::store::tables::session_holders::{self, SessionHolder};
+use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::{Result, Tx, View};
+
+use super::begin::{Begin, Begun, begin};
+use super::caller::{self, Caller};
+use super::close::{Cause, Ending};
+use super::control::{LeftRun, Moved, give_up_control, moved_message};
+use super::lineage;
+
+/// A move of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveSession {
+    pub asked: SessionMove,
+    /// The task to make if the session is new, and its working directory.
+    pub new_task: (TaskId, Text),
+    /// The run in whose name it is asked, if an agent asks.
+    pub caller: Option<RunIdentity>,
+    /// The trace that the caller named.
+    pub trace: Option<TraceParent>,
+}
+
+/// Moves a conversation to another agent; its task is made if the session is new.
+pub fn move_session(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
+    let caller = to.caller.as_ref();
+    let caller = caller.map(|run| Caller::load(tx, run)).transpose()?;
+    let checked = check(tx, to, caller.as_ref())?;
+    carry_out(tx, to, checked, caller.as_ref())
+}
+
+/// A move that may be carried out.
+struct Checked {
+    target: AgentName,
+    found: Option<SessionHolder>,
+    /// The hand-off that the new one comes from.
+    from_number: Option<i64>,
+}
+
+/// Checks everything before anything is written.
+fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&Caller<'_>>) -> Result<Checked> {
+    let asked = &to.asked;
+    // The agents may have changed since the request was looked at.
+    let target = agent::resolve(tx, asked.to_agent.as_str())?;
+    let found = session_holders::find(tx, &asked.session_id)?;
+    check_reach(tx, found.as_ref(), caller)?;
+    let (from_number, task_id) = match (&found, caller) {
+        (Some(found), _) => (Some(found.handoff_number), Some(&found.session_task_id)),
+        // A conversation that a run begins is a child of its task.
+        (None, Some(caller)) => (Some(caller.number), Some(&caller.identity.task_id)),
+        (None, None) => (None, None),
+    };
+    if let (true, Some(task_id)) = (asked.invoke, task_id) {
+        let step = lineage::Step {
+            from_number,
+            from_agent: Some(&asked.from_agent),
+            to_agent: &target,
+            task_number: task::number(tx, task_id)?,
+            makes_child: found.is_none(),
+        };
+        lineage::check(tx, &step)?;
+    }
+    Ok(Checked {
+        target,
+        found,
+        from_number,
+    })
+}
+
+fn carry_out(
+    tx: &mut Tx<'_>,
+    to: &MoveSession,
+    checked: Checked,
+    caller: Option<&Caller<'_>>,
+) -> Result<Moved> {
+    let Checked {
+        target,
+        found,
+        from_number,
+    } = checked;
+    let asked = &to.asked;
+    let waiter_number = waiter(found.as_ref(), caller);
+    let takes_control = found.as_ref().is_some_and(|found| found.is_open);
+    let (session_number, on, left) = match found {
+        Some(found) => {
+            let number = found.session_number;
+            let (on, left) = take_conversation(tx, &found, to, &target, caller)?;
+            (number, on, left)
+        }
+        None => {
+            let (number, on) = create_session(tx, to, caller)?;
+            message::say(tx, &on, &moved_to(to, &target, &on))?;
+            (number, on, None)
+        }
+    };
+    let next = Begin {
+        from_agent: Some(asked.from_agent.clone()),
+        from_number,
+        waiter_number,
+        trace: caller::trace(to.trace.as_ref(), caller.map(Caller::traced)),
+        reason: Some(&asked.reason),
+        is_invoked: asked.invoke,
+        takes_control,
+        ..Begin::new(Mode::Session, target, asked.user_intent.as_str())
+    };
+    let Begun {
+        mut on,
+        handoff_number,
+    } = begin(tx, on, next)?;
+    let row = sessions::NewRow {
+        session_number,
+        handoff_number,
+        from_agent: &asked.from_agent,
+        to_agent: &asked.to_agent,
+        harness_trace_id: asked.harness_trace_id.as_ref(),
+        history: &asked.conversation_history,
+    };
+    sessions::insert(tx, &row)?;
+    if !asked.invoke {
+        let ending = Ending {
+            cause: Cause::Recorded,
+            outcome: Outcome::Completed,
+            output: &Text::default(),
+            has_reason: true,
+        };
+        on = reactions::end_handoff(tx, on, &ending)?.on;
+    }
+    Ok(Moved {
+        task: on.task,
+        left,
+    })
+}
+
+/// Makes the message that the conversation moved.
+fn moved_to(to: &MoveSession, target: &AgentName, on: &StoredTask) -> NewMessage {
+    let data = Move {
+        from_agent: Some(to.asked.from_agent.clone()),
+        to_agent: target.clone(),
+        task_id: on.task.id.clone(),
+        tool: None,
+        variables: None,
+        reason: Some(to.asked.reason.clone()),
+    };
+    moved_message(target, data)
+}
+
+/// Refuses a run that moves a conversation which it does not have, and which is not below its task.
+fn check_reach(
+    view: &View<'_>,
+    found: Option<&SessionHolder>,
+    caller: Option<&Caller<'_>>,
+) -> Result<()> {
+    let (Some(found), Some(caller)) = (found, caller) else {
+        return Ok(());
+    };
+    let own = &caller.identity.task_id;
+    if caller.number == found.handoff_number || tasks::is_below(view, &found.session_task_id, own)?
+    {
+        return Ok(());
+    }
+    Err(Refusal::NotItsOwnTask(found.session_task_id.clone()).into())
+}
+
+/// Returns the hand-off whose agent waits: that of a run that moves a conversation which it does not have; or, where the
+/// conversation is taken from an agent, the one that waited for that.
+fn waiter(found: Option<&SessionHolder>, caller: Option<&Caller<'_>>) -> Option<i64> {
+    match (found, caller) {
+        (Some(found), Some(caller)) if caller.number == found.handoff_number => {
+            caller.waiter_number
+        }
+        (_, Some(caller)) => Some(caller.number),
+        (Some(found), None) if found.is_open => found.waiter_number,
+        (_, None) => None,
+    }
+}
+
+/// Takes the conversation from the agent that has it. Returns the session's task, and the run that is no longer needed.
+fn take_conversation(
+    tx: &mut Tx<'_>,
+    found: &SessionHolder,
+    to: &MoveSession,
+    target: &AgentName,
+    caller: Option<&Caller<'_>>,
+) -> Result<(StoredTask, Option<LeftRun>)> {
+    let mut on = task::load(tx, &found.session_task_id)?;
+    let message = moved_to(to, target, &on);
+    if found.task_id == found.session_task_id {
+        message::say(tx, &on, &message)?;
+        if !found.is_open {
+            return Ok((on, None));
+        }
+        return give_up_control(tx, on, target, caller);
+    }
+    // A tool passed the conversation to another task, and the session's own is complete since then: it goes on here.
+    let away = task::load(tx, &found.task_id)?;
+    message::say(tx, &away, &message)?;
+    let mut left = None;
+    if found.is_open {
+        let (mut away, run) = give_up_control(tx, away, target, caller)?;
+        reactions::change_status(tx, &mut away, Status::Completed)?;
+        left = run;
+    }
+    reactions::change_status(tx, &mut on, Status::Waiting)?;
+    Ok((on, left))
+}
+
+/// Makes a session and its task; one that a run makes is below the run's own.
+fn create_session(
+    tx: &mut Tx<'_>,
+    to: &MoveSession,
+    caller: Option<&Caller<'_>>,
+) -> Result<(i64, StoredTask)> {
+    let (id, agent_workspace) = to.new_task.clone();
+    let session_id = Text::lossy(to.asked.session_id.to_string());
+    let new = NewTask {
+        id,
+        description: to.asked.user_intent.clone(),
+        parent_id: caller.map(|caller| caller.identity.task_id.clone()),
+        session_id: Some(session_id.clone()),
+        context: Context::default(),
+        needs: Needs::default(),
+        part: None,
+        source: Source {
+            source_type: "session".parse().expect("has no NUL"),
+            conversation_id: Some(session_id),
+            ..Source::default()
+        },
+        agent_workspace,
+    };
+    let on = task::create(tx, &new)?;
+    let number = sessions::insert_session(tx, &to.asked.session_id, on.number, tx.now)?;
+    Ok((number, on))
+}

@@ -1,0 +1,91 @@
+//! Making an increment.
+
+use crate::domain::{
+    Dependency, DependencyOutcome, EventKind, Increment, IncrementId, IncrementState,
+    IncrementTasks, Problems, Refusal, Skill, Source, Stage, TaskId, TaskPriority, Text,
+};
+use crate::ledger::history;
+use crate::store::tables::increments;
+use crate::store::{Result, Tx, View};
+
+use super::plan::{StagePlan, after};
+
+/// An increment to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewIncrement {
+    pub id: IncrementId,
+    pub title: Text,
+    pub description: Text,
+    pub test_command: Option<Text>,
+    /// The increments that must be done before.
+    pub depends_on: Vec<IncrementId>,
+    /// The skills that its agents should have.
+    pub specialist_tags: Vec<Skill>,
+    pub priority: TaskPriority,
+    pub source: Source,
+    /// The task of the run that makes it, if a run does.
+    pub parent_id: Option<TaskId>,
+    /// The id of its first task.
+    pub first_task: TaskId,
+    pub agent_workspace: Text,
+}
+
+/// Makes an increment with the tasks that it begins with: implementation, test and verification. A fix is made when a test fails.
+pub fn create(tx: &mut Tx<'_>, new: &NewIncrement) -> Result<IncrementTasks> {
+    let depends_on = last_stages(tx, &new.depends_on)?;
+    let increment = Increment {
+        id: new.id.clone(),
+        title: new.title.clone(),
+        description: new.description.clone(),
+        test_command: new.test_command.clone(),
+        state: IncrementState::Active,
+        round: 1,
+        blocked_by: None,
+        created_at: tx.now,
+        updated_at: tx.now,
+    };
+    increments::insert(tx, &increment)?;
+    let plan = StagePlan {
+        increment: &increment,
+        tags: &new.specialist_tags,
+        priority: new.priority,
+        parent_id: new.parent_id.as_ref(),
+        source: &new.source,
+        agent_workspace: &new.agent_workspace,
+    };
+    let first = new.first_task.clone();
+    let first = plan.create_stage(tx, first, Stage::Implementation, depends_on)?;
+    let created = EventKind::IncrementCreated {
+        id: increment.id.clone(),
+        title: increment.title.clone(),
+    };
+    history::record(tx, first.on(), None, created)?;
+    let test = plan.create_stage(tx, TaskId::new(), Stage::Test, after(&first))?;
+    let verify = plan.create_stage(tx, TaskId::new(), Stage::Verify, after(&test))?;
+    Ok(IncrementTasks {
+        increment,
+        depends_on: new.depends_on.clone(),
+        tasks: vec![first.task, test.task, verify.task],
+    })
+}
+
+/// Finds the verifications that must be completed before an increment begins.
+fn last_stages(view: &View<'_>, ids: &[IncrementId]) -> Result<Vec<Dependency>> {
+    let mut problems = Problems::default();
+    let mut depends_on: Vec<Dependency> = Vec::new();
+    for id in ids {
+        let Some(task_id) = increments::find_last_verification(view, id)? else {
+            problems.add("dependsOn", format!("there is no increment {id}"));
+            continue;
+        };
+        if !depends_on.iter().any(|known| known.task_id == task_id) {
+            depends_on.push(Dependency {
+                task_id,
+                outcome: DependencyOutcome::Completed,
+            });
+        }
+    }
+    problems
+        .none_or(|| depends_on)
+        .map_err(|problems| Refusal::Invalid(problems).into())
+}

@@ -1,0 +1,157 @@
+//! The end of a hand-off that the router began, or that an agent had on a stage.
+
+use crate::domain::{
+    AgentName, EndedHandoff, Mode, NextStep, Report, ReportResult, Status, Text, agent_context,
+};
+use crate::ledger::handoff::{Closed, Ending};
+use crate::ledger::increment;
+use crate::store::tables::tasks::StoredTask;
+use crate::store::tables::{reports, run_sessions, task_routing};
+use crate::store::{Result, Tx};
+
+use super::mail;
+use super::route::begin_routed;
+use super::waiting::block;
+
+/// The most bytes of an error that a reason repeats.
+const REASON: usize = 1000;
+
+/// Carries out what follows for the task. Returns it, and the status that it takes.
+pub fn follow_end(
+    tx: &mut Tx<'_>,
+    closed: Closed,
+    ending: &Ending<'_>,
+) -> Result<(StoredTask, Option<Status>)> {
+    let Closed {
+        mut on,
+        handoff_number,
+        ..
+    } = closed;
+    let Some(entry) = on.task.agent_chain().last() else {
+        return Ok((on, None));
+    };
+    let (agent_name, is_routed) = (entry.agent_name.clone(), entry.mode == Mode::Route);
+    if !is_routed && on.task.part.is_none() {
+        return Ok((on, None));
+    }
+    let report = reports::of_handoff(tx, handoff_number)?;
+    let spoken = Report::at_the_end_of(ending.output.as_str());
+    let ended = EndedHandoff {
+        is_routed,
+        is_stage: on.task.part.is_some(),
+        is_task_ended: matches!(on.task.status, Status::Completed | Status::Failed { .. }),
+        is_round_over: increment::is_round_over(tx, &on)?,
+        outcome: ending.outcome,
+        has_report: report.is_some(),
+        says_report: spoken.is_some(),
+        wants_report: on.task.wants_report(),
+        was_asked_again: task_routing::is_asked_again(tx, on.number)?,
+        has_attempts_left: on.task.routing.attempts < tx.rules.route_attempts,
+    };
+    let status = match (ended.next_step(), spoken) {
+        (NextStep::LeaveAlone, _) => None,
+        (NextStep::CloseStage, _) => Some(increment::round_is_over()),
+        (NextStep::RefreshIncrement, _) => {
+            increment::refresh(tx, &on)?;
+            None
+        }
+        (NextStep::BlockAsCancelled, _) => {
+            block(tx, &mut on, &cancelled(ending))?;
+            None
+        }
+        (NextStep::FollowReport, _) => {
+            finish(tx, &mut on, &agent_name, report.as_ref(), ending.output)?
+        }
+        (NextStep::FollowSpokenReport, Some((report, before))) => {
+            let report = report.without_illegal_parts();
+            reports::insert(tx, handoff_number, &report)?;
+            let before = Text::lossy(before.to_owned());
+            finish(tx, &mut on, &agent_name, Some(&report), &before)?
+        }
+        (NextStep::RouteAgain, _) => Some(Status::Pending),
+        (NextStep::BlockAsFailed, _) => {
+            let reason = failed_too_often(&on, &agent_name, ending.output);
+            block(tx, &mut on, &reason)?;
+            mail::tell_operator(tx, &on, &reason)?;
+            None
+        }
+        (NextStep::Complete | NextStep::FollowSpokenReport, _) => {
+            finish(tx, &mut on, &agent_name, None, ending.output)?
+        }
+        (NextStep::AskForReport, _) => {
+            return Ok((ask_for_report(tx, on, handoff_number, agent_name)?, None));
+        }
+        (NextStep::FailWithoutReport, _) => {
+            let report = no_report(&agent_name);
+            finish(tx, &mut on, &agent_name, Some(&report), ending.output)?
+        }
+    };
+    Ok((on, status))
+}
+
+/// Asks an agent for the report that it owes, in the session that it had if there is one.
+fn ask_for_report(
+    tx: &mut Tx<'_>,
+    on: StoredTask,
+    handoff_number: i64,
+    agent_name: AgentName,
+) -> Result<StoredTask> {
+    task_routing::mark_asked_again(tx, on.number)?;
+    let session = run_sessions::of_handoff(tx, handoff_number)?;
+    let question = Text::lossy(Report::QUESTION.to_owned());
+    Ok(begin_routed(tx, on, agent_name, &question, session.as_deref())?.on)
+}
+
+/// Keeps the context that an agent leaves on a task. Returns the status that its report asks for.
+fn finish(
+    tx: &mut Tx<'_>,
+    on: &mut StoredTask,
+    agent_name: &AgentName,
+    report: Option<&Report>,
+    output: &Text,
+) -> Result<Option<Status>> {
+    let is_context_own = task_routing::is_context_own(tx, on.number)?;
+    on.task.needs.agent_context = agent_context::after_handoff(
+        &on.task.needs.agent_context,
+        agent_name,
+        on.task.needs.agent_role.as_ref(),
+        report,
+        (!is_context_own).then_some(output),
+    );
+    task_routing::update_agent_context(tx, on.number, &on.task.needs.agent_context)?;
+    match report.map(|report| (report.result, report.in_short())) {
+        None | Some((ReportResult::Passed, _)) => Ok(Some(Status::Completed)),
+        Some((ReportResult::Failed, message)) => Ok(Some(Status::Failed { message })),
+        Some((ReportResult::Blocked, reason)) => {
+            block(tx, on, &reason)?;
+            mail::tell_operator(tx, on, &reason)?;
+            Ok(None)
+        }
+    }
+}
+
+fn no_report(agent_name: &AgentName) -> Report {
+    let summary = format!("{agent_name} gave no report, although it was asked again");
+    Report {
+        result: ReportResult::Failed,
+        summary: Text::lossy(summary),
+        details: None,
+        agent_context: None,
+    }
+}
+
+fn failed_too_often(on: &StoredTask, agent_name: &AgentName, output: &Text) -> Text {
+    Text::lossy(format!(
+        "It was given to agents {} times. The last one, {agent_name}, failed: {}",
+        on.task.routing.attempts,
+        output.beginning(REASON)
+    ))
+}
+
+fn cancelled(ending: &Ending<'_>) -> Text {
+    if ending.has_reason {
+        Text::lossy(format!("Cancelled: {}", ending.output.beginning(REASON)))
+    } else {
+        ending.output.clone()
+    }
+}

@@ -1,0 +1,48 @@
+//! Mail from the router, sent in the transaction that it is about.
+
+use crate::domain::{
+    Address, Correspondent, HandoffId, MailContent, MailId, NewMail, Text, blocked_mail,
+    handoff_mail,
+};
+use crate::ledger::handoff::Begun;
+use crate::ledger::mail;
+use crate::store::tables::task_dependencies;
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx};
+
+/// Mails an agent the context of the task that it was given.
+pub fn announce(tx: &mut Tx<'_>, begun: &Begun) -> Result<()> {
+    let task = &begun.on.task;
+    let Some(entry) = task.agent_chain().last() else {
+        return Ok(());
+    };
+    let from = task_dependencies::find_last_role(tx, begun.on.number)?;
+    let content = handoff_mail(task, from.as_ref(), tx.rules.carried_bytes);
+    let to = Correspondent::from(&entry.agent_name);
+    send(tx, to, Some(entry.id.clone()), content)
+}
+
+/// Mails the operator that a task waits for a person.
+pub fn tell_operator(tx: &mut Tx<'_>, on: &StoredTask, reason: &Text) -> Result<()> {
+    let content = blocked_mail(&on.task, reason);
+    send(tx, Correspondent::operator(), None, content)
+}
+
+fn send(
+    tx: &mut Tx<'_>,
+    to: Correspondent,
+    handoff_id: Option<HandoffId>,
+    content: MailContent,
+) -> Result<()> {
+    let new = NewMail {
+        id: MailId::new(),
+        from: Correspondent::router(),
+        from_verified: true,
+        to: vec![Address::One(to)],
+        cc: Vec::new(),
+        handoff_id,
+        content,
+    };
+    mail::post(tx, &new)?;
+    Ok(())
+}

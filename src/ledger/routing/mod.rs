@@ -1,0 +1,16 @@
+//! Routing: choosing agents for tasks that name a role, and following what comes of it.
+
+mod choice;
+mod ended;
+mod mail;
+mod release;
+mod report;
+mod route;
+mod waiting;
+
+pub use choice::{Circumstances, explain};
+pub use ended::follow_end;
+pub use mail::tell_operator;
+pub use release::release;
+pub use report::{GiveReport, give_report};
+pub use route::{Routed, next, route};

@@ -1,0 +1,15 @@
+//! Ending the wait of a task.
+
+use crate::store::tables::task_routing;
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx};
+
+/// Forgets why a task waited, once somebody has decided about it.
+pub fn release(tx: &Tx<'_>, on: &mut StoredTask) -> Result<()> {
+    if on.task.routing.waiting_reason.is_none() {
+        return Ok(());
+    }
+    on.task.routing.blocked = false;
+    on.task.routing.waiting_reason = None;
+    task_routing::release(tx, on.number)
+}

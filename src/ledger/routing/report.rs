@@ -1,0 +1,41 @@
+//! Reports of agents about their work.
+
+use crate::domain::{EventKind, Refusal, Report, RunIdentity, Task, TaskId};
+use crate::ledger::handoff::Caller;
+use crate::ledger::{history, task};
+use crate::store::tables::{reports, task_routing};
+use crate::store::{Result, Tx};
+
+/// The report of a run about its task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GiveReport {
+    pub task_id: TaskId,
+    pub report: Report,
+    pub caller: RunIdentity,
+}
+
+/// Takes the report of a run about its own task. The last one counts.
+pub fn give_report(tx: &mut Tx<'_>, give: &GiveReport) -> Result<Task> {
+    let caller = Caller::load(tx, &give.caller)?;
+    let mut on = task::load(tx, &give.task_id)?;
+    let open = on.task.open_handoff();
+    if open.is_none_or(|open| open.id != give.caller.handoff_id) {
+        return Err(Refusal::NotItsOwnTask(give.task_id.clone()).into());
+    }
+    reports::insert(tx, caller.number, &give.report)?;
+    if let Some(context) = &give.report.agent_context {
+        on.task.needs.agent_context.extend(context.clone());
+        task_routing::update_agent_context(tx, on.number, &on.task.needs.agent_context)?;
+        if context.contains_key("workCompleted") {
+            task_routing::mark_context_own(tx, on.number)?;
+        }
+    }
+    let reported = EventKind::Reported {
+        agent_name: give.caller.agent_name.clone(),
+        result: give.report.result,
+        summary: give.report.summary.clone(),
+    };
+    let handoff = Some((&give.caller.handoff_id, caller.number));
+    history::record(tx, on.on(), handoff, reported)?;
+    Ok(on.task)
+}

@@ -1,0 +1,76 @@
+//! Routing: the router gives a task to the agent that suits best.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    AgentName, Choice, EventKind, Mode, Task, TaskId, Text, assignment, best, nobody_suits,
+};
+use crate::ledger::handoff::{Begin, Begun, begin};
+use crate::ledger::{history, task};
+use crate::store::tables::task_routing;
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx, View};
+
+use super::choice::{Circumstances, choose, list_applicants, wait_reason};
+use super::mail;
+use super::waiting::hold;
+
+/// The outcome of an attempt to route a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Routed {
+    /// An agent has it.
+    Started(Box<Task>),
+    /// It waits until an agent changes.
+    NobodySuits(Choice),
+    /// It is not to be given to an agent now.
+    NotReady(Choice),
+}
+
+/// Lists the tasks that are to be given to agents next: the most urgent first, then the oldest.
+pub fn next(view: &View<'_>, limit: u32) -> Result<Vec<TaskId>> {
+    task_routing::next(view, limit)
+}
+
+/// Gives a task to the agent that suits best, if it is ready and an agent suits.
+pub fn route(tx: &mut Tx<'_>, task_id: &TaskId, circumstances: &Circumstances) -> Result<Routed> {
+    let on = task::load(tx, task_id)?;
+    let (None, Some(role)) = (wait_reason(tx, &on)?, on.task.needs.agent_role.clone()) else {
+        return Ok(Routed::NotReady(choose(tx, &on, circumstances)?));
+    };
+    let tags = &on.task.needs.specialist_tags;
+    let known = list_applicants(tx, &on, Some(&role), &circumstances.missing_programs)?;
+    let agent_name = if let Some(best) = best(&role, tags, known) {
+        best
+    } else {
+        let choice = choose(tx, &on, circumstances)?;
+        let Some(fallback) = choice.agent.clone() else {
+            hold(tx, &on, &role, tags)?;
+            return Ok(Routed::NobodySuits(choice));
+        };
+        let reason = nobody_suits(&role, tags);
+        history::record(tx, on.on(), None, EventKind::NoSuitableAgent { reason })?;
+        fallback
+    };
+    task_routing::count_attempt(tx, on.number)?;
+    let prompt = assignment(&on.task);
+    let begun = begin_routed(tx, on, agent_name, &prompt, None)?;
+    mail::announce(tx, &begun)?;
+    let mut task = begun.on.task;
+    task.routing.attempts += 1;
+    Ok(Routed::Started(Box::new(task)))
+}
+
+/// Begins a hand-off that the router has decided on.
+pub fn begin_routed(
+    tx: &mut Tx<'_>,
+    on: StoredTask,
+    agent_name: AgentName,
+    prompt: &Text,
+    resumes: Option<&str>,
+) -> Result<Begun> {
+    let next = Begin {
+        resumes,
+        ..Begin::new(Mode::Route, agent_name, prompt.as_str())
+    };
+    begin(tx, on, next)
+}

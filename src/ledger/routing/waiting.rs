@@ -1,0 +1,39 @@
+//! Tasks that the router leaves alone until an agent suits or a person decides.
+
+use crate::domain::{EventKind, Role, Skill, Text, nobody_suits};
+use crate::ledger::{history, increment, task};
+use crate::store::tables::task_routing;
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx};
+
+/// The most tasks that are set aside at once.
+const MOST_HELD: u32 = 500;
+
+/// Lets a task wait for a person.
+pub fn block(tx: &mut Tx<'_>, on: &mut StoredTask, reason: &Text) -> Result<()> {
+    on.task.routing.blocked = true;
+    on.task.routing.waiting_reason = Some(reason.clone());
+    task_routing::block(tx, on.number, reason)?;
+    let reason = reason.clone();
+    history::record(tx, on.on(), None, EventKind::TaskBlocked { reason })?;
+    increment::refresh(tx, on)
+}
+
+/// Lets a task, and others with the same needs, wait until an agent changes, because no agent suits. Tasks that have waited for
+/// the same before are not announced again.
+pub fn hold(tx: &mut Tx<'_>, on: &StoredTask, role: &Role, tags: &[Skill]) -> Result<()> {
+    let was_announced = task_routing::waits_for_agent(tx, on.number)?;
+    task_routing::hold_again(tx, role, tags)?;
+    if was_announced {
+        return Ok(());
+    }
+    let reason = nobody_suits(role, tags);
+    let others = task_routing::with_same_needs(tx, on.number, role, tags, MOST_HELD)?;
+    for id in std::iter::once(&on.task.id).chain(&others) {
+        let keys = task::keys(tx, id)?;
+        task_routing::hold(tx, keys.number, &reason)?;
+        let reason = reason.clone();
+        history::record(tx, keys.on(id), None, EventKind::NoSuitableAgent { reason })?;
+    }
+    Ok(())
+}

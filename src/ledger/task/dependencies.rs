@@ -1,0 +1,120 @@
+//! Dependencies of a task on others.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::domain::{
+    Dependency, DependencyOutcome, EventKind, Problems, Refusal, TaskId, UnmetDependency,
+};
+use crate::ledger::history;
+use crate::store::tables::task_dependencies;
+use crate::store::tables::tasks::{self, StoredTask};
+use crate::store::{Result, Tx, View};
+
+use super::find::keys;
+
+/// Refuses dependencies on tasks that are not there.
+pub fn check_known(view: &View<'_>, depends_on: &[Dependency]) -> Result<()> {
+    for Dependency { task_id, .. } in depends_on {
+        if tasks::find_number(view, task_id)?.is_none() {
+            let mut problems = Problems::default();
+            problems.add("dependsOn", format!("there is no task {task_id}"));
+            return Err(Refusal::Invalid(problems).into());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses dependencies that lead back to the task, and names the cycle.
+pub fn check_no_cycle(
+    view: &View<'_>,
+    task_number: i64,
+    id: &TaskId,
+    depends_on: &[Dependency],
+) -> Result<()> {
+    let is_itself = |dependency: &Dependency| dependency.task_id == *id;
+    // No path leads back to a task without dependants.
+    if !depends_on.iter().any(is_itself) && !task_dependencies::has_dependants(view, task_number)? {
+        return Ok(());
+    }
+    match find_cycle(view, id, depends_on)? {
+        None => Ok(()),
+        Some(cycle) => Err(Refusal::DependencyCycle(cycle).into()),
+    }
+}
+
+/// Finds the shortest path from dependencies of a task back to it: a breadth-first search.
+fn find_cycle(
+    view: &View<'_>,
+    id: &TaskId,
+    depends_on: &[Dependency],
+) -> Result<Option<Vec<TaskId>>> {
+    let mut came_from: HashMap<TaskId, TaskId> = HashMap::new();
+    let mut queue = VecDeque::new();
+    for Dependency { task_id, .. } in depends_on {
+        if came_from.insert(task_id.clone(), id.clone()).is_none() {
+            queue.push_back(task_id.clone());
+        }
+    }
+    while let Some(next) = queue.pop_front() {
+        if next == *id {
+            return Ok(Some(path_back(id, &came_from)));
+        }
+        for target in task_dependencies::targets(view, &next)? {
+            if !came_from.contains_key(&target) {
+                came_from.insert(target.clone(), next.clone());
+                queue.push_back(target);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn path_back(id: &TaskId, came_from: &HashMap<TaskId, TaskId>) -> Vec<TaskId> {
+    let mut cycle = vec![id.clone()];
+    let mut step = &came_from[id];
+    while step != id {
+        cycle.push(step.clone());
+        step = &came_from[step];
+    }
+    cycle.push(id.clone());
+    cycle.reverse();
+    cycle
+}
+
+/// Lists the dependencies of a task that are not met.
+pub fn unmet(view: &View<'_>, task_number: i64) -> Result<Vec<UnmetDependency>> {
+    let all = task_dependencies::of_task(view, task_number)?;
+    let unmet = all
+        .into_iter()
+        .filter(|each| !each.outcome.is_met_by(each.status));
+    let unmet = unmet.map(|each| UnmetDependency {
+        dependency: Dependency {
+            task_id: each.task_id,
+            outcome: each.outcome,
+        },
+        status: each.status,
+    });
+    Ok(unmet.collect())
+}
+
+/// Repoints `completed` dependencies on `from_number` to its replacement, also those of tasks that are not pending now. Ended
+/// stages of the same increment are left alone: they belong to the round that is over.
+pub fn repoint_dependants(tx: &mut Tx<'_>, from_number: i64, to: &StoredTask) -> Result<()> {
+    let replacement = [Dependency {
+        task_id: to.task.id.clone(),
+        outcome: DependencyOutcome::Completed,
+    }];
+    for dependant in task_dependencies::dependants_to_repoint(tx, from_number)? {
+        // The replacement itself may depend on this task: then the two would wait for each other.
+        if find_cycle(tx, &dependant.id, &replacement)?.is_some() {
+            continue;
+        }
+        task_dependencies::repoint(tx, &dependant, to.number)?;
+        tasks::touch(tx, dependant.task_number)?;
+        let changed = vec!["dependsOn"];
+        let keys = keys(tx, &dependant.id)?;
+        let updated = EventKind::TaskUpdated { changed };
+        history::record(tx, keys.on(&dependant.id), None, updated)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Changing the needs of a task.
+
+use crate::domain::{EventKind, NeedsChange, Refusal, RunIdentity, Task, TaskId};
+use crate::ledger::{history, increment};
+use crate::store::tables::{task_dependencies, task_routing};
+use crate::store::{Result, Tx};
+
+use super::find::load;
+use super::{dependencies, readiness};
+
+/// A change of a task's needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeNeeds {
+    pub task_id: TaskId,
+    pub change: NeedsChange,
+    /// Whether objects are merged into those that are there.
+    pub merge: bool,
+    /// The run in whose name it is asked, if an agent asks.
+    pub caller: Option<RunIdentity>,
+}
+
+/// Changes the needs of a task. The router looks at it anew.
+pub fn change_needs(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
+    let mut on = load(tx, &asked.task_id)?;
+    increment::check_round(tx, &on)?;
+    let needs = asked.change.clone().apply(&on.task.needs, asked.merge);
+    let changed = needs.changed_since(&on.task.needs);
+    // The change itself was checked; merged into what is there it may be too large.
+    needs
+        .check_sizes(tx.rules.largest_object)
+        .map_err(Refusal::Invalid)?;
+    let is_context = |part: &&str| matches!(*part, "agentContext" | "handoffInstructions");
+    if asked.caller.is_some() && on.task.part.is_some() && !changed.iter().all(is_context) {
+        return Err(Refusal::PartOfIncrement(on.task.id).into());
+    }
+    if changed.contains(&"dependsOn") {
+        dependencies::check_known(tx, &needs.depends_on)?;
+        dependencies::check_no_cycle(tx, on.number, &on.task.id, &needs.depends_on)?;
+    }
+    let context = asked.change.agent_context.as_ref();
+    let describes_work = context.is_some_and(|context| context.contains_key("workCompleted"));
+    let open = on.task.open_handoff();
+    let is_own_task = asked
+        .caller
+        .as_ref()
+        .zip(open)
+        .is_some_and(|(caller, open)| open.id == caller.handoff_id);
+    if describes_work && is_own_task {
+        task_routing::mark_context_own(tx, on.number)?;
+    }
+    if changed.is_empty() {
+        return Ok(on.task);
+    }
+    if changed.contains(&"dependsOn") {
+        task_dependencies::replace_all(tx, on.number, &needs.depends_on)?;
+    }
+    let before = std::mem::replace(&mut on.task.needs, needs);
+    readiness::merge_context_of_dependencies(tx, &mut on, &before.depends_on)?;
+    on.task.updated_at = tx.now;
+    if !on.task.routing.blocked {
+        on.task.routing.waiting_reason = None;
+    }
+    task_routing::update_needs(tx, on.number, &on.task.needs)?;
+    history::record(tx, on.on(), None, EventKind::TaskUpdated { changed })?;
+    readiness::announce(tx, on.on())?;
+    Ok(on.task)
+}

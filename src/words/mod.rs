@@ -1,0 +1,7 @@
+//! The words in which Chorus tells people what the ledger and the domain give as data.
+//!
+//! Every edge (HTTP, command line) uses these, so that a sentence is written once; nothing is ever read from them.
+
+mod routing;
+
+pub use routing::{route_choice, wait_reason};
