@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::domain::{AttachmentId, RunId, TaskId, agent_context};
+use crate::domain::{AttachmentId, Rules, RunId, TaskId};
 
 /// How much of anything is allowed.
 #[derive(Debug, Clone, Copy)]
@@ -47,23 +47,36 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
+        let rules = Rules::default();
         Self {
             body: 32 * 1024 * 1024,
             prompt: 4 * 1024 * 1024,
             request: 1024 * 1024,
             lease: 15 * 60,
             longest_lease: 24 * 60 * 60,
-            context: 256 * 1024,
-            agent_context: agent_context::LARGEST,
+            context: rules.largest_context,
+            agent_context: rules.largest_object,
             attachment: 10 * 1024 * 1024,
             alert: 16 * 1024,
             mail: 64 * 1024,
             mail_subject: 1000,
-            mail_recipients: 100,
+            mail_recipients: rules.most_recipients,
             page: 100,
             largest_page: 1000,
             wait: 25,
             longest_wait: 600,
+        }
+    }
+}
+
+impl Limits {
+    /// Returns the rules of a ledger with these limits, and the usual ones for the rest.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            largest_context: self.context,
+            largest_object: self.agent_context,
+            most_recipients: self.mail_recipients,
+            ..Rules::default()
         }
     }
 }

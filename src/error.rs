@@ -140,6 +140,7 @@ impl From<Refusal> for Error {
             | Refusal::TooManyRecipients { .. }
             | Refusal::NoSuchRecipient { .. } => Self::InvalidBody(message),
             Refusal::NotItsOwnTask(_)
+            | Refusal::OutOfReach { .. }
             | Refusal::ToolNotAllowed { .. }
             | Refusal::NotItsClaim { .. }
             | Refusal::NotItsOwnAgent { .. }

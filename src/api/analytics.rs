@@ -8,9 +8,8 @@ use utoipa::IntoParams;
 use super::request::Query;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{AgentName, Handoff, HandoffAnalytics, HandoffId, Timestamp};
+use crate::domain::{AgentName, Handoff, HandoffAnalytics, HandoffId, Page, Timestamp};
 use crate::ledger::handoff;
-use crate::store::Page;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -48,7 +47,7 @@ pub(super) async fn get_handoff_analytics(
     let since = parameters.since.map(Timestamp::from_millis);
     let figures = app
         .engine
-        .handoff_analytics(since, parameters.agent.as_ref())
+        .read(move |view| handoff::analytics(view, since, parameters.agent.as_ref()))
         .await?;
     Ok(app.ok(figures))
 }

@@ -18,8 +18,8 @@ use axum::response::Response;
 use super::App;
 use crate::Error;
 use crate::domain::{Actor, Refusal, RunIdentity};
+use crate::ledger::run::TokenHolder;
 use crate::secret::Token;
-use crate::store::TokenHolder;
 use crate::web;
 
 /// What is answered beyond this machine without a token: that the server lives, and the page. A browser that follows a link

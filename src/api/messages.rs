@@ -11,7 +11,7 @@ use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Message, MessageQuery, Page, TaskTree};
 use crate::engine::ConversationInput;
-use crate::ledger::message;
+use crate::ledger::{message, task};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -114,5 +114,6 @@ pub(super) async fn get_task_tree(
     State(app): State<App>,
     TaskPath(id): TaskPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.task_tree(&id).await?))
+    let tree = app.engine.read(move |view| task::tree(view, &id)).await?;
+    Ok(app.ok(tree))
 }

@@ -9,8 +9,10 @@ use super::guard::Caller;
 use super::request::{Body, ChangedTask, Once, Query, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{AgentName, NeedsChange, Report, RouteChoice, TaskId, TaskWire};
-use crate::store::{Page, ReadyQuery};
+use crate::domain::{
+    AgentName, NeedsChange, Page, ReadyQuery, Report, RouteChoice, TaskId, TaskWire,
+};
+use crate::ledger::task;
 use crate::words;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -44,7 +46,8 @@ pub(super) async fn list_ready_tasks(
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };
-    let Page { items, next } = app.engine.ready_tasks(&query).await?;
+    let page = app.engine.read(move |view| task::ready(view, &query));
+    let Page { items, next } = page.await?;
     Ok(app.page(items, next))
 }
 

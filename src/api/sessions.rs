@@ -12,9 +12,9 @@ use super::request::{AskedBy, MendedBody, Query, Segment};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    AgentName, HandoffId, HistoryMessage, Session, SessionHandoff, SessionId, TaskId,
+    AgentName, HandoffId, HistoryMessage, Page, Session, SessionHandoff, SessionId, TaskId,
 };
-use crate::store::Page;
+use crate::ledger::session;
 
 /// Reads the id of a session in a path. What cannot be an id is not there.
 fn session_id(id: &str) -> Result<SessionId, Error> {
@@ -48,7 +48,7 @@ pub(super) async fn list_sessions(
     let limit = app.page_size(parameters.limit)?;
     let Page { items, next } = app
         .engine
-        .sessions(parameters.after.as_ref(), limit)
+        .read(move |view| session::list(view, parameters.after.as_ref(), limit))
         .await?;
     Ok(app.page(items, next))
 }
@@ -66,7 +66,9 @@ pub(super) async fn get_session(
     State(app): State<App>,
     Segment(id): Segment,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.session(&session_id(&id)?).await?))
+    let id = session_id(&id)?;
+    let session = app.engine.read(move |view| session::get(view, &id)).await?;
+    Ok(app.ok(session))
 }
 
 /// What a caller says of a conversation that moves.
@@ -174,9 +176,10 @@ pub(super) async fn list_session_handoffs(
     Query(parameters): Query<MoveParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
+    let (id, after) = (session_id(&id)?, parameters.after);
     let Page { items, next } = app
         .engine
-        .session_handoffs(&session_id(&id)?, parameters.after.as_ref(), limit)
+        .read(move |view| session::handoffs(view, &id, after.as_ref(), limit))
         .await?;
     Ok(app.page(items, next))
 }
@@ -191,7 +194,11 @@ pub(super) async fn get_last_session_handoff(
     State(app): State<App>,
     Segment(id): Segment,
 ) -> Result<Response, Error> {
-    let last = app.engine.last_session_handoff(&session_id(&id)?).await?;
+    let id = session_id(&id)?;
+    let last = app
+        .engine
+        .read(move |view| session::last_handoff(view, &id))
+        .await?;
     Ok(app.ok(last))
 }
 
@@ -225,10 +232,11 @@ pub(super) async fn count_session_handoffs(
     Segment(id): Segment,
     Query(parameters): Query<CountParameters>,
 ) -> Result<Response, Error> {
-    let (from, to) = (parameters.from.as_ref(), parameters.to.as_ref());
+    let id = session_id(&id)?;
+    let CountParameters { from, to } = parameters;
     let count = app
         .engine
-        .count_session_handoffs(&session_id(&id)?, from, to)
+        .read(move |view| session::count_handoffs(view, &id, from.as_ref(), to.as_ref()))
         .await?;
     Ok(app.ok(Count { count }))
 }

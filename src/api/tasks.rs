@@ -14,12 +14,11 @@ use super::request::{Body, ChangedTask, Query, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    History, IllegalSkill, PlanningChange, Role, Skill, Status, StatusName, Task, TaskId,
-    TaskSummary, TaskWire,
+    History, IllegalSkill, Page, PlanningChange, Role, Skill, Status, StatusName, Task, TaskId,
+    TaskQuery, TaskSummary, TaskWire,
 };
 use crate::engine::TaskInput;
 use crate::ledger::task;
-use crate::store::{Page, TaskQuery};
 
 /// How much of a task a list shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -104,11 +103,15 @@ pub(super) async fn list_tasks(
     };
     Ok(match parameters.view {
         View::Full => {
-            let Page { items, next } = app.engine.tasks(&query).await?;
+            let page = app.engine.read(move |view| task::list(view, &query));
+            let Page { items, next } = page.await?;
             app.page(Tasks::Full(items), next)
         }
         View::Summary => {
-            let Page { items, next } = app.engine.task_summaries(&query).await?;
+            let page = app
+                .engine
+                .read(move |view| task::list_summaries(view, &query));
+            let Page { items, next } = page.await?;
             app.page(Tasks::Summary(items), next)
         }
     })

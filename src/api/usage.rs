@@ -7,6 +7,7 @@ use super::request::{AgentPath, TaskPath};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::UsageSum;
+use crate::ledger::usage;
 
 /// Adds up what the runs of a task used: tokens, turns, time and cost.
 #[utoipa::path(
@@ -21,7 +22,11 @@ pub(super) async fn get_task_usage(
     State(app): State<App>,
     TaskPath(id): TaskPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.task_usage(&id).await?))
+    let sum = app
+        .engine
+        .read(move |view| usage::of_task(view, &id))
+        .await?;
+    Ok(app.ok(sum))
 }
 
 /// Adds up what the runs of an agent used: tokens, turns, time and cost.
@@ -37,5 +42,9 @@ pub(super) async fn get_agent_usage(
     State(app): State<App>,
     AgentPath(name): AgentPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.agent_usage(&name).await?))
+    let sum = app
+        .engine
+        .read(move |view| usage::of_agent(view, &name))
+        .await?;
+    Ok(app.ok(sum))
 }

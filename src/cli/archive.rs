@@ -6,9 +6,8 @@ use super::arguments::{ExportArguments, ImportArguments};
 use super::ledger;
 use super::ui::{Failure, ProgressBar, Ui, count};
 use crate::config::{DataDir, Limits};
-use crate::domain::ChainLimits;
+use crate::domain::Rules;
 use crate::engine::archive::{ArchiveError, BadFile, ImportOptions};
-use crate::store::Rules;
 
 pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Failure> {
     let data_dir = DataDir::existing(&arguments.data.data_dir)?;
@@ -40,15 +39,7 @@ pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Fai
 pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Failure> {
     let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
     let _lock = data_dir.lock()?;
-    let engine = ledger::open(
-        &data_dir,
-        None,
-        1,
-        ChainLimits::default(),
-        Limits::default(),
-        Rules::default(),
-    )
-    .await?;
+    let engine = ledger::open(&data_dir, None, 1, Limits::default(), Rules::default()).await?;
     let bar = ProgressBar::new("Checking");
     let progress = bar.clone();
     let options = ImportOptions {

@@ -3,7 +3,6 @@
 use super::ui::Failure;
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
-use crate::domain::ChainLimits;
 use crate::engine::{Engine, EngineOptions};
 use crate::ledger::Store;
 use crate::store::{
@@ -27,7 +26,6 @@ pub(super) async fn open_to_read(data_dir: &DataDir) -> Result<Engine, Failure> 
         data_dir,
         None,
         MAX_BATCH,
-        ChainLimits::default(),
         Limits::default(),
         Rules::default(),
     )
@@ -39,7 +37,6 @@ pub(super) async fn open(
     data_dir: &DataDir,
     workspace_root: Option<std::path::PathBuf>,
     max_batch: usize,
-    chain_limits: ChainLimits,
     limits: Limits,
     rules: Rules,
 ) -> Result<Engine, Failure> {
@@ -55,7 +52,6 @@ pub(super) async fn open(
         data_dir: data_dir.clone(),
         clock,
         limits,
-        chain_limits,
         workspace_root,
     };
     Ok(Engine::new(store, options))

@@ -16,7 +16,7 @@ use super::ledger;
 use super::ui::{Failure, Ui};
 use crate::api::{self, Guard};
 use crate::config::{DataDir, DataLock, Limits};
-use crate::domain::{Agent, AgentName, ChainLimits};
+use crate::domain::{Agent, AgentName, ChainLimits, Rules};
 use crate::engine::{
     DispatcherOptions, Engine, FileWatch, RouterOptions, WatchOptions, default_agents,
     default_routes, specialists,
@@ -24,7 +24,6 @@ use crate::engine::{
 use crate::ledger::agent;
 use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
-use crate::store::Rules;
 use crate::telemetry;
 
 /// How often collected metrics are tidied up.
@@ -85,24 +84,21 @@ impl Serving {
             lease: arguments.lease_seconds,
             ..Limits::default()
         };
-        let chain_limits = ChainLimits {
-            depth: arguments.max_depth,
-            hops: arguments.max_hops,
-            bounces: arguments.max_bounces,
-        };
         let rules = Rules {
+            chain: ChainLimits {
+                depth: arguments.max_depth,
+                hops: arguments.max_hops,
+                bounces: arguments.max_bounces,
+            },
             route_attempts: arguments.route_attempts,
             carried_bytes: arguments.context_bytes,
             max_rounds: arguments.max_rounds,
-            chain: chain_limits,
-            largest_context: limits.context,
-            largest_object: limits.agent_context,
+            ..limits.rules()
         };
         let engine = ledger::open(
             &data_dir,
             workspace_root,
             arguments.max_batch,
-            chain_limits,
             limits,
             rules,
         )

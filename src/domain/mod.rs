@@ -16,6 +16,7 @@ mod page;
 mod refusal;
 mod request;
 mod routing;
+mod rules;
 mod session;
 pub mod tag;
 mod task;
@@ -31,10 +32,11 @@ pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{ArchivedMessage, Conversation, TaskArchive};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
 pub use handoff::{
-    ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics, HandoffEnd,
-    HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest, IllegalTraceId, IllegalTraceParent,
-    Lineage, Merge, Mode, MovedConversation, Outcome, PairFigures, Report, ReportResult, Run,
-    RunId, RunIdentity, RunState, SpanId, TraceId, TraceParent, UsageSum,
+    AgentPair, ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics,
+    HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest,
+    IllegalTraceId, IllegalTraceParent, Lineage, Merge, Mode, MovedConversation, Outcome,
+    PairFigures, Report, ReportResult, Run, RunId, RunIdentity, RunState, SpanId, TraceId,
+    TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use increment::{
@@ -57,6 +59,7 @@ pub use routing::{
     Applicant, Candidate, Choice, EndedHandoff, NextStep, Past, RouteChoice, UnmetDependency,
     WaitReason, assignment, best, blocked_mail, handoff_mail, judge, nobody_suits,
 };
+pub use rules::Rules;
 pub use session::{
     ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
 };

@@ -95,6 +95,14 @@ pub enum Refusal {
         /// Whom it wants to speak for.
         asked: AgentName,
     },
+    /// A run changes its own task and those that came from it.
+    #[error("This run of {agent} may only change its own task {own} and those below it")]
+    OutOfReach {
+        /// Whose run it is.
+        agent: AgentName,
+        /// Its own task.
+        own: TaskId,
+    },
     /// A run does not give itself more time.
     #[error(
         "A run of {agent} may lower its maxSessionDuration of {limit} minutes, not raise or remove it; a person can"

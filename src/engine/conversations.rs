@@ -1,4 +1,4 @@
-//! What was said, and the tree of tasks on which it was said.
+//! What was said on tasks, and waiting until nothing more is said.
 
 use std::time::Duration;
 
@@ -7,9 +7,10 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::{Engine, Result};
-use crate::domain::{Idempotency, Message, MessageType, RunIdentity, Task, TaskId, TaskTree, Text};
+use crate::domain::{Idempotency, Message, MessageType, RunIdentity, Task, TaskId, Text};
 use crate::error::Error;
 use crate::ledger::message::{self, AddMessage};
+use crate::ledger::task;
 
 /// What a caller says of a message to be added.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -52,14 +53,6 @@ impl Engine {
         self.write(once, move |tx| message::add(tx, &add)).await
     }
 
-    /// Finds the tree of the chain that a task belongs to.
-    pub async fn task_tree(&self, id: &TaskId) -> Result<TaskTree> {
-        self.store
-            .task_tree(id)
-            .await?
-            .ok_or_else(|| Error::not_found("Task", id))
-    }
-
     /// Answers when no agent works on a task or on any below it, at the time-out, or when the server stops.
     pub async fn task_when_settled(&self, id: &TaskId, timeout: Duration) -> Result<Task> {
         let deadline = Instant::now() + timeout;
@@ -67,7 +60,11 @@ impl Engine {
         let watch = self.feed().watch_chain(task.chain_id());
         loop {
             let changed = watch.changed();
-            if self.store.is_settled(id).await? || !self.wait(changed, deadline).await {
+            let task_id = id.clone();
+            let is_settled = self
+                .read(move |view| task::is_settled(view, &task_id))
+                .await?;
+            if is_settled || !self.wait(changed, deadline).await {
                 return self.task(id).await;
             }
         }

@@ -120,7 +120,6 @@ impl Engine {
                 thread_id: input.thread_id,
             },
             in_reply_to: input.in_reply_to,
-            most_recipients: self.limits().mail_recipients,
         };
         self.write(once, move |tx| mail::send(tx, &send)).await
     }

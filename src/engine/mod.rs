@@ -4,7 +4,6 @@
 
 mod agents;
 mod alerts;
-mod analytics;
 pub mod archive;
 mod asker;
 mod attachments;
@@ -29,7 +28,6 @@ mod tasks;
 mod templates;
 mod title;
 mod tools;
-mod usage;
 mod wait;
 mod watch;
 mod workspace;
@@ -59,7 +57,7 @@ pub use watch::{FileWatch, WatchOptions};
 
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
-use crate::domain::{ChainLimits, Idempotency};
+use crate::domain::Idempotency;
 use crate::error::Error;
 use crate::ledger::{self, Store, Tx, View};
 use crate::runner::Runner;
@@ -77,8 +75,6 @@ pub struct EngineOptions {
     pub clock: Clock,
     /// How much of anything is allowed.
     pub limits: Limits,
-    /// How far agents may hand on.
-    pub chain_limits: ChainLimits,
     /// The directory that workspaces must stay in, if there is one.
     pub workspace_root: Option<PathBuf>,
 }

@@ -8,9 +8,8 @@ use futures_util::Stream;
 use super::{Engine, Result};
 use crate::domain::{HandoffId, RunId, RunIdentity, RunState, Task, TaskId};
 use crate::error::Error;
-use crate::ledger::task;
+use crate::ledger::{self, run::TokenHolder};
 use crate::runner::{LogStream, Runner, RunnerError, RunnerOptions, token_hash};
-use crate::store::TokenHolder;
 use crate::supervisor::RunFiles;
 
 /// How long a run takes to make its files.
@@ -22,7 +21,7 @@ const LONG: Duration = Duration::from_mins(1);
 impl Engine {
     /// Begins to run agents: those that an earlier server started, and those that are queued.
     pub async fn run_agents(&self, options: RunnerOptions) -> std::result::Result<(), RunnerError> {
-        let runner = Runner::start(self.store.clone(), options, self.stopping.clone()).await?;
+        let runner = Runner::start(self.store.db().clone(), options, self.stopping.clone()).await?;
         // An error means that it runs agents already.
         let _ = self.runner.set(runner);
         Ok(())
@@ -39,7 +38,7 @@ impl Engine {
     pub(super) async fn stop_last_run(&self, task: &Task) -> Result<()> {
         if let (Some(runner), Some(entry)) = (self.runner.get(), task.agent_chain().last())
             && !runner.has_nothing_to_stop()
-            && let Some(run_id) = self.store.run_of_handoff(&entry.id).await?
+            && let Some(run_id) = self.run_of_handoff(&entry.id).await?
         {
             runner.stop(&run_id).await;
         }
@@ -48,28 +47,28 @@ impl Engine {
 
     /// Finds the run that has a token.
     pub async fn token_holder(&self, token: &str) -> Result<Option<TokenHolder>> {
-        Ok(self.store.token_holder(token_hash(token)).await?)
+        let hash = token_hash(token);
+        self.read(move |view| ledger::run::token_holder(view, &hash))
+            .await
     }
 
-    /// Checks that a run may change a task: its own, or one that was handed on from it.
+    /// Refuses a run that changes another task than its own or one below it.
     pub async fn check_reach(&self, caller: &RunIdentity, task_id: &TaskId) -> Result<()> {
-        let (below, own) = (task_id.clone(), caller.task_id.clone());
-        if self
-            .read(move |view| task::is_below(view, &below, &own))
-            .await?
-        {
-            return Ok(());
-        }
-        Err(Error::Forbidden(format!(
-            "This run of {} may only change its own task {} and those below it",
-            caller.agent_name, caller.task_id
-        )))
+        let (caller, task_id) = (caller.clone(), task_id.clone());
+        self.read(move |view| ledger::run::check_reach(view, &caller, &task_id))
+            .await
+    }
+
+    async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {
+        let id = id.clone();
+        self.read(move |view| ledger::run::of_handoff(view, &id))
+            .await
     }
 
     /// Finds the last run of a hand-off, and where its files are.
     pub async fn run_files(&self, id: &HandoffId) -> Result<(RunId, RunFiles)> {
         self.handoff(id).await?;
-        let run_id = self.store.run_of_handoff(id).await?;
+        let run_id = self.run_of_handoff(id).await?;
         let run_id = run_id.ok_or_else(|| Error::NotFound(format!("Hand-off {id} has no run")))?;
         let files = RunFiles::new(&self.options.data_dir.run(&run_id));
         Ok((run_id, files))

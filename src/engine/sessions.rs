@@ -5,14 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::{Asker, Engine, Result};
-use crate::domain::{
-    AgentName, HandoffId, Idempotency, Problems, Session, SessionHandoff, SessionId, SessionMove,
-    Task, TaskId, Text,
-};
+use crate::domain::{Idempotency, Problems, SessionMove, Task, TaskId, Text};
 use crate::error::Error;
 use crate::ledger::handoff::{self, MoveSession, Moved};
 use crate::ledger::{agent, idempotency};
-use crate::store::Page;
 
 /// How many bytes of an agent's name an error repeats.
 const LONGEST_NAME: usize = 100;
@@ -89,43 +85,5 @@ impl Engine {
             .write(once, move |tx| handoff::move_session(tx, &to))
             .await?;
         Ok(self.start_successor(moved))
-    }
-
-    /// Lists sessions, oldest first.
-    pub async fn sessions(&self, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>> {
-        Ok(self.store.sessions(after, limit).await?)
-    }
-
-    /// Finds a session.
-    pub async fn session(&self, id: &SessionId) -> Result<Session> {
-        self.store
-            .session(id)
-            .await?
-            .ok_or_else(|| Error::not_found("Session", id))
-    }
-
-    /// Lists the moves of a session, oldest first; none if nothing ever moved.
-    pub async fn session_handoffs(
-        &self,
-        id: &SessionId,
-        after: Option<&HandoffId>,
-        limit: u32,
-    ) -> Result<Page<SessionHandoff>> {
-        Ok(self.store.session_handoffs(id, after, limit).await?)
-    }
-
-    /// Finds the last move of a session.
-    pub async fn last_session_handoff(&self, id: &SessionId) -> Result<Option<SessionHandoff>> {
-        Ok(self.store.last_session_handoff(id).await?)
-    }
-
-    /// Counts the moves of a session, from an agent and to one.
-    pub async fn count_session_handoffs(
-        &self,
-        id: &SessionId,
-        from: Option<&AgentName>,
-        to: Option<&AgentName>,
-    ) -> Result<u64> {
-        Ok(self.store.count_session_handoffs(id, from, to).await?)
     }
 }

@@ -8,11 +8,10 @@ use super::{Engine, Result};
 use crate::domain::{
     Context, Dependency, DependencyForm, Idempotency, Minutes, Needs, NeedsChange, NewTask,
     PlanningChange, Refusal, Role, RunIdentity, Skill, Source, Status, Task, TaskId, TaskPriority,
-    TaskSummary, Text,
+    Text,
 };
 use crate::error::Error;
 use crate::ledger::task::{self, ChangeNeeds};
-use crate::store::{Page, ReadyQuery, TaskQuery};
 
 /// What a caller says of a task to be made.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -117,16 +116,6 @@ impl Engine {
         self.read(move |view| task::get(view, &id)).await
     }
 
-    /// Lists tasks in full.
-    pub async fn tasks(&self, query: &TaskQuery) -> Result<Page<Task>> {
-        Ok(self.store.tasks(query).await?)
-    }
-
-    /// Lists tasks in short.
-    pub async fn task_summaries(&self, query: &TaskQuery) -> Result<Page<TaskSummary>> {
-        Ok(self.store.task_summaries(query).await?)
-    }
-
     /// Sets what a task needs. Objects take the place of what was there, or are merged into it.
     pub async fn change_needs(
         &self,
@@ -153,20 +142,6 @@ impl Engine {
         };
         self.write(once, move |tx| task::change_needs(tx, &change))
             .await
-    }
-
-    /// Lists the tasks that are ready, the most urgent first, then the oldest.
-    pub async fn ready_tasks(&self, query: &ReadyQuery) -> Result<Page<Task>> {
-        Ok(self.store.ready_tasks(query).await?)
-    }
-
-    /// Lists the tasks that the router does not go on with: nobody suits, or a person must look.
-    pub async fn held_tasks(
-        &self,
-        after: Option<&TaskId>,
-        limit: u32,
-    ) -> Result<Page<TaskSummary>> {
-        Ok(self.store.held_tasks(after, limit).await?)
     }
 
     /// Sets a task's status. What came out of a stage of an increment its agent reports.

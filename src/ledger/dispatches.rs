@@ -247,8 +247,8 @@ pub(crate) fn follow(tx: &Tx<'_>, from_number: i64, to_number: i64) -> Result<()
 }
 
 /// Tells whether a hand-off only starts a job elsewhere, and has not done so yet.
-pub(crate) fn starts_job(tx: &Tx<'_>, handoff_number: i64) -> Result<bool> {
-    let found = tx.row(
+pub(crate) fn starts_job(view: &View<'_>, handoff_number: i64) -> Result<bool> {
+    let found = view.row(
         sql!("SELECT 1 FROM requests WHERE handoff_number = $1 AND is_job = 1 AND job_id IS NULL"),
         params![handoff_number],
         |_| Ok(()),
@@ -257,8 +257,8 @@ pub(crate) fn starts_job(tx: &Tx<'_>, handoff_number: i64) -> Result<bool> {
 }
 
 /// Returns the agent of a hand-off as it is started: by the command of its route, if that only starts a job elsewhere.
-pub(crate) fn as_job_starter(tx: &Tx<'_>, handoff_number: i64, agent: Agent) -> Result<Agent> {
-    let job = tx.row(
+pub(crate) fn as_job_starter(view: &View<'_>, handoff_number: i64, agent: Agent) -> Result<Agent> {
+    let job = view.row(
         sql!(
             "SELECT r.id, d.start_command FROM requests r LEFT JOIN dispatch_routes d ON d.kind = r.kind
               WHERE r.handoff_number = $1 AND r.is_job = 1"

@@ -2,7 +2,6 @@
 
 pub mod agent;
 pub mod alerts;
-pub mod analytics;
 pub mod archive;
 pub mod dispatch_overview;
 pub mod dispatches;
@@ -22,12 +21,10 @@ pub mod request_tags;
 pub mod requests;
 pub mod routes;
 pub mod routing;
-pub mod runs;
-pub mod sessions;
+pub mod run;
+pub mod session;
 pub mod task;
-pub mod task_lists;
 pub mod tool;
-pub mod trees;
 pub mod usage;
 
 pub use old::Store;

@@ -41,9 +41,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::DataDir;
 use crate::domain::{HandoffId, RunId};
-use crate::ledger::Store;
+use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
-use crate::store::{ClaimedRun, StoreError};
+use crate::store::{Database, StoreError};
 use crate::supervisor::{Order, RunFiles};
 use watch::Watcher;
 
@@ -74,7 +74,7 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct Runner(Arc<Inner>);
 
 struct Inner {
-    store: Store,
+    db: Database,
     options: RunnerOptions,
     wake: Notify,
     watcher: Watcher,
@@ -99,13 +99,13 @@ pub enum RunnerError {
 impl Runner {
     /// Takes up the runs that were under way, and begins to start queued ones.
     pub async fn start(
-        store: Store,
+        db: Database,
         options: RunnerOptions,
         stopping: CancellationToken,
     ) -> Result<Self, RunnerError> {
         let watcher = Watcher::start().map_err(RunnerError::Watch)?;
         let inner = Inner {
-            store,
+            db,
             options,
             wake: Notify::new(),
             watcher,
@@ -115,7 +115,7 @@ impl Runner {
         };
         let runner = Self(Arc::new(inner));
         runner.end_leftovers().await?;
-        for run in runner.0.store.running().await? {
+        for run in runner.0.db.read(run::running).await? {
             runner.adopt(run).await?;
         }
         runner.stop_unwanted().await?;
@@ -138,7 +138,12 @@ impl Runner {
             || run_dir::has_output(&files);
         // A copy of the database in another data directory must not do again what the first one did.
         if !was_started && run.claimed_in.as_deref() == Some(&*self.own_name()) {
-            return self.0.store.return_run(run.identity.run_id).await;
+            let run_id = run.identity.run_id;
+            return self
+                .0
+                .db
+                .write(move |tx| run::return_run(tx, &run_id))
+                .await;
         }
         tracing::info!(run_id = %run.identity.run_id, agent = %run.identity.agent_name, "took up a run");
         self.follow(run, false);
@@ -148,7 +153,7 @@ impl Runner {
     /// Ends what is left of runs whose supervisors were killed while no server was there.
     async fn end_leftovers(&self) -> Result<(), StoreError> {
         for handoff_id in leftovers::carried_ids() {
-            if let Some(run_id) = self.0.store.run_of_handoff(&handoff_id).await?
+            if let Some(run_id) = self.find_run_of(&handoff_id).await?
                 && !run_dir::is_held(&self.files(&run_id))
             {
                 end_processes(handoff_id).await;
@@ -163,7 +168,7 @@ impl Runner {
             if self.live().contains_key(&run_id) {
                 continue;
             }
-            if let Some(run) = self.0.store.run(run_id.clone()).await? {
+            if let Some(run) = self.find_run(&run_id).await? {
                 tracing::info!(%run_id, "stops a run that is no longer wanted");
                 self.follow(run, false);
                 self.order(&run_id, Order::Stop);
@@ -203,14 +208,14 @@ impl Runner {
     async fn start_next(&self) -> Result<bool, StoreError> {
         let token = Token::random().map_err(|error| StoreError::Source(error.into()))?;
         let starting = self.0.starting.lock().await;
-        let live = self.live().keys().cloned().collect();
-        let claimed = self.0.store.claim_run(
-            self.0.options.max_runs,
-            self.own_name(),
-            live,
-            token_hash(token.reveal()),
-        );
-        let Some(run) = claimed.await? else {
+        let claim = ClaimRun {
+            max_runs: self.0.options.max_runs,
+            data_dir: self.own_name(),
+            live: self.live().keys().cloned().collect(),
+            token_hash: token_hash(token.reveal()),
+        };
+        let claimed = self.0.db.write(move |tx| run::claim(tx, &claim)).await?;
+        let Some(run) = claimed else {
             return Ok(false);
         };
         match self.launch(&run, &token).await {
@@ -247,7 +252,7 @@ impl Runner {
     pub async fn stop(&self, run_id: &RunId) {
         if let Some(mut gone) = self.gone(run_id).await {
             if !self.order(run_id, Order::Stop)
-                && let Ok(Some(run)) = self.0.store.run(run_id.clone()).await
+                && let Ok(Some(run)) = self.find_run(run_id).await
             {
                 // The agent took away what its supervisor listens to; the supervisor ends with it.
                 end_processes(run.identity.handoff_id).await;
@@ -284,6 +289,16 @@ impl Runner {
 
     fn live(&self) -> MutexGuard<'_, HashMap<RunId, signal::Receiver<bool>>> {
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn find_run(&self, id: &RunId) -> Result<Option<ClaimedRun>, StoreError> {
+        let id = id.clone();
+        self.0.db.read(move |view| run::find(view, &id)).await
+    }
+
+    async fn find_run_of(&self, id: &HandoffId) -> Result<Option<RunId>, StoreError> {
+        let id = id.clone();
+        self.0.db.read(move |view| run::of_handoff(view, &id)).await
     }
 
     /// Returns what this installation is known by.

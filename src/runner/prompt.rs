@@ -13,7 +13,7 @@ use crate::domain::{
     Agent, ChainEntry, Context, HistoryMessage, Kind, Message, MessageType, Mode, Outcome, Task,
     Text, Tool, agent_context,
 };
-use crate::store::{Briefing, ClaimedRun};
+use crate::ledger::run::{Briefing, ClaimedRun};
 
 /// How many bytes of the task's description and plan are told.
 const TASK_BUDGET: usize = 64 * 1024;

@@ -11,10 +11,10 @@ use super::mail::ToldMail;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, RunLimit, Text, TraceParent};
-use crate::ledger::Tx;
 use crate::ledger::mail::{self, DeliverMail};
+use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun};
 use crate::secret::Token;
-use crate::store::{Briefing, ClaimedRun, FinishRun, StoreError};
+use crate::store::StoreError;
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 
 /// How much of what a program complained about is read.
@@ -23,10 +23,11 @@ const STDERR_READ: u64 = 64 * 1024;
 impl Runner {
     /// Makes the run directory and starts the supervisor. The error is for a person.
     pub(super) async fn launch(&self, run: &ClaimedRun, token: &Token) -> Result<(), String> {
+        let identity = run.identity.clone();
         let briefing = self
             .0
-            .store
-            .briefing(&run.identity)
+            .db
+            .read(move |view| run::briefing(view, &identity))
             .await
             .map_err(|error| error.to_string())?;
         let mail = self.deliver_mail(run, &briefing).await?;
@@ -112,9 +113,8 @@ impl Runner {
                 agent_name: run.identity.agent_name.clone(),
                 ids: mail.ids.clone(),
             };
-            let deliver = move |tx: &mut Tx<'_>| mail::deliver(tx, &delivery);
-            let delivered = self.0.store.db().write(deliver).await;
-            delivered.map_err(|error| error.to_string())?;
+            let delivered = self.0.db.write(move |tx| mail::deliver(tx, &delivery));
+            delivered.await.map_err(|error| error.to_string())?;
         }
         Ok(mail)
     }
@@ -238,10 +238,11 @@ impl Runner {
         if said.is_empty() {
             return;
         }
+        let run_id = run.identity.run_id.clone();
         let recorded = self
             .0
-            .store
-            .record_messages(run.identity.run_id.clone(), said, read_to)
+            .db
+            .write(move |tx| run::record_messages(tx, &run_id, &said, read_to))
             .await;
         match recorded {
             // What is not recorded when the server stops is read again by the next one.
@@ -272,7 +273,8 @@ impl Runner {
     /// Records the end of a run, however long that takes: the process is gone, so this is all that is left of it.
     async fn finish(&self, finish: FinishRun) {
         loop {
-            match self.0.store.finish_run(finish.clone()).await {
+            let end = finish.clone();
+            match self.0.db.write(move |tx| run::finish(tx, &end)).await {
                 Ok(has_ended) => {
                     if has_ended {
                         let outcome = finish.outcome.as_str();

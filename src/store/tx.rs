@@ -6,8 +6,8 @@ use super::row::{Item, LARGEST_PAGE, Row};
 use super::sql::Statement;
 use super::value::Value;
 use super::{Page, Result, StoreError};
+use crate::domain::Rules;
 use crate::domain::{Event, Timestamp};
-use crate::store::Rules;
 use crate::telemetry::HandoffSpan;
 
 /// An engine's connection inside of a transaction.

@@ -9,6 +9,7 @@ use chorus::engine::{default_agents, specialists};
 use chorus::ledger::agent::{self, AgentPut, PutAgent};
 use chorus::ledger::archive::{self, Import, Imported};
 use chorus::ledger::handoff::{self, Delegate};
+use chorus::ledger::run::{self, ClaimRun};
 use chorus::ledger::{self, Store, Tx, idempotency, task};
 use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules, StoreError, TaskQuery};
 
@@ -220,7 +221,8 @@ async fn count(store: &Store) -> usize {
         after: None,
         limit: 1000,
     };
-    store.tasks(&all).await.unwrap().items.len()
+    let page = store.db().read(move |view| task::list(view, &all));
+    page.await.unwrap().items.len()
 }
 
 #[tokio::test]
@@ -360,11 +362,14 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         trace: None,
     };
     delegate(&store, start(None)).await.unwrap();
-    let run = store
-        .claim_run(1, String::new(), Vec::new(), [0; 32])
-        .await
-        .unwrap();
-    let identity = run.unwrap().identity;
+    let claim = ClaimRun {
+        max_runs: 1,
+        data_dir: String::new(),
+        live: Vec::new(),
+        token_hash: [0; 32],
+    };
+    let run = store.db().write(move |tx| run::claim(tx, &claim)).await;
+    let identity = run.unwrap().unwrap().identity;
     let child = delegate(&store, start(Some(identity.clone()))).await;
     assert_eq!(child.unwrap().parent_id.as_ref(), Some(&task.id));
     let (task_id, reason) = (task.id.clone(), "enough".parse().unwrap());

@@ -24,7 +24,6 @@ fn mail_to(to: &str, subject: &str) -> SendMail {
             ..MailContent::default()
         },
         in_reply_to: None,
-        most_recipients: 100,
     }
 }
 

@@ -5,7 +5,7 @@ use chorus::domain::{
     RequestMove, RequestState, Route, RouteMode, SessionId, SessionMove, Status, Task, TaskId,
 };
 use chorus::ledger::handoff::{self, MoveSession};
-use chorus::ledger::{agent, task};
+use chorus::ledger::{agent, run, task};
 use chorus::store::StoreError;
 
 use crate::support::requests::{LEASE, Requests, job_route, new_request, on_task, person, route};
@@ -816,14 +816,9 @@ async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
     assert_eq!(app.store.jobs().await.unwrap(), []);
     assert_sound(&app);
     let run = requests.take_run(&child).await;
-    let agent = app
-        .store
-        .run(run.run_id.clone())
-        .await
-        .unwrap()
-        .unwrap()
-        .agent
-        .unwrap();
+    let run_id = run.run_id.clone();
+    let found = app.read(move |view| run::find(view, &run_id)).await;
+    let agent = found.unwrap().agent.unwrap();
     let qa = app
         .read(|view| agent::find(view, &"qa".parse().unwrap()))
         .await;

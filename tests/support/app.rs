@@ -7,12 +7,13 @@ use axum::response::Response;
 use chorus::api::{Guard, router};
 use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
-use chorus::domain::{ChainLimits, Event, Timestamp};
+use chorus::domain::{Event, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
+use chorus::ledger::run::{self, ClaimRun, ClaimedRun};
 use chorus::ledger::{Store, Tx, View, agent, history};
 use chorus::runner::token_hash;
 use chorus::secret::Token;
-use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules};
+use chorus::store::{Database, DatabaseOptions, DatabaseUrl};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -111,14 +112,13 @@ impl TestApp {
             url: DatabaseUrl::Sqlite(data_dir.database()),
             clock: clock.clone(),
             max_batch: 64,
-            rules: Rules::default(),
+            rules: limits.rules(),
         };
         let store = Store::new(wrap(Database::open(options).await.unwrap()));
         let options = EngineOptions {
             data_dir: data_dir.clone(),
             clock: clock.clone(),
             limits,
-            chain_limits: ChainLimits::default(),
             workspace_root: None,
         };
         let engine = Engine::new(store.clone(), options);
@@ -245,11 +245,19 @@ impl TestApp {
         self.post(&format!("/api/tasks/{task}/handoff"), body)
             .await
             .data();
-        let claimed = self
-            .store
-            .claim_run(100, String::new(), Vec::new(), token_hash(token))
-            .await;
-        claimed.unwrap().expect("there is a run");
+        self.claim_run(token).await;
+    }
+
+    /// Claims the next run, as the scheduler does; its process will show this token.
+    pub async fn claim_run(&self, token: &str) -> ClaimedRun {
+        let claim = ClaimRun {
+            max_runs: 100,
+            data_dir: String::new(),
+            live: Vec::new(),
+            token_hash: token_hash(token),
+        };
+        let claimed = self.write(move |tx| run::claim(tx, &claim)).await;
+        claimed.unwrap().expect("there is a run")
     }
 
     /// Makes a task and returns its id.

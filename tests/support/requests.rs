@@ -8,10 +8,9 @@ use chorus::domain::{
     RequestSourceType, Route, RouteMode, RunIdentity, Task, TaskId, Tool,
 };
 use chorus::ledger::handoff::{self, Transfer};
+use chorus::ledger::run::{self, ClaimRun, FinishRun};
 use chorus::ledger::{Store, Tx, tool};
-use chorus::store::{
-    ClaimRequest, Dispatch, EndClaim, EndedClaim, FinishRun, Heartbeat, RaiseAlert, Result,
-};
+use chorus::store::{ClaimRequest, Dispatch, EndClaim, EndedClaim, Heartbeat, RaiseAlert, Result};
 
 /// How long a claim lasts in these tests.
 pub const LEASE: i64 = 60_000;
@@ -177,7 +176,14 @@ impl Requests<'_> {
         let run = loop {
             let mut token = [0; 32];
             token[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
-            let run = self.0.claim_run(1000, String::new(), vec![], token).await;
+            let claim = ClaimRun {
+                max_runs: 1000,
+                data_dir: String::new(),
+                live: vec![],
+                token_hash: token,
+            };
+            let db = self.0.db();
+            let run = db.write(move |tx| run::claim(tx, &claim)).await;
             let run = run.unwrap().expect("a run stands in line").identity;
             if run.task_id == task.id {
                 break run;
@@ -185,7 +191,9 @@ impl Requests<'_> {
             others.push(run.run_id);
         };
         for other in others {
-            self.0.return_run(other).await.unwrap();
+            let db = self.0.db();
+            let returned = db.write(move |tx| run::return_run(tx, &other)).await;
+            returned.unwrap();
         }
         run
     }
@@ -200,7 +208,9 @@ impl Requests<'_> {
             usage: None,
             cost_usd: None,
         };
-        self.0.finish_run(finish).await.unwrap()
+        let db = self.0.db();
+        let finished = db.write(move |tx| run::finish(tx, &finish)).await;
+        finished.unwrap()
     }
 
     /// Makes a tool that passes control to an agent.

@@ -5,6 +5,7 @@ use crate::cli::ui::one_line;
 use crate::domain::{Increment, IncrementState, TaskSummary, Text};
 use crate::engine::Engine;
 use crate::ledger::increment;
+use crate::ledger::task;
 
 /// How many bytes of a reason are shown.
 const REASON: usize = 500;
@@ -14,7 +15,7 @@ const SHOWN: u32 = 20;
 
 /// Looks for tasks and increments that are held, and shows the oldest.
 pub(super) async fn check(engine: &Engine) -> Result<Vec<Finding>, crate::Error> {
-    let tasks = engine.held_tasks(None, SHOWN).await?;
+    let tasks = engine.read(|view| task::held(view, None, SHOWN)).await?;
     let mut findings: Vec<_> = tasks.items.iter().map(note_task).collect();
     if tasks.next.is_some() {
         findings.push(Finding::Note(

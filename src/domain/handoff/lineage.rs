@@ -35,6 +35,26 @@ pub struct Lineage {
 }
 
 impl Lineage {
+    /// Lists the agents of hand-offs, each with who handed off and who was asked, the first one first. An agent that hands off
+    /// right after it was asked is named once.
+    pub fn agents_of(steps: &[(Option<AgentName>, AgentName)]) -> Vec<AgentName> {
+        let mut agents = Vec::new();
+        for (from, to) in steps {
+            Self::push(&mut agents, from.as_ref());
+            Self::push(&mut agents, Some(to));
+        }
+        agents
+    }
+
+    /// Adds an agent, unless it is the last one already.
+    pub fn push(agents: &mut Vec<AgentName>, agent: Option<&AgentName>) {
+        if let Some(agent) = agent
+            && agents.last() != Some(agent)
+        {
+            agents.push(agent.clone());
+        }
+    }
+
     /// Counts how often the one that is asked is the one that asked just before.
     fn bounces(&self) -> usize {
         self.agents
@@ -74,6 +94,18 @@ mod tests {
                 .collect(),
             hops,
         }
+    }
+
+    #[test]
+    fn an_agent_that_hands_on_is_named_once() {
+        let name = |name| AgentName::parse(name).unwrap();
+        let steps = [
+            (None, name("a")),
+            (Some(name("a")), name("b")),
+            (Some(name("c")), name("d")),
+        ];
+        assert_eq!(Lineage::agents_of(&steps), ["a", "b", "c", "d"].map(name));
+        assert_eq!(Lineage::agents_of(&[]), []);
     }
 
     #[test]

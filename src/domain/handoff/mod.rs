@@ -13,7 +13,9 @@ mod run;
 mod trace;
 mod usage;
 
-pub use analytics::{CommonPath, HandoffAnalytics, HandoffFigures, PairFigures};
+pub use analytics::{
+    AgentPair, CommonPath, HandoffAnalytics, HandoffCount, HandoffFigures, PairFigures,
+};
 pub(super) use chain_entry::ChainEntryWire;
 pub use chain_entry::{ChainEntry, HandoffEnd, HandoffRequest, MovedConversation};
 pub use context::{Context, HandoffMetadata, Merge};

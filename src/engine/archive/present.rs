@@ -9,7 +9,7 @@ use super::reader::BadFile;
 use super::task_files::task_folder;
 use crate::domain::{Alert, AlertId, Increment, IncrementId, Mail, MailId, Request, RequestId};
 use crate::ledger::{
-    Result, View, agent, alerts, increment, mail, requests, routes, sessions, task, tool,
+    Result, View, agent, alerts, increment, mail, requests, routes, session, task, tool,
 };
 
 impl Plan {
@@ -27,7 +27,7 @@ impl Plan {
             let message = if task::exists(view, &task.id)? {
                 format!("task {} is already in the database", task.id)
             } else if let Some(session) = &task.session
-                && sessions::find_one(view, session)?.is_some()
+                && session::exists(view, session)?
             {
                 format!("session {session} is already in the database")
             } else {

@@ -2,10 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::domain::{ChainEntry, HandoffId, Mode, MovedConversation, SessionId, Task, TaskArchive};
-use crate::ledger::{requests, runs, sessions};
+use crate::domain::{
+    ChainEntry, HandoffId, Mode, MovedConversation, RunId, SessionId, Task, TaskArchive,
+};
+use crate::ledger::requests;
 use crate::store::tables::events::{self, EventNumbers};
-use crate::store::tables::{attachments, handoffs, messages, queue_messages, reports, tasks};
+use crate::store::tables::{
+    attachments, handoffs, messages, queue_messages, reports, runs, sessions, tasks,
+};
 use crate::store::{Result, StoreError, Tx, View};
 
 /// Imports a task, with its messages behind a number. An open hand-off may be that of a job that runs elsewhere.
@@ -52,10 +56,10 @@ pub fn import_task(
             import_move(tx, (number, task), (handoff_number, entry), moved)?;
         }
         if entry.is_open() && jobs.contains(&entry.id) {
-            runs::insert_job_starter(tx, handoff_number, entry.started_at)?;
+            runs::insert_completed(tx, &RunId::new(), handoff_number, entry.started_at)?;
         } else if entry.is_open() {
             // Its run was elsewhere. The next server finds no trace of the run here, and ends it.
-            runs::insert_running(tx, handoff_number, entry.started_at)?;
+            runs::insert_running(tx, &RunId::new(), handoff_number, entry.started_at)?;
         }
         handoff_numbers.insert(&entry.id, handoff_number);
     }
@@ -127,11 +131,11 @@ fn import_move(
     let session_id = task.session_id.as_ref().map(ToString::to_string);
     let session_id = SessionId::parse(session_id.unwrap_or_default())
         .map_err(|_| contradictory("session id"))?;
-    let session_number = match sessions::number_of_task(tx, task_number)? {
+    let session_number = match sessions::find_number_of_task(tx, task_number)? {
         Some(number) => number,
-        None => sessions::insert_session(tx, &session_id, task_number, task.created_at)?,
+        None => sessions::insert(tx, &session_id, task_number, task.created_at)?,
     };
-    let row = sessions::NewRow {
+    let row = sessions::NewSessionHandoff {
         session_number,
         handoff_number,
         from_agent: entry
@@ -142,5 +146,5 @@ fn import_move(
         harness_trace_id: moved.harness_trace_id.as_ref(),
         history: &moved.history,
     };
-    sessions::insert(tx, &row)
+    sessions::insert_handoff(tx, &row)
 }

@@ -1,10 +1,11 @@
 //! Beginning a hand-off, whichever door it came through.
 
 use crate::domain::{
-    AgentName, Context, EventKind, Mode, Needs, NewTask, TaskId, Text, TraceParent,
+    AgentName, Context, EventKind, Mode, Needs, NewTask, RunId, TaskId, Text, TraceParent,
 };
-use crate::ledger::{dispatches, history, increment, message, routing, runs, task};
+use crate::ledger::{dispatches, history, increment, message, routing, task};
 use crate::store::tables::handoffs::{self, NewHandoff};
+use crate::store::tables::runs;
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx};
 
@@ -77,7 +78,13 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
     };
     let handoff_number = handoffs::insert(tx, &row)?;
     if begin.is_invoked {
-        runs::queue(tx, handoff_number, entry.started_at, begin.resumes)?;
+        runs::insert_queued(
+            tx,
+            &RunId::new(),
+            handoff_number,
+            entry.started_at,
+            begin.resumes,
+        )?;
     }
     // A transfer brings the message that was there before.
     if begin.mode != Mode::Transfer {

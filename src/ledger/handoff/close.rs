@@ -4,8 +4,9 @@
 //! [`reactions`](crate::ledger::reactions).
 
 use crate::domain::{ChainEntry, EventKind, Outcome, RunId, Task, Text};
-use crate::ledger::{history, runs};
+use crate::ledger::history;
 use crate::store::tables::handoffs::{self, OpenHandoff};
+use crate::store::tables::runs;
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, StoreError, Tx};
 use crate::telemetry::HandoffSpan;
@@ -79,8 +80,8 @@ pub fn close(tx: &mut Tx<'_>, mut on: StoredTask, ending: &Ending<'_>) -> Result
     };
     let mut run_id = None;
     if let Some(outcome) = run_outcome {
-        run_id = runs::not_ended(tx, handoff_number)?;
-        runs::end(tx, handoff_number, outcome)?;
+        run_id = runs::find_unended(tx, handoff_number)?;
+        runs::update_ended_of_handoff(tx, handoff_number, outcome)?;
     }
     Ok(Closed {
         on,

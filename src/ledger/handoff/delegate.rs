@@ -5,7 +5,7 @@ use crate::domain::{
     TraceParent,
 };
 use crate::ledger::{agent, message, task};
-use crate::store::tables::run_sessions;
+use crate::store::tables::runs;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
 
@@ -68,7 +68,7 @@ fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&Caller<'_>>) -> Result<C
         // A child task is new: no agent has a session on it.
         true if makes_child => return Err(Refusal::NothingToResume(agent_name).into()),
         true => Some(
-            run_sessions::find_last(tx, on.number, &agent_name)?
+            runs::find_last_session(tx, on.number, &agent_name)?
                 .ok_or_else(|| Refusal::NothingToResume(agent_name.clone()))?,
         ),
     };

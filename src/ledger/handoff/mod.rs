@@ -1,7 +1,8 @@
 //! Hand-offs: delegating, transferring, moving a session; beginning and ending them.
 
+mod analytics;
 mod begin;
-mod caller;
+pub mod caller;
 mod close;
 mod control;
 mod delegate;
@@ -11,8 +12,9 @@ pub mod lineage;
 mod move_session;
 mod transfer;
 
+pub use analytics::analytics;
 pub use begin::{Begin, Begun, begin};
-pub use caller::{Caller, Traced, trace};
+pub use caller::Caller;
 pub use close::{Cause, Closed, Ending, close};
 pub use control::{LeftRun, Moved};
 pub use delegate::{Delegate, delegate};

@@ -4,8 +4,8 @@ use crate::domain::{
     AgentName, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, Refusal, RunIdentity,
     SessionMove, Source, Status, TaskId, Text, TraceParent,
 };
-use crate::ledger::{agent, message, reactions, sessions, task};
-use crate::store::tables::session_holders::{self, SessionHolder};
+use crate::ledger::{agent, message, reactions, task};
+use crate::store::tables::sessions::{self, NewSessionHandoff, SessionHolder};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx, View};
 
@@ -48,10 +48,10 @@ fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&Caller<'_>>) -> Result<C
     let asked = &to.asked;
     // The agents may have changed since the request was looked at.
     let target = agent::resolve(tx, asked.to_agent.as_str())?;
-    let found = session_holders::find(tx, &asked.session_id)?;
+    let found = sessions::find_holder(tx, &asked.session_id)?;
     check_reach(tx, found.as_ref(), caller)?;
     let (from_number, task_id) = match (&found, caller) {
-        (Some(found), _) => (Some(found.handoff_number), Some(&found.session_task_id)),
+        (Some(found), _) => (Some(found.handoff_number), Some(&found.task_id)),
         // A conversation that a run begins is a child of its task.
         (None, Some(caller)) => (Some(caller.number), Some(&caller.identity.task_id)),
         (None, None) => (None, None),
@@ -113,7 +113,7 @@ fn carry_out(
         mut on,
         handoff_number,
     } = begin(tx, on, next)?;
-    let row = sessions::NewRow {
+    let row = NewSessionHandoff {
         session_number,
         handoff_number,
         from_agent: &asked.from_agent,
@@ -121,7 +121,7 @@ fn carry_out(
         harness_trace_id: asked.harness_trace_id.as_ref(),
         history: &asked.conversation_history,
     };
-    sessions::insert(tx, &row)?;
+    sessions::insert_handoff(tx, &row)?;
     if !asked.invoke {
         let ending = Ending {
             cause: Cause::Recorded,
@@ -160,11 +160,10 @@ fn check_reach(
         return Ok(());
     };
     let own = &caller.identity.task_id;
-    if caller.number == found.handoff_number || tasks::is_below(view, &found.session_task_id, own)?
-    {
+    if caller.number == found.handoff_number || tasks::is_below(view, &found.task_id, own)? {
         return Ok(());
     }
-    Err(Refusal::NotItsOwnTask(found.session_task_id.clone()).into())
+    Err(Refusal::NotItsOwnTask(found.task_id.clone()).into())
 }
 
 /// Returns the hand-off whose agent waits: that of a run that moves a conversation which it does not have; or, where the
@@ -188,9 +187,9 @@ fn take_conversation(
     target: &AgentName,
     caller: Option<&Caller<'_>>,
 ) -> Result<(StoredTask, Option<LeftRun>)> {
-    let mut on = task::load(tx, &found.session_task_id)?;
+    let mut on = task::load(tx, &found.task_id)?;
     let message = moved_to(to, target, &on);
-    if found.task_id == found.session_task_id {
+    if found.handoff_task_id == found.task_id {
         message::say(tx, &on, &message)?;
         if !found.is_open {
             return Ok((on, None));
@@ -198,7 +197,7 @@ fn take_conversation(
         return give_up_control(tx, on, target, caller);
     }
     // A tool passed the conversation to another task, and the session's own is complete since then: it goes on here.
-    let away = task::load(tx, &found.task_id)?;
+    let away = task::load(tx, &found.handoff_task_id)?;
     message::say(tx, &away, &message)?;
     let mut left = None;
     if found.is_open {
@@ -234,6 +233,6 @@ fn create_session(
         agent_workspace,
     };
     let on = task::create(tx, &new)?;
-    let number = sessions::insert_session(tx, &to.asked.session_id, on.number, tx.now)?;
+    let number = sessions::insert(tx, &to.asked.session_id, on.number, tx.now)?;
     Ok((number, on))
 }

@@ -29,7 +29,6 @@ pub struct SendMail {
     pub content: MailContent,
     /// The mail that this one answers, whose thread it continues.
     pub in_reply_to: Option<MailId>,
-    pub most_recipients: usize,
 }
 
 /// Sends a mail to the agents, roles and people that a caller named.
@@ -51,7 +50,8 @@ pub fn send(tx: &mut Tx<'_>, asked: &SendMail) -> Result<Mail> {
         handoff_id: None,
         content,
     };
-    let (count, limit) = (expand(tx, &new.to, &new.cc)?.len(), asked.most_recipients);
+    let limit = tx.rules.most_recipients;
+    let count = expand(tx, &new.to, &new.cc)?.len();
     if count > limit {
         return Err(Refusal::TooManyRecipients { count, limit }.into());
     }

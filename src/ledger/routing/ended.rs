@@ -6,7 +6,7 @@ use crate::domain::{
 use crate::ledger::handoff::{Closed, Ending};
 use crate::ledger::increment;
 use crate::store::tables::tasks::StoredTask;
-use crate::store::tables::{reports, run_sessions, task_routing};
+use crate::store::tables::{reports, runs, task_routing};
 use crate::store::{Result, Tx};
 
 use super::mail;
@@ -97,7 +97,7 @@ fn ask_for_report(
     agent_name: AgentName,
 ) -> Result<StoredTask> {
     task_routing::mark_asked_again(tx, on.number)?;
-    let session = run_sessions::of_handoff(tx, handoff_number)?;
+    let session = runs::find_session_of_handoff(tx, handoff_number)?;
     let question = Text::lossy(Report::QUESTION.to_owned());
     Ok(begin_routed(tx, on, agent_name, &question, session.as_deref())?.on)
 }

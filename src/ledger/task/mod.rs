@@ -1,21 +1,25 @@
-//! Tasks: making, planning and changing them.
+//! Tasks: making, finding, planning and changing them.
 
 mod attachments;
 mod create;
 mod dependencies;
 mod edit;
 mod find;
+mod list;
 mod plan;
 mod queue;
 mod readiness;
 mod status;
+mod tree;
 
 pub use attachments::{Attach, Attached, attach, attachment, detach};
 pub use create::create;
 pub use dependencies::{repoint_dependants, unmet};
 pub use edit::{ChangeNeeds, change_needs};
 pub use find::{exists, find_workspace, get, history, is_below, keys, load, number};
+pub use list::{held, list, list_summaries, ready};
 pub use plan::plan;
 pub use queue::{queue, queue_message};
 pub use readiness::follow_status;
 pub use status::set_status;
+pub use tree::{is_settled, tree};

@@ -1,6 +1,5 @@
 //! `chorus agents`
 
-use chorus::runner::token_hash;
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -319,11 +318,7 @@ async fn an_agent_says_of_itself_what_it_offers() {
     let body = json!({ "agentName": "qa", "prompt": "Test it" });
     let path = format!("/api/tasks/{task}/handoff");
     desk.app.post(&path, body).await.data();
-    let run = desk
-        .app
-        .store
-        .claim_run(1, String::new(), Vec::new(), token_hash(token));
-    run.await.unwrap().expect("there is a run");
+    desk.app.claim_run(token).await;
     let inside = |arguments: &[&'static str]| {
         let command = desk.chorus(arguments.iter().copied());
         transcript(command.env("CHORUS_AGENT", "qa").env("CHORUS_TOKEN", token))

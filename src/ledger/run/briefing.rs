@@ -1,0 +1,52 @@
+//! Everything that an agent is told beside its task and its prompt.
+
+use crate::domain::{Agent, ConversationHistory, Kind, Mail, Message, RunIdentity, Tool};
+use crate::ledger::{agent, mail, routes, task, tool};
+use crate::store::tables::{messages, sessions};
+use crate::store::{Result, View};
+
+/// How many messages of earlier tasks an agent is told at most.
+const MOST_MESSAGES: u32 = 200;
+
+/// How many mails an agent is told at most.
+const MOST_MAIL: u32 = 40;
+
+/// Everything that an agent is told beside its task and its prompt.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Briefing {
+    pub agents: Vec<Agent>,
+    /// The kinds of requests that are dispatched, the most pressing first.
+    pub kinds: Vec<Kind>,
+    /// The hand-off tools that the agent may use, by name.
+    pub tools: Vec<Tool>,
+    /// The conversation that was moved to the agent.
+    pub history: Option<ConversationHistory>,
+    /// The newest messages on the tasks that led to the agent's own, oldest first.
+    pub conversation: Vec<Message>,
+    /// Whether there are older messages.
+    pub has_more_conversation: bool,
+    /// The newest mail that the agent has not read or is to acknowledge, oldest first.
+    pub mail: Vec<Mail>,
+    /// How many older mails of that kind there are.
+    pub older_mail: usize,
+}
+
+/// Collects the briefing of a run, at one moment.
+pub fn briefing(view: &View<'_>, run: &RunIdentity) -> Result<Briefing> {
+    let task_number = task::number(view, &run.task_id)?;
+    let mut conversation = messages::of_ancestors(view, task_number, MOST_MESSAGES + 1)?;
+    let has_more_conversation = conversation.len() > MOST_MESSAGES as usize;
+    conversation.truncate(MOST_MESSAGES as usize);
+    conversation.reverse();
+    let (mail, older_mail) = mail::list_pending(view, &run.agent_name, MOST_MAIL)?;
+    Ok(Briefing {
+        agents: agent::list(view)?,
+        kinds: routes::kinds(view)?,
+        tools: tool::list_usable_by(view, &run.agent_name)?,
+        history: sessions::find_history(view, &run.handoff_id)?,
+        conversation,
+        has_more_conversation,
+        mail,
+        older_mail,
+    })
+}

@@ -1,0 +1,61 @@
+//! Ending a run, and its hand-off with it.
+
+use serde_json::Value;
+
+use crate::domain::{Outcome, RunId, Text};
+use crate::ledger::handoff::{Cause, Ending};
+use crate::ledger::{dispatches, reactions, task};
+use crate::store::tables::runs;
+use crate::store::{Result, Tx};
+
+use super::find::{number, place};
+
+/// The end of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishRun {
+    pub run_id: RunId,
+    pub outcome: Outcome,
+    /// The final message, or what went wrong.
+    pub output: Text,
+    /// The provider's session, which can be resumed.
+    pub session_id: Option<String>,
+    pub usage: Option<Value>,
+    pub cost_usd: Option<f64>,
+}
+
+/// Ends a run and, if it is still open, its hand-off. Returns whether the hand-off has ended by this.
+pub fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
+    let number = number(tx, &finish.run_id)?;
+    let has_ended = runs::update_ended(tx, number, finish.outcome)?;
+    let session_id = finish.session_id.as_deref();
+    runs::update_result(
+        tx,
+        number,
+        session_id,
+        finish.usage.as_ref(),
+        finish.cost_usd,
+    )?;
+    // A run that was ended from outside has no say any more; its output is in its log.
+    if !has_ended {
+        return Ok(false);
+    }
+    let place = place(tx, number)?;
+    if finish.outcome == Outcome::Completed
+        && dispatches::starts_job(tx, place.handoff_number)?
+        && let Some(line) = finish.output.as_str().trim().lines().next_back()
+    {
+        // The job goes on elsewhere, and the hand-off with it.
+        let job_id = Text::lossy(line.trim().to_owned());
+        dispatches::job_started(tx, place.handoff_number, &job_id)?;
+        return Ok(false);
+    }
+    let on = task::load(tx, &place.task_id)?;
+    let ending = Ending {
+        cause: Cause::RunEnded,
+        outcome: finish.outcome,
+        output: &finish.output,
+        has_reason: true,
+    };
+    reactions::end_handoff(tx, on, &ending)?;
+    Ok(true)
+}

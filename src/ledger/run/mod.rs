@@ -1,0 +1,17 @@
+//! Runs: the executions of hand-offs, from their claim to their end.
+
+mod briefing;
+mod claim;
+mod find;
+mod finish;
+mod messages;
+mod reach;
+mod token;
+
+pub use briefing::{Briefing, briefing};
+pub use claim::{ClaimRun, claim, return_run};
+pub use find::{ClaimedRun, find, of_handoff, running};
+pub use finish::{FinishRun, finish};
+pub use messages::record_messages;
+pub use reach::check_reach;
+pub use token::{TokenHolder, token_holder};

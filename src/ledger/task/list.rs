@@ -1,0 +1,67 @@
+//! Lists of tasks.
+
+use crate::domain::{Page, ReadyQuery, Refusal, Role, Skill, Task, TaskId, TaskQuery, TaskSummary};
+use crate::ledger::agent;
+use crate::store::tables::task_lists::{self, ReadyCursor};
+use crate::store::{Result, View};
+
+use super::find::number;
+
+/// Lists tasks in full, oldest first.
+pub fn list(view: &View<'_>, query: &TaskQuery) -> Result<Page<Task>> {
+    full(view, &numbers(view, query)?, query.limit)
+}
+
+/// Lists tasks in short, oldest first.
+pub fn list_summaries(view: &View<'_>, query: &TaskQuery) -> Result<Page<TaskSummary>> {
+    summaries(view, &numbers(view, query)?, query.limit)
+}
+
+/// Lists in short the tasks that the router has stopped routing, because no agent suits or a person must look, oldest first.
+pub fn held(view: &View<'_>, after: Option<&TaskId>, limit: u32) -> Result<Page<TaskSummary>> {
+    let numbers = task_lists::held(view, cursor(view, after)?, limit + 1)?;
+    summaries(view, &numbers, limit)
+}
+
+/// Lists the tasks that are ready to start, or those of them that an agent suits, the most urgent first, then the oldest.
+pub fn ready(view: &View<'_>, query: &ReadyQuery) -> Result<Page<Task>> {
+    let after = match &query.after {
+        None => ReadyCursor::START,
+        Some(id) => {
+            task_lists::find_cursor(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()))?
+        }
+    };
+    let limit = query.limit + 1;
+    let numbers = match &query.for_agent {
+        None => task_lists::ready(view, after, limit)?,
+        Some(name) => {
+            let agent = agent::get(view, name)?;
+            // An agent counts as skilled in its own roles.
+            let mut tags: Vec<_> = agent.skills.iter().map(Skill::as_str).collect();
+            tags.extend(agent.roles.iter().map(Role::as_str));
+            task_lists::ready_for(view, &agent.roles, &tags, after, limit)?
+        }
+    };
+    full(view, &numbers, query.limit)
+}
+
+/// Lists the numbers of the tasks of a page, and one more.
+fn numbers(view: &View<'_>, query: &TaskQuery) -> Result<Vec<i64>> {
+    let after = cursor(view, query.after.as_ref())?;
+    task_lists::numbers(view, query, after, query.limit + 1)
+}
+
+/// Finds the number of the task behind which a page begins; 0 for the first page.
+fn cursor(view: &View<'_>, after: Option<&TaskId>) -> Result<i64> {
+    after.map_or(Ok(0), |id| number(view, id))
+}
+
+fn full(view: &View<'_>, numbers: &[i64], limit: u32) -> Result<Page<Task>> {
+    let tasks = task_lists::load(view, numbers)?;
+    Ok(Page::cut(tasks, limit, |task| task.id.to_string()))
+}
+
+fn summaries(view: &View<'_>, numbers: &[i64], limit: u32) -> Result<Page<TaskSummary>> {
+    let summaries = task_lists::load_summaries(view, numbers)?;
+    Ok(Page::cut(summaries, limit, |task| task.id.to_string()))
+}

@@ -1,0 +1,372 @@
+//! The table `runs`.
+
+use serde_json::Value;
+
+use super::tasks::TaskRef;
+use crate::domain::{
+    AgentName, HandoffId, Mode, Outcome, RunId, RunIdentity, RunState, TaskId, Text, Timestamp,
+    TraceId,
+};
+use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, params, sql};
+
+/// The condition under which a run `r` of a hand-off `h` occupies a slot: the run has not ended, and its agent does not wait for
+/// an agent that it asked.
+pub const OCCUPIES_A_SLOT: &str = "r.state <> 'ended'
+    AND NOT EXISTS (SELECT 1 FROM handoffs o WHERE o.waiter_number = h.number AND o.completed_at IS NULL)";
+
+/// The tables that tell of a run, its hand-off and its task.
+const FROM: &str = " FROM runs r
+      JOIN handoffs h ON h.number = r.handoff_number
+      JOIN tasks t ON t.number = h.task_number";
+
+columns! {
+    /// A run with what was asked of its agent.
+    pub struct RunRow {
+        pub run_id: RunId = "r.id",
+        pub handoff_id: HandoffId = "h.id",
+        pub task_id: TaskId = "t.id",
+        pub agent_name: AgentName = "h.agent_name",
+        pub handoff_number: i64 = "h.number",
+        pub prompt: Text = "h.prompt",
+        pub reason: Option<Text> = "h.reason",
+        pub from_agent: Option<AgentName> = "h.from_agent",
+        pub mode: Mode = "h.mode",
+        pub trace_id: Option<TraceId> = "h.trace_id",
+        /// The provider's session that is resumed.
+        pub resumes: Option<String> = "r.resumes",
+        /// The data directory whose server claimed the run.
+        pub claimed_in: Option<String> = "r.claimed_in",
+        /// How many bytes of its output have become messages.
+        pub followed_bytes: u64 = "r.followed_bytes",
+    }
+}
+
+columns! {
+    /// The task and the hand-off of a run, without their content.
+    pub struct RunPlace {
+        task_number: i64 = "t.number",
+        root_number: i64 = "coalesce(t.master_number, t.number)",
+        root_id: Option<TaskId> = "(SELECT m.id FROM tasks m WHERE m.number = t.master_number)",
+        pub task_id: TaskId = "t.id",
+        pub handoff_number: i64 = "h.number",
+        pub handoff_id: HandoffId = "h.id",
+    }
+}
+
+impl RunPlace {
+    /// Names the task.
+    pub const fn on(&self) -> TaskRef<'_> {
+        TaskRef {
+            number: self.task_number,
+            root_number: self.root_number,
+            id: &self.task_id,
+            root_id: self.root_id.as_ref(),
+        }
+    }
+}
+
+columns! {
+    struct IdentityRow {
+        run_id: RunId = "r.id",
+        handoff_id: HandoffId = "h.id",
+        task_id: TaskId = "t.id",
+        agent_name: AgentName = "h.agent_name",
+        state: RunState = "r.state",
+    }
+}
+
+/// Inserts the first run of a hand-off, which stands in line.
+pub fn insert_queued(
+    tx: &Tx<'_>,
+    id: &RunId,
+    handoff_number: i64,
+    at: Timestamp,
+    resumes: Option<&str>,
+) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO runs (id, handoff_number, attempt, state, queued_at, resumes)
+             VALUES ($1, $2, 1, 'queued', $3, $4)"
+        ),
+        params![id, handoff_number, at, resumes],
+    )?;
+    Ok(())
+}
+
+/// Inserts the first run of a hand-off, already started.
+pub fn insert_running(tx: &Tx<'_>, id: &RunId, handoff_number: i64, at: Timestamp) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO runs (id, handoff_number, attempt, state, queued_at, started_at)
+             VALUES ($1, $2, 1, 'running', $3, $3)"
+        ),
+        params![id, handoff_number, at],
+    )?;
+    Ok(())
+}
+
+/// Inserts the first run of a hand-off, already completed.
+pub fn insert_completed(tx: &Tx<'_>, id: &RunId, handoff_number: i64, at: Timestamp) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO runs (id, handoff_number, attempt, state, queued_at, started_at, ended_at, outcome)
+             VALUES ($1, $2, 1, 'ended', $3, $3, $3, 'completed')"
+        ),
+        params![id, handoff_number, at],
+    )?;
+    Ok(())
+}
+
+/// Counts the runs that occupy a slot: those that work, and those that have ended but whose process still lives.
+pub fn count_occupied(view: &View<'_>, live: &[RunId]) -> Result<u64> {
+    view.one(
+        sql!(
+            "SELECT (SELECT count(*) FROM runs r JOIN handoffs h ON h.number = r.handoff_number
+                      WHERE r.state = 'running' AND ",
+            OCCUPIES_A_SLOT,
+            ")
+                  + (SELECT count(*) FROM json_each($1) live
+                       JOIN runs r ON r.id = live.value
+                      WHERE r.state = 'ended')"
+        ),
+        params![to_json(live)],
+        |row| row.get(0),
+    )
+}
+
+/// Finds the queued run that is to start next. One whose task has a live process waits for that to end, and so does one to which
+/// a live process has passed control.
+pub fn find_next(view: &View<'_>, live: &[RunId]) -> Result<Option<i64>> {
+    view.row(
+        sql!(
+            "SELECT r.number FROM runs r
+               JOIN handoffs h ON h.number = r.handoff_number
+              WHERE r.state = 'queued'
+                AND NOT EXISTS (SELECT 1 FROM json_each($1) live
+                                  JOIN runs l ON l.id = live.value
+                                  JOIN handoffs o ON o.number = l.handoff_number
+                                 WHERE o.task_number = h.task_number OR (o.number = h.from_number AND l.state = 'ended'))
+              ORDER BY r.priority, r.number LIMIT 1"
+        ),
+        params![to_json(live)],
+        |row| row.get(0),
+    )
+}
+
+fn to_json(ids: &[RunId]) -> String {
+    serde_json::to_string(ids).expect("ids are JSON")
+}
+
+/// Finds a run with what was asked of its agent.
+pub fn find(view: &View<'_>, number: i64) -> Result<Option<RunRow>> {
+    const ONE: Statement<1> = sql!("SELECT ", RunRow::COLUMNS, FROM, " WHERE r.number = $1");
+    view.row(ONE, params![number], RunRow::from_row)
+}
+
+/// Finds the number of a run.
+pub fn find_number(view: &View<'_>, id: &RunId) -> Result<Option<i64>> {
+    view.row(
+        sql!("SELECT number FROM runs WHERE id = $1"),
+        params![id],
+        |row| row.get(0),
+    )
+}
+
+/// Finds the task and the hand-off of a run.
+pub fn find_place(view: &View<'_>, number: i64) -> Result<Option<RunPlace>> {
+    const PLACE: Statement<1> = sql!("SELECT ", RunPlace::COLUMNS, FROM, " WHERE r.number = $1");
+    view.row(PLACE, params![number], RunPlace::from_row)
+}
+
+/// Finds the run that has a token, and how far it has come.
+pub fn find_by_token(
+    view: &View<'_>,
+    token_hash: &[u8; 32],
+) -> Result<Option<(RunIdentity, RunState)>> {
+    const BY_TOKEN: Statement<1> = sql!(
+        "SELECT ",
+        IdentityRow::COLUMNS,
+        FROM,
+        " WHERE r.token_hash = $1"
+    );
+    let row = view.row(BY_TOKEN, params![token_hash], IdentityRow::from_row)?;
+    Ok(row.map(|row| {
+        let identity = RunIdentity {
+            run_id: row.run_id,
+            handoff_id: row.handoff_id,
+            task_id: row.task_id,
+            agent_name: row.agent_name,
+        };
+        (identity, row.state)
+    }))
+}
+
+/// Finds the last run of a hand-off.
+pub fn find_last(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<RunId>> {
+    view.row(
+        sql!(
+            "SELECT r.id FROM runs r
+               JOIN handoffs h ON h.number = r.handoff_number
+              WHERE h.id = $1
+              ORDER BY r.attempt DESC LIMIT 1"
+        ),
+        params![handoff_id],
+        |row| row.get(0),
+    )
+}
+
+/// Finds the run of a hand-off that has not ended.
+pub fn find_unended(view: &View<'_>, handoff_number: i64) -> Result<Option<RunId>> {
+    view.row(
+        sql!("SELECT id FROM runs WHERE handoff_number = $1 AND state <> 'ended'"),
+        params![handoff_number],
+        |row| row.get(0),
+    )
+}
+
+/// Finds the provider's session that an agent had last on a task.
+pub fn find_last_session(
+    view: &View<'_>,
+    task_number: i64,
+    agent_name: &AgentName,
+) -> Result<Option<String>> {
+    view.row(
+        sql!(
+            "SELECT r.session_id FROM runs r
+               JOIN handoffs h ON h.number = r.handoff_number
+              WHERE h.task_number = $1 AND h.agent_name = $2 AND r.session_id IS NOT NULL
+              ORDER BY r.number DESC LIMIT 1"
+        ),
+        params![task_number, agent_name],
+        |row| row.get(0),
+    )
+}
+
+/// Finds the provider's session that a hand-off had last.
+pub fn find_session_of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Option<String>> {
+    view.row(
+        sql!(
+            "SELECT session_id FROM runs
+              WHERE handoff_number = $1 AND session_id IS NOT NULL ORDER BY attempt DESC LIMIT 1"
+        ),
+        params![handoff_number],
+        |row| row.get(0),
+    )
+}
+
+/// Finds the agent to which the completed run of a hand-off passed control.
+pub fn find_successor(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<AgentName>> {
+    view.row(
+        sql!(
+            "WITH done (number, task_number, position) AS (
+                 SELECT h.number, h.task_number, h.position FROM handoffs h
+                   JOIN runs r ON r.handoff_number = h.number AND r.state = 'ended' AND r.outcome = 'completed'
+                  WHERE h.id = $1
+             )
+             SELECT n.agent_name FROM done JOIN handoffs n ON n.from_number = done.number AND n.mode = 'transfer'
+             UNION ALL
+             SELECT n.agent_name FROM done
+               JOIN handoffs n ON n.task_number = done.task_number AND n.position = done.position + 1 AND n.mode = 'session'
+             LIMIT 1"
+        ),
+        params![handoff_id],
+        |row| row.get(0),
+    )
+}
+
+/// Lists the runs that were started and have not ended, oldest first.
+pub fn list_running(view: &View<'_>) -> Result<Vec<i64>> {
+    // The first condition is that of the index `runs_not_ended`; without it the whole table is read.
+    let mut numbers = view.rows(
+        sql!("SELECT number FROM runs WHERE state <> 'ended' AND state = 'running'"),
+        params![],
+        |row| row.get(0),
+    )?;
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Tells whether a run works.
+pub fn is_running(view: &View<'_>, id: &RunId) -> Result<bool> {
+    view.has(
+        sql!("SELECT 1 FROM runs WHERE id = $1 AND state = 'running'"),
+        params![id],
+    )
+}
+
+/// Writes that a queued run starts, for which server, and with which token.
+pub fn update_started(
+    tx: &Tx<'_>,
+    number: i64,
+    claimed_in: &str,
+    token_hash: &[u8; 32],
+) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE runs SET state = 'running', started_at = $1, token_hash = $2, claimed_in = $3 WHERE number = $4"
+        ),
+        params![tx.now, token_hash, claimed_in, number],
+    )?;
+    Ok(())
+}
+
+/// Writes that a running run stands in line again.
+pub fn update_queued(tx: &Tx<'_>, id: &RunId) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE runs SET state = 'queued', started_at = NULL, token_hash = NULL
+              WHERE id = $1 AND state = 'running'"
+        ),
+        params![id],
+    )?;
+    Ok(())
+}
+
+/// Writes how many bytes of the output of a run have become messages. Returns false if the run has ended.
+pub fn update_followed_bytes(tx: &Tx<'_>, number: i64, followed_bytes: u64) -> Result<bool> {
+    let followed_bytes = i64::try_from(followed_bytes).map_err(StoreError::inconsistent)?;
+    let updated = tx.execute(
+        sql!("UPDATE runs SET followed_bytes = $1 WHERE number = $2 AND state <> 'ended'"),
+        params![followed_bytes, number],
+    )?;
+    Ok(updated > 0)
+}
+
+/// Writes the end of a run. Returns false if the run had ended.
+pub fn update_ended(tx: &Tx<'_>, number: i64, outcome: Outcome) -> Result<bool> {
+    let updated = tx.execute(
+        sql!(
+            "UPDATE runs SET state = 'ended', outcome = $1, ended_at = $2
+              WHERE number = $3 AND state <> 'ended'"
+        ),
+        params![outcome, tx.now, number],
+    )?;
+    Ok(updated > 0)
+}
+
+/// Writes the end of the run of a hand-off, if there is one that has not ended.
+pub fn update_ended_of_handoff(tx: &Tx<'_>, handoff_number: i64, outcome: Outcome) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE runs SET state = 'ended', outcome = $1, ended_at = $2
+              WHERE handoff_number = $3 AND state <> 'ended'"
+        ),
+        params![outcome, tx.now, handoff_number],
+    )?;
+    Ok(())
+}
+
+/// Writes what the process of a run left: its session, its usage and its cost.
+pub fn update_result(
+    tx: &Tx<'_>,
+    number: i64,
+    session_id: Option<&str>,
+    usage: Option<&Value>,
+    cost_usd: Option<f64>,
+) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE runs SET session_id = $1, usage = $2, cost_usd = $3 WHERE number = $4"),
+        params![session_id, usage.map(ToString::to_string), cost_usd, number],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! Lists of the table `tasks`: first the numbers of a page, each found in the index for it, then the tasks.
+
+use super::tasks;
+use crate::domain::{
+    AgentName, Role, StatusName, Task, TaskId, TaskPriority, TaskQuery, TaskSummary, Text,
+    Timestamp,
+};
+use crate::store::{FromRow, Result, Row, Statement, StoreError, View, columns, params, sql};
+
+columns! {
+    struct SummaryRow {
+        id: TaskId = "t.id",
+        description: Text = "t.description",
+        status: StatusName = "t.status",
+        failure_message: Option<Text> = "t.failure_message",
+        created_at: Timestamp = "t.created_at",
+        updated_at: Timestamp = "t.updated_at",
+        current_agent: Option<AgentName> = "h.agent_name",
+        agent_role: Option<Role> = "t.agent_role",
+        priority: TaskPriority = "t.priority",
+        waiting_reason: Option<Text> = "t.waiting_reason",
+        blocked: bool = "t.is_blocked",
+    }
+}
+
+impl TryFrom<SummaryRow> for TaskSummary {
+    type Error = StoreError;
+
+    fn try_from(row: SummaryRow) -> Result<Self> {
+        Ok(Self {
+            id: row.id,
+            description: row.description,
+            status: tasks::status(row.status, row.failure_message)?,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            current_agent: row.current_agent,
+            agent_role: row.agent_role,
+            priority: row.priority,
+            waiting_reason: row.waiting_reason,
+            blocked: row.blocked,
+        })
+    }
+}
+
+/// Loads tasks in full, in the order of their numbers in the list.
+pub fn load(view: &View<'_>, numbers: &[i64]) -> Result<Vec<Task>> {
+    const NUMBERED: Statement<1> = sql!(
+        tasks::SELECT,
+        " JOIN json_each($1) page ON page.value = t.number ORDER BY page.key"
+    );
+    view.rows(NUMBERED, params![tasks::to_json(&numbers)], |row| {
+        Ok(tasks::from_row(row)?.task)
+    })
+}
+
+/// Loads tasks in short, in the order of their numbers in the list.
+pub fn load_summaries(view: &View<'_>, numbers: &[i64]) -> Result<Vec<TaskSummary>> {
+    const NUMBERED: Statement<1> = sql!(
+        "SELECT ",
+        SummaryRow::COLUMNS,
+        " FROM json_each($1) page
+          JOIN tasks t ON t.number = page.value
+          LEFT JOIN handoffs h ON h.task_number = t.number AND h.completed_at IS NULL
+         ORDER BY page.key"
+    );
+    view.rows(NUMBERED, params![tasks::to_json(&numbers)], |row| {
+        SummaryRow::from_row(row)?.try_into()
+    })
+}
+
+/// Lists the numbers of tasks behind a number, oldest first, at most `limit`. With tags each is looked up in its own index, and the
+/// results are merged.
+pub fn numbers(view: &View<'_>, query: &TaskQuery, after: i64, limit: u32) -> Result<Vec<i64>> {
+    const ALL: Statement<2> =
+        sql!("SELECT number FROM tasks WHERE number > $1 ORDER BY number LIMIT $2");
+    const BY_STATUS: Statement<3> =
+        sql!("SELECT number FROM tasks WHERE number > $1 AND status = $2 ORDER BY number LIMIT $3");
+    const BY_ROLE: Statement<4> = sql!(
+        "SELECT number FROM tasks WHERE number > $1 AND agent_role = $2 AND ($3 IS NULL OR status = $3)
+          ORDER BY number LIMIT $4"
+    );
+    const BY_TAG: Statement<5> = sql!(
+        "SELECT t.number FROM task_tags g CROSS JOIN tasks t ON t.number = g.task_number
+          WHERE g.tag = $1 AND g.task_number > $2 AND ($3 IS NULL OR t.status = $3) AND ($4 IS NULL OR t.agent_role = $4)
+          ORDER BY g.task_number LIMIT $5"
+    );
+    let number = |row: &Row<'_>| row.get(0);
+    let (status, role) = (query.status, query.agent_role.as_ref());
+    if !query.tags.is_empty() {
+        let mut found = Vec::new();
+        for tag in &query.tags {
+            let tagged = params![tag, after, status, role, limit];
+            found.extend(view.rows(BY_TAG, tagged, number)?);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.truncate(limit as usize);
+        return Ok(found);
+    }
+    match (role, status) {
+        (Some(role), status) => view.rows(BY_ROLE, params![after, role, status, limit], number),
+        (None, Some(status)) => view.rows(BY_STATUS, params![after, status, limit], number),
+        (None, None) => view.rows(ALL, params![after, limit], number),
+    }
+}
+
+/// Lists the numbers of the tasks that have a reason to wait, behind a number, oldest first.
+pub fn held(view: &View<'_>, after: i64, limit: u32) -> Result<Vec<i64>> {
+    view.rows(
+        sql!(
+            "SELECT number FROM tasks WHERE number > $1 AND waiting_reason IS NOT NULL ORDER BY number LIMIT $2"
+        ),
+        params![after, limit],
+        |row| row.get(0),
+    )
+}
+
+/// A place in the order of ready tasks: by priority, then by number.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadyCursor {
+    pub priority: i64,
+    pub number: i64,
+}
+
+impl ReadyCursor {
+    /// The place before the first task.
+    pub const START: Self = Self {
+        priority: -1,
+        number: 0,
+    };
+}
+
+/// Finds the place of a task in the order of ready tasks.
+pub fn find_cursor(view: &View<'_>, id: &TaskId) -> Result<Option<ReadyCursor>> {
+    view.row(
+        sql!("SELECT priority, number FROM tasks WHERE id = $1"),
+        params![id],
+        |row| {
+            Ok(ReadyCursor {
+                priority: row.get(0)?,
+                number: row.get(1)?,
+            })
+        },
+    )
+}
+
+/// Lists the numbers of the tasks that are ready, behind a place, the most urgent first, then the oldest.
+pub fn ready(view: &View<'_>, after: ReadyCursor, limit: u32) -> Result<Vec<i64>> {
+    view.rows(
+        sql!(
+            "SELECT number FROM tasks INDEXED BY tasks_ready
+              WHERE status = 'pending' AND unmet = 0
+                AND (priority, number) > ($1, $2)
+              ORDER BY priority, number LIMIT $3"
+        ),
+        params![after.priority, after.number, limit],
+        |row| row.get(0),
+    )
+}
+
+/// Lists the numbers of the tasks that are ready for one of these roles and have no tags, or at least one of these, behind a
+/// place, the most urgent first, then the oldest. Each role is looked up in the index, and the results are merged.
+pub fn ready_for(
+    view: &View<'_>,
+    roles: &[Role],
+    tags: &[&str],
+    after: ReadyCursor,
+    limit: u32,
+) -> Result<Vec<i64>> {
+    const BY_ROLE: Statement<5> = sql!(
+        "SELECT priority, number FROM tasks
+          WHERE status = 'pending' AND unmet = 0 AND agent_role IS NOT NULL AND agent_role = $1
+            AND (priority, number) > ($2, $3)
+            AND (specialist_tags = '[]'
+                 OR EXISTS (SELECT 1 FROM json_each(specialist_tags) t JOIN json_each($4) s ON s.value = t.value))
+          ORDER BY priority, number LIMIT $5"
+    );
+    let tags = tasks::to_json(&tags);
+    let mut found: Vec<(i64, i64)> = Vec::new();
+    for role in roles {
+        let suited = params![role, after.priority, after.number, tags, limit];
+        found.extend(view.rows(BY_ROLE, suited, |row| Ok((row.get(0)?, row.get(1)?)))?);
+    }
+    found.sort_unstable();
+    found.truncate(limit as usize);
+    Ok(found.into_iter().map(|(_, number)| number).collect())
+}
