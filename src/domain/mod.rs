@@ -30,7 +30,7 @@ pub use agent::{
 };
 pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{ArchivedMessage, Conversation, TaskArchive};
-pub use event::{AgentEvent, Event, EventKind, EventType, History, ToolChange};
+pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use handoff::{
     AgentPair, ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics,
     HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest,

@@ -1,6 +1,6 @@
 //! Recording what happened: the event's row, and the event itself for those who follow.
 
-use crate::domain::{Event, EventKind, HandoffId, RequestId};
+use crate::domain::{Event, EventKind, HandoffId, Recorded, RequestId, Topic};
 use crate::store::tables::events::{self, EventNumbers};
 use crate::store::tables::tasks::TaskRef;
 use crate::store::{Result, Tx, View};
@@ -35,6 +35,10 @@ pub fn record_alone(tx: &mut Tx<'_>, kind: EventKind) -> Result<()> {
 
 /// Records what happened, and keeps it for those who follow.
 pub fn record_about(tx: &mut Tx<'_>, about: About<'_>, kind: EventKind) -> Result<()> {
+    let topic = match about.request {
+        Some(_) => Some(Topic::Requests),
+        None => kind.topic(),
+    };
     let (event_type, data) = kind.into_parts();
     let event = Event {
         timestamp: tx.now,
@@ -52,10 +56,11 @@ pub fn record_about(tx: &mut Tx<'_>, about: About<'_>, kind: EventKind) -> Resul
         request: about.request.map(|(_, number)| number),
     };
     let number = events::insert(tx, numbers, &event)?;
-    tx.events.push(Event {
+    let event = Event {
         number: Some(number),
         ..event
-    });
+    };
+    tx.events.push(Recorded { event, topic });
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, broadcast, mpsc};
 
-use crate::domain::{Event, RequestId, TaskId};
+use crate::domain::{Event, Recorded, RequestId, TaskId, Topic};
 use crate::telemetry::HandoffSpan;
 
 /// How many events a follower may be behind before it reads rows again.
@@ -45,37 +45,22 @@ pub struct Feed {
 enum Subject {
     /// Events of one task.
     Task(TaskId),
-    /// Events of all tasks of a chain, by its first task.
-    Chain(TaskId),
+    /// Events of all tasks of a family, by its root.
+    Family(TaskId),
     /// Events of one request.
     Request(RequestId),
-    /// Events of any request or alert, and of routes.
-    Requests,
-    /// Whatever may free a slot, or take one: hand-offs and runs that begin or end.
-    Slots,
-    /// Tasks that are ready.
-    Ready,
-    /// Agents that come, go or change.
-    Agents,
+    /// Events of a topic.
+    Topic(Topic),
 }
 
 impl Subject {
-    /// Lists whom an event wakes.
-    fn of(event: &Event) -> impl Iterator<Item = Self> {
-        let request = event.request_id.clone();
-        let kind = event.event_type.as_str();
-        let is_of_requests =
-            request.is_some() || kind.starts_with("alert_") || kind == "dispatch_routes_changed";
-        let is_of_agents = matches!(kind, "agent_created" | "agent_changed" | "agent_deleted");
-        let is_of_slots = kind.starts_with("agent_handoff_") || kind == "run_started";
+    /// Lists the subjects of an event.
+    fn of(Recorded { event, topic }: &Recorded) -> impl Iterator<Item = Self> {
         [
             event.task_id.clone().map(Self::Task),
-            event.master_task_id.clone().map(Self::Chain),
-            is_of_requests.then_some(Self::Requests),
-            request.map(Self::Request),
-            is_of_slots.then_some(Self::Slots),
-            (kind == "task_ready").then_some(Self::Ready),
-            is_of_agents.then_some(Self::Agents),
+            event.master_task_id.clone().map(Self::Family),
+            event.request_id.clone().map(Self::Request),
+            topic.map(Self::Topic),
         ]
         .into_iter()
         .flatten()
@@ -102,15 +87,16 @@ impl Default for Feed {
 
 impl Feed {
     /// Publishes events that are committed, in their order.
-    pub(super) fn publish(&self, events: Vec<Event>) {
-        for event in events {
+    pub(super) fn publish(&self, events: Vec<Recorded>) {
+        for recorded in events {
             let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-            for subject in Subject::of(&event) {
+            for subject in Subject::of(&recorded) {
                 if let Some(watched) = watched.get(&subject) {
                     watched.notify.notify_waiters();
                 }
             }
             drop(watched);
+            let event = recorded.event;
             let Some(number) = event.number else { continue };
             if self.ring.receiver_count() > 0 {
                 let size: usize = event.data.values().map(|value| value.as_str().len()).sum();
@@ -160,9 +146,9 @@ impl Feed {
         self.watch_subject(Subject::Task(task_id.clone()))
     }
 
-    /// Watches all tasks of a chain, also those that are made later, by the first of them.
-    pub fn watch_chain(&self, master_id: &TaskId) -> Watch<'_> {
-        self.watch_subject(Subject::Chain(master_id.clone()))
+    /// Watches all tasks of a family, also those that are made later, by its root.
+    pub fn watch_family(&self, root_id: &TaskId) -> Watch<'_> {
+        self.watch_subject(Subject::Family(root_id.clone()))
     }
 
     /// Watches one request.
@@ -172,22 +158,22 @@ impl Feed {
 
     /// Watches all requests, alerts and routes.
     pub fn watch_requests(&self) -> Watch<'_> {
-        self.watch_subject(Subject::Requests)
+        self.watch_subject(Subject::Topic(Topic::Requests))
     }
 
     /// Watches whatever may free a slot for an agent.
     pub fn watch_slots(&self) -> Watch<'_> {
-        self.watch_subject(Subject::Slots)
+        self.watch_subject(Subject::Topic(Topic::Slots))
     }
 
     /// Watches tasks that are ready.
     pub fn watch_ready(&self) -> Watch<'_> {
-        self.watch_subject(Subject::Ready)
+        self.watch_subject(Subject::Topic(Topic::Ready))
     }
 
     /// Watches agents that come, go or change.
     pub fn watch_agents(&self) -> Watch<'_> {
-        self.watch_subject(Subject::Agents)
+        self.watch_subject(Subject::Topic(Topic::Agents))
     }
 
     fn watch_subject(&self, subject: Subject) -> Watch<'_> {
@@ -201,7 +187,7 @@ impl Feed {
         }
     }
 
-    /// Counts the tasks, chains and requests that are watched. What the server always watches for itself does not count.
+    /// Counts the tasks, families and requests that are watched. What the server always watches for itself does not count.
     pub fn watched(&self) -> usize {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched
@@ -209,7 +195,7 @@ impl Feed {
             .filter(|subject| {
                 matches!(
                     subject,
-                    Subject::Task(_) | Subject::Chain(_) | Subject::Request(_)
+                    Subject::Task(_) | Subject::Family(_) | Subject::Request(_)
                 )
             })
             .count()
@@ -249,26 +235,32 @@ impl Drop for Watch<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::domain::{AgentEvent, AgentName, EventKind, Timestamp};
 
-    fn event(task_id: &TaskId, number: i64, description: &str) -> Event {
-        let (event_type, data) = EventKind::TaskCreated {
-            description: description.parse().unwrap(),
-        }
-        .into_parts();
-        Event {
+    fn about(task_id: Option<&TaskId>, number: i64, kind: EventKind) -> Recorded {
+        let topic = kind.topic();
+        let (event_type, data) = kind.into_parts();
+        let event = Event {
             timestamp: Timestamp::default(),
             event_type,
-            data: BTreeMap::from_iter(data),
+            data,
             handoff_id: None,
             request_id: None,
             number: Some(number),
-            task_id: Some(task_id.clone()),
-            master_task_id: Some(task_id.clone()),
-        }
+            task_id: task_id.cloned(),
+            master_task_id: task_id.cloned(),
+        };
+        Recorded { event, topic }
+    }
+
+    fn event(task_id: &TaskId, number: i64, description: &str) -> Recorded {
+        let description = description.parse().unwrap();
+        about(
+            Some(task_id),
+            number,
+            EventKind::TaskCreated { description },
+        )
     }
 
     #[tokio::test]
@@ -284,41 +276,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_watches_a_chain_is_woken_by_every_task_of_it() {
+    async fn a_waiter_for_a_family_is_woken_by_every_task_of_it() {
         let feed = Feed::default();
         let (master, child) = (TaskId::new(), TaskId::new());
-        let (chain, task) = (feed.watch_chain(&master), feed.watch(&master));
+        let (chain, task) = (feed.watch_family(&master), feed.watch(&master));
         let mut chain_changed = std::pin::pin!(chain.changed());
         let mut task_changed = std::pin::pin!(task.changed());
-        let of_child = Event {
-            master_task_id: Some(master.clone()),
-            ..event(&child, 1, "")
-        };
+        let mut of_child = event(&child, 1, "");
+        of_child.event.master_task_id = Some(master.clone());
         feed.publish(vec![of_child]);
         chain_changed.as_mut().await;
         assert!(futures_util::poll!(&mut task_changed).is_pending());
     }
 
     #[tokio::test]
-    async fn who_watches_agents_is_not_woken_by_their_hand_offs() {
+    async fn a_waiter_for_agents_is_not_woken_by_their_hand_offs() {
         let feed = Feed::default();
         let watch = feed.watch_agents();
         assert_eq!(feed.watched(), 0);
         let name: AgentName = "qa".parse().unwrap();
-        let about = |kind: EventKind| {
-            let (event_type, data) = kind.into_parts();
-            Event {
-                event_type,
-                data,
-                task_id: None,
-                master_task_id: None,
-                ..event(&TaskId::new(), 1, "")
-            }
-        };
         let mut changed = std::pin::pin!(watch.changed());
-        feed.publish(vec![about(EventKind::HandoffStarted {
-            agent_name: name.clone(),
-        })]);
+        let agent_name = name.clone();
+        let started = about(None, 1, EventKind::HandoffStarted { agent_name });
+        feed.publish(vec![started]);
         assert!(futures_util::poll!(&mut changed).is_pending());
         for event in [
             AgentEvent::Created,
@@ -327,7 +307,7 @@ mod tests {
         ] {
             let mut changed = std::pin::pin!(watch.changed());
             let name = name.clone();
-            feed.publish(vec![about(EventKind::Agent { name, event })]);
+            feed.publish(vec![about(None, 1, EventKind::Agent { name, event })]);
             assert!(futures_util::poll!(&mut changed).is_ready());
         }
     }

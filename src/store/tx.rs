@@ -7,7 +7,7 @@ use super::sql::Statement;
 use super::value::Value;
 use super::{Page, Result, StoreError};
 use crate::domain::Rules;
-use crate::domain::{Event, Timestamp};
+use crate::domain::{Recorded, Timestamp};
 use crate::telemetry::HandoffSpan;
 
 /// An engine's connection inside of a transaction.
@@ -125,7 +125,7 @@ pub struct Tx<'a> {
     /// The time of everything in this transaction. It never goes back while the server runs.
     pub now: Timestamp,
     /// What happened, in the order of the rows.
-    pub events: Vec<Event>,
+    pub events: Vec<Recorded>,
     /// What is told of hand-offs that ended.
     pub spans: Vec<HandoffSpan>,
 }

@@ -201,7 +201,7 @@ fn commit_failed(error: &rusqlite::Error) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Event, EventKind, Refusal, TaskId};
+    use crate::domain::{Event, EventKind, Recorded, Refusal, TaskId};
     use crate::store::database::write_job;
     use crate::store::{params, sql};
 
@@ -235,9 +235,8 @@ mod tests {
 
     fn event(tx: &mut Tx<'_>, number: i64) {
         let (event_type, data) = EventKind::PlanningUpdated.into_parts();
-        let timestamp = tx.now;
-        tx.events.push(Event {
-            timestamp,
+        let event = Event {
+            timestamp: tx.now,
             event_type,
             data,
             handoff_id: None,
@@ -245,7 +244,8 @@ mod tests {
             number: Some(number),
             task_id: None,
             master_task_id: None,
-        });
+        };
+        tx.events.push(Recorded { event, topic: None });
     }
 
     async fn rows(writer: &Writer) -> Vec<i64> {
