@@ -8,6 +8,7 @@ use super::request::{AgentPath, Body, Once, OnlyNew, Segment};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Agent, AgentChange, AgentName, Capabilities, Problems};
+use crate::ledger::agent;
 
 /// Lists the configured agents by name.
 #[utoipa::path(
@@ -15,7 +16,7 @@ use crate::domain::{Agent, AgentChange, AgentName, Capabilities, Problems};
     responses((status = 200, description = "The agents", body = Answer<Vec<Agent>>))
 )]
 pub(super) async fn list_agents(State(app): State<App>) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.agents().await?))
+    Ok(app.ok(app.engine.read(agent::list).await?))
 }
 
 /// Shows an agent.
@@ -31,7 +32,8 @@ pub(super) async fn get_agent(
     State(app): State<App>,
     AgentPath(name): AgentPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.agent(&name).await?))
+    let agent = app.engine.read(move |view| agent::get(view, &name));
+    Ok(app.ok(agent.await?))
 }
 
 /// Makes an agent, or replaces it: what the body says is all that it is. A run cannot.
@@ -116,7 +118,8 @@ pub(super) async fn delete_agent(
     _: ByPerson,
     Once(once): Once,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.delete_agent(name, once).await?))
+    let deleted = app.engine.write(once, move |tx| agent::delete(tx, &name));
+    Ok(app.ok(deleted.await?))
 }
 
 /// Says what an agent offers: roles, skills, and how long its sessions may be.

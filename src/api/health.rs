@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::error::HiddenCause;
 use super::{Answer, App, ErrorAnswer, ErrorBody};
+use crate::ledger::installation;
 use crate::telemetry;
 
 /// How long a readiness check may take.
@@ -48,7 +49,8 @@ pub(super) async fn check_health(State(app): State<App>) -> Response {
     )
 )]
 pub(super) async fn check_ready(State(app): State<App>) -> Response {
-    let cause = match tokio::time::timeout(PATIENCE, app.engine.check_ready()).await {
+    let check = app.engine.write(None, installation::check_ready);
+    let cause = match tokio::time::timeout(PATIENCE, check).await {
         Ok(Ok(())) => return app.ok(HEALTHY),
         Ok(Err(error)) => format!("{error:?}"),
         Err(_) => format!("no write was finished within {PATIENCE:?}"),

@@ -10,9 +10,11 @@ use super::guard::AskedAs;
 use super::request::{Body, OptionalBody, Query, Segment};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Correspondent, Mail, MailId, TaskId, Text, ThreadId};
+use crate::domain::{
+    Actor, Correspondent, Mail, MailId, MailQuery, Page, SearchWords, TaskId, Text, ThreadId,
+};
 use crate::engine::{MailInput, MarkInput};
-use crate::store::{MailMark, MailQuery, Page, SearchWords};
+use crate::ledger::mail::{self, MailMark, MarkMail};
 
 /// The id of a mail in a path. What cannot be an id is not there.
 pub(super) struct MailPath(MailId);
@@ -84,7 +86,8 @@ pub(super) async fn list_mail(
         after: asked.after,
         limit: app.page_size(asked.limit)?,
     };
-    let Page { items, next } = app.engine.list_mail(&query).await?;
+    let page = app.engine.read(move |view| mail::list(view, &query));
+    let Page { items, next } = page.await?;
     Ok(app.page(items, next))
 }
 
@@ -130,7 +133,8 @@ pub(super) async fn get_mail(
     State(app): State<App>,
     MailPath(id): MailPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.mail(&id).await?))
+    let mail = app.engine.read(move |view| mail::get(view, &id));
+    Ok(app.ok(mail.await?))
 }
 
 /// Acknowledges a mail, which is then read too. A second time changes nothing.
@@ -152,8 +156,7 @@ pub(super) async fn acknowledge_mail(
     AskedAs(by): AskedAs,
     body: OptionalBody<MarkInput>,
 ) -> Result<Response, Error> {
-    let mark = body.value.mark(id, MailMark::Acknowledged, by);
-    Ok(app.ok(app.engine.mark_mail(mark, body.once).await?))
+    mark_mail(&app, id, MailMark::Acknowledged, by, body).await
 }
 
 /// Marks a mail as read. A second time changes nothing.
@@ -175,6 +178,22 @@ pub(super) async fn mark_mail_read(
     AskedAs(by): AskedAs,
     body: OptionalBody<MarkInput>,
 ) -> Result<Response, Error> {
-    let mark = body.value.mark(id, MailMark::Read, by);
-    Ok(app.ok(app.engine.mark_mail(mark, body.once).await?))
+    mark_mail(&app, id, MailMark::Read, by, body).await
+}
+
+async fn mark_mail(
+    app: &App,
+    id: MailId,
+    mark: MailMark,
+    by: Actor,
+    body: OptionalBody<MarkInput>,
+) -> Result<Response, Error> {
+    let mark = MarkMail {
+        id,
+        mark,
+        recipient: body.value.recipient,
+        by,
+    };
+    let marked = app.engine.write(body.once, move |tx| mail::mark(tx, &mark));
+    Ok(app.ok(marked.await?))
 }

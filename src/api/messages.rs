@@ -11,7 +11,7 @@ use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Message, MessageQuery, Page, TaskTree};
 use crate::engine::ConversationInput;
-use crate::ledger::task;
+use crate::ledger::{message, task};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -47,7 +47,11 @@ pub(super) async fn list_messages(
     TaskPath(id): TaskPath,
     Query(parameters): Query<MessageParameters>,
 ) -> Result<Response, Error> {
-    let Page { items, next } = app.engine.messages(&id, parameters.query(&app)?).await?;
+    let query = parameters.query(&app)?;
+    let page = app
+        .engine
+        .read(move |view| message::of_task(view, &id, query));
+    let Page { items, next } = page.await?;
     Ok(app.page(items, next))
 }
 
@@ -89,10 +93,11 @@ pub(super) async fn get_conversation(
     TaskPath(id): TaskPath,
     Query(parameters): Query<MessageParameters>,
 ) -> Result<Response, Error> {
-    let Page { items, next } = app
+    let query = parameters.query(&app)?;
+    let page = app
         .engine
-        .conversation(&id, parameters.query(&app)?)
-        .await?;
+        .read(move |view| message::of_family(view, &id, query));
+    let Page { items, next } = page.await?;
     Ok(app.page(items, next))
 }
 

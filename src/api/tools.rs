@@ -10,6 +10,7 @@ use super::request::{AgentPath, AskedBy, Body, Once, OptionalBody, Segment, Task
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{AgentName, ContextVariable, FunctionDefinition, TaskWire, Tool, ToolName};
+use crate::ledger::tool;
 
 /// What a caller says of a tool.
 #[derive(ToSchema)]
@@ -46,13 +47,17 @@ fn tool_name(name: String) -> Result<ToolName, Error> {
     ToolName::parse(name.as_str()).map_err(|_| Error::not_found("Tool", name))
 }
 
+async fn find_tool(app: &App, name: ToolName) -> Result<Tool, Error> {
+    app.engine.read(move |view| tool::get(view, &name)).await
+}
+
 /// Lists the hand-off tools by name.
 #[utoipa::path(
     get, path = "/api/tools", operation_id = "list_tools", tag = "tools",
     responses((status = 200, description = "The tools", body = Answer<Vec<Tool>>))
 )]
 pub(super) async fn list_tools(State(app): State<App>) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.tools().await?))
+    Ok(app.ok(app.engine.read(tool::list).await?))
 }
 
 /// Makes a hand-off tool. A run cannot.
@@ -69,7 +74,10 @@ pub(super) async fn create_tool(
     _: ByPerson,
     body: Body<Tool>,
 ) -> Result<Response, Error> {
-    Ok(app.created(app.engine.create_tool(body.value, body.once).await?))
+    let created = app
+        .engine
+        .write(body.once, move |tx| tool::create(tx, &body.value));
+    Ok(app.created(created.await?))
 }
 
 /// Shows a hand-off tool.
@@ -85,7 +93,7 @@ pub(super) async fn get_tool(
     State(app): State<App>,
     Segment(name): Segment,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.tool(&tool_name(name)?).await?))
+    Ok(app.ok(find_tool(&app, tool_name(name)?).await?))
 }
 
 /// Changes a hand-off tool: what the body says is all that it is. A run cannot.
@@ -105,7 +113,7 @@ pub(super) async fn change_tool(
     body: Body<Map<String, Value>>,
 ) -> Result<Response, Error> {
     let name = tool_name(name)?;
-    app.engine.tool(&name).await?;
+    find_tool(&app, name.clone()).await?;
     let mut value = body.value;
     // The path says which tool it is; a body may repeat it.
     let named = value
@@ -117,8 +125,11 @@ pub(super) async fn change_tool(
             "name: must be {name}, as in the path; a tool keeps its name"
         )));
     }
-    let tool = super::request::read(Value::Object(value))?;
-    Ok(app.ok(app.engine.change_tool(tool, body.once).await?))
+    let tool: Tool = super::request::read(Value::Object(value))?;
+    let changed = app
+        .engine
+        .write(body.once, move |tx| tool::change(tx, &tool));
+    Ok(app.ok(changed.await?))
 }
 
 /// Deletes a hand-off tool; what it did stays. A run cannot.
@@ -136,7 +147,9 @@ pub(super) async fn delete_tool(
     _: ByPerson,
     Once(once): Once,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.delete_tool(tool_name(name)?, once).await?))
+    let name = tool_name(name)?;
+    let deleted = app.engine.write(once, move |tx| tool::delete(tx, &name));
+    Ok(app.ok(deleted.await?))
 }
 
 /// Lists the tools that an agent may use, as a model sees them: function definitions, by name.
@@ -152,7 +165,8 @@ pub(super) async fn list_agent_tools(
     State(app): State<App>,
     AgentPath(name): AgentPath,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.tool_definitions(&name).await?))
+    let definitions = app.engine.read(move |view| tool::definitions(view, &name));
+    Ok(app.ok(definitions.await?))
 }
 
 /// Passes control of a task by a hand-off tool: the task completes, and a child task goes on with the merged context.

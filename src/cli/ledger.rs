@@ -4,7 +4,6 @@ use super::ui::Failure;
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
 use crate::engine::{Engine, EngineOptions};
-use crate::ledger::Store;
 use crate::store::{
     Database, DatabaseOptions, DatabaseUrl, MigrationState, Rules, migration_status,
 };
@@ -47,12 +46,12 @@ pub(super) async fn open(
         max_batch,
         rules,
     };
-    let store = Store::new(Database::open(options).await?);
+    let db = Database::open(options).await?;
     let options = EngineOptions {
         data_dir: data_dir.clone(),
         clock,
         limits,
         workspace_root,
     };
-    Ok(Engine::new(store, options))
+    Ok(Engine::new(db, options))
 }

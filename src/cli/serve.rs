@@ -16,11 +16,12 @@ use super::ledger;
 use super::ui::{Failure, Ui};
 use crate::api::{self, Guard};
 use crate::config::{DataDir, DataLock, Limits};
-use crate::domain::{Agent, ChainLimits, Rules};
+use crate::domain::{Agent, AgentName, ChainLimits, Rules};
 use crate::engine::{
     DispatcherOptions, Engine, FileWatch, RouterOptions, WatchOptions, default_agents,
     default_kind_rules, specialists,
 };
+use crate::ledger::agent;
 use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
 use crate::telemetry;
@@ -102,7 +103,10 @@ impl Serving {
             rules,
         )
         .await?;
-        let planted = engine.seed(agents).await? + engine.seed_specialists(specialists).await?;
+        let seeded = engine.write(None, move |tx| {
+            Ok(agent::seed(tx, &agents)? + agent::seed_specialists(tx, &specialists)?)
+        });
+        let seeded = seeded.await?;
         engine.seed_kind_rules(default_kind_rules()).await?;
         let is_public = !address.ip().is_loopback();
         let runner = RunnerOptions {
@@ -130,7 +134,7 @@ impl Serving {
             fallback: arguments.fallback_agent,
         };
         if let Some(name) = &router_options.fallback
-            && engine.agent(name).await.is_err()
+            && !is_agent(&engine, name).await?
         {
             ui.notice(format_args!(
                 "there is no agent {name} yet, which is to get what nobody suits; add it with `chorus agents add {name}`"
@@ -172,8 +176,8 @@ impl Serving {
             ))?;
         }
         ui.line(format_args!("Approve requests at {link}"))?;
-        if planted > 0 {
-            tracing::info!(agents = planted, "planted the default agents");
+        if seeded > 0 {
+            tracing::info!(agents = seeded, "planted the default agents");
         }
         tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
         tokio::spawn(engine.clone().keep_house());
@@ -214,6 +218,12 @@ impl Serving {
         self.collector.finish().await;
         tracing::info!("stopped");
     }
+}
+
+async fn is_agent(engine: &Engine, name: &AgentName) -> Result<bool, crate::Error> {
+    let name = name.clone();
+    let found = engine.read(move |view| agent::find(view, &name)).await?;
+    Ok(found.is_some())
 }
 
 fn workspace_root(root: &Path) -> Result<PathBuf, Failure> {

@@ -29,7 +29,7 @@ pub use agent::{
     OutputForm, Provider, Role, RunLimit, Skill, match_agent_name,
 };
 pub use alert::{Alert, AlertId, AlertQuery};
-pub use archive::{Conversation, TaskArchive};
+pub use archive::{ArchivedMessage, Conversation, TaskArchive};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use handoff::{
     AgentPair, ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics,

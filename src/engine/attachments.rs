@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::{Engine, Result};
 use crate::domain::{Attachment, AttachmentId, Filename, Idempotency, Task, TaskId, Text};
 use crate::error::Error;
-use crate::store::Attach;
+use crate::ledger::task::{self, Attach};
 
 /// A file that a caller sent.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ impl Engine {
             move || write_upload(&folder, &upload.filename, &upload.bytes)
         })
         .await?;
-        let attached = self.store.add_attachment(attach, once).await;
+        let attached = self.write(once, move |tx| task::attach(tx, &attach)).await;
         let is_ours = attached.as_ref().is_ok_and(|attached| attached.id == id);
         if !is_ours {
             remove_upload(folder).await;
@@ -63,11 +63,11 @@ impl Engine {
         task_id: &TaskId,
         filename: &str,
     ) -> Result<(Attachment, PathBuf)> {
-        let found = self.store.attachment(task_id, filename).await?;
-        let Some((id, attachment)) = found else {
-            self.task(task_id).await?;
-            return Err(Error::not_found("Attachment", filename));
-        };
+        let found = self.read({
+            let (task_id, filename) = (task_id.clone(), filename.to_owned());
+            move |view| task::attachment(view, &task_id, &filename)
+        });
+        let (id, attachment) = found.await?;
         let path = self
             .options
             .data_dir
@@ -94,8 +94,7 @@ impl Engine {
         once: Option<Idempotency>,
     ) -> Result<Task> {
         let (task, id) = self
-            .store
-            .remove_attachment(task_id, filename, once)
+            .write(once, move |tx| task::detach(tx, &task_id, &filename))
             .await?;
         remove_upload(self.options.data_dir.upload(&task.id, &id)).await;
         Ok(task)

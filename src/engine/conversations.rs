@@ -9,8 +9,8 @@ use utoipa::ToSchema;
 use super::{Engine, Result};
 use crate::domain::{Idempotency, Message, MessageType, RunIdentity, Task, TaskId, Text};
 use crate::error::Error;
-use crate::ledger;
-use crate::store::{AddMessage, MessageQuery, Page};
+use crate::ledger::message::{self, AddMessage};
+use crate::ledger::task;
 
 /// What a caller says of a message to be added.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -26,7 +26,7 @@ pub struct ConversationInput {
 }
 
 impl Engine {
-    /// Adds a line to a task's conversation.
+    /// Adds a message to a task's conversation.
     pub async fn add_message(
         &self,
         task_id: TaskId,
@@ -50,23 +50,7 @@ impl Engine {
             content: input.content,
             caller,
         };
-        Ok(self.store.add_message(add, once).await?)
-    }
-
-    /// Lists what was said on one task.
-    pub async fn messages(&self, id: &TaskId, query: MessageQuery) -> Result<Page<Message>> {
-        self.store
-            .messages(id, query)
-            .await?
-            .ok_or_else(|| Error::not_found("Task", id))
-    }
-
-    /// Lists what was said on all tasks of a task's chain.
-    pub async fn conversation(&self, id: &TaskId, query: MessageQuery) -> Result<Page<Message>> {
-        self.store
-            .conversation(id, query)
-            .await?
-            .ok_or_else(|| Error::not_found("Task", id))
+        self.write(once, move |tx| message::add(tx, &add)).await
     }
 
     /// Answers when no agent works on a task or on any below it, at the time-out, or when the server stops.
@@ -78,7 +62,7 @@ impl Engine {
             let changed = watch.changed();
             let task_id = id.clone();
             let is_settled = self
-                .read(move |view| ledger::task::is_settled(view, &task_id))
+                .read(move |view| task::is_settled(view, &task_id))
                 .await?;
             if is_settled || !self.wait(changed, deadline).await {
                 return self.task(id).await;

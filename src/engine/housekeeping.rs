@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Engine, Result};
 use crate::domain::Timestamp;
-use crate::ledger::history;
+use crate::ledger::{Tx, history, idempotency};
 
 /// How long an idempotency key is remembered.
 const KEYS_ARE_KEPT: Duration = Duration::from_hours(7 * 24);
@@ -14,14 +14,9 @@ const KEYS_ARE_KEPT: Duration = Duration::from_hours(7 * 24);
 const ROUND: Duration = Duration::from_hours(1);
 
 impl Engine {
-    /// Writes, and so shows that writing works.
-    pub async fn check_ready(&self) -> Result<()> {
-        Ok(self.store.check_ready().await?)
-    }
-
     /// Lists what breaks the database's own rules.
     pub async fn problems(&self) -> Result<Vec<String>> {
-        Ok(self.store.problems().await?)
+        Ok(self.db.problems().await?)
     }
 
     /// Finds when the newest event happened.
@@ -35,7 +30,7 @@ impl Engine {
 
     /// Writes a consistent copy of the database to a file that does not exist yet.
     pub async fn backup(&self, to: &Path) -> Result<()> {
-        Ok(self.store.backup(to).await?)
+        Ok(self.db.backup(to).await?)
     }
 
     /// Forgets what is no longer needed, once an hour, until the server stops.
@@ -51,7 +46,8 @@ impl Engine {
 
     async fn forget_old_keys(&self) {
         let millis = i64::try_from(KEYS_ARE_KEPT.as_millis()).expect("a week is not that long");
-        match self.store.forget_keys_older_than(millis).await {
+        let forget = move |tx: &mut Tx<'_>| idempotency::delete_older_than(tx, millis);
+        match self.write(None, forget).await {
             Ok(0) => {}
             Ok(keys) => tracing::info!(keys, "forgot old idempotency keys"),
             Err(error) => tracing::warn!(%error, "cannot forget old idempotency keys"),

@@ -10,7 +10,7 @@ use crate::domain::{
     Text, ThreadId, Urgency, agent_context, check_handoff_type, check_subject,
 };
 use crate::error::Error;
-use crate::store::{MailMark, MailQuery, MarkMail, Page, SendMail, Sender};
+use crate::ledger::mail::{self, SendMail, Sender};
 
 /// What a caller says of a mail to be sent.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -121,7 +121,7 @@ impl Engine {
             },
             in_reply_to: input.in_reply_to,
         };
-        Ok(self.store.send_mail(send, once).await?)
+        self.write(once, move |tx| mail::send(tx, &send)).await
     }
 
     fn check_mail(&self, input: &MailInput) -> Result<()> {
@@ -160,36 +160,6 @@ impl Engine {
             }
         }
         Ok(())
-    }
-
-    /// Marks a mail as read or acknowledged for one who gets it.
-    pub async fn mark_mail(&self, mark: MarkMail, once: Option<Idempotency>) -> Result<Mail> {
-        Ok(self.store.mark_mail(mark, once).await?)
-    }
-
-    /// Finds a mail. It stays as unread as it was.
-    pub async fn mail(&self, id: &MailId) -> Result<Mail> {
-        self.store
-            .find_mail(id)
-            .await?
-            .ok_or_else(|| Error::not_found("Mail", id))
-    }
-
-    /// Lists mail, oldest first. It stays as unread as it was.
-    pub async fn list_mail(&self, query: &MailQuery) -> Result<Page<Mail>> {
-        Ok(self.store.list_mail(query).await?)
-    }
-}
-
-impl MarkInput {
-    /// Says what is to be written down.
-    pub fn mark(self, id: MailId, mark: MailMark, by: Actor) -> MarkMail {
-        MarkMail {
-            id,
-            mark,
-            recipient: self.recipient,
-            by,
-        }
     }
 }
 

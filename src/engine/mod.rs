@@ -20,6 +20,7 @@ mod queue;
 mod requests;
 mod router;
 mod runs;
+mod seeds;
 mod sessions;
 mod spans;
 mod tag_sections;
@@ -38,7 +39,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-pub use agents::{default_agents, default_kind_rules, specialists};
 pub use alerts::AlertInput;
 pub use asker::Asker;
 pub use attachments::Upload;
@@ -50,6 +50,7 @@ pub use increments::IncrementInput;
 pub use mail::{MailInput, MarkInput};
 pub use requests::RequestInput;
 pub use router::RouterOptions;
+pub use seeds::{default_agents, default_kind_rules, specialists};
 pub use tasks::TaskInput;
 pub use templates::{Form, TemplateError, kinds_with_templates, template, template_path};
 pub use watch::{FileWatch, WatchOptions};
@@ -58,9 +59,9 @@ use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
 use crate::domain::Idempotency;
 use crate::error::Error;
-use crate::ledger::{self, Store, Tx, View};
+use crate::ledger::{self, Tx, View, idempotency};
 use crate::runner::Runner;
-use crate::store::Feed;
+use crate::store::{Database, Feed};
 
 /// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -81,7 +82,7 @@ pub struct EngineOptions {
 /// The verbs of Chorus. Clones are the same engine.
 #[derive(Clone)]
 pub struct Engine {
-    store: Store,
+    db: Database,
     options: Arc<EngineOptions>,
     stopping: CancellationToken,
     runner: Arc<OnceLock<Runner>>,
@@ -90,10 +91,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Puts an engine on a store.
-    pub fn new(store: Store, options: EngineOptions) -> Self {
+    /// Puts an engine on a database.
+    pub fn new(db: Database, options: EngineOptions) -> Self {
         Self {
-            store,
+            db,
             options: Arc::new(options),
             stopping: CancellationToken::new(),
             runner: Arc::default(),
@@ -117,7 +118,7 @@ impl Engine {
         &self,
         run: impl FnMut(&View<'_>) -> ledger::Result<T> + Send + 'static,
     ) -> Result<T> {
-        Ok(self.store.db().read(run).await?)
+        Ok(self.db.read(run).await?)
     }
 
     /// Changes the ledger in one transaction, unless the idempotency key was answered before: then that answer is returned.
@@ -126,12 +127,24 @@ impl Engine {
         once: Option<Idempotency>,
         run: impl FnMut(&mut Tx<'_>) -> ledger::Result<T> + Send + 'static,
     ) -> Result<T> {
-        Ok(self.store.write(once, run).await?)
+        Ok(self.try_to_write(once, run).await?)
+    }
+
+    /// Changes the ledger as [`Engine::write`] does, for a verb that looks at the refusal.
+    async fn try_to_write<T: Serialize + DeserializeOwned + Send + 'static>(
+        &self,
+        once: Option<Idempotency>,
+        mut run: impl FnMut(&mut Tx<'_>) -> ledger::Result<T> + Send + 'static,
+    ) -> ledger::Result<T> {
+        let written = self
+            .db
+            .write(move |tx| idempotency::once(tx, once.as_ref(), &mut run));
+        written.await
     }
 
     /// Returns where committed events are published.
     pub fn feed(&self) -> &Feed {
-        self.store.feed()
+        self.db.feed()
     }
 
     /// Tells when the server stops, so that whoever waits can go.
@@ -139,9 +152,9 @@ impl Engine {
         &self.stopping
     }
 
-    /// Lets everybody go who waits, finishes what was asked, and closes the store.
+    /// Lets everybody go who waits, finishes what was asked, and closes the database.
     pub async fn close(&self) {
         self.stopping.cancel();
-        self.store.close().await;
+        self.db.close().await;
     }
 }

@@ -233,7 +233,7 @@ impl Engine {
             fencing,
             by,
         };
-        let ended = self.store.write(once, move |tx| request::finish(tx, &end));
+        let ended = self.try_to_write(once, move |tx| request::finish(tx, &end));
         let ended = ended.await;
         self.let_go(ended, is_person)
     }
@@ -258,7 +258,7 @@ impl Engine {
             fencing,
             by,
         };
-        let ended = self.store.write(once, move |tx| request::requeue(tx, &end));
+        let ended = self.try_to_write(once, move |tx| request::requeue(tx, &end));
         let ended = ended.await;
         self.let_go(ended, is_person)
     }

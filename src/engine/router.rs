@@ -14,6 +14,7 @@ use futures_util::future::join_all;
 use super::{Engine, Result};
 use crate::domain::{AgentName, Choice, Idempotency, Mode, Task, TaskId};
 use crate::error::{Error, with_sources};
+use crate::ledger::agent;
 use crate::ledger::routing::{self, Circumstances, Routed};
 use crate::ledger::run;
 use crate::runner::providers::find_program;
@@ -44,7 +45,7 @@ impl Engine {
             return;
         }
         // What is installed, or who gets what nobody suits, may be another than when the server stopped.
-        self.ask_again_who_suits().await;
+        self.reconsider_unsuited_tasks().await;
         let ready = self.feed().watch_ready();
         let agents = self.feed().watch_agents();
         let slots = self.feed().watch_slots();
@@ -66,7 +67,7 @@ impl Engine {
                 () = changed => {
                     // It may be the one that gets what nobody suits, whatever its roles are.
                     if options.fallback.is_some() {
-                        self.ask_again_who_suits().await;
+                        self.reconsider_unsuited_tasks().await;
                     }
                 }
                 () = freed, if waits => {}
@@ -74,8 +75,8 @@ impl Engine {
         }
     }
 
-    async fn ask_again_who_suits(&self) {
-        if let Err(error) = self.store.ask_again_who_suits().await {
+    async fn reconsider_unsuited_tasks(&self) {
+        if let Err(error) = self.write(None, agent::reconsider_unsuited_tasks).await {
             tracing::error!(error = %with_sources(&error), "cannot ask again who suits the tasks that wait");
         }
     }
@@ -158,7 +159,7 @@ impl Engine {
 
     /// Finds which programs of agents are not on this machine.
     async fn circumstances(&self, fallback: Option<AgentName>) -> Result<Circumstances> {
-        let programs = self.store.agent_programs().await?;
+        let programs = self.read(agent::programs).await?;
         let look = move || {
             let named = programs.into_iter().filter_map(|(program, provider)| {
                 program.or_else(|| provider.binary().map(str::to_owned))

@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_mins(1);
 impl Engine {
     /// Begins to run agents: those that an earlier server started, and those that are queued.
     pub async fn run_agents(&self, options: RunnerOptions) -> std::result::Result<(), RunnerError> {
-        let runner = Runner::start(self.store.db().clone(), options, self.stopping.clone()).await?;
+        let runner = Runner::start(self.db.clone(), options, self.stopping.clone()).await?;
         // An error means that it runs agents already.
         let _ = self.runner.set(runner);
         Ok(())

@@ -8,6 +8,7 @@ use super::{Asker, Engine, Result};
 use crate::domain::{Idempotency, Problems, SessionMove, Task, TaskId, Text};
 use crate::error::Error;
 use crate::ledger::handoff::{self, MoveSession, Moved};
+use crate::ledger::{agent, idempotency};
 
 /// How many bytes of an agent's name an error repeats.
 const LONGEST_NAME: usize = 100;
@@ -35,13 +36,17 @@ impl Engine {
                 problems,
             }
         };
-        let agents = self.store.agents().await?;
+        let agents = self.read(agent::list).await?;
         let to = match SessionMove::read(session_id, body, &agents) {
             Ok(to) => to,
             Err(problems) => {
                 // What was right when it was first asked is answered as it was then.
                 let earlier = match &once {
-                    Some(once) => self.store.earlier_move(once).await?,
+                    Some(once) => {
+                        let once = once.clone();
+                        self.read(move |view| idempotency::find_answer(view, &once))
+                            .await?
+                    }
                     None => None,
                 };
                 return match earlier {

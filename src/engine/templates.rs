@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::agents::SEEDS;
+use super::seeds::SEEDS;
 use crate::domain::Kind;
 
 /// The folder of templates, in the data directory as in the program.

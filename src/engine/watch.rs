@@ -174,8 +174,7 @@ impl Engine {
             alerts,
             unwanted,
         } = self
-            .store
-            .db()
+            .db
             .write(move |tx| request::reconcile_files(tx, &report))
             .await?;
         for run_id in unwanted {

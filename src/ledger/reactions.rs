@@ -50,7 +50,7 @@ pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Resu
     let mut closed = close(tx, on, ending)?;
     let run_id = closed.run_id.take();
     // 1. Mail in the prompt of a completed hand-off has been read.
-    mail::handoff_ended(tx, closed.handoff_number, ending.outcome)?;
+    mail::mark_read_after_handoff(tx, closed.handoff_number, ending.outcome)?;
     // 2. Work that another agent goes on with, or that was done elsewhere, is not decided by this end: requests, increments and
     //    the router wait for the hand-off that has control.
     if matches!(ending.cause, Cause::ControlMoved { .. } | Cause::Recorded) {

@@ -1,7 +1,7 @@
 //! Usage: sums of tokens, turns, time and cost over runs.
 
-use crate::domain::{AgentName, Refusal, TaskId, UsageSum};
-use crate::ledger::{agents, task};
+use crate::domain::{AgentName, TaskId, UsageSum};
+use crate::ledger::{agent, task};
 use crate::store::tables::usage;
 use crate::store::{Result, View};
 
@@ -12,8 +12,6 @@ pub fn of_task(view: &View<'_>, id: &TaskId) -> Result<UsageSum> {
 
 /// Adds up the usage of the runs of an agent.
 pub fn of_agent(view: &View<'_>, name: &AgentName) -> Result<UsageSum> {
-    if agents::find(view, name)?.is_none() {
-        return Err(Refusal::AgentNotFound(name.clone()).into());
-    }
+    agent::get(view, name)?;
     usage::of_agent(view, name)
 }

@@ -12,10 +12,10 @@ use super::mail::ToldMail;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, RunLimit, Text, TraceParent};
-use crate::ledger::mail;
+use crate::ledger::mail::{self, DeliverMail};
 use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun};
 use crate::secret::Token;
-use crate::store::{DeliverMail, StoreError};
+use crate::store::StoreError;
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 
 /// How much of what a program complained about is read.

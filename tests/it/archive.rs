@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use chorus::engine::archive::{ArchiveError, BadFile, ImportOptions, ImportReport};
+use chorus::ledger::agent;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -239,7 +240,7 @@ async fn export_import_export_is_identical() {
         )
         .await
         .data();
-    assert!(other.store.problems().await.unwrap().is_empty());
+    assert!(other.db.problems().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -259,13 +260,42 @@ async fn agents_that_were_deleted_stay_deleted_after_an_import() {
     import(&other, &archive, false).await.unwrap();
     assert_eq!(
         other
-            .engine
-            .seed(chorus::engine::default_agents())
+            .write(|tx| agent::seed(tx, &chorus::engine::default_agents()))
             .await
             .unwrap(),
         0
     );
     assert_eq!(other.get("/api/agents").await.data(), json!([]));
+}
+
+/// Takes `isPrompt` out of all messages of an archive, and returns how many had it.
+fn without_prompt_keys(archive: &Path) -> usize {
+    let mut removed = 0;
+    for folder in std::fs::read_dir(archive.join("registry")).unwrap() {
+        let file = folder.unwrap().path().join("messages.json");
+        if let Ok(text) = std::fs::read_to_string(&file) {
+            let lines = text.lines();
+            let kept: Vec<_> = lines
+                .filter(|line| !line.contains("\"isPrompt\""))
+                .collect();
+            removed += text.lines().count() - kept.len();
+            std::fs::write(file, kept.join("\n")).unwrap();
+        }
+    }
+    removed
+}
+
+#[tokio::test]
+async fn an_archive_from_before_the_key_of_prompts_is_imported_as_before() {
+    let app = TestApp::new().await;
+    odd_content(&app).await;
+    let (_new, new) = export(&app).await;
+    let (_old, old) = export(&app).await;
+    assert!(without_prompt_keys(&old) > 5);
+    let other = bare().await;
+    import(&other, &old, false).await.unwrap();
+    let (_again, again) = export(&other).await;
+    assert_same(&new, &again);
 }
 
 /// Writes the smallest archive that the documented keys make, by hand.
@@ -683,6 +713,12 @@ async fn bad_tools_conversations_and_sessions_are_named() {
             "\"user_message\"",
             "\"shout\"",
             "messages.json:9: unknown variant `shout`",
+        ),
+        (
+            of_task(0, "messages.json"),
+            "\"isPrompt\": true,\n      \"content\": \"\"",
+            "\"isPrompt\": true,\n      \"content\": \"Mine\"",
+            "is a prompt (`isPrompt`): it must be",
         ),
         (
             of_task(4, "task.json"),

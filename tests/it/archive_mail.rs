@@ -1,7 +1,8 @@
 //! Export and import of mail.
 
+use chorus::domain::MailQuery;
 use chorus::engine::archive::ArchiveError;
-use chorus::store::MailQuery;
+use chorus::ledger::mail;
 use serde_json::{Value, json};
 
 use crate::archive::{assert_same, bare, export, import};
@@ -63,20 +64,14 @@ async fn mail_goes_out_and_in_again_and_is_found_there() {
         assert_eq!(found, app.get(&path).await.data(), "{query}");
         assert_ne!(found, json!([]), "{query}");
     }
-    assert!(other.store.problems().await.unwrap().is_empty());
+    assert!(other.db.problems().await.unwrap().is_empty());
     // It lives on there.
     let query = MailQuery {
         limit: 1,
         ..MailQuery::default()
     };
-    let id = other
-        .store
-        .list_mail(&query)
-        .await
-        .unwrap()
-        .items
-        .remove(0)
-        .id;
+    let mut page = other.read(move |view| mail::list(view, &query)).await;
+    let id = page.items.remove(0).id;
     let marked = other
         .post(&format!("/api/mail/{id}/ack"), json!({}))
         .await

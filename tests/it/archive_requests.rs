@@ -4,7 +4,6 @@ use std::path::Path;
 
 use chorus::domain::{FileTag, KindRule, Outcome, Request, RequestState};
 use chorus::engine::archive::{ArchiveError, BadFile};
-use chorus::ledger::Store;
 use chorus::ledger::alert;
 use chorus::ledger::request::{self, FileReport, FilesReport};
 use chorus::store::{AlertQuery, RequestQuery};
@@ -13,11 +12,12 @@ use serde_json::{Value, json};
 use crate::archive::{assert_same, bare, export, import};
 use crate::support::requests::{self, LEASE, Requests, new_request, on_task, route};
 use crate::support::{Chorus, Events, Server, TestApp, Workshop, invariants};
+use chorus::store::Database;
 
 /// Makes an installation in which requests have lived, with what only files bring.
 async fn lived_in() -> TestApp {
     let app = TestApp::new().await;
-    requests::live(&app.store, &app.clock).await;
+    requests::live(&app.db, &app.clock).await;
     let by_files = "UPDATE alerts SET file = '/a.md', line = 3, is_active_in_file = 1;
                     UPDATE requests SET withdrawn_at = 5 WHERE title = 'waits';";
     let connection = invariants::open(&app.data_dir.database());
@@ -25,7 +25,7 @@ async fn lived_in() -> TestApp {
     app
 }
 
-async fn all(store: &Store) -> Vec<Request> {
+async fn all(store: &Database) -> Vec<Request> {
     let mut found = Vec::new();
     for withdrawn in [false, true] {
         let query = RequestQuery {
@@ -33,7 +33,7 @@ async fn all(store: &Store) -> Vec<Request> {
             limit: 1000,
             ..RequestQuery::default()
         };
-        let page = store.db().read(move |view| request::list(view, &query));
+        let page = store.read(move |view| request::list(view, &query));
         found.extend(page.await.unwrap().items);
     }
     found
@@ -57,10 +57,10 @@ async fn requests_alerts_and_routes_go_out_and_in_again() {
     assert_eq!((imported.requests, imported.alerts), (12, 2));
     let (_second, second) = export(&other).await;
     assert_same(&first, &second);
-    assert_eq!(all(&app.store).await, all(&other.store).await);
+    assert_eq!(all(&app.db).await, all(&other.db).await);
     assert_eq!(
-        Requests(&app.store).rules().await,
-        Requests(&other.store).rules().await
+        Requests(&app.db).rules().await,
+        Requests(&other.db).rules().await
     );
     let query = AlertQuery {
         resolved: true,
@@ -89,7 +89,7 @@ async fn requests_alerts_and_routes_go_out_and_in_again() {
         };
         assert_eq!(one(&other, query), expected, "{query}");
     }
-    assert!(other.store.problems().await.unwrap().is_empty());
+    assert!(other.db.problems().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -101,9 +101,9 @@ async fn what_was_imported_lives_on() {
     other
         .clock
         .advance(app.clock.now().as_millis() - other.clock.now().as_millis());
-    let requests = Requests(&other.store);
+    let requests = Requests(&other.db);
     let titled = async |title: &str| {
-        let mut found = all(&other.store).await;
+        let mut found = all(&other.db).await;
         found.retain(|request| request.title.as_str() == title);
         found.remove(0)
     };
@@ -118,21 +118,19 @@ async fn what_was_imported_lives_on() {
     let held = titled("is held").await;
     assert_eq!(requests.beat(&held, Some(1)).await.unwrap().attempts, 1);
     other.clock.advance(LEASE + 1);
-    assert_eq!(Requests(&other.store).expire_leases().await, 1);
+    assert_eq!(Requests(&other.db).expire_leases().await, 1);
     assert_eq!(titled("is held").await.state, RequestState::Needs);
     // The next ones come behind the old ones.
     let new = requests.approved(new_request("fix", "new")).await;
-    assert_eq!(all(&other.store).await[11].id, new.id);
+    assert_eq!(all(&other.db).await[11].id, new.id);
     requests.begin(&new).await;
 }
 
 #[tokio::test]
 async fn what_is_not_in_the_archive_is_referred_to_by_nobody() {
     let app = TestApp::new().await;
-    let requests = Requests(&app.store);
-    Requests(&app.store)
-        .set_rules(vec![route("fix", "qa")])
-        .await;
+    let requests = Requests(&app.db);
+    Requests(&app.db).set_rules(vec![route("fix", "qa")]).await;
     let request = requests.approved(new_request("fix", "worked on")).await;
     let task = requests.begin(&request).await;
     let noticed = requests
@@ -158,13 +156,13 @@ async fn what_is_not_in_the_archive_is_referred_to_by_nobody() {
     std::fs::write(history, json!({ "events": [event] }).to_string()).unwrap();
     let other = bare().await;
     import(&other, &archive, false).await.unwrap();
-    let found = Requests(&other.store).find(&request).await;
+    let found = Requests(&other.db).find(&request).await;
     assert_eq!((found.task_id, found.handoff_id), (None, None));
     assert_eq!(
         (found.state, found.lease),
         (RequestState::Claimed, request_lease(&app, &request).await)
     );
-    let found = Requests(&other.store).find(&noticed).await;
+    let found = Requests(&other.db).find(&noticed).await;
     assert_eq!(found.source.task_id, None);
     assert_eq!(found.source.source_type, noticed.source.source_type);
     assert_eq!(
@@ -190,7 +188,7 @@ async fn what_is_not_in_the_archive_is_referred_to_by_nobody() {
 }
 
 async fn request_lease(app: &TestApp, request: &Request) -> Option<chorus::domain::Lease> {
-    Requests(&app.store).find(request).await.lease
+    Requests(&app.db).find(request).await.lease
 }
 
 /// Imports an archive that was spoiled in one place, and returns how that is reported.
@@ -224,10 +222,8 @@ fn edit(file: &Path, change: impl FnOnce(&mut Value)) {
 #[tokio::test]
 async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
     let app = TestApp::new().await;
-    let requests = Requests(&app.store);
-    Requests(&app.store)
-        .set_rules(vec![route("fix", "qa")])
-        .await;
+    let requests = Requests(&app.db);
+    Requests(&app.db).set_rules(vec![route("fix", "qa")]).await;
     let request = requests.approved(new_request("fix", "worked on")).await;
     let task = requests.begin(&request).await;
     requests.take_run(&task).await;
@@ -421,17 +417,17 @@ async fn what_is_there_already_is_named() {
     assert_eq!((count("request "), count("alert ")), (12, 2));
     assert_eq!(said.len(), 14 + count("task "));
     // What is good comes in without the rest, and refers to what is there.
-    let before = all(&app.store).await;
+    let before = all(&app.db).await;
     let report = import(&app, &archive, true).await.unwrap();
     assert_eq!((report.imported.requests, report.imported.alerts), (0, 0));
-    assert_eq!(all(&app.store).await, before);
+    assert_eq!(all(&app.db).await, before);
 }
 
 #[tokio::test]
 async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
     let app = TestApp::new().await;
     let mine = vec![route("mine", "qa")];
-    Requests(&app.store).set_rules(mine.clone()).await;
+    Requests(&app.db).set_rules(mine.clone()).await;
     let (_folder, archive) = export(&app).await;
     // Nobody has chosen others.
     let seeded = TestApp::new().await;
@@ -441,7 +437,7 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
         .await
         .unwrap();
     import(&seeded, &archive, false).await.unwrap();
-    assert_eq!(Requests(&seeded.store).rules().await, mine);
+    assert_eq!(Requests(&seeded.db).rules().await, mine);
     // What was imported is not mixed with the defaults later; an agent that is not there is no reason to refuse.
     let stranger: Vec<KindRule> = vec![route("mine", "stranger")];
     edit(&archive.join("dispatch/routes.json"), |routes| {
@@ -454,7 +450,7 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
         .seed_kind_rules(vec![route("default", "qa")])
         .await
         .unwrap();
-    assert_eq!(Requests(&fresh.store).rules().await, stranger);
+    assert_eq!(Requests(&fresh.db).rules().await, stranger);
     // Somebody has chosen others.
     let Err(ArchiveError::Bad(bad)) = import(&app, &archive, false).await else {
         panic!("it was imported")
@@ -464,32 +460,29 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
         "dispatch/routes.json: somebody has set other routes in the database"
     );
     import(&app, &archive, true).await.unwrap();
-    assert_eq!(Requests(&app.store).rules().await, mine);
+    assert_eq!(Requests(&app.db).rules().await, mine);
     // An archive without routes leaves them alone, and the defaults to the next start.
     std::fs::remove_dir_all(archive.join("dispatch")).unwrap();
     let fresh = bare().await;
     import(&fresh, &archive, false).await.unwrap();
-    assert_eq!(Requests(&fresh.store).rules().await, []);
+    assert_eq!(Requests(&fresh.db).rules().await, []);
     fresh
         .engine
         .seed_kind_rules(vec![route("default", "qa")])
         .await
         .unwrap();
-    assert_eq!(
-        Requests(&fresh.store).rules().await,
-        [route("default", "qa")]
-    );
+    assert_eq!(Requests(&fresh.db).rules().await, [route("default", "qa")]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_on_imported_data_puts_what_was_worked_on_back_into_its_line() {
     let app = TestApp::new().await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let again = KindRule {
         retry: true,
         ..route("test", "qa")
     };
-    Requests(&app.store)
+    Requests(&app.db)
         .set_rules(vec![route("fix", "qa"), again])
         .await;
     let fix = requests.approved(new_request("fix", "for a person")).await;
@@ -559,9 +552,9 @@ fn file_with(tags: &[(&str, RequestState)]) -> FilesReport {
 async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     use RequestState::{Claimed, Delegated, Done, Needs};
     let app = TestApp::new().await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let routes = vec![route("fix", "developer")];
-    Requests(&app.store).set_rules(routes).await;
+    Requests(&app.db).set_rules(routes).await;
     requests.tool("to_qa", "qa").await;
     for tags in [
         [("moves on", Delegated), ("waits", Needs), ("jumps", Needs)],
@@ -572,15 +565,15 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
             ("jumps", Claimed),
         ],
     ] {
-        Requests(&app.store).reconcile_files(file_with(&tags)).await;
+        Requests(&app.db).reconcile_files(file_with(&tags)).await;
     }
-    let found = all(&app.store).await;
+    let found = all(&app.db).await;
     let task = requests.begin(&found[0]).await;
     let run = requests.take_run(&task).await;
     let child = requests.transfer(&task.id, "to_qa", Some(run)).await;
     // Its tag is gone while another task works on it.
     let left = [("waits", Needs), ("jumps", Done)];
-    Requests(&app.store).reconcile_files(file_with(&left)).await;
+    Requests(&app.db).reconcile_files(file_with(&left)).await;
     assert!(requests.find(&found[0]).await.withdrawn_at.is_some());
     assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
     let (_first, first) = export(&app).await;
@@ -590,11 +583,9 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     assert_same(&first, &second);
     // The file says what it said: nothing is new, and what was removed comes back as what it was.
     let tags = [("waits", Needs), ("jumps", Done), ("moves on", Claimed)];
-    let changes = Requests(&other.store)
-        .reconcile_files(file_with(&tags))
-        .await;
+    let changes = Requests(&other.db).reconcile_files(file_with(&tags)).await;
     assert!(changes.changes.is_empty(), "{changes:?}");
-    let again = all(&other.store).await;
+    let again = all(&other.db).await;
     assert_eq!(again.len(), 3);
     assert_eq!(again[0].handoff_id, Some(child.agent_chain()[0].id.clone()));
     assert_eq!(again[0].withdrawn_at, None);

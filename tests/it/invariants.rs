@@ -42,7 +42,7 @@ async fn good_database() -> TestApp {
             .data();
     }
     transfer_and_move(&app).await;
-    requests::live(&app.store, &app.clock).await;
+    requests::live(&app.db, &app.clock).await;
     begin_increment(&app).await;
     app.engine.close().await;
     app

@@ -25,10 +25,8 @@ async fn ledger() -> TestApp {
                 .data();
         }
     }
-    let requests = Requests(&app.store);
-    Requests(&app.store)
-        .set_rules(vec![route("fix", "qa")])
-        .await;
+    let requests = Requests(&app.db);
+    Requests(&app.db).set_rules(vec![route("fix", "qa")]).await;
     let claimed = requests.approved(new_request("fix", "claimed")).await;
     requests.claim(&claimed, "stranger").await.unwrap();
     requests.leave(new_request("fix", "needed")).await;

@@ -2,32 +2,71 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, Context, Idempotency, IdempotencyKey, Needs, NewTask, Problems, Refusal, Source, Task,
-    TaskArchive, TaskId,
+    Agent, AgentName, Context, Idempotency, IdempotencyKey, Needs, NewTask, Problems, Refusal,
+    Source, Task, TaskArchive, TaskId,
 };
 use chorus::engine::{default_agents, specialists};
+use chorus::ledger::agent::{self, AgentPut, PutAgent};
+use chorus::ledger::archive::{self, Import, Imported};
 use chorus::ledger::handoff::{self, Delegate};
 use chorus::ledger::run::{self, ClaimRun};
-use chorus::ledger::{self, Store, archive, task};
-use chorus::store::{
-    Database, DatabaseOptions, DatabaseUrl, Import, PutAgent, Rules, StoreError, TaskQuery,
-};
+use chorus::ledger::{self, Tx, idempotency, task};
+use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules, StoreError, TaskQuery};
 
 use crate::support::{BEGINNING, TestApp, invariants};
 
-async fn open(app: &TestApp) -> Store {
+async fn open(app: &TestApp) -> Database {
     let options = DatabaseOptions {
         url: DatabaseUrl::Sqlite(app.data_dir.database()),
         clock: app.clock.clone(),
         max_batch: 64,
         rules: Rules::default(),
     };
-    Store::new(Database::open(options).await.unwrap())
+    Database::open(options).await.unwrap()
 }
 
-async fn names(store: &Store) -> Vec<String> {
-    let agents = store.agents().await.unwrap();
+async fn names(store: &Database) -> Vec<String> {
+    let agents = store.read(agent::list).await.unwrap();
     agents.iter().map(|agent| agent.name.to_string()).collect()
+}
+
+async fn seed(store: &Database) -> usize {
+    let seeded = store.write(|tx| agent::seed(tx, &default_agents())).await;
+    seeded.unwrap()
+}
+
+async fn seed_specialists(store: &Database) -> usize {
+    let seeded = store
+        .write(|tx| agent::seed_specialists(tx, &specialists()))
+        .await;
+    seeded.unwrap()
+}
+
+async fn put(store: &Database, agent: &Agent, only_new: bool) -> AgentPut {
+    let put = PutAgent {
+        agent: agent.clone(),
+        only_new,
+        problems: Problems::default(),
+    };
+    let put = store.write(move |tx| agent::put(tx, &put)).await;
+    put.unwrap()
+}
+
+async fn find(store: &Database, name: &AgentName) -> Option<Agent> {
+    let name = name.clone();
+    let found = store.read(move |view| agent::find(view, &name)).await;
+    found.unwrap()
+}
+
+async fn import(store: &Database, import: Import) -> Result<Imported, StoreError> {
+    store
+        .write_alone(move |tx| archive::import(tx, import))
+        .await
+}
+
+async fn delete_keys_older_than(store: &Database, millis: i64) -> usize {
+    let delete = move |tx: &mut Tx<'_>| idempotency::delete_older_than(tx, millis);
+    store.write(delete).await.unwrap()
 }
 
 #[tokio::test]
@@ -40,7 +79,7 @@ async fn agents_that_were_deleted_stay_deleted() {
             .execute(delete, [])
             .unwrap();
         let store = open(&app).await;
-        assert_eq!(store.seed_agents(default_agents()).await.unwrap(), 0);
+        assert_eq!(seed(&store).await, 0);
         assert_eq!(names(&store).await, left);
         store.close().await;
         left = &[];
@@ -56,40 +95,36 @@ async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
         max_batch: 1,
         rules: Rules::default(),
     };
-    let store = Store::new(Database::open(options).await.unwrap());
+    let store = Database::open(options).await.unwrap();
     let mine = Agent {
         name: "mine".parse().unwrap(),
         ..default_agents().remove(0)
     };
-    store
-        .import(Import {
-            agents: vec![mine],
-            ..Import::default()
-        })
-        .await
-        .unwrap();
-    assert_eq!(store.seed_agents(default_agents()).await.unwrap(), 0);
+    let mine = Import {
+        agents: vec![mine],
+        ..Import::default()
+    };
+    import(&store, mine).await.unwrap();
+    assert_eq!(seed(&store).await, 0);
     assert_eq!(names(&store).await, ["mine"]);
 }
 
 #[tokio::test]
-async fn specialists_are_planted_once_beside_the_agents_that_are_there() {
+async fn specialists_are_seeded_once_beside_the_agents_that_are_there() {
     let app = TestApp::new().await;
     let mine = Agent {
         name: "Testing_Specialist".parse().unwrap(),
         ..default_agents().remove(0)
     };
-    let put = PutAgent {
-        agent: mine,
-        only_new: true,
-        problems: Problems::default(),
-    };
-    app.store.put_agent(put, None).await.unwrap();
-    let planted = app.engine.seed_specialists(specialists()).await.unwrap();
-    assert_eq!(planted, 3, "one of that name is there");
+    put(&app.db, &mine, true).await;
+    assert_eq!(
+        seed_specialists(&app.db).await,
+        3,
+        "one of that name is there"
+    );
     app.engine.close().await;
     let store = open(&app).await;
-    let planted = [
+    let seeded = [
         "developer",
         "developer-review",
         "fixing-specialist",
@@ -100,22 +135,23 @@ async fn specialists_are_planted_once_beside_the_agents_that_are_there() {
         "Testing_Specialist",
         "verification-specialist",
     ];
-    assert_eq!(names(&store).await, planted);
-    let deleted = "fixing-specialist".parse().unwrap();
-    store.delete_agent(deleted, None).await.unwrap();
-    assert_eq!(store.seed_specialists(specialists()).await.unwrap(), 0);
-    assert_eq!(names(&store).await.len(), planted.len() - 1);
+    assert_eq!(names(&store).await, seeded);
+    let deleted: AgentName = "fixing-specialist".parse().unwrap();
+    let deleted = store.write(move |tx| agent::delete(tx, &deleted)).await;
+    deleted.unwrap();
+    assert_eq!(seed_specialists(&store).await, 0);
+    assert_eq!(names(&store).await.len(), seeded.len() - 1);
 }
 
 #[tokio::test]
 async fn an_archive_brings_the_specialists_that_it_has() {
     let app = TestApp::unseeded().await;
-    app.store.import(Import::default()).await.unwrap();
-    assert_eq!(app.engine.seed_specialists(specialists()).await.unwrap(), 0);
+    import(&app.db, Import::default()).await.unwrap();
+    assert_eq!(seed_specialists(&app.db).await, 0);
     // An import into a ledger that was in use before does not say that it has none.
     let app = TestApp::new().await;
-    app.store.import(Import::default()).await.unwrap();
-    assert_eq!(app.engine.seed_specialists(specialists()).await.unwrap(), 4);
+    import(&app.db, Import::default()).await.unwrap();
+    assert_eq!(seed_specialists(&app.db).await, 4);
 }
 
 #[tokio::test]
@@ -128,17 +164,9 @@ async fn an_agent_with_everything_is_kept_as_it_is() {
         "skills": ["ü"], "maxSessionDuration": 525_600, "responsibilities": "'); DROP TABLE agents; --",
     }))
     .unwrap();
-    let put = |agent: &Agent| {
-        let put = PutAgent {
-            agent: agent.clone(),
-            only_new: false,
-            problems: Problems::default(),
-        };
-        app.store.put_agent(put, None)
-    };
-    let made = put(&agent).await.unwrap();
+    let made = put(&app.db, &agent, false).await;
     assert_eq!((&made.agent, made.is_new), (&agent, true));
-    assert_eq!(app.store.agent(&agent.name).await.unwrap().unwrap(), agent);
+    assert_eq!(find(&app.db, &agent.name).await.unwrap(), agent);
     app.clock.advance(1000);
     let written = || {
         let connection = invariants::open(&app.data_dir.database());
@@ -147,18 +175,15 @@ async fn an_agent_with_everything_is_kept_as_it_is() {
         });
         times.unwrap()
     };
-    assert!(!put(&agent).await.unwrap().is_new);
+    assert!(!put(&app.db, &agent, false).await.is_new);
     assert_eq!(written(), 0, "nothing changed");
     let changed = Agent {
         available: true,
         ..agent
     };
-    put(&changed).await.unwrap();
+    put(&app.db, &changed, false).await;
     assert_eq!(written(), 1000);
-    assert_eq!(
-        app.store.agent(&changed.name).await.unwrap().unwrap(),
-        changed
-    );
+    assert_eq!(find(&app.db, &changed.name).await.unwrap(), changed);
 }
 
 fn new_task(description: &str) -> NewTask {
@@ -175,12 +200,14 @@ fn new_task(description: &str) -> NewTask {
     }
 }
 
-async fn create(store: &Store, new: NewTask, once: Option<Idempotency>) -> Task {
-    let created = store.write(once, move |tx| Ok(task::create(tx, &new)?.task));
+async fn create(store: &Database, new: NewTask, once: Option<Idempotency>) -> Task {
+    let created = store.write(move |tx| {
+        idempotency::once(tx, once.as_ref(), |tx| Ok(task::create(tx, &new)?.task))
+    });
     created.await.unwrap()
 }
 
-async fn count(store: &Store) -> usize {
+async fn count(store: &Database) -> usize {
     let all = TaskQuery {
         status: None,
         agent_role: None,
@@ -188,22 +215,22 @@ async fn count(store: &Store) -> usize {
         after: None,
         limit: 1000,
     };
-    let page = store.db().read(move |view| task::list(view, &all));
+    let page = store.read(move |view| task::list(view, &all));
     page.await.unwrap().items.len()
 }
 
 #[tokio::test]
 async fn a_snapshot_sees_one_moment_while_writers_and_readers_go_on() {
     let app = TestApp::new().await;
-    create(&app.store, new_task("before"), None).await;
-    let snapshot = app.store.db().snapshot().await.unwrap();
+    create(&app.db, new_task("before"), None).await;
+    let snapshot = app.db.snapshot().await.unwrap();
     for _ in 0..10 {
-        create(&app.store, new_task("after"), None).await;
+        create(&app.db, new_task("after"), None).await;
     }
     assert_eq!(snapshot.read(archive::count_tasks).await.unwrap(), 1);
     let tasks = snapshot.read(|view| archive::tasks(view, 0)).await;
     assert_eq!(tasks.unwrap().len(), 1);
-    assert_eq!(count(&app.store).await, 11);
+    assert_eq!(count(&app.db).await, 11);
 }
 
 #[tokio::test]
@@ -219,18 +246,18 @@ async fn a_writer_in_the_middle_of_a_transaction_does_not_hold_up_readers() {
         let _ = is_released.recv();
         Some(Ok(archived(task)))
     });
-    let store = app.store.clone();
-    let import = Import {
+    let store = app.db.clone();
+    let source = Import {
         tasks: Box::new(source),
         ..Import::default()
     };
-    let import = tokio::spawn(async move { store.import(import).await });
+    let importing = tokio::spawn(async move { import(&store, source).await });
     is_entered.await.unwrap();
-    assert_eq!(count(&app.store).await, 0);
-    assert_eq!(app.store.agents().await.unwrap().len(), 5);
+    assert_eq!(count(&app.db).await, 0);
+    assert_eq!(names(&app.db).await.len(), 5);
     release.send(()).unwrap();
-    assert_eq!(import.await.unwrap().unwrap().tasks, 1);
-    assert_eq!(count(&app.store).await, 1);
+    assert_eq!(importing.await.unwrap().unwrap().tasks, 1);
+    assert_eq!(count(&app.db).await, 1);
 }
 
 fn archived(task: Task) -> TaskArchive {
@@ -258,22 +285,22 @@ async fn an_import_that_fails_in_the_middle_leaves_nothing() {
         vec![good(), Ok(archived(task.clone())), Ok(archived(task))],
     ];
     for source in sources {
-        let import = Import {
+        let source = Import {
             agents: vec![other.clone()],
             tasks: Box::new(source.into_iter()),
             ..Import::default()
         };
-        let error = app.store.import(import).await.unwrap_err();
+        let error = import(&app.db, source).await.unwrap_err();
         assert!(
             matches!(error, StoreError::Source(_) | StoreError::Driver(_)),
             "{error:?}"
         );
-        assert_eq!(count(&app.store).await, 0);
-        assert_eq!(app.store.agent(&other.name).await.unwrap(), None);
+        assert_eq!(count(&app.db).await, 0);
+        assert_eq!(find(&app.db, &other.name).await, None);
         assert_eq!(app.last_event().await, 0);
     }
     // The writer is none the worse for it.
-    create(&app.store, new_task("later"), None).await;
+    create(&app.db, new_task("later"), None).await;
     assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
 }
 
@@ -289,37 +316,25 @@ async fn keys_are_forgotten_when_they_are_old_and_not_before() {
     };
     let mut tasks = Vec::new();
     for number in 0..4 {
-        tasks.push(create(&app.store, new_task("keyed"), once(number)).await);
+        tasks.push(create(&app.db, new_task("keyed"), once(number)).await);
         app.clock.advance(MINUTE);
     }
     // They are 4, 3, 2 and 1 minutes old. One that is exactly as old as allowed stays.
-    assert_eq!(
-        app.store.forget_keys_older_than(4 * MINUTE).await.unwrap(),
-        0
-    );
-    assert_eq!(
-        app.store.forget_keys_older_than(2 * MINUTE).await.unwrap(),
-        2
-    );
-    assert_eq!(
-        app.store.forget_keys_older_than(2 * MINUTE).await.unwrap(),
-        0
-    );
+    assert_eq!(delete_keys_older_than(&app.db, 4 * MINUTE).await, 0);
+    assert_eq!(delete_keys_older_than(&app.db, 2 * MINUTE).await, 2);
+    assert_eq!(delete_keys_older_than(&app.db, 2 * MINUTE).await, 0);
     for number in [2, 3] {
-        let again = create(&app.store, new_task("keyed"), once(number)).await;
+        let again = create(&app.db, new_task("keyed"), once(number)).await;
         assert_eq!(again, tasks[usize::from(number)]);
     }
-    let anew = create(&app.store, new_task("keyed"), once(0)).await;
+    let anew = create(&app.db, new_task("keyed"), once(0)).await;
     assert!(!tasks.contains(&anew));
     app.clock.advance(1);
-    assert_eq!(app.store.forget_keys_older_than(0).await.unwrap(), 3);
+    assert_eq!(delete_keys_older_than(&app.db, 0).await, 3);
 }
 
-async fn delegate(store: &Store, asked: Delegate) -> ledger::Result<Task> {
-    store
-        .db()
-        .write(move |tx| handoff::delegate(tx, &asked))
-        .await
+async fn delegate(store: &Database, asked: Delegate) -> ledger::Result<Task> {
+    store.write(move |tx| handoff::delegate(tx, &asked)).await
 }
 
 #[tokio::test]
@@ -344,13 +359,12 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         live: Vec::new(),
         token_hash: [0; 32],
     };
-    let run = store.db().write(move |tx| run::claim(tx, &claim)).await;
+    let run = store.write(move |tx| run::claim(tx, &claim)).await;
     let identity = run.unwrap().unwrap().identity;
     let child = delegate(&store, start(Some(identity.clone()))).await;
     assert_eq!(child.unwrap().parent_id.as_ref(), Some(&task.id));
     let (task_id, reason) = (task.id.clone(), "enough".parse().unwrap());
     let cancelled = store
-        .db()
         .write(move |tx| handoff::cancel(tx, &task_id, Some(&reason)))
         .await;
     cancelled.unwrap();

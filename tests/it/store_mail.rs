@@ -1,11 +1,13 @@
 //! Mail in the store: deliveries, and many who act at once.
 
 use chorus::domain::{
-    Actor, AgentName, Correspondent, HandoffId, Mail, MailContent, MailId, Outcome, TaskId,
+    Actor, AgentName, Correspondent, HandoffId, Mail, MailContent, MailId, MailQuery, Outcome,
+    TaskId,
 };
+use chorus::ledger::mail::{self, DeliverMail, MailMark, MarkMail, SendMail, Sender};
 use chorus::ledger::{handoff, task};
+use chorus::store::StoreError;
 use chorus::store::tables::handoffs;
-use chorus::store::{DeliverMail, MailMark, MailQuery, MarkMail, SendMail, Sender};
 use serde_json::json;
 
 use crate::support::{TestApp, invariants};
@@ -43,7 +45,9 @@ async fn deliver(app: &TestApp, handoff_id: &HandoffId, mail: &Mail) {
         agent_name: AgentName::parse("qa").unwrap(),
         ids: vec![mail.id.clone()],
     };
-    app.store.deliver_mail(delivery).await.unwrap();
+    app.write(move |tx| mail::deliver(tx, &delivery))
+        .await
+        .unwrap();
 }
 
 async fn end(app: &TestApp, task_id: &TaskId, outcome: Outcome) {
@@ -56,9 +60,19 @@ async fn end(app: &TestApp, task_id: &TaskId, outcome: Outcome) {
     ended.await.unwrap();
 }
 
+async fn send(app: &TestApp, to: &str, subject: &str) -> Result<Mail, StoreError> {
+    let mail = mail_to(to, subject);
+    app.write(move |tx| mail::send(tx, &mail)).await
+}
+
+async fn find(app: &TestApp, mail: &Mail) -> Mail {
+    let id = mail.id.clone();
+    app.read(move |view| mail::get(view, &id)).await
+}
+
 /// Returns whether a mail was delivered and read.
 async fn stands(app: &TestApp, mail: &Mail) -> (bool, bool) {
-    let mail = app.store.find_mail(&mail.id).await.unwrap().unwrap();
+    let mail = find(app, mail).await;
     let own = &mail.recipients[0];
     (own.delivered_at.is_some(), own.read_at.is_some())
 }
@@ -72,11 +86,7 @@ async fn events(app: &TestApp, event_type: &str) -> usize {
 #[tokio::test]
 async fn only_a_completed_hand_off_has_read_its_mail() {
     let app = TestApp::new().await;
-    let mail = app
-        .store
-        .send_mail(mail_to("qa", "Look"), None)
-        .await
-        .unwrap();
+    let mail = send(&app, "qa", "Look").await.unwrap();
     for outcome in [
         Outcome::Failed,
         Outcome::Cancelled,
@@ -103,26 +113,14 @@ async fn only_a_completed_hand_off_has_read_its_mail() {
 async fn mail_that_came_too_late_for_a_prompt_stays_unread() {
     let app = TestApp::new().await;
     let (task, handoff) = handed(&app).await;
-    let early = app
-        .store
-        .send_mail(mail_to("qa", "early"), None)
-        .await
-        .unwrap();
+    let early = send(&app, "qa", "early").await.unwrap();
     deliver(&app, &handoff, &early).await;
-    let late = app
-        .store
-        .send_mail(mail_to("qa", "late"), None)
-        .await
-        .unwrap();
+    let late = send(&app, "qa", "late").await.unwrap();
     end(&app, &task, Outcome::Completed).await;
     assert_eq!(stands(&app, &early).await, (true, true));
     assert_eq!(stands(&app, &late).await, (false, false));
     // What was never for qa is not delivered to it.
-    let other = app
-        .store
-        .send_mail(mail_to("planner", "other"), None)
-        .await
-        .unwrap();
+    let other = send(&app, "planner", "other").await.unwrap();
     let (_, handoff) = handed(&app).await;
     deliver(&app, &handoff, &other).await;
     assert_eq!(stands(&app, &other).await, (false, false));
@@ -131,11 +129,7 @@ async fn mail_that_came_too_late_for_a_prompt_stays_unread() {
 #[tokio::test]
 async fn a_hand_off_that_has_ended_gets_no_mail() {
     let app = TestApp::new().await;
-    let mail = app
-        .store
-        .send_mail(mail_to("qa", "Look"), None)
-        .await
-        .unwrap();
+    let mail = send(&app, "qa", "Look").await.unwrap();
     let (task, handoff) = handed(&app).await;
     end(&app, &task, Outcome::Completed).await;
     deliver(&app, &handoff, &mail).await;
@@ -146,11 +140,7 @@ async fn a_hand_off_that_has_ended_gets_no_mail() {
 #[tokio::test]
 async fn two_hand_offs_of_one_agent_may_both_have_a_mail() {
     let app = TestApp::new().await;
-    let mail = app
-        .store
-        .send_mail(mail_to("qa", "Look"), None)
-        .await
-        .unwrap();
+    let mail = send(&app, "qa", "Look").await.unwrap();
     let (first, second) = (handed(&app).await, handed(&app).await);
     deliver(&app, &first.1, &mail).await;
     deliver(&app, &second.1, &mail).await;
@@ -165,11 +155,7 @@ async fn two_hand_offs_of_one_agent_may_both_have_a_mail() {
 #[tokio::test]
 async fn many_who_acknowledge_at_once_acknowledge_once() {
     let app = TestApp::new().await;
-    let mail = app
-        .store
-        .send_mail(mail_to("qa", "Look"), None)
-        .await
-        .unwrap();
+    let mail = send(&app, "qa", "Look").await.unwrap();
     let mark = |mark| MarkMail {
         id: mail.id.clone(),
         mark,
@@ -178,10 +164,11 @@ async fn many_who_acknowledge_at_once_acknowledge_once() {
     };
     let marks = (0..40).map(|place| {
         let how = [MailMark::Acknowledged, MailMark::Read][place % 2];
-        app.store.mark_mail(mark(how), None)
+        let mark = mark(how);
+        app.write(move |tx| mail::mark(tx, &mark))
     });
     let marked = futures_util::future::join_all(marks).await;
-    let last = app.store.find_mail(&mail.id).await.unwrap().unwrap();
+    let last = find(&app, &mail).await;
     for each in marked {
         assert!(each.unwrap().recipients[0].read_at.is_some());
     }
@@ -195,7 +182,8 @@ async fn many_who_write_at_once_lose_nothing() {
     let app = TestApp::new().await;
     let sent = (0..200).map(|place| {
         let to = if place % 10 == 0 { "nobody" } else { "qa" };
-        app.store.send_mail(mail_to(to, &place.to_string()), None)
+        let mail = mail_to(to, &place.to_string());
+        app.write(move |tx| mail::send(tx, &mail))
     });
     let sent = futures_util::future::join_all(sent).await;
     let refused = sent.iter().filter(|mail| mail.is_err()).count();
@@ -205,7 +193,8 @@ async fn many_who_write_at_once_lose_nothing() {
         limit: 1000,
         ..MailQuery::default()
     };
-    let found = app.store.list_mail(&query).await.unwrap().items.len();
+    let found = app.read(move |view| mail::list(view, &query)).await;
+    let found = found.items.len();
     assert_eq!((refused, found), (20, 180));
     assert_eq!(events(&app, "mail_sent").await, 180);
     assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);

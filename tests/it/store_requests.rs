@@ -5,7 +5,7 @@ use chorus::domain::{
     Request, RequestId, RequestMove, RequestState, SessionId, SessionMove, Status, Task, TaskId,
 };
 use chorus::ledger::handoff::{self, MoveSession};
-use chorus::ledger::{request, run, task};
+use chorus::ledger::{agent, request, run, task};
 use chorus::store::StoreError;
 
 use crate::support::requests::{LEASE, Requests, job_route, new_request, on_task, person, route};
@@ -14,7 +14,7 @@ use crate::support::{TestApp, invariants};
 /// Makes an installation with these routes.
 async fn with_routes(routes: Vec<KindRule>) -> TestApp {
     let app = TestApp::new().await;
-    Requests(&app.store).set_rules(routes).await;
+    Requests(&app.db).set_rules(routes).await;
     app
 }
 
@@ -38,11 +38,11 @@ fn assert_sound(app: &TestApp) {
 #[tokio::test]
 async fn a_request_lives_from_needs_to_done() {
     let app = TestApp::new().await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let made = requests.leave(new_request("fix", "a")).await;
     assert_eq!(made.state, RequestState::Needs);
     app.clock.advance(1);
-    let approved = Requests(&app.store).approve(vec![made.id.clone()], Actor::Operator);
+    let approved = Requests(&app.db).approve(vec![made.id.clone()], Actor::Operator);
     let approved = approved.await.unwrap().remove(0);
     assert_eq!(approved.approved_at, Some(app.clock.now()));
     app.clock.advance(1);
@@ -99,7 +99,7 @@ async fn a_request_lives_from_needs_to_done() {
                 .map(|_| ()),
         ),
         refusal(
-            Requests(&app.store)
+            Requests(&app.db)
                 .leave_to_next(made.id.clone(), Actor::Operator)
                 .await
                 .map(|_| ()),
@@ -122,12 +122,12 @@ async fn a_request_lives_from_needs_to_done() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_hundred_claimers_one_wins_and_the_others_are_told_who() {
     let app = TestApp::new().await;
-    let request = Requests(&app.store)
+    let request = Requests(&app.db)
         .approved(new_request("fix", "wanted"))
         .await;
     let claimers: Vec<_> = (0..200)
         .map(|number| {
-            let (store, request) = (app.store.clone(), request.clone());
+            let (store, request) = (app.db.clone(), request.clone());
             tokio::spawn(async move {
                 Requests(&store)
                     .claim(&request, &format!("agent-{number}"))
@@ -150,7 +150,7 @@ async fn of_two_hundred_claimers_one_wins_and_the_others_are_told_who() {
     assert_eq!((winners.len(), told.len()), (1, 199));
     assert!(told.iter().all(|holder| *holder == winners[0]));
     assert_eq!(
-        stands(Requests(&app.store), &request).await,
+        stands(Requests(&app.db), &request).await,
         (RequestState::Claimed, 1, false)
     );
     assert_sound(&app);
@@ -163,11 +163,11 @@ async fn an_old_fencing_number_counts_for_nothing() {
         ..route("fix", "qa")
     };
     let app = with_routes(vec![again]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let request = requests.approved(new_request("fix", "a")).await;
     requests.claim(&request, "first").await.unwrap();
     app.clock.advance(LEASE);
-    assert_eq!(Requests(&app.store).expire_leases().await, 1);
+    assert_eq!(Requests(&app.db).expire_leases().await, 1);
     let stale = |refused: Refusal, state: RequestState| {
         assert!(
             matches!(&refused, Refusal::StaleClaim { state: at, shown: 1, .. } if *at == state),
@@ -203,7 +203,7 @@ async fn an_old_fencing_number_counts_for_nothing() {
 #[tokio::test]
 async fn many_are_approved_at_once_or_none() {
     let app = TestApp::new().await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let mut ids = Vec::new();
     for title in ["a", "b", "c"] {
         ids.push(requests.leave(new_request("fix", title)).await.id);
@@ -212,8 +212,7 @@ async fn many_are_approved_at_once_or_none() {
     let number = app.last_event().await;
     let missing: RequestId = "missing".parse().unwrap();
     let bad = [&ids[..], &[done.id.clone(), missing]].concat();
-    let Refusal::NotAll(problems) =
-        refusal(Requests(&app.store).approve(bad, Actor::Operator).await)
+    let Refusal::NotAll(problems) = refusal(Requests(&app.db).approve(bad, Actor::Operator).await)
     else {
         panic!("another refusal")
     };
@@ -221,7 +220,7 @@ async fn many_are_approved_at_once_or_none() {
     assert_eq!(app.last_event().await, number);
     // One that is named twice is approved once.
     let twice = [&ids[..], &ids[..1]].concat();
-    let approved = Requests(&app.store)
+    let approved = Requests(&app.db)
         .approve(twice, Actor::Operator)
         .await
         .unwrap();
@@ -238,7 +237,7 @@ async fn many_are_approved_at_once_or_none() {
 #[tokio::test]
 async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
     let app = with_routes(vec![route("fix", "qa")]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let worked_on = requests.approved(new_request("fix", "worked on")).await;
     let run = requests.take_run(&requests.begin(&worked_on).await).await;
     let request = requests.leave(new_request("fix", "a")).await;
@@ -250,8 +249,8 @@ async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
         Actor::Dispatcher,
     ];
     for by in others {
-        let approve = Requests(&app.store).approve(vec![id()], by.clone()).await;
-        let next = Requests(&app.store).leave_to_next(id(), by.clone()).await;
+        let approve = Requests(&app.db).approve(vec![id()], by.clone()).await;
+        let next = Requests(&app.db).leave_to_next(id(), by.clone()).await;
         let finish = requests.finish(&request, None, by.clone()).await;
         for refused in [refusal(approve), refusal(next), refusal(finish)] {
             assert_eq!(refused, Refusal::OperatorOnly, "{by:?}");
@@ -271,15 +270,12 @@ async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
         .unwrap();
     for by in [Actor::Operator, Actor::File] {
         let made = requests.leave(new_request("fix", "b")).await;
-        Requests(&app.store)
+        Requests(&app.db)
             .approve(vec![made.id], by.clone())
             .await
             .unwrap();
         let made = requests.leave(new_request("fix", "c")).await;
-        Requests(&app.store)
-            .leave_to_next(made.id, by)
-            .await
-            .unwrap();
+        Requests(&app.db).leave_to_next(made.id, by).await.unwrap();
     }
     assert_sound(&app);
 }
@@ -292,18 +288,18 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
         ..route("fix", "qa")
     };
     let app = with_routes(vec![again, route("test", "qa")]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let fix = requests.approved(new_request("fix", "a")).await;
     let test = requests.approved(new_request("test", "b")).await;
     for request in [&fix, &test] {
         requests.claim(request, "stranger").await.unwrap();
     }
     app.clock.advance(LEASE - 1);
-    assert_eq!(Requests(&app.store).expire_leases().await, 0);
+    assert_eq!(Requests(&app.db).expire_leases().await, 0);
     requests.beat(&test, None).await.unwrap();
     app.clock.advance(1);
     assert_eq!(app.read(request::due).await.lease, Some(app.clock.now()));
-    assert_eq!(Requests(&app.store).expire_leases().await, 1);
+    assert_eq!(Requests(&app.db).expire_leases().await, 1);
     assert_eq!(
         stands(requests, &fix).await,
         (RequestState::Delegated, 1, false)
@@ -314,7 +310,7 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
     );
     requests.claim(&fix, "stranger").await.unwrap();
     app.clock.advance(LEASE);
-    assert_eq!(Requests(&app.store).expire_leases().await, 2);
+    assert_eq!(Requests(&app.db).expire_leases().await, 2);
     // All attempts are used up; the other one is not tried again without a person.
     assert_eq!(stands(requests, &fix).await, (RequestState::Needs, 2, true));
     assert_eq!(
@@ -336,7 +332,7 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
         ]
     );
     // A person may let it begin anew.
-    Requests(&app.store)
+    Requests(&app.db)
         .approve(vec![fix.id.clone()], Actor::Operator)
         .await
         .unwrap();
@@ -355,7 +351,7 @@ async fn who_gives_up_leaves_it_to_a_person() {
         ..route("fix", "qa")
     };
     let app = with_routes(vec![again]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let claimed = requests.approved(new_request("fix", "claimed")).await;
     requests.claim(&claimed, "stranger").await.unwrap();
     let ended = requests
@@ -417,7 +413,7 @@ async fn the_order_is_priority_then_rank_then_age() {
         ..route("talk", "qa")
     };
     let app = with_routes(vec![route("late", "qa"), early, interactive]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     for (kind, priority, title) in [
         ("late", Priority::P2, "7"),
         ("early", Priority::P2, "5"),
@@ -468,7 +464,7 @@ async fn the_order_is_priority_then_rank_then_age() {
 #[tokio::test]
 async fn what_somebody_claimed_meanwhile_is_not_begun() {
     let app = with_routes(vec![route("fix", "qa")]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let first = requests.approved(new_request("fix", "a")).await;
     let second = requests.approved(new_request("fix", "b")).await;
     requests.claim(&second, "faster").await.unwrap();
@@ -481,7 +477,7 @@ async fn what_somebody_claimed_meanwhile_is_not_begun() {
     );
     // Nor is what was left to whoever comes, what nobody gets, or what is to be given to nobody that is there.
     let next = requests.leave(new_request("fix", "c")).await;
-    Requests(&app.store)
+    Requests(&app.db)
         .leave_to_next(next.id.clone(), Actor::Operator)
         .await
         .unwrap();
@@ -510,7 +506,7 @@ async fn find(app: &TestApp, task: &Task) -> Task {
 
 /// Begins a request and lets its run end.
 async fn end_with(app: &TestApp, request: &Request, outcome: Outcome) -> Task {
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let task = requests.begin(request).await;
     let run = requests.take_run(&task).await;
     assert!(requests.end_run(&run, outcome, "the end").await);
@@ -525,7 +521,7 @@ async fn the_end_of_its_handoff_moves_a_request() {
         ..route("fix", "qa")
     }])
     .await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let request = requests.approved(new_request("fix", "a")).await;
     let failed = end_with(&app, &request, Outcome::Failed).await;
     assert_eq!(failed.status, Status::Waiting);
@@ -593,7 +589,7 @@ async fn the_end_of_its_handoff_moves_a_request() {
 #[tokio::test]
 async fn an_answer_from_outside_ends_the_handoff_and_one_of_its_own_agent_does_not() {
     let app = with_routes(vec![route("fix", "qa")]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let request = requests.approved(new_request("fix", "a")).await;
     let task = requests.begin(&request).await;
     let run = requests.take_run(&task).await;
@@ -643,7 +639,7 @@ async fn an_answer_from_outside_ends_the_handoff_and_one_of_its_own_agent_does_n
 #[tokio::test]
 async fn a_transfer_takes_the_request_along() {
     let app = with_routes(vec![route("fix", "developer")]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     requests.tool("to_qa", "qa").await;
     for (outcome, state) in [
         (Outcome::Completed, RequestState::Done),
@@ -684,7 +680,7 @@ async fn a_transfer_takes_the_request_along() {
 #[tokio::test]
 async fn a_run_that_begins_a_conversation_keeps_its_request() {
     let app = with_routes(vec![route("fix", "developer")]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     for invoke in [true, false] {
         let request = requests.approved(new_request("fix", "a")).await;
         let task = requests.begin(&request).await;
@@ -725,7 +721,7 @@ async fn a_batch_is_one_handoff_and_each_request_has_its_own_life() {
         ..route("fix", "qa")
     }])
     .await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let mut batch = Vec::new();
     for title in ["a", "b", "c"] {
         batch.push(requests.approved(new_request("fix", title)).await);
@@ -768,7 +764,7 @@ async fn a_batch_is_one_handoff_and_each_request_has_its_own_life() {
 #[tokio::test]
 async fn a_job_goes_on_when_its_starter_has_ended() {
     let app = with_routes(vec![job_route("build")]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     for (outcome, state) in [
         (Outcome::Completed, RequestState::Done),
         (Outcome::Failed, RequestState::Needs),
@@ -789,7 +785,7 @@ async fn a_job_goes_on_when_its_starter_has_ended() {
         assert!(find(&app, &task).await.current_agent().is_some());
         // The server keeps its lease.
         app.clock.advance(LEASE);
-        assert_eq!(Requests(&app.store).expire_leases().await, 0);
+        assert_eq!(Requests(&app.db).expire_leases().await, 0);
         assert_eq!(
             app.write(|tx| request::renew_leases(tx, LEASE))
                 .await
@@ -814,7 +810,7 @@ async fn a_job_goes_on_when_its_starter_has_ended() {
 #[tokio::test]
 async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
     let app = with_routes(vec![job_route("build")]).await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     requests.tool("to_qa", "qa").await;
     let request = requests.approved(new_request("build", "a")).await;
     let task = requests.begin(&request).await;
@@ -829,7 +825,9 @@ async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
     let found = found.unwrap();
     assert_eq!(found.job, None);
     let agent = found.agent.unwrap();
-    let qa = app.store.agent(&"qa".parse().unwrap()).await.unwrap();
+    let qa = app
+        .read(|view| agent::find(view, &"qa".parse().unwrap()))
+        .await;
     assert_eq!(
         Some(agent),
         qa,
@@ -846,7 +844,7 @@ async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
 #[tokio::test]
 async fn what_is_noticed_on_a_task_stands_in_its_history() {
     let app = TestApp::new().await;
-    let requests = Requests(&app.store);
+    let requests = Requests(&app.db);
     let task_id: TaskId = app.task("a task").await.parse().unwrap();
     let request = requests
         .leave(on_task(&task_id, new_request("docs", "noticed")))
@@ -858,11 +856,7 @@ async fn what_is_noticed_on_a_task_stands_in_its_history() {
         ("request_created", Some(&request.id))
     );
     let nowhere = on_task(&TaskId::new(), new_request("docs", "nowhere"));
-    let refused = refusal(
-        Requests(&app.store)
-            .leave_as(nowhere, Actor::Operator)
-            .await,
-    );
+    let refused = refusal(Requests(&app.db).leave_as(nowhere, Actor::Operator).await);
     assert!(matches!(refused, Refusal::TaskNotFound(_)), "{refused:?}");
     assert_sound(&app);
 }

@@ -10,7 +10,7 @@ use chorus::config::{DataDir, Limits};
 use chorus::domain::{Event, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
 use chorus::ledger::run::{self, ClaimRun, ClaimedRun};
-use chorus::ledger::{Store, Tx, View, history};
+use chorus::ledger::{Tx, View, agent, history};
 use chorus::runner::token_hash;
 use chorus::secret::Token;
 use chorus::store::{Database, DatabaseOptions, DatabaseUrl};
@@ -28,7 +28,7 @@ pub const OPERATOR: &str = "the-operator";
 /// An installation in a directory of its own, with the five default agents.
 pub struct TestApp {
     pub engine: Engine,
-    pub store: Store,
+    pub db: Database,
     pub clock: Clock,
     pub router: Router,
     pub data_dir: DataDir,
@@ -98,8 +98,7 @@ impl TestApp {
     /// Makes an installation with something around its database.
     pub async fn with_database(limits: Limits, wrap: impl FnOnce(Database) -> Database) -> Self {
         let app = Self::open(limits, wrap).await;
-        app.engine
-            .seed(chorus::engine::default_agents())
+        app.write(|tx| agent::seed(tx, &chorus::engine::default_agents()))
             .await
             .unwrap();
         app
@@ -115,14 +114,14 @@ impl TestApp {
             max_batch: 64,
             rules: limits.rules(),
         };
-        let store = Store::new(wrap(Database::open(options).await.unwrap()));
+        let db = wrap(Database::open(options).await.unwrap());
         let options = EngineOptions {
             data_dir: data_dir.clone(),
             clock: clock.clone(),
             limits,
             workspace_root: None,
         };
-        let engine = Engine::new(store.clone(), options);
+        let engine = Engine::new(db.clone(), options);
         let guard = Guard {
             operator: Some(Token::given(OPERATOR.to_owned())),
             ..Guard::default()
@@ -130,7 +129,7 @@ impl TestApp {
         let router = router(engine.clone(), guard);
         Self {
             engine,
-            store,
+            db,
             clock,
             router,
             data_dir,
@@ -151,7 +150,7 @@ impl TestApp {
         &self,
         run: impl FnMut(&mut Tx<'_>) -> chorus::ledger::Result<T> + Send + 'static,
     ) -> chorus::ledger::Result<T> {
-        self.store.db().write(run).await
+        self.db.write(run).await
     }
 
     /// Lists all events.

@@ -14,8 +14,8 @@ use chorus::ledger::request::{
     kind_rules,
 };
 use chorus::ledger::run::{self, ClaimRun, FinishRun};
-use chorus::ledger::{Store, Tx};
-use chorus::store::Result;
+use chorus::ledger::{Tx, tool};
+use chorus::store::{Database, Result};
 
 /// How long a claim lasts in these tests.
 pub const LEASE: i64 = 60_000;
@@ -89,7 +89,7 @@ pub fn person(name: &str) -> Actor {
 
 /// What a store is asked.
 #[derive(Clone, Copy)]
-pub struct Requests<'a>(pub &'a Store);
+pub struct Requests<'a>(pub &'a Database);
 
 impl Requests<'_> {
     /// Changes the ledger.
@@ -97,7 +97,7 @@ impl Requests<'_> {
         self,
         run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.0.db().write(run).await
+        self.0.write(run).await
     }
 
     /// Makes a request.
@@ -149,7 +149,7 @@ impl Requests<'_> {
 
     /// Lists the kind rules.
     pub async fn rules(self) -> Vec<KindRule> {
-        self.0.db().read(kind_rules::list).await.unwrap()
+        self.0.read(kind_rules::list).await.unwrap()
     }
 
     /// Makes a request and approves it.
@@ -162,7 +162,7 @@ impl Requests<'_> {
     /// Finds a request.
     pub async fn find(self, request: &Request) -> Request {
         let id = request.id.clone();
-        let found = self.0.db().read(move |view| request::get(view, &id));
+        let found = self.0.read(move |view| request::get(view, &id));
         found.await.unwrap()
     }
 
@@ -240,7 +240,7 @@ impl Requests<'_> {
                 live: vec![],
                 token_hash: token,
             };
-            let db = self.0.db();
+            let db = self.0;
             let run = db.write(move |tx| run::claim(tx, &claim)).await;
             let run = run.unwrap().expect("a run stands in line").identity;
             if run.task_id == task.id {
@@ -249,7 +249,7 @@ impl Requests<'_> {
             others.push(run.run_id);
         };
         for other in others {
-            let db = self.0.db();
+            let db = self.0;
             let returned = db.write(move |tx| run::return_run(tx, &other)).await;
             returned.unwrap();
         }
@@ -266,7 +266,7 @@ impl Requests<'_> {
             usage: None,
             cost_usd: None,
         };
-        let db = self.0.db();
+        let db = self.0;
         let finished = db.write(move |tx| run::finish(tx, &finish)).await;
         finished.unwrap()
     }
@@ -281,7 +281,8 @@ impl Requests<'_> {
             handoff_instructions: "Look at it.".parse().unwrap(),
             allowed_agents: None,
         };
-        self.0.create_tool(tool, None).await.unwrap();
+        let create = move |tx: &mut Tx<'_>| tool::create(tx, &tool);
+        self.0.write(create).await.unwrap();
     }
 
     /// Passes control of a task by a tool.
@@ -293,10 +294,7 @@ impl Requests<'_> {
             caller,
             trace: None,
         };
-        let moved = self
-            .0
-            .db()
-            .write(move |tx| handoff::transfer(tx, &transfer));
+        let moved = self.0.write(move |tx| handoff::transfer(tx, &transfer));
         moved.await.unwrap().task
     }
 
@@ -327,7 +325,7 @@ fn end(request: &Request, text: &str, fencing: Option<u32>, by: Actor) -> EndCla
 
 /// Lets requests of every kind live: those that wait, are worked on by all sorts of agents, are stuck, and done; and raises
 /// alerts. The agents must be the default ones.
-pub async fn live(store: &Store, clock: &Clock) {
+pub async fn live(store: &Database, clock: &Clock) {
     let requests = Requests(store);
     let rules = vec![
         route("fix", "developer"),

@@ -16,13 +16,14 @@ use crate::cli::ui::{Failure, Ui, count, one_line, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
-use crate::domain::{Agent, Alert, Mail, Provider, Timestamp};
+use crate::domain::{Agent, Alert, Mail, MailQuery, Provider, Timestamp};
 use crate::engine::Engine;
 use crate::ledger::alert;
 use crate::ledger::request::kind_rules;
+use crate::ledger::{agent, mail};
 use crate::runner::providers::{command_line, find_program, version};
 use crate::runner::read_spec;
-use crate::store::{AlertQuery, MailQuery, MigrationState, migration_status};
+use crate::store::{AlertQuery, MigrationState, migration_status};
 
 /// How far two clocks may differ, in milliseconds.
 const TOLERANCE: i64 = 5_000;
@@ -207,7 +208,7 @@ async fn check_ledger(data_dir: &DataDir, engine: &Engine, findings: &mut Vec<Fi
         Ok(held) => findings.extend(held),
         Err(error) => findings.push(Bad(error.to_string(), "restore a backup".to_owned())),
     }
-    match engine.agents().await {
+    match engine.read(agent::list).await {
         Ok(agents) => {
             check_routes(engine, &agents, findings).await;
             check_agents(data_dir.path(), &agents, findings);
@@ -251,14 +252,18 @@ async fn overdue_mail(engine: &Engine, now: Timestamp) -> Result<Vec<Mail>, crat
         limit: engine.limits().largest_page,
         ..MailQuery::default()
     };
-    let mut mail: Vec<Mail> = Vec::new();
+    let mut all: Vec<Mail> = Vec::new();
     loop {
-        let page = engine.list_mail(&query).await?;
-        mail.extend(page.items);
+        let page = engine.read({
+            let query = query.clone();
+            move |view| mail::list(view, &query)
+        });
+        let page = page.await?;
+        all.extend(page.items);
         if page.next.is_none() {
-            return Ok(mail);
+            return Ok(all);
         }
-        query.after = mail.last().map(|mail| mail.id.clone());
+        query.after = all.last().map(|mail| mail.id.clone());
     }
 }
 

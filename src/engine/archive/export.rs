@@ -57,12 +57,12 @@ impl Engine {
         if to.exists() && to.read_dir().map_err(at(to))?.next().is_some() {
             return Err(ArchiveError::NotEmpty(to.to_owned()));
         }
-        let snapshot = self.store.db().snapshot().await?;
+        let snapshot = self.db.snapshot().await?;
         let (total, few) = snapshot
             .read(|view| {
                 let few = Few {
-                    agents: ledger::agents::list(view)?,
-                    tools: ledger::tools::list(view)?,
+                    agents: ledger::agent::list(view)?,
+                    tools: ledger::tool::list(view)?,
                     routes: ledger::request::kind_rules::list(view)?,
                 };
                 Ok((archive::count_tasks(view)?, few))

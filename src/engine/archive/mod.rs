@@ -5,7 +5,7 @@
 //! registry/<task-id>/task.json          the task, with the prompts of its hand-offs
 //! registry/<task-id>/history.json       its events
 //! registry/<task-id>/queue.json         its queue
-//! registry/<task-id>/messages.json      what was said on it, if anything was
+//! registry/<task-id>/messages.json      its messages, if there are any; one that stands for a prompt has `"isPrompt": true`
 //! registry/<task-id>/attachments/       the bytes of its attachments
 //! agents/<name>.json                    an agent
 //! tools/<name>.json                     a hand-off tool, if there is any
@@ -16,13 +16,19 @@
 //! dispatch/routes.json                  the routes of requests, an array, if there are any
 //! ```
 //!
+//! Archives that were written before `isPrompt` existed have prompts as empty user messages of a hand-off, and are read as such.
+//!
 //! What refers to something that is not in the archive refers to nothing when it is read. Which tag of which file a request
 //! stands for is not kept: whoever watches the file finds that out again.
 
 mod export;
 mod import;
 mod one_file;
+mod plan;
+mod present;
 mod reader;
+mod seen;
+mod task_files;
 
 use std::path::PathBuf;
 

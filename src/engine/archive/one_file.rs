@@ -127,7 +127,7 @@ pub(super) fn read<T: OneFile>(archive: &ArchiveDir, file: &Path) -> Result<T, B
 }
 
 /// Something that can be imported.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Planned {
     /// What it is put in order by.
     since: Timestamp,

@@ -15,6 +15,8 @@ pub struct BadFile {
     pub message: String,
 }
 
+impl std::error::Error for BadFile {}
+
 impl std::fmt::Display for BadFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.line {

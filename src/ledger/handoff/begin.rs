@@ -3,7 +3,7 @@
 use crate::domain::{
     AgentName, Context, EventKind, Mode, Needs, NewTask, RunId, TaskId, Text, TraceParent,
 };
-use crate::ledger::{history, increment, messages, routing, task};
+use crate::ledger::{history, increment, message, routing, task};
 use crate::store::tables::handoffs::{self, NewHandoff};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::tables::{requests, runs};
@@ -88,7 +88,7 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
     }
     // A transfer brings the message that was there before.
     if begin.mode != Mode::Transfer {
-        messages::insert_prompt(tx, on.on(), handoff_number)?;
+        message::record_prompt(tx, on.on(), handoff_number)?;
     }
     // Claimed requests follow control. A run that begins a conversation keeps its own.
     if let (Mode::Transfer, Some(from_number)) = (begin.mode, begin.from_number) {

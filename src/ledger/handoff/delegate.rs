@@ -4,7 +4,7 @@ use crate::domain::{
     AgentName, MessageType, Mode, Move, NewMessage, Refusal, RunIdentity, Task, TaskId, Text,
     TraceParent,
 };
-use crate::ledger::{agents, messages, task};
+use crate::ledger::{agent, message, task};
 use crate::store::tables::runs;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
@@ -48,7 +48,7 @@ struct Checked {
 /// Checks everything before anything is written.
 fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&Caller<'_>>) -> Result<Checked> {
     let on = task::load(tx, &asked.task_id)?;
-    let agent_name = agents::resolve(tx, &asked.agent_name)?;
+    let agent_name = agent::resolve(tx, &asked.agent_name)?;
     let open = on.task.open_handoff();
     let makes_child = caller
         .zip(open)
@@ -127,6 +127,6 @@ fn delegate_to_child(
             reason: None,
         }),
     };
-    messages::say(tx, parent, &asked)?;
+    message::say(tx, parent, &asked)?;
     Ok(child)
 }

@@ -4,7 +4,7 @@ use crate::domain::{
     AgentName, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, Refusal, RunIdentity,
     SessionMove, Source, Status, TaskId, Text, TraceParent,
 };
-use crate::ledger::{agents, messages, reactions, task};
+use crate::ledger::{agent, message, reactions, task};
 use crate::store::tables::sessions::{self, NewSessionHandoff, SessionHolder};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx, View};
@@ -47,7 +47,7 @@ struct Checked {
 fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&Caller<'_>>) -> Result<Checked> {
     let asked = &to.asked;
     // The agents may have changed since the request was looked at.
-    let target = agents::resolve(tx, asked.to_agent.as_str())?;
+    let target = agent::resolve(tx, asked.to_agent.as_str())?;
     let found = sessions::find_holder(tx, &asked.session_id)?;
     check_reach(tx, found.as_ref(), caller)?;
     let (from_number, task_id) = match (&found, caller) {
@@ -95,7 +95,7 @@ fn carry_out(
         }
         None => {
             let (number, on) = create_session(tx, to, caller)?;
-            messages::say(tx, &on, &moved_to(to, &target, &on))?;
+            message::say(tx, &on, &moved_to(to, &target, &on))?;
             (number, on, None)
         }
     };
@@ -190,7 +190,7 @@ fn take_conversation(
     let mut on = task::load(tx, &found.task_id)?;
     let message = moved_to(to, target, &on);
     if found.handoff_task_id == found.task_id {
-        messages::say(tx, &on, &message)?;
+        message::say(tx, &on, &message)?;
         if !found.is_open {
             return Ok((on, None));
         }
@@ -198,7 +198,7 @@ fn take_conversation(
     }
     // A tool passed the conversation to another task, and the session's own is complete since then: it goes on here.
     let away = task::load(tx, &found.handoff_task_id)?;
-    messages::say(tx, &away, &message)?;
+    message::say(tx, &away, &message)?;
     let mut left = None;
     if found.is_open {
         let (mut away, run) = give_up_control(tx, away, target, caller)?;

@@ -6,9 +6,10 @@ use crate::domain::{
     AgentName, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, Refusal, RunIdentity,
     Status, TaskId, Text, Tool, ToolName, TraceParent,
 };
-use crate::ledger::{agents, history, increment, messages, reactions, task, tools};
+use crate::ledger::{agent, history, increment, message, reactions, task};
 use crate::store::tables::handoffs::{self, HandoffLink};
 use crate::store::tables::tasks::StoredTask;
+use crate::store::tables::tools;
 use crate::store::{Result, StoreError, Tx, View};
 
 use super::begin::{Begin, begin, create_child};
@@ -62,7 +63,7 @@ fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<C
     let variables = tool
         .check_arguments(&asked.arguments)
         .map_err(Refusal::Invalid)?;
-    let target = agents::resolve(tx, tool.target_agent.as_str())?;
+    let target = agent::resolve(tx, tool.target_agent.as_str())?;
     let step = lineage::Step {
         from_number: last.as_ref().map(|last| last.link.number),
         from_agent,
@@ -119,7 +120,7 @@ fn carry_out(
         variables: Some(variables),
         reason: None,
     };
-    messages::say(tx, &on, &moved_message(&target, data))?;
+    message::say(tx, &on, &moved_message(&target, data))?;
     let mut left = None;
     if on.task.open_handoff().is_some() {
         (on, left) = give_up_control(tx, on, &target, caller)?;
@@ -142,7 +143,7 @@ fn carry_out(
 
 fn find_tool(view: &View<'_>, asked: &str) -> Result<Tool> {
     let name = ToolName::parse(asked).ok();
-    let tool = name.map(|name| tools::load(view, &name)).transpose()?;
+    let tool = name.map(|name| tools::find(view, &name)).transpose()?;
     match tool.flatten() {
         Some(tool) => Ok(tool),
         None => Err(Refusal::NoSuchTool {

@@ -14,6 +14,11 @@ pub fn get(view: &View<'_>, id: &IncrementId) -> Result<IncrementTasks> {
     })
 }
 
+/// Tells whether there is an increment with this id.
+pub fn exists(view: &View<'_>, id: &IncrementId) -> Result<bool> {
+    Ok(increments::find(view, id)?.is_some())
+}
+
 /// Finds the working directory of an increment's first task; none if there is no such increment.
 pub fn find_workspace(view: &View<'_>, id: &IncrementId) -> Result<Option<Text>> {
     let Some(StoredIncrement { number, .. }) = increments::find(view, id)? else {

@@ -7,7 +7,7 @@ use crate::domain::{
     RequestState, Source, Status, Task, TaskId, Text,
 };
 use crate::ledger::handoff::{self, Begin};
-use crate::ledger::{agents, task};
+use crate::ledger::{agent, task};
 use crate::store::tables::dispatch_routes;
 use crate::store::tables::requests::{self, StoredRequest};
 use crate::store::tables::tasks::StoredTask;
@@ -46,7 +46,7 @@ pub fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Task>> {
     let Some((mut stored, rule)) = check(tx, dispatch)? else {
         return Ok(None);
     };
-    let agent_name = agents::resolve(tx, rule.agent.as_str())?;
+    let agent_name = agent::resolve(tx, rule.agent.as_str())?;
     let on = match find_task_to_continue(tx, &stored)? {
         Some(on) => on,
         None => create_task(tx, dispatch, &stored)?,

@@ -1,7 +1,8 @@
 //! Kind rules: the agents that get requests of each kind.
 
 use crate::domain::{EventKind, Kind, KindRule, Problems, Refusal, match_agent_name};
-use crate::ledger::{agents, history};
+use crate::ledger::{agent, history};
+use crate::store::tables::agents;
 use crate::store::tables::{dispatch_routes, installation};
 use crate::store::{Result, Tx, View};
 
@@ -58,7 +59,7 @@ fn with_known_agents(tx: &Tx<'_>, rules: &[KindRule]) -> Result<Vec<KindRule>> {
             });
         } else {
             let field = format!("routes[{place}].agent");
-            problems.add(field, agents::unknown(&rule.agent, &known));
+            problems.add(field, agent::describe_unknown(&rule.agent, &known));
         }
     }
     Ok(problems.none_or(|| found).map_err(Refusal::Invalid)?)

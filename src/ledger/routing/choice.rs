@@ -6,7 +6,7 @@ use crate::domain::{
     AgentName, Applicant, Choice, Mode, Outcome, Past, Refusal, Role, TaskId, Text, WaitReason,
     judge,
 };
-use crate::ledger::{agents, task};
+use crate::ledger::{agent, task};
 use crate::store::tables::tasks::StoredTask;
 use crate::store::tables::{applicants, task_routing};
 use crate::store::{Result, StoreError, View};
@@ -72,7 +72,7 @@ pub fn choose(view: &View<'_>, on: &StoredTask, circumstances: &Circumstances) -
 
 /// Finds the fallback agent, unless it is not configured or not available.
 fn find_fallback(view: &View<'_>, name: &AgentName) -> Result<Option<AgentName>> {
-    match agents::resolve(view, name.as_str()) {
+    match agent::resolve(view, name.as_str()) {
         Ok(name) => Ok(Some(name)),
         Err(StoreError::Refused(Refusal::UnknownAgent { .. } | Refusal::AgentUnavailable(_))) => {
             Ok(None)

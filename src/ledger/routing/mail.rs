@@ -43,6 +43,6 @@ fn send(
         handoff_id,
         content,
     };
-    mail::send(tx, &new)?;
+    mail::post(tx, &new)?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Everything that an agent is told beside its task and its prompt.
 
 use crate::domain::{Agent, ConversationHistory, Kind, Mail, Message, RunIdentity, Tool};
-use crate::ledger::{agents, mail, messages, request, task, tools};
-use crate::store::tables::sessions;
+use crate::ledger::{agent, mail, request, task, tool};
+use crate::store::tables::{messages, sessions};
 use crate::store::{Result, View};
 
 /// How many messages of earlier tasks an agent is told at most.
@@ -34,17 +34,15 @@ pub struct Briefing {
 /// Collects the briefing of a run, at one moment.
 pub fn briefing(view: &View<'_>, run: &RunIdentity) -> Result<Briefing> {
     let task_number = task::number(view, &run.task_id)?;
-    let mut conversation = messages::before(view, task_number, MOST_MESSAGES + 1)?;
+    let mut conversation = messages::of_ancestors(view, task_number, MOST_MESSAGES + 1)?;
     let has_more_conversation = conversation.len() > MOST_MESSAGES as usize;
     conversation.truncate(MOST_MESSAGES as usize);
     conversation.reverse();
-    let mut tools = tools::list_usable(view)?;
-    tools.retain(|tool| tool.may_be_used_by(&run.agent_name));
-    let (mail, older_mail) = mail::pending(view, &run.agent_name, MOST_MAIL)?;
+    let (mail, older_mail) = mail::list_pending(view, &run.agent_name, MOST_MAIL)?;
     Ok(Briefing {
-        agents: agents::list(view)?,
+        agents: agent::list(view)?,
         kinds: request::kind_rules::list_kinds(view)?,
-        tools,
+        tools: tool::list_usable_by(view, &run.agent_name)?,
         history: sessions::find_history(view, &run.handoff_id)?,
         conversation,
         has_more_conversation,

@@ -3,8 +3,8 @@
 use crate::domain::{
     Agent, AgentName, HandoffId, JobStart, Mode, RunId, RunIdentity, Task, Text, TraceId,
 };
-use crate::ledger::{agents, request, task};
-use crate::store::tables::runs;
+use crate::ledger::{request, task};
+use crate::store::tables::{agents, runs};
 use crate::store::{Result, StoreError, View};
 
 /// A run that the scheduler has claimed.

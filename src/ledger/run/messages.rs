@@ -1,7 +1,7 @@
 //! Recording the messages of an agent while its run goes on.
 
 use crate::domain::{NewMessage, RunId};
-use crate::ledger::messages;
+use crate::ledger::message;
 use crate::store::tables::runs;
 use crate::store::{Result, Tx};
 
@@ -22,7 +22,7 @@ pub fn record_messages(
     let place = place(tx, number)?;
     let handoff = Some((&place.handoff_id, place.handoff_number));
     for message in messages {
-        messages::record(tx, place.on(), handoff, message)?;
+        message::record(tx, place.on(), handoff, message)?;
     }
     Ok(())
 }

@@ -16,6 +16,11 @@ pub fn find_workspace(view: &View<'_>, id: &TaskId) -> Result<Option<Text>> {
     Ok(found.map(|stored| stored.task.agent_workspace))
 }
 
+/// Tells whether there is a task with this id.
+pub fn exists(view: &View<'_>, id: &TaskId) -> Result<bool> {
+    Ok(tasks::find_number(view, id)?.is_some())
+}
+
 /// Loads a task with its number.
 pub fn load(view: &View<'_>, id: &TaskId) -> Result<StoredTask> {
     tasks::find(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())

@@ -1,7 +1,7 @@
 //! Lists of tasks.
 
 use crate::domain::{Page, ReadyQuery, Refusal, Role, Skill, Task, TaskId, TaskQuery, TaskSummary};
-use crate::ledger::agents;
+use crate::ledger::agent;
 use crate::store::tables::task_lists::{self, ReadyCursor};
 use crate::store::{Result, View};
 
@@ -35,8 +35,7 @@ pub fn ready(view: &View<'_>, query: &ReadyQuery) -> Result<Page<Task>> {
     let numbers = match &query.for_agent {
         None => task_lists::ready(view, after, limit)?,
         Some(name) => {
-            let agent =
-                agents::find(view, name)?.ok_or_else(|| Refusal::AgentNotFound(name.clone()))?;
+            let agent = agent::get(view, name)?;
             // An agent counts as skilled in its own roles.
             let mut tags: Vec<_> = agent.skills.iter().map(Skill::as_str).collect();
             tags.extend(agent.roles.iter().map(Role::as_str));

@@ -1,5 +1,6 @@
 //! Tasks: making, finding, planning and changing them.
 
+mod attachments;
 mod create;
 mod dependencies;
 mod edit;
@@ -11,10 +12,11 @@ mod readiness;
 mod status;
 mod tree;
 
+pub use attachments::{Attach, Attached, attach, attachment, detach};
 pub use create::create;
 pub use dependencies::{repoint_dependants, unmet};
 pub use edit::{ChangeNeeds, change_needs};
-pub use find::{find_workspace, get, history, is_below, keys, load, number};
+pub use find::{exists, find_workspace, get, history, is_below, keys, load, number};
 pub use list::{held, list, list_summaries, ready};
 pub use plan::plan;
 pub use queue::{queue, queue_message};

@@ -89,3 +89,12 @@ pub fn replace_all(tx: &Tx<'_>, rules: &[KindRule]) -> Result<()> {
     }
     Ok(())
 }
+
+/// Lists the kinds of requests that go to an agent, in the order of dispatch.
+pub fn kinds_of_agent(view: &View<'_>, agent: &AgentName) -> Result<Vec<Kind>> {
+    view.rows(
+        sql!("SELECT kind FROM dispatch_routes WHERE agent_name = $1 COLLATE NOCASE ORDER BY rank, kind"),
+        params![agent],
+        |row| row.get(0),
+    )
+}

@@ -79,6 +79,15 @@ pub fn find_number(view: &View<'_>, id: &HandoffId) -> Result<Option<i64>> {
     )
 }
 
+/// Finds the number of a hand-off that has not ended.
+pub fn find_open_number(view: &View<'_>, id: &HandoffId) -> Result<Option<i64>> {
+    view.row(
+        sql!("SELECT number FROM handoffs WHERE id = $1 AND completed_at IS NULL"),
+        params![id],
+        |row| row.get(0),
+    )
+}
+
 /// Finds the number of the task of a hand-off.
 pub fn find_task_number(view: &View<'_>, number: i64) -> Result<Option<i64>> {
     view.row(

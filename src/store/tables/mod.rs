@@ -2,15 +2,21 @@
 //!
 //! No rule is here: nothing is refused, no event is recorded, and no table calls for what follows a change. That is the ledger's.
 
+pub mod agents;
 pub mod alerts;
 pub mod applicants;
+pub mod attachments;
 pub mod dispatch_routes;
 pub mod events;
 pub mod handoff_sums;
 pub mod handoffs;
+pub mod idempotency_keys;
 pub mod increments;
 pub mod installation;
 pub mod lineage;
+pub mod mail;
+pub mod mail_recipients;
+pub mod messages;
 pub mod queue_messages;
 pub mod reports;
 pub mod request_recoveries;
@@ -25,4 +31,5 @@ pub mod task_routing;
 pub mod task_stages;
 pub mod task_trees;
 pub mod tasks;
+pub mod tools;
 pub mod usage;

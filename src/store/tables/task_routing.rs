@@ -243,3 +243,26 @@ pub fn past_handoffs(
         PastHandoff::from_row,
     )
 }
+
+/// Clears the flag that no agent suits, on all tasks.
+pub fn clear_unsuited(tx: &Tx<'_>) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET is_unsuited = 0 WHERE waiting_reason IS NOT NULL AND is_unsuited = 1"
+        ),
+        params![],
+    )?;
+    Ok(())
+}
+
+/// Clears the flag that no agent suits, on the tasks that ask for one of these roles.
+pub fn clear_unsuited_of_roles(tx: &Tx<'_>, roles: &[Role]) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE tasks SET is_unsuited = 0
+              WHERE waiting_reason IS NOT NULL AND is_unsuited = 1 AND agent_role IN (SELECT value FROM json_each($1))"
+        ),
+        params![to_json(&roles)],
+    )?;
+    Ok(())
+}

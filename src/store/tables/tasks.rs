@@ -448,3 +448,15 @@ pub fn is_below(view: &View<'_>, id: &TaskId, above: &TaskId) -> Result<bool> {
         params![id, above],
     )
 }
+
+/// Lists the tasks on which an agent works.
+pub fn ids_worked_on_by(view: &View<'_>, agent: &AgentName) -> Result<Vec<TaskId>> {
+    view.rows(
+        sql!(
+            "SELECT t.id FROM handoffs h JOIN tasks t ON t.number = h.task_number
+              WHERE h.completed_at IS NULL AND h.agent_name = $1 COLLATE NOCASE ORDER BY t.number"
+        ),
+        params![agent],
+        |row| row.get(0),
+    )
+}

@@ -36,7 +36,7 @@ async fn a_server_is_ready_when_it_has_really_written() {
 #[tokio::test]
 async fn a_server_that_cannot_write_is_not_ready_but_healthy() {
     let app = TestApp::new().await;
-    app.store.close().await;
+    app.db.close().await;
     assert_snapshot!(app.get("/readyz").await.line(), @r#"503 {"error":{"code":"NOT_READY","message":"The database cannot be written; the log has the cause"}}"#);
     assert_eq!(app.get("/healthz").await.status, 200);
 }
@@ -44,7 +44,7 @@ async fn a_server_that_cannot_write_is_not_ready_but_healthy() {
 #[tokio::test]
 async fn what_goes_wrong_inside_is_not_shown() {
     let app = TestApp::new().await;
-    app.store.close().await;
+    app.db.close().await;
     assert_snapshot!(app.post("/api/tasks", json!({ "description": "d" })).await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Something went wrong inside Chorus; the log has the cause"}}"#);
     assert_snapshot!(app.get("/api/agents").await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Something went wrong inside Chorus; the log has the cause"}}"#);
 }

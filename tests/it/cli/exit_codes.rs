@@ -123,7 +123,7 @@ async fn one_is_any_other_failure() {
     --- stderr
     error: query: limit: must be 1 to 1000
     ");
-    desk.app.store.close().await;
+    desk.app.db.close().await;
     assert_snapshot!(desk.run(["task", "list"]).await, @"
     exit 1
     --- stdout

@@ -23,6 +23,7 @@ mod task_needs;
 mod template;
 mod tool;
 
+use chorus::ledger::agent;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -49,7 +50,8 @@ impl Desk {
             serde_json::from_value(agent).unwrap()
         });
         let app = TestApp::unseeded().await;
-        app.engine.seed(agents.collect()).await.unwrap();
+        let agents: Vec<_> = agents.collect();
+        app.write(move |tx| agent::seed(tx, &agents)).await.unwrap();
         Self::at(app).await
     }
 

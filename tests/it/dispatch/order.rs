@@ -82,11 +82,11 @@ async fn delegate(app: &TestApp, title: &str) -> RequestId {
         source: RequestSource::default(),
         agent_workspace: None,
     };
-    let made = Requests(&app.store)
+    let made = Requests(&app.db)
         .leave_as(new, Actor::Operator)
         .await
         .unwrap();
-    let approved = Requests(&app.store)
+    let approved = Requests(&app.db)
         .approve(vec![made.id.clone()], Actor::Operator)
         .await;
     approved.unwrap();

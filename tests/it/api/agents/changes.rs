@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::http::{Method, Request, header};
+use chorus::ledger::agent;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -323,7 +324,7 @@ async fn an_agent_that_is_needed_is_not_deleted() {
     app.request(Method::DELETE, "/api/tools/to_planner", "")
         .await
         .data();
-    Requests(&app.store).set_rules(vec![]).await;
+    Requests(&app.db).set_rules(vec![]).await;
     delete(&app, "planner").await.data();
     // What it did stays.
     let chain = app.get(&format!("/api/tasks/{task}")).await.data();
@@ -405,8 +406,7 @@ async fn tasks_for_which_nobody_suited_are_asked_about_again() {
     unsuited();
     delete(&app, "reviewer").await.data();
     assert!(is_unsuited(), "an agent was deleted");
-    app.engine
-        .seed_specialists(chorus::engine::specialists())
+    app.write(|tx| agent::seed_specialists(tx, &chorus::engine::specialists()))
         .await
         .unwrap();
     assert!(!is_unsuited(), "agents were planted");

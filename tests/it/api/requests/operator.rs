@@ -41,7 +41,7 @@ async fn refused(app: &TestApp, replies: Vec<Reply>, id: &str) -> String {
         ),
         (&json!("needs"), 1)
     );
-    assert_eq!(Requests(&app.store).rules().await.len(), 7);
+    assert_eq!(Requests(&app.db).rules().await.len(), 7);
     replies.iter().map(|reply| refusal(reply) + "\n").collect()
 }
 

@@ -1,90 +1,21 @@
-//! Takes in what was exported.
+//! Importing a task with everything that belongs to it.
 
 use std::collections::{HashMap, HashSet};
 
-use super::{agents, attachments, mail, messages, request, tools};
 use crate::domain::{
     ChainEntry, HandoffId, Mode, MovedConversation, RunId, SessionId, Task, TaskArchive,
 };
-use crate::store::tables::alerts;
-use crate::store::tables::events;
-use crate::store::tables::queue_messages;
-use crate::store::tables::requests;
-use crate::store::tables::task_dependencies;
-use crate::store::tables::tasks::{self};
-use crate::store::tables::{handoffs, increments, reports};
-use crate::store::tables::{runs, sessions};
-use crate::store::{Import, Imported, Result, StoreError, Tx};
+use crate::store::tables::events::{self, EventNumbers};
+use crate::store::tables::{
+    attachments, handoffs, messages, queue_messages, reports, requests, runs, sessions, tasks,
+};
+use crate::store::{Result, StoreError, Tx, View};
 
-/// Imports everything, in one transaction. An agent or a tool that is there already and the same is left alone.
-///
-/// Events are about requests, and never change; requests are about tasks. So the requests come first, and are told of
-/// their tasks at the end.
-pub(crate) fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
-    let mut imported = Imported::default();
-    if agents::mark_seeded(tx)? {
-        agents::mark_specialists_planted(tx)?;
-    }
-    for agent in &import.agents {
-        if agents::load(tx, &agent.name)?.as_ref() != Some(agent) {
-            agents::insert(tx, agent)?;
-            imported.agents += 1;
-        }
-    }
-    for tool in &import.tools {
-        if tools::load(tx, &tool.name)?.as_ref() != Some(tool) {
-            tools::insert(tx, tool)?;
-            imported.tools += 1;
-        }
-    }
-    if let Some(rules) = &import.routes {
-        request::kind_rules::import(tx, rules)?;
-    }
-    let mut links = Vec::new();
-    for request in import.requests {
-        links.push(request::import(tx, request.map_err(StoreError::Source)?)?);
-        imported.requests += 1;
-    }
-    for increment in import.increments {
-        increments::insert(tx, &increment.map_err(StoreError::Source)?)?;
-        imported.increments += 1;
-    }
-    let jobs = links.iter().filter_map(|link| link.job()).collect();
-    // Messages of one chain keep their order, whichever task they belong to.
-    let before = messages::last_number(tx)?;
-    let mut waiting = Vec::new();
-    for archive in import.tasks {
-        let archive = archive.map_err(StoreError::Source)?;
-        let number = import_task(tx, &archive, before, &jobs)?;
-        imported.tasks += 1;
-        let depends_on = archive.task.needs.depends_on;
-        if !depends_on.is_empty() {
-            waiting.push((number, depends_on));
-        }
-    }
-    // A task may wait for one that was made later.
-    for (number, depends_on) in &waiting {
-        task_dependencies::insert_all(tx, *number, depends_on)?;
-    }
-    for link in &links {
-        link.link(tx)?;
-    }
-    for alert in import.alerts {
-        alerts::insert(tx, &alert.map_err(StoreError::Source)?)?;
-        imported.alerts += 1;
-    }
-    for mail in import.mail {
-        mail::insert(tx, &mail.map_err(StoreError::Source)?)?;
-        imported.mail += 1;
-    }
-    Ok(imported)
-}
-
-/// Imports a task. Some of its open hand-offs may be those of jobs that go on elsewhere.
-fn import_task(
+/// Imports a task, with its messages behind a number. An open hand-off may be that of a job that runs elsewhere.
+pub fn import_task(
     tx: &Tx<'_>,
     archive: &TaskArchive,
-    before: i64,
+    messages_before: i64,
     jobs: &HashSet<&HandoffId>,
 ) -> Result<i64> {
     let TaskArchive {
@@ -126,7 +57,7 @@ fn import_task(
         if entry.is_open() && jobs.contains(&entry.id) {
             runs::insert_completed(tx, &RunId::new(), handoff_number, entry.started_at)?;
         } else if entry.is_open() {
-            // It was at work elsewhere. The next server finds no trace of it here, and ends it.
+            // Its run was elsewhere. The next server finds no trace of the run here, and ends it.
             runs::insert_running(tx, &RunId::new(), handoff_number, entry.started_at)?;
         }
         handoff_numbers.insert(&entry.id, handoff_number);
@@ -145,7 +76,8 @@ fn import_task(
     };
     for message in &conversation.messages {
         let handoff_number = find(message.handoff_id.as_ref())?;
-        messages::insert(tx, before, number, handoff_number, message)?;
+        let message_number = messages_before.saturating_add(message.number);
+        messages::insert_archived(tx, message_number, number, handoff_number, message)?;
     }
     for event in &history.events {
         let handoff_number = find(event.handoff_id.as_ref())?;
@@ -153,12 +85,12 @@ fn import_task(
         let request_number = request_id
             .map(|id| requests::find_number(tx, id))
             .transpose()?;
-        let place = events::EventNumbers {
+        let about = EventNumbers {
             task: Some(number),
             handoff: handoff_number,
             request: request_number.flatten(),
         };
-        events::insert(tx, place, event)?;
+        events::insert(tx, about, event)?;
     }
     for message in &queue.messages {
         queue_messages::insert(tx, number, message)?;
@@ -168,7 +100,7 @@ fn import_task(
 
 /// Tells whether control was taken from the agent of an earlier hand-off. Archives of earlier versions do not say so of
 /// conversations: there it was if the earlier hand-off ended in the same moment with a note that names the agent.
-fn takes_control(tx: &Tx<'_>, entry: &ChainEntry) -> Result<bool> {
+fn takes_control(view: &View<'_>, entry: &ChainEntry) -> Result<bool> {
     let Some(request) = &entry.request else {
         return Ok(entry.mode == Mode::Transfer);
     };
@@ -177,7 +109,7 @@ fn takes_control(tx: &Tx<'_>, entry: &ChainEntry) -> Result<bool> {
         (Mode::Transfer, ..) => Ok(true),
         (_, Some(said), _) => Ok(said),
         (Mode::Session, None, Some(from)) => {
-            let from = handoffs::find(tx, from)?;
+            let from = handoffs::find(view, from)?;
             let note = format!("Routed to {}", entry.agent_name);
             Ok(from.is_some_and(|from| {
                 from.completed_at == Some(entry.started_at) && from.output.as_str() == note
@@ -187,7 +119,7 @@ fn takes_control(tx: &Tx<'_>, entry: &ChainEntry) -> Result<bool> {
     }
 }
 
-/// Takes in what a hand-off of a session has beside its own row. The first one makes the session.
+/// Imports the conversation that moved with a hand-off of a session. The first one makes the session.
 fn import_move(
     tx: &Tx<'_>,
     (task_number, task): (i64, &Task),

@@ -1,14 +1,12 @@
-//! The whole ledger, page by page, for an export.
+//! The pages of an export.
 
-use super::{mail, messages};
 use crate::domain::{Alert, Conversation, Increment, Mail, Request, TaskArchive};
-use crate::store::tables::alerts;
-use crate::store::tables::events;
-use crate::store::tables::queue_messages;
-use crate::store::tables::requests::{self, StoredRequest};
 use crate::store::tables::tasks::{self, StoredTask};
-use crate::store::tables::{handoffs, increments};
-use crate::store::{Result, StoreError, View, params};
+use crate::store::tables::{
+    alerts as alert_table, events, handoffs, increments as increment_table, mail as mail_table,
+    messages, queue_messages, requests as request_table,
+};
+use crate::store::{Result, StoreError, View};
 
 /// How many rows a page has.
 const PAGE: u32 = 100;
@@ -32,7 +30,7 @@ pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
             history: events::of_task(view, number)?.without_numbers(),
             queue: queue_messages::of_task(view, number)?,
             conversation: Conversation {
-                messages: messages::to_export(view, number)?,
+                messages: messages::archived_of_task(view, number)?,
             },
             attachment_ids: stored.attachment_ids,
         };
@@ -44,29 +42,28 @@ pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
 
 /// Reads the requests behind a number, oldest first.
 pub fn requests(view: &View<'_>, after: i64) -> Result<Numbered<Request>> {
-    let page = requests::after(view, after, PAGE)?;
-    let numbered = |stored: StoredRequest| (stored.number, stored.request);
+    let page = request_table::after(view, after, PAGE)?;
+    let numbered = |stored: request_table::StoredRequest| (stored.number, stored.request);
     Ok(page.into_iter().map(numbered).collect())
 }
 
 /// Reads the alerts behind a number, oldest first.
 pub fn alerts(view: &View<'_>, after: i64) -> Result<Numbered<Alert>> {
-    alerts::after(view, after, PAGE)
+    alert_table::after(view, after, PAGE)
 }
 
 /// Reads the increments behind a number, oldest first.
 pub fn increments(view: &View<'_>, after: i64) -> Result<Numbered<Increment>> {
-    let page = increments::after(view, after, PAGE)?;
-    Ok(page
+    let page = increment_table::after(view, after, PAGE)?;
+    let numbered = page
         .into_iter()
-        .map(|stored| (stored.number, stored.increment))
-        .collect())
+        .map(|stored| (stored.number, stored.increment));
+    Ok(numbered.collect())
 }
 
 /// Reads the mail behind a number, oldest first.
 pub fn mail(view: &View<'_>, after: i64) -> Result<Numbered<Mail>> {
-    view.rows(mail::SELECT_ARCHIVE, params![after, PAGE], |row| {
-        let stored = mail::from_row(row)?;
-        Ok((stored.number, stored.mail))
-    })
+    let page = mail_table::after(view, after, PAGE)?;
+    let numbered = page.into_iter().map(|stored| (stored.number, stored.mail));
+    Ok(numbered.collect())
 }

@@ -1,0 +1,250 @@
+//! The plan of an import: the content of an archive, good and bad.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::one_file::{Planned, check_all};
+use super::reader::{ArchiveDir, BadFile};
+use super::seen::Seen;
+use super::task_files::{PlannedTask, read_task, task_folder};
+use super::{ArchiveError, Progress, ROUTES, VERSION};
+use crate::domain::{Agent, Alert, Increment, KindRule, Mail, Request, TaskId, TaskSummary, Tool};
+
+#[derive(Deserialize)]
+struct Registry {
+    version: u32,
+    tasks: Vec<TaskSummary>,
+}
+
+/// The content of an archive, good and bad.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub tasks: Vec<PlannedTask>,
+    pub agents: Vec<Agent>,
+    pub tools: Vec<Tool>,
+    pub requests: Vec<Planned>,
+    pub alerts: Vec<Planned>,
+    pub increments: Vec<Planned>,
+    pub mail: Vec<Planned>,
+    pub routes: Option<Vec<KindRule>>,
+    pub bad: Vec<BadFile>,
+}
+
+impl Plan {
+    /// Reads and checks all files.
+    pub fn check(archive: &ArchiveDir, progress: impl Fn(Progress)) -> Result<Self, ArchiveError> {
+        let index = Path::new("registry/registry.json");
+        let registry: Registry = archive
+            .read(index)
+            .map_err(|bad| ArchiveError::Bad(vec![bad]))?;
+        if registry.version != VERSION {
+            let message = format!(
+                "version {} is not known; this is version {VERSION}",
+                registry.version
+            );
+            return Err(ArchiveError::Bad(vec![BadFile {
+                file: index.into(),
+                line: None,
+                message,
+            }]));
+        }
+        let mut plan = Self::default();
+        plan.check_folders(archive, &registry);
+        let total = registry.tasks.len() as u64;
+        let mut seen = Seen::default();
+        for (done, summary) in (1..).zip(registry.tasks) {
+            match read_task(archive, &summary.id).and_then(|task| seen.add(task)) {
+                Ok(task) => plan.tasks.push(task),
+                Err(bad) => plan.bad.push(bad),
+            }
+            progress(Progress { done, total });
+        }
+        plan.leave_out_cycles(&seen.waits_for);
+        plan.check_agents(archive);
+        plan.check_tools(archive);
+        plan.requests = check_all(archive, &mut plan.bad, |request: &Request| {
+            let id = request.handoff_id.as_ref()?;
+            let has_ended = seen.handoffs.get(id) == Some(&false);
+            has_ended.then(|| format!("it is claimed by the hand-off {id}, which has ended"))
+        });
+        plan.alerts = check_all(archive, &mut plan.bad, |_: &Alert| None);
+        plan.increments = check_all(archive, &mut plan.bad, |_: &Increment| None);
+        plan.mail = check_all(archive, &mut plan.bad, |_: &Mail| None);
+        plan.check_routes(archive);
+        Ok(plan)
+    }
+
+    /// Leaves out the tasks whose dependencies form a cycle.
+    fn leave_out_cycles(&mut self, waits_for: &HashMap<TaskId, Vec<TaskId>>) {
+        let mut waiters: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
+        let mut waiting: HashMap<&TaskId, usize> = HashMap::new();
+        for (task, others) in waits_for {
+            let others = others.iter().filter(|other| waits_for.contains_key(other));
+            let mut count = 0;
+            for other in others {
+                waiters.entry(other).or_default().push(task);
+                count += 1;
+            }
+            waiting.insert(task, count);
+        }
+        // Kahn's algorithm: the remaining tasks are on a cycle or behind one.
+        let mut free: Vec<_> = waiting
+            .iter()
+            .filter(|(_, count)| **count == 0)
+            .map(|(task, _)| *task)
+            .collect();
+        while let Some(task) = free.pop() {
+            waiting.remove(task);
+            for waiter in waiters.remove(task).unwrap_or_default() {
+                if let Some(count) = waiting.get_mut(waiter) {
+                    *count -= 1;
+                    if *count == 0 {
+                        free.push(waiter);
+                    }
+                }
+            }
+        }
+        let in_cycle = |task: &PlannedTask| waiting.contains_key(&task.id);
+        self.bad.extend(
+            self.tasks
+                .iter()
+                .filter(|task| in_cycle(task))
+                .map(|task| BadFile {
+                    file: task_folder(&task.id).join("task.json"),
+                    line: None,
+                    message: "waits for tasks that wait for each other (`dependsOn`)".to_owned(),
+                }),
+        );
+        self.tasks.retain(|task| !in_cycle(task));
+    }
+
+    fn check_routes(&mut self, archive: &ArchiveDir) {
+        let file = Path::new(ROUTES);
+        let folder = file.parent().expect("the routes are in a folder");
+        match archive.names(&folder.to_string_lossy()) {
+            Err(bad) => return self.bad.push(bad),
+            Ok(names) if names.is_empty() => return,
+            Ok(names) => {
+                for name in names {
+                    let other = folder.join(name);
+                    if other != file {
+                        self.bad.push(BadFile {
+                            file: other,
+                            line: None,
+                            message: format!("is not known; only {ROUTES} is"),
+                        });
+                    }
+                }
+            }
+        }
+        let routes = archive.read::<Vec<KindRule>>(file).and_then(|routes| {
+            let checked = KindRule::check_all(&routes).map_err(|problems| BadFile {
+                file: file.to_owned(),
+                line: None,
+                message: problems.to_string(),
+            });
+            checked.map(|()| routes)
+        });
+        match routes {
+            Ok(routes) => self.routes = Some(routes),
+            Err(bad) => self.bad.push(bad),
+        }
+    }
+
+    /// Names the folders that the index does not know: their tasks would be lost.
+    fn check_folders(&mut self, archive: &ArchiveDir, registry: &Registry) {
+        let indexed: HashSet<&str> = registry
+            .tasks
+            .iter()
+            .map(|summary| summary.id.as_str())
+            .collect();
+        match archive.names("registry") {
+            Err(bad) => self.bad.push(bad),
+            Ok(names) => {
+                for name in names {
+                    if name != "registry.json" && !indexed.contains(name.as_str()) {
+                        self.bad.push(BadFile {
+                            file: Path::new("registry").join(name),
+                            line: None,
+                            message: "is not in the index registry/registry.json".to_owned(),
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_tools(&mut self, archive: &ArchiveDir) {
+        let names = match archive.names("tools") {
+            Ok(names) => names,
+            Err(bad) => return self.bad.push(bad),
+        };
+        for name in names {
+            let file = Path::new("tools").join(&name);
+            match archive.read::<Tool>(&file) {
+                Ok(tool) => match problem_of(&tool, &name) {
+                    None => self.tools.push(tool),
+                    Some(message) => self.bad.push(BadFile {
+                        file,
+                        line: None,
+                        message,
+                    }),
+                },
+                Err(bad) => self.bad.push(bad),
+            }
+        }
+    }
+
+    fn check_agents(&mut self, archive: &ArchiveDir) {
+        let names = match archive.names("agents") {
+            Ok(names) => names,
+            Err(bad) => return self.bad.push(bad),
+        };
+        let mut seen = HashSet::new();
+        for name in names {
+            let file = Path::new("agents").join(&name);
+            if !seen.insert(name.to_ascii_lowercase()) {
+                let message = "differs from another agent only in upper and lower case".to_owned();
+                self.bad.push(BadFile {
+                    file,
+                    line: None,
+                    message,
+                });
+                continue;
+            }
+            match archive.read::<Agent>(&file) {
+                Ok(agent) if !agent.check_new_name().0.is_empty() => self.bad.push(BadFile {
+                    message: agent.check_new_name().to_string(),
+                    line: None,
+                    file,
+                }),
+                Ok(agent) if name == format!("{}.json", agent.name) => self.agents.push(agent),
+                Ok(agent) => self.bad.push(BadFile {
+                    message: format!(
+                        "holds the agent {}, so it must be called {}.json",
+                        agent.name, agent.name
+                    ),
+                    line: None,
+                    file,
+                }),
+                Err(bad) => self.bad.push(bad),
+            }
+        }
+    }
+}
+
+/// Describes the problem of a tool file, if it has one.
+fn problem_of(tool: &Tool, file: &str) -> Option<String> {
+    if file != format!("{}.json", tool.name) {
+        let name = &tool.name;
+        return Some(format!(
+            "holds the tool {name}, so it must be called {name}.json"
+        ));
+    }
+    if let Err(problems) = tool.check() {
+        return Some(problems.to_string());
+    }
+    None
+}

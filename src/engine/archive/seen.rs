@@ -1,0 +1,136 @@
+//! The ids of an archive: each stands for one thing.
+
+use std::collections::{HashMap, HashSet};
+
+use super::reader::BadFile;
+use super::task_files::{PlannedTask, task_folder};
+use crate::domain::{ChainEntry, HandoffId, MessageId, Mode, SessionId, Task, TaskArchive, TaskId};
+
+/// The ids that were read so far.
+#[derive(Default)]
+pub(super) struct Seen {
+    tasks: HashSet<TaskId>,
+    /// The hand-offs, and whether they are open.
+    pub handoffs: HashMap<HandoffId, bool>,
+    messages: HashSet<MessageId>,
+    sessions: HashSet<SessionId>,
+    message_numbers: HashSet<i64>,
+    /// The dependencies of each task that has any.
+    pub waits_for: HashMap<TaskId, Vec<TaskId>>,
+    transferred: HashSet<HandoffId>,
+}
+
+impl Seen {
+    /// Adds the ids of a task, unless one is there already.
+    pub fn add(&mut self, archive: TaskArchive) -> Result<PlannedTask, BadFile> {
+        let bad = |file: &str, message: String| {
+            Err(BadFile {
+                file: task_folder(&archive.task.id).join(file),
+                line: None,
+                message,
+            })
+        };
+        if !self.tasks.insert(archive.task.id.clone()) {
+            return bad(
+                "task.json",
+                format!("task {} stands twice in the index", archive.task.id),
+            );
+        }
+        for entry in archive.task.agent_chain() {
+            let before = self.handoffs.insert(entry.id.clone(), entry.is_open());
+            if before.is_some() {
+                return bad(
+                    "task.json",
+                    format!("the hand-off id {} is used twice", entry.id),
+                );
+            }
+        }
+        for entry in archive.task.agent_chain() {
+            let from = entry
+                .request
+                .as_ref()
+                .and_then(|asked| asked.from_handoff_id.as_ref());
+            if let Some(from) = from.filter(|_| entry.mode == Mode::Transfer)
+                && !self.transferred.insert(from.clone())
+            {
+                return bad(
+                    "task.json",
+                    format!("control was passed on from the hand-off {from} twice"),
+                );
+            }
+        }
+        for message in &archive.conversation.messages {
+            if !self.message_numbers.insert(message.number) {
+                return bad(
+                    "messages.json",
+                    format!("the message number {} is used twice", message.number),
+                );
+            }
+        }
+        for message in &archive.queue.messages {
+            if !self.messages.insert(message.id.clone()) {
+                return bad(
+                    "queue.json",
+                    format!("the message id {} is used twice", message.id),
+                );
+            }
+        }
+        let session = match session_of(&archive.task) {
+            Ok(session) => session,
+            Err(message) => return bad("task.json", message),
+        };
+        if let Some(session) = &session
+            && !self.sessions.insert(session.clone())
+        {
+            return bad("task.json", format!("session {session} has two tasks"));
+        }
+        let depends_on = &archive.task.needs.depends_on;
+        if !depends_on.is_empty() {
+            let others = depends_on.iter().map(|other| other.task_id.clone());
+            self.waits_for
+                .insert(archive.task.id.clone(), others.collect());
+        }
+        let attachments = archive
+            .task
+            .attachments
+            .into_iter()
+            .map(|attachment| attachment.filename)
+            .collect();
+        Ok(PlannedTask {
+            id: archive.task.id,
+            session,
+            attachments,
+        })
+    }
+}
+
+/// Finds the session that a task is the task of: one of its hand-offs moved a conversation.
+fn session_of(task: &Task) -> Result<Option<SessionId>, String> {
+    let moves = |entry: &ChainEntry| {
+        entry
+            .request
+            .as_ref()
+            .is_some_and(|asked| asked.moved.is_some())
+    };
+    let mut moves = task
+        .agent_chain()
+        .iter()
+        .filter(|entry| moves(entry))
+        .peekable();
+    if moves.peek().is_none() {
+        return Ok(None);
+    }
+    if let Some(entry) = moves.find(|entry| entry.from_agent.is_none()) {
+        return Err(format!(
+            "hand-off {} of a session needs `fromAgent`",
+            entry.id
+        ));
+    }
+    let id = task.session_id.as_ref().map_or("", |id| id.as_str());
+    match SessionId::parse(id) {
+        Ok(id) => Ok(Some(id)),
+        Err(error) => Err(format!(
+            "`sessionId` of a task whose conversation moved {error}"
+        )),
+    }
+}

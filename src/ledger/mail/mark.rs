@@ -1,0 +1,81 @@
+//! Marking a mail as read or acknowledged.
+
+use super::list::load;
+use super::post::record;
+use crate::domain::{Actor, Correspondent, EventKind, Mail, MailId, Recipient, Refusal};
+use crate::store::tables::mail_recipients;
+use crate::store::{Result, Tx};
+
+/// The mark of a recipient on a mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailMark {
+    /// The recipient has read it.
+    Read,
+    /// The recipient has read it, and confirms that.
+    Acknowledged,
+}
+
+/// A mail to mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkMail {
+    pub id: MailId,
+    pub mark: MailMark,
+    /// The recipient that marks it; a run always marks for its own agent.
+    pub recipient: Option<Correspondent>,
+    pub by: Actor,
+}
+
+/// Marks a mail for one of its recipients. A mark that was made before keeps its time.
+pub fn mark(tx: &mut Tx<'_>, asked: &MarkMail) -> Result<Mail> {
+    let stored = load(tx, &asked.id)?;
+    let mut mail = stored.mail;
+    let place = find_recipient(&mail, asked)?;
+    let (now, id) = (tx.now, mail.id.clone());
+    let marked = &mut mail.recipients[place];
+    let recipient = marked.recipient.clone();
+    let kind = match asked.mark {
+        MailMark::Read if marked.read_at.is_none() => EventKind::MailRead { id, recipient },
+        MailMark::Acknowledged if marked.acknowledged_at.is_none() => {
+            marked.acknowledged_at = Some(now);
+            EventKind::MailAcknowledged { id, recipient }
+        }
+        MailMark::Read | MailMark::Acknowledged => return Ok(mail),
+    };
+    marked.read_at.get_or_insert(now);
+    mail_recipients::update_marks(tx, stored.number, marked)?;
+    record(tx, mail.task_id.as_ref(), kind)?;
+    Ok(mail)
+}
+
+/// Finds the recipient that marks a mail. A run marks for its own agent, and the operator alone for the operator.
+fn find_recipient(mail: &Mail, asked: &MarkMail) -> Result<usize> {
+    let find = |name: &str| {
+        let is_same = |each: &Recipient| each.recipient.is(name);
+        mail.recipients.iter().position(is_same)
+    };
+    if let Actor::Run(run) = &asked.by {
+        return find(run.agent_name.as_str()).ok_or_else(|| {
+            let (id, agent) = (mail.id.clone(), run.agent_name.clone());
+            Refusal::NotItsMail { id, agent }.into()
+        });
+    }
+    let found = match &asked.recipient {
+        Some(recipient) => find(recipient.as_str()),
+        None if mail.recipients.len() == 1 => Some(0),
+        None => find(Correspondent::OPERATOR),
+    };
+    let place = found.ok_or_else(|| Refusal::NoSuchRecipient {
+        id: mail.id.clone(),
+        asked: asked.recipient.clone(),
+        recipients: mail
+            .recipients
+            .iter()
+            .map(|each| each.recipient.clone())
+            .collect(),
+    })?;
+    let is_operators = mail.recipients[place].recipient.is(Correspondent::OPERATOR);
+    if is_operators && asked.by != Actor::Operator {
+        return Err(Refusal::OperatorsMail(mail.id.clone()).into());
+    }
+    Ok(place)
+}

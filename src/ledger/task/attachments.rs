@@ -1,0 +1,84 @@
+//! Attachments of a task. Their bytes are files, which the engine keeps.
+
+use serde::{Deserialize, Serialize};
+
+use super::find::{keys, load};
+use crate::domain::{Attachment, AttachmentId, EventKind, Filename, Refusal, Task, TaskId, Text};
+use crate::ledger::history;
+use crate::store::tables::{attachments, tasks};
+use crate::store::{Result, Tx, View};
+
+/// An attachment to record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attach {
+    pub task_id: TaskId,
+    /// Names the folder that holds the bytes.
+    pub id: AttachmentId,
+    pub filename: Filename,
+    pub size: u64,
+    pub content_type: Text,
+}
+
+/// A task with an attachment that was added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attached {
+    pub task: Task,
+    /// The id under which the bytes are kept: that of the first request if this one repeats it.
+    pub id: AttachmentId,
+}
+
+/// Finds an attachment of a task.
+pub fn attachment(
+    view: &View<'_>,
+    task_id: &TaskId,
+    filename: &str,
+) -> Result<(AttachmentId, Attachment)> {
+    if let Some(found) = attachments::find(view, task_id, filename)? {
+        return Ok(found);
+    }
+    keys(view, task_id)?;
+    Err(Refusal::AttachmentNotFound(filename.to_owned()).into())
+}
+
+/// Adds an attachment to a task.
+pub fn attach(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
+    let mut on = load(tx, &attach.task_id)?;
+    let is_same = |attachment: &Attachment| attachment.filename == attach.filename;
+    if on.task.attachments.iter().any(is_same) {
+        return Err(Refusal::AttachmentExists(attach.filename.clone()).into());
+    }
+    let attachment = Attachment {
+        filename: attach.filename.clone(),
+        size: attach.size,
+        content_type: attach.content_type.clone(),
+        uploaded_at: tx.now,
+    };
+    attachments::insert(tx, on.number, &attach.id, &attachment)?;
+    tasks::touch(tx, on.number)?;
+    let added = EventKind::AttachmentAdded {
+        filename: attach.filename.clone(),
+        size: attach.size,
+    };
+    history::record(tx, on.on(), None, added)?;
+    on.task.attachments.push(attachment);
+    on.task.updated_at = tx.now;
+    Ok(Attached {
+        task: on.task,
+        id: attach.id.clone(),
+    })
+}
+
+/// Removes an attachment from a task. Returns the id under which its bytes are kept.
+pub fn detach(tx: &mut Tx<'_>, task_id: &TaskId, filename: &str) -> Result<(Task, AttachmentId)> {
+    let mut on = load(tx, task_id)?;
+    let is_same = |attachment: &Attachment| attachment.filename.as_str() == filename;
+    let place = on.task.attachments.iter().position(is_same);
+    let place = place.ok_or_else(|| Refusal::AttachmentNotFound(filename.to_owned()))?;
+    attachments::delete(tx, on.number, filename)?;
+    tasks::touch(tx, on.number)?;
+    let filename = on.task.attachments.remove(place).filename;
+    let removed = EventKind::AttachmentRemoved { filename };
+    history::record(tx, on.on(), None, removed)?;
+    on.task.updated_at = tx.now;
+    Ok((on.task, on.attachment_ids.remove(place)))
+}

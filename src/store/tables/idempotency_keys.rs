@@ -1,0 +1,44 @@
+//! The table `idempotency_keys`.
+
+use crate::domain::{Idempotency, IdempotencyKey};
+use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
+
+columns! {
+    /// The answer of a request, and the fingerprint of its body.
+    pub struct Answered {
+        pub fingerprint: [u8; 32] = "fingerprint",
+        pub answer: String = "answer",
+    }
+}
+
+/// Finds the answer that is stored under a key.
+pub fn find(view: &View<'_>, key: &IdempotencyKey) -> Result<Option<Answered>> {
+    const ONE: Statement<1> = sql!(
+        "SELECT ",
+        Answered::COLUMNS,
+        " FROM idempotency_keys WHERE key = $1"
+    );
+    view.row(ONE, params![key.as_str()], Answered::from_row)
+}
+
+/// Stores the answer of a request.
+pub fn insert(tx: &Tx<'_>, once: &Idempotency, answer: &str) -> Result<()> {
+    tx.insert(
+        sql!("INSERT INTO idempotency_keys (key, fingerprint, created_at, answer) VALUES ($1, $2, $3, $4)"),
+        params![once.key.as_str(), once.fingerprint, tx.now, answer],
+    )?;
+    Ok(())
+}
+
+/// Deletes the keys that are older than this many milliseconds, and returns how many. They are the first rows, because time
+/// never goes back.
+pub fn delete_older_than(tx: &Tx<'_>, millis: i64) -> Result<usize> {
+    tx.execute(
+        sql!(
+            "DELETE FROM idempotency_keys
+              WHERE number < coalesce((SELECT number FROM idempotency_keys WHERE created_at >= $1 ORDER BY number LIMIT 1),
+                                      9223372036854775807)"
+        ),
+        params![tx.now.as_millis().saturating_sub(millis)],
+    )
+}

@@ -1,0 +1,271 @@
+//! The table `mail`, and mails with their recipients.
+
+use serde_json::{Map, Value};
+
+use super::mail_recipients::PackedRecipient;
+use super::tasks::to_json;
+use crate::domain::{
+    Address, Correspondent, HandoffId, Mail, MailId, MailQuery, MailType, MailVersion, Page,
+    Recipient, SearchWords, TaskId, Text, ThreadId, Timestamp, Urgency,
+};
+use crate::store::{
+    FromRow, Item, Json, Result, Row, Statement, Tx, View, columns, params, sql, text,
+};
+
+/// A mail with its number.
+#[derive(Debug, Clone)]
+pub struct StoredMail {
+    pub number: i64,
+    pub mail: Mail,
+}
+
+columns! {
+    /// A whole mail, in one row and so at one moment.
+    struct MailRow {
+        number: i64 = "m.number",
+        id: MailId = "m.id",
+        mail_type: MailType = "m.type",
+        from: Correspondent = "m.sender",
+        from_verified: bool = "m.is_verified",
+        to: Json<Vec<Address>> = "m.addressed_to",
+        cc: Json<Vec<Address>> = "m.addressed_cc",
+        thread_id: ThreadId = "m.thread_id",
+        subject: Text = "m.subject",
+        body: Text = "m.body",
+        task_id: Option<TaskId> = "(SELECT t.id FROM tasks t WHERE t.number = m.task_number)",
+        handoff_id: Option<HandoffId> = "(SELECT h.id FROM handoffs h WHERE h.number = m.handoff_number)",
+        handoff_type: Option<Text> = "m.handoff_type",
+        context: Json<Map<String, Value>> = "m.context",
+        previous_attempts: u32 = "m.previous_attempts",
+        urgency: Urgency = "m.urgency",
+        ack_due_at: Option<Timestamp> = "m.ack_due_at",
+        sent_at: Timestamp = "m.sent_at",
+        recipients: Json<Vec<PackedRecipient>> = text!(
+            "(SELECT ", PackedRecipient::PACKED, " FROM mail_recipients x WHERE x.mail_number = m.number)"
+        ),
+    }
+}
+
+/// Selects whole mails from something that has `mail m`.
+const SELECT: &str = text!("SELECT ", MailRow::COLUMNS, " FROM ");
+
+fn from_row(row: &Row<'_>) -> Result<StoredMail> {
+    MailRow::from_row(row).map(StoredMail::from)
+}
+
+impl From<MailRow> for StoredMail {
+    fn from(row: MailRow) -> Self {
+        let Json(mut recipients) = row.recipients;
+        recipients.sort_unstable_by_key(|recipient| recipient.number);
+        let mail = Mail {
+            id: row.id,
+            version: MailVersion::V1,
+            mail_type: row.mail_type,
+            from: row.from,
+            from_verified: row.from_verified,
+            to: row.to.0,
+            cc: row.cc.0,
+            thread_id: row.thread_id,
+            subject: row.subject,
+            body: row.body,
+            task_id: row.task_id,
+            handoff_id: row.handoff_id,
+            handoff_type: row.handoff_type,
+            context: row.context.0,
+            previous_attempts: row.previous_attempts,
+            urgency: row.urgency,
+            ack_required: row.ack_due_at.is_some(),
+            ack_due_at: row.ack_due_at,
+            sent_at: row.sent_at,
+            recipients: recipients.into_iter().map(Recipient::from).collect(),
+        };
+        Self {
+            number: row.number,
+            mail,
+        }
+    }
+}
+
+/// Finds a mail.
+pub fn find(view: &View<'_>, id: &MailId) -> Result<Option<StoredMail>> {
+    const ONE: Statement<1> = sql!(SELECT, "mail m WHERE m.id = $1");
+    view.row(ONE, params![id], from_row)
+}
+
+/// Finds the number of a mail.
+pub fn find_number(view: &View<'_>, id: &MailId) -> Result<Option<i64>> {
+    view.row(
+        sql!("SELECT number FROM mail WHERE id = $1"),
+        params![id],
+        |row| row.get(0),
+    )
+}
+
+/// Finds the thread of a mail.
+pub fn find_thread(view: &View<'_>, id: &MailId) -> Result<Option<ThreadId>> {
+    view.row(
+        sql!("SELECT thread_id FROM mail WHERE id = $1"),
+        params![id],
+        |row| row.get(0),
+    )
+}
+
+/// Lists the mail behind a number, oldest first.
+pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredMail>> {
+    const AFTER: Statement<2> = sql!(
+        SELECT,
+        "mail m WHERE m.number > $1 ORDER BY m.number LIMIT $2"
+    );
+    view.rows(AFTER, params![number, limit], from_row)
+}
+
+/// Lists the newest mail that a recipient has not read or has not acknowledged, newest first.
+pub fn newest_pending(view: &View<'_>, recipient: &str, limit: u32) -> Result<Vec<Mail>> {
+    const NEWEST: Statement<2> = sql!(
+        SELECT,
+        "mail_recipients b CROSS JOIN mail m ON m.number = b.mail_number
+          WHERE b.recipient = $1 AND (b.read_at IS NULL OR (b.ack_due_at IS NOT NULL AND b.acknowledged_at IS NULL))
+          ORDER BY b.mail_number DESC LIMIT $2"
+    );
+    view.rows(NEWEST, params![recipient, limit], |row| {
+        Ok(from_row(row)?.mail)
+    })
+}
+
+const MAIL: Item<Mail> = Item {
+    from_row: |row| Ok(from_row(row)?.mail),
+    size,
+    name: |mail| mail.id.to_string(),
+};
+
+/// Counts the bytes of a mail; recipients are estimated.
+fn size(mail: &Mail) -> usize {
+    const RECIPIENT: usize = 150;
+    mail.body.as_str().len() + to_json(&mail.context).len() + mail.recipients.len() * RECIPIENT
+}
+
+/// The conditions of a query. All conditions on recipients hold for the same recipient.
+const MATCHES: &str = " WHERE m.number > $1
+     AND EXISTS (SELECT 1 FROM mail_recipients r
+                  WHERE r.mail_number = m.number
+                    AND ($2 IS NULL OR r.recipient = $2)
+                    AND ($3 = 0 OR r.read_at IS NULL)
+                    AND ($4 = 0 OR r.read_at IS NULL OR (r.ack_due_at IS NOT NULL AND r.acknowledged_at IS NULL))
+                    AND ($5 IS NULL OR (r.ack_due_at < $5 AND r.acknowledged_at IS NULL)))
+     AND ($6 IS NULL OR m.sender = $6)
+     AND ($7 IS NULL OR m.thread_id = $7)
+     AND ($8 IS NULL OR m.task_number = (SELECT number FROM tasks WHERE id = $8))";
+
+/// Lists a page of the mail behind a number, oldest first. Each statement begins with the narrowest condition, so that its index
+/// is used.
+pub fn page(view: &View<'_>, query: &MailQuery, after_number: i64) -> Result<Page<Mail>> {
+    const ALL: Statement<9> = sql!(SELECT, "mail m", MATCHES, " ORDER BY m.number LIMIT $9");
+    const WITH_WORDS: Statement<10> = sql!(
+        SELECT,
+        "mail_search s CROSS JOIN mail m ON m.number = s.rowid",
+        MATCHES,
+        " AND mail_search MATCH $9 AND s.rowid > $1 ORDER BY s.rowid LIMIT $10"
+    );
+    const OVERDUE: Statement<9> = sql!(
+        SELECT,
+        "mail m",
+        MATCHES,
+        " AND m.number IN (SELECT o.mail_number FROM mail_recipients o
+                            WHERE o.ack_due_at IS NOT NULL AND o.acknowledged_at IS NULL AND o.ack_due_at < $5)
+          ORDER BY m.number LIMIT $9"
+    );
+    const THREAD: Statement<9> = sql!(
+        SELECT,
+        "mail m INDEXED BY mail_by_thread",
+        MATCHES,
+        " AND m.thread_id = $7 ORDER BY m.number LIMIT $9"
+    );
+    const TASK: Statement<9> = sql!(
+        SELECT,
+        "mail m INDEXED BY mail_by_task",
+        MATCHES,
+        " AND m.task_number = (SELECT number FROM tasks WHERE id = $8) ORDER BY m.number LIMIT $9"
+    );
+    const PENDING: Statement<9> = sql!(
+        SELECT,
+        "mail_recipients b CROSS JOIN mail m ON m.number = b.mail_number",
+        MATCHES,
+        " AND b.recipient = $2 AND b.mail_number > $1
+          AND (b.read_at IS NULL OR (b.ack_due_at IS NOT NULL AND b.acknowledged_at IS NULL))
+          ORDER BY b.mail_number LIMIT $9"
+    );
+    const INBOX: Statement<9> = sql!(
+        SELECT,
+        "mail_recipients b CROSS JOIN mail m ON m.number = b.mail_number",
+        MATCHES,
+        " AND b.recipient = $2 AND b.mail_number > $1 ORDER BY b.mail_number LIMIT $9"
+    );
+    let (to, from) = (&query.to, &query.from);
+    let (unread, pending, overdue_at) = (query.unread, query.pending, query.overdue_at);
+    let (thread, task) = (&query.thread, &query.task);
+    let (limit, more) = (query.limit, query.limit + 1);
+    macro_rules! page_of {
+        ($statement:expr $(, $words:expr)?) => {
+            view.page(
+                $statement,
+                params![after_number, to, unread, pending, overdue_at, from, thread, task $(, $words)?, more],
+                limit,
+                &MAIL,
+            )
+        };
+    }
+    if let Some(words) = &query.words {
+        page_of!(WITH_WORDS, match_expression(words))
+    } else if overdue_at.is_some() {
+        page_of!(OVERDUE)
+    } else if thread.is_some() {
+        page_of!(THREAD)
+    } else if task.is_some() {
+        page_of!(TASK)
+    } else if to.is_some() && (unread || pending) {
+        page_of!(PENDING)
+    } else if to.is_some() {
+        page_of!(INBOX)
+    } else {
+        page_of!(ALL)
+    }
+}
+
+/// Writes an FTS5 expression. Inside quotes, nothing is an operator.
+fn match_expression(words: &SearchWords) -> String {
+    let quoted = |word: &String| format!("\"{}\"", word.replace('"', "\"\""));
+    let quoted: Vec<_> = words.as_slice().iter().map(quoted).collect();
+    quoted.join(" ")
+}
+
+/// Inserts a mail without its recipients and returns its number. A task or hand-off that is not there is left out.
+pub fn insert(tx: &Tx<'_>, mail: &Mail) -> Result<i64> {
+    tx.insert(
+        sql!(
+            "INSERT INTO mail (id, type, sender, is_verified, addressed_to, addressed_cc, thread_id, task_number,
+                               handoff_number, handoff_type, previous_attempts, urgency, ack_due_at, sent_at, subject,
+                               context, body)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT number FROM tasks WHERE id = $8),
+                     (SELECT number FROM handoffs WHERE id = $9), $10, $11, $12, $13, $14, $15, $16, $17)"
+        ),
+        params![
+            mail.id,
+            mail.mail_type,
+            mail.from,
+            mail.from_verified,
+            to_json(&mail.to),
+            to_json(&mail.cc),
+            mail.thread_id,
+            mail.task_id,
+            mail.handoff_id,
+            mail.handoff_type,
+            mail.previous_attempts,
+            mail.urgency,
+            mail.ack_due_at,
+            mail.sent_at,
+            mail.subject,
+            to_json(&mail.context),
+            mail.body,
+        ],
+    )
+}

@@ -1,0 +1,144 @@
+//! The table `mail_recipients`.
+
+use crate::domain::{Correspondent, MailId, Recipient, TaskId, Timestamp};
+use crate::store::{FromRow, Result, Statement, Tx, View, columns, packed, params, sql, text};
+
+packed! {
+    /// A recipient inside of the row of its mail.
+    pub struct PackedRecipient {
+        pub number: i64 = "x.number",
+        recipient: Correspondent = "x.recipient",
+        is_cc: u8 = "x.is_cc",
+        delivered_at: Option<Timestamp> = "x.delivered_at",
+        read_at: Option<Timestamp> = "x.read_at",
+        acknowledged_at: Option<Timestamp> = "x.acknowledged_at",
+    }
+}
+
+impl From<PackedRecipient> for Recipient {
+    fn from(packed: PackedRecipient) -> Self {
+        Self {
+            recipient: packed.recipient,
+            cc: packed.is_cc != 0,
+            delivered_at: packed.delivered_at,
+            read_at: packed.read_at,
+            acknowledged_at: packed.acknowledged_at,
+        }
+    }
+}
+
+columns! {
+    /// A recipient's copy of a mail.
+    pub struct MailCopy {
+        pub number: i64 = "r.number",
+        pub mail_id: MailId = "m.id",
+        pub recipient: Correspondent = "r.recipient",
+        pub task_id: Option<TaskId> = "t.id",
+    }
+}
+
+const SELECT: &str = text!(
+    "SELECT ",
+    MailCopy::COLUMNS,
+    " FROM mail_recipients r JOIN mail m ON m.number = r.mail_number LEFT JOIN tasks t ON t.number = m.task_number"
+);
+
+/// Finds a recipient's copy of a mail, unless a hand-off has it already.
+pub fn find_undelivered(
+    view: &View<'_>,
+    mail_id: &MailId,
+    recipient: &str,
+    handoff_number: i64,
+) -> Result<Option<MailCopy>> {
+    const UNDELIVERED: Statement<3> = sql!(
+        SELECT,
+        " WHERE m.id = $1 AND r.recipient = $2 AND r.delivered_handoff_number IS NOT $3"
+    );
+    let arguments = params![mail_id, recipient, handoff_number];
+    view.row(UNDELIVERED, arguments, MailCopy::from_row)
+}
+
+/// Lists the unread copies that were last delivered to a hand-off.
+pub fn unread_of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Vec<MailCopy>> {
+    const UNREAD: Statement<1> = sql!(
+        SELECT,
+        " WHERE r.delivered_handoff_number = $1 AND r.read_at IS NULL ORDER BY r.number"
+    );
+    view.rows(UNREAD, params![handoff_number], MailCopy::from_row)
+}
+
+/// Counts the mail that a recipient has not read or has not acknowledged.
+pub fn count_pending(view: &View<'_>, recipient: &str) -> Result<usize> {
+    view.one(
+        sql!(
+            "SELECT count(*) FROM mail_recipients
+              WHERE recipient = $1 AND (read_at IS NULL OR (ack_due_at IS NOT NULL AND acknowledged_at IS NULL))"
+        ),
+        params![recipient],
+        |row| row.get(0),
+    )
+}
+
+/// Inserts a recipient of a mail. With a due time, the recipient is to acknowledge the mail.
+pub fn insert(
+    tx: &Tx<'_>,
+    mail_number: i64,
+    recipient: &Recipient,
+    ack_due_at: Option<Timestamp>,
+) -> Result<()> {
+    tx.insert(
+        sql!(
+            "INSERT INTO mail_recipients (mail_number, recipient, is_cc, ack_due_at, delivered_at, read_at,
+                                          acknowledged_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        ),
+        params![
+            mail_number,
+            recipient.recipient,
+            recipient.cc,
+            ack_due_at,
+            recipient.delivered_at,
+            recipient.read_at,
+            recipient.acknowledged_at,
+        ],
+    )?;
+    Ok(())
+}
+
+/// Writes when a recipient read and acknowledged a mail.
+pub fn update_marks(tx: &Tx<'_>, mail_number: i64, recipient: &Recipient) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE mail_recipients SET read_at = $1, acknowledged_at = $2
+              WHERE mail_number = $3 AND recipient = $4"
+        ),
+        params![
+            recipient.read_at,
+            recipient.acknowledged_at,
+            mail_number,
+            recipient.recipient,
+        ],
+    )?;
+    Ok(())
+}
+
+/// Writes that a copy was read.
+pub fn update_read(tx: &Tx<'_>, number: i64) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE mail_recipients SET read_at = $1 WHERE number = $2"),
+        params![tx.now, number],
+    )?;
+    Ok(())
+}
+
+/// Writes that a copy was delivered to a hand-off. The time of the first delivery stays.
+pub fn update_delivered(tx: &Tx<'_>, number: i64, handoff_number: i64) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE mail_recipients SET delivered_at = coalesce(delivered_at, $1), delivered_handoff_number = $2
+              WHERE number = $3"
+        ),
+        params![tx.now, handoff_number, number],
+    )?;
+    Ok(())
+}
