@@ -9,12 +9,11 @@
 //! transaction. Rounds follow on events and on the next time at which something is due; nothing is looked at in vain.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::{Engine, Result, dispatch_prompt, templates};
+use super::{DispatcherOptions, Engine, Result, dispatch_prompt, templates};
 use crate::domain::{
     Due, HandoffId, Idempotency, KindRule, Mode, Request, RequestId, RequestQuery, RequestState,
     TaskId, Timestamp,
@@ -38,19 +37,6 @@ const LONG: Duration = Duration::from_hours(1);
 
 /// How long to wait before something that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// How requests are started.
-#[derive(Debug, Clone)]
-pub struct DispatcherOptions {
-    /// Whether approved requests are started at all.
-    pub enabled: bool,
-    /// How long to wait after the last approval.
-    pub debounce: Duration,
-    /// How many agents work at the same time.
-    pub max_runs: u32,
-    /// The command that follows the log of the hand-off that is named behind it, if windows of tmux are wanted.
-    pub tmux: Option<Vec<OsString>>,
-}
 
 /// What became of requests that were to be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,6 +16,7 @@ mod housekeeping;
 mod increments;
 mod jobs;
 mod mail;
+mod options;
 mod queue;
 mod requests;
 mod router;
@@ -32,7 +33,6 @@ mod wait;
 mod watch;
 mod workspace;
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
@@ -43,20 +43,20 @@ pub use alerts::AlertInput;
 pub use asker::Asker;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
-pub use dispatcher::{DispatcherOptions, DispatcherStatus, Round};
+pub use dispatcher::{DispatcherStatus, Round};
 pub use follow::Follower;
 pub use handoffs::HandoffInput;
 pub use increments::IncrementInput;
 pub use mail::{MailInput, MarkInput};
+pub use options::{DispatcherOptions, EngineOptions, RouterOptions};
 pub use requests::RequestInput;
-pub use router::RouterOptions;
 pub use seeds::{default_agents, default_kind_rules, specialists};
 pub use tasks::TaskInput;
 pub use templates::{Form, TemplateError, kinds_with_templates, template, template_path};
 pub use watch::{FileWatch, WatchOptions};
 
 use crate::clock::Clock;
-use crate::config::{DataDir, Limits};
+use crate::config::Limits;
 use crate::domain::Idempotency;
 use crate::error::Error;
 use crate::ledger::{self, Tx, View, idempotency};
@@ -65,19 +65,6 @@ use crate::store::{Database, Feed};
 
 /// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// What an engine is made of.
-#[derive(Debug, Clone)]
-pub struct EngineOptions {
-    /// Where files are kept.
-    pub data_dir: DataDir,
-    /// What tells the time.
-    pub clock: Clock,
-    /// How much of anything is allowed.
-    pub limits: Limits,
-    /// The directory that workspaces must stay in, if there is one.
-    pub workspace_root: Option<PathBuf>,
-}
 
 /// The verbs of Chorus. Clones are the same engine.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::{Engine, Result};
+use super::{Engine, Result, RouterOptions};
 use crate::domain::{AgentName, Choice, Idempotency, Mode, Task, TaskId};
 use crate::error::{Error, with_sources};
 use crate::ledger::agent;
@@ -24,17 +24,6 @@ const MOST_AT_ONCE: u32 = 64;
 
 /// How long to wait before something that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// How tasks are given to agents.
-#[derive(Debug, Clone, Default)]
-pub struct RouterOptions {
-    /// Whether ready tasks are given to agents at all.
-    pub enabled: bool,
-    /// How many agents work at the same time.
-    pub max_runs: u32,
-    /// Who gets what nobody suits.
-    pub fallback: Option<AgentName>,
-}
 
 impl Engine {
     /// Gives ready tasks to agents until the server stops.

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::value::Value;
 use super::{Result, StoreError};
-use crate::domain::{Text, Timestamp};
+use crate::domain::Timestamp;
 
 /// The columns of an engine's row.
 pub trait Columns {
@@ -50,98 +50,6 @@ impl<'a> Row<'a> {
     /// Reads the next column.
     pub fn next<T: FromValue>(&self, columns: &mut RangeFrom<usize>) -> Result<T> {
         self.get(columns.next().unwrap_or_default())
-    }
-
-    /// Reads text that may be NULL.
-    pub fn optional_string(&self, column: usize) -> Result<Option<String>> {
-        self.get(column)
-    }
-
-    /// Reads an integer that may be NULL.
-    pub fn optional_integer(&self, column: usize) -> Result<Option<i64>> {
-        self.get(column)
-    }
-
-    /// Reads a number that may be NULL.
-    pub fn optional_real(&self, column: usize) -> Result<Option<f64>> {
-        self.get(column)
-    }
-
-    /// Reads text.
-    pub fn string(&self, column: usize) -> Result<String> {
-        self.get(column)
-    }
-
-    /// Reads an integer.
-    pub fn integer(&self, column: usize) -> Result<i64> {
-        self.get(column)
-    }
-
-    /// Reads a count that may be NULL.
-    pub fn optional_unsigned(&self, column: usize) -> Result<Option<u32>> {
-        self.get(column)
-    }
-
-    /// Reads a count.
-    pub fn unsigned(&self, column: usize) -> Result<u32> {
-        self.get(column)
-    }
-
-    /// Reads text without NUL characters that may be NULL.
-    pub fn optional_text(&self, column: usize) -> Result<Option<Text>> {
-        self.get(column)
-    }
-
-    /// Reads text without NUL characters.
-    pub fn text(&self, column: usize) -> Result<Text> {
-        self.get(column)
-    }
-
-    /// Reads a time that may be NULL.
-    pub fn optional_timestamp(&self, column: usize) -> Result<Option<Timestamp>> {
-        self.get(column)
-    }
-
-    /// Reads a time.
-    pub fn timestamp(&self, column: usize) -> Result<Timestamp> {
-        self.get(column)
-    }
-
-    /// Reads text that has a form of its own and may be NULL.
-    pub fn optional_parsed<T: FromValue>(&self, column: usize) -> Result<Option<T>> {
-        self.get(column)
-    }
-
-    /// Reads text that has a form of its own.
-    pub fn parsed<T: FromValue>(&self, column: usize) -> Result<T> {
-        self.get(column)
-    }
-
-    /// Reads a word of a closed list that may be NULL.
-    pub fn optional_word<T: FromValue>(
-        &self,
-        column: usize,
-        _: fn(&str) -> Option<T>,
-    ) -> Result<Option<T>> {
-        self.get(column)
-    }
-
-    /// Reads a word of a closed list.
-    pub fn word<T: FromValue>(&self, column: usize, _: fn(&str) -> Option<T>) -> Result<T> {
-        self.get(column)
-    }
-
-    /// Reads JSON that may be NULL.
-    pub fn optional_json<T: DeserializeOwned>(&self, column: usize) -> Result<Option<T>> {
-        Ok(self
-            .get::<Option<Json<T>>>(column)?
-            .map(|Json(value)| value))
-    }
-
-    /// Reads JSON.
-    pub fn json<T: DeserializeOwned>(&self, column: usize) -> Result<T> {
-        let Json(value) = self.get(column)?;
-        Ok(value)
     }
 }
 
