@@ -2,27 +2,19 @@
 //!
 //! Each edge (HTTP, command line) maps it once. The text of an internal cause never leaves the process.
 
-use crate::domain::{AgentName, Choice, Problems, Refusal};
+use crate::domain::{Choice, Problems, Refusal, RefusalClass};
 use crate::store::StoreError;
 use crate::words;
 
 /// Why an operation was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// A rule forbids it.
+    #[error("{}", words::refusal(.0))]
+    Refused(Refusal),
     /// Something that was named is not there.
     #[error("{0}")]
     NotFound(String),
-    /// A hand-off names an agent that is not configured.
-    #[error("Unknown agent: {asked}")]
-    UnknownAgent {
-        /// The name that was asked for.
-        asked: String,
-        /// The names that there are.
-        known: Vec<AgentName>,
-    },
-    /// The state of things does not allow it.
-    #[error("{0}")]
-    Conflict(String),
     /// A body, or a field of it, is not what it must be.
     #[error("{0}")]
     InvalidBody(String),
@@ -41,22 +33,12 @@ pub enum Error {
     #[error("{0}")]
     InvalidQuery(String),
     /// Something is over its limit.
-    #[error("{what} is too large: the limit is {limit} bytes")]
+    #[error("{}", words::too_large(what, *limit))]
     TooLarge {
         /// What.
         what: &'static str,
         /// How many bytes are allowed.
         limit: usize,
-    },
-    /// A chain of hand-offs is too long.
-    #[error("{message}")]
-    LimitExceeded {
-        /// What is too long, and what to do.
-        message: String,
-        /// Who handed on to whom.
-        chain: Vec<String>,
-        /// The limit.
-        limit: u32,
     },
     /// This caller may not do it.
     #[error("{0}")]
@@ -77,16 +59,15 @@ pub enum Error {
 
 impl Error {
     /// Returns the stable word that programs look at.
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
+            Self::Refused(refusal) => refusal_code(refusal),
             Self::NotFound(_) => "NOT_FOUND",
-            Self::UnknownAgent { .. } => "UNKNOWN_AGENT",
-            Self::Conflict(_) | Self::NotRouted(_) => "CONFLICT",
+            Self::NotRouted(_) => "CONFLICT",
             Self::InvalidBody(_) | Self::InvalidFields(_) => "INVALID_BODY",
             Self::Handoff { .. } => "HANDOFF_ERROR",
             Self::InvalidQuery(_) => "INVALID_QUERY",
             Self::TooLarge { .. } => "TOO_LARGE",
-            Self::LimitExceeded { .. } => "LIMIT_EXCEEDED",
             Self::Forbidden(_) => "FORBIDDEN",
             Self::Unauthorized(_) => "UNAUTHORIZED",
             Self::MethodNotAllowed(_) => "METHOD_NOT_ALLOWED",
@@ -105,70 +86,22 @@ impl Error {
     }
 }
 
+fn refusal_code(refusal: &Refusal) -> &'static str {
+    match refusal.class() {
+        RefusalClass::NotFound => "NOT_FOUND",
+        RefusalClass::UnknownAgent { .. } => "UNKNOWN_AGENT",
+        RefusalClass::Conflict => "CONFLICT",
+        RefusalClass::Invalid | RefusalClass::InvalidFields(_) => "INVALID_BODY",
+        RefusalClass::TooLarge { .. } => "TOO_LARGE",
+        RefusalClass::LimitExceeded { .. } => "LIMIT_EXCEEDED",
+        RefusalClass::Forbidden => "FORBIDDEN",
+        RefusalClass::Unauthorized => "UNAUTHORIZED",
+    }
+}
+
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
-        let message = refusal.to_string();
-        match refusal {
-            Refusal::TaskNotFound(_)
-            | Refusal::AgentNotFound(_)
-            | Refusal::HandoffNotFound(_)
-            | Refusal::SessionNotFound(_)
-            | Refusal::ToolNotFound(_)
-            | Refusal::NoSuchTool { .. }
-            | Refusal::RequestNotFound(_)
-            | Refusal::AlertNotFound(_)
-            | Refusal::IncrementNotFound(_)
-            | Refusal::MailNotFound(_)
-            | Refusal::AttachmentNotFound(_) => Self::NotFound(message),
-            Refusal::UnknownAgent { asked, known } => Self::UnknownAgent { asked, known },
-            Refusal::LimitExceeded { chain, limit, .. } => Self::LimitExceeded {
-                message,
-                chain,
-                limit,
-            },
-            Refusal::Invalid(problems) => Self::InvalidFields(problems),
-            Refusal::ContextTooLarge { limit } => Self::TooLarge {
-                what: "context",
-                limit,
-            },
-            Refusal::TooMuchAtOnce { limit } => Self::TooLarge {
-                what: "list of requests",
-                limit,
-            },
-            Refusal::RunEnded | Refusal::OperatorsMail(_) => Self::Unauthorized(message),
-            Refusal::NobodyHasRole(_)
-            | Refusal::TooManyRecipients { .. }
-            | Refusal::NoSuchRecipient { .. } => Self::InvalidBody(message),
-            Refusal::NotItsOwnTask(_)
-            | Refusal::OutOfReach { .. }
-            | Refusal::ToolNotAllowed { .. }
-            | Refusal::NotItsClaim { .. }
-            | Refusal::NotItsOwnAgent { .. }
-            | Refusal::SessionLimitRaised { .. }
-            | Refusal::NotItsMail { .. }
-            | Refusal::OperatorOnly => Self::Forbidden(message),
-            Refusal::AgentActive(_)
-            | Refusal::AgentExists(_)
-            | Refusal::AgentAlike { .. }
-            | Refusal::AgentNeeded { .. }
-            | Refusal::AgentUnavailable(_)
-            | Refusal::AlreadyMoved { .. }
-            | Refusal::TaskEnded { .. }
-            | Refusal::ToolExists(_)
-            | Refusal::NoOpenHandoff { .. }
-            | Refusal::NothingToResume(_)
-            | Refusal::AttachmentExists(_)
-            | Refusal::WrongState { .. }
-            | Refusal::Withdrawn(_)
-            | Refusal::StaleClaim { .. }
-            | Refusal::NotAll(_)
-            | Refusal::AlertResolved { .. }
-            | Refusal::DependencyCycle(_)
-            | Refusal::PartOfIncrement(_)
-            | Refusal::RoundIsOver { .. }
-            | Refusal::IncrementNotBlocked { .. }
-            | Refusal::KeyReused => Self::Conflict(message),
-        }
+        Self::Refused(refusal)
     }
 }
 
@@ -181,13 +114,25 @@ impl From<StoreError> for Error {
     }
 }
 
+/// Describes an error of the store. Its own text has a refusal as data.
+pub(crate) fn describe(error: &StoreError) -> String {
+    match error {
+        StoreError::Refused(refusal) => words::refusal(refusal),
+        other => other.to_string(),
+    }
+}
+
 /// Writes an error with all that caused it.
-pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
+pub(crate) fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
+    let describe_any = |error: &(dyn std::error::Error + 'static)| match error.downcast_ref() {
+        Some(error) => describe(error),
+        None => error.to_string(),
+    };
+    let mut text = describe_any(error);
     let mut source = error.source();
     while let Some(cause) = source {
         text.push_str(": ");
-        text.push_str(&cause.to_string());
+        text.push_str(&describe_any(cause));
         source = cause.source();
     }
     text

@@ -4,9 +4,11 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::Error;
+use crate::domain::RefusalClass;
 use crate::error::with_sources;
 
 /// A failure.
@@ -28,7 +30,7 @@ pub struct ErrorBody {
     /// More, where there is more: `agents` that are known, the `limit`, the `chain`, every field that is wrong as `problems`. Absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Object>)]
-    pub details: Option<serde_json::Value>,
+    pub details: Option<Value>,
 }
 
 /// The cause of an answer that hides it; [`super::observe`] logs it with the request's id.
@@ -37,33 +39,8 @@ pub(super) struct HiddenCause(pub String);
 
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        let status = match &self {
-            Self::NotFound(_) => StatusCode::NOT_FOUND,
-            Self::UnknownAgent { .. }
-            | Self::InvalidBody(_)
-            | Self::InvalidFields(_)
-            | Self::Handoff { .. }
-            | Self::InvalidQuery(_) => StatusCode::BAD_REQUEST,
-            Self::Conflict(_) | Self::NotRouted(_) => StatusCode::CONFLICT,
-            Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::LimitExceeded { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
-            Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        let details = match &self {
-            Self::UnknownAgent { known, .. } => Some(serde_json::json!({ "agents": known })),
-            Self::LimitExceeded { chain, limit, .. } => {
-                Some(serde_json::json!({ "chain": chain, "limit": limit }))
-            }
-            Self::InvalidFields(problems) => Some(serde_json::json!({ "problems": problems })),
-            Self::Handoff { context, problems } => {
-                Some(serde_json::json!({ "context": context, "problems": problems }))
-            }
-            Self::TooLarge { limit, .. } => Some(serde_json::json!({ "limit": limit })),
-            _ => None,
-        };
+        let status = status(&self);
+        let details = details(&self);
         let body = ErrorBody {
             code: self.code().to_owned(),
             message: self.to_string(),
@@ -81,5 +58,71 @@ impl IntoResponse for Error {
                 .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
+    }
+}
+
+const fn refusal_status(class: RefusalClass<'_>) -> StatusCode {
+    match class {
+        RefusalClass::NotFound => StatusCode::NOT_FOUND,
+        RefusalClass::UnknownAgent { .. }
+        | RefusalClass::Invalid
+        | RefusalClass::InvalidFields(_) => StatusCode::BAD_REQUEST,
+        RefusalClass::Conflict => StatusCode::CONFLICT,
+        RefusalClass::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        RefusalClass::LimitExceeded { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        RefusalClass::Forbidden => StatusCode::FORBIDDEN,
+        RefusalClass::Unauthorized => StatusCode::UNAUTHORIZED,
+    }
+}
+
+fn refusal_details(class: RefusalClass<'_>) -> Option<Value> {
+    match class {
+        RefusalClass::UnknownAgent { known } => Some(json!({ "agents": known })),
+        RefusalClass::InvalidFields(problems) => Some(json!({ "problems": problems })),
+        RefusalClass::TooLarge { limit } => Some(json!({ "limit": limit })),
+        RefusalClass::LimitExceeded { chain, limit } => {
+            Some(json!({ "chain": chain, "limit": limit }))
+        }
+        RefusalClass::NotFound
+        | RefusalClass::Conflict
+        | RefusalClass::Invalid
+        | RefusalClass::Forbidden
+        | RefusalClass::Unauthorized => None,
+    }
+}
+
+fn status(error: &Error) -> StatusCode {
+    match error {
+        Error::Refused(refusal) => refusal_status(refusal.class()),
+        Error::NotFound(_) => StatusCode::NOT_FOUND,
+        Error::InvalidBody(_)
+        | Error::InvalidFields(_)
+        | Error::Handoff { .. }
+        | Error::InvalidQuery(_) => StatusCode::BAD_REQUEST,
+        Error::NotRouted(_) => StatusCode::CONFLICT,
+        Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        Error::Forbidden(_) => StatusCode::FORBIDDEN,
+        Error::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+        Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+        Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+fn details(error: &Error) -> Option<Value> {
+    match error {
+        Error::Refused(refusal) => refusal_details(refusal.class()),
+        Error::InvalidFields(problems) => Some(json!({ "problems": problems })),
+        Error::Handoff { context, problems } => {
+            Some(json!({ "context": context, "problems": problems }))
+        }
+        Error::TooLarge { limit, .. } => Some(json!({ "limit": limit })),
+        Error::NotFound(_)
+        | Error::InvalidBody(_)
+        | Error::InvalidQuery(_)
+        | Error::Forbidden(_)
+        | Error::Unauthorized(_)
+        | Error::MethodNotAllowed(_)
+        | Error::NotRouted(_)
+        | Error::Internal(_) => None,
     }
 }

@@ -32,7 +32,7 @@ pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{ArchivedMessage, Conversation, TaskArchive};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use handoff::{
-    AgentPair, ChainEntry, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics,
+    AgentPair, ChainEntry, ChainLimit, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics,
     HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest,
     IllegalTraceId, IllegalTraceParent, Lineage, Merge, Mode, MovedConversation, Outcome,
     PairFigures, Report, ReportResult, Run, RunId, RunIdentity, RunState, Slots, SpanId, TraceId,
@@ -49,7 +49,7 @@ pub use mail::{
 };
 pub use message::{Message, MessageQuery, MessageType, Move, NewMessage};
 pub use page::Page;
-pub use refusal::Refusal;
+pub use refusal::{Refusal, RefusalClass};
 pub use request::{
     Actor, AfterFailure, DispatchedRequest, Due, Effort, HeldKind, HeldReason, IllegalKind, Job,
     JobStart, Kind, KindMode, KindRule, Lease, NewRequest, Priority, Recovery, Request, RequestId,

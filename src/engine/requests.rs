@@ -267,10 +267,8 @@ impl Engine {
     fn let_go(&self, ended: StoreResult<EndedClaim>, is_person: bool) -> Result<Request> {
         let EndedClaim { request, unwanted } = match ended {
             // Somebody who shows no token may be the operator, and is asked for it.
-            Err(StoreError::Refused(refusal @ Refusal::OperatorOnly)) if is_person => {
-                return Err(Error::Unauthorized(format!(
-                    "{refusal}: Authorization: Bearer <the word in operator.token>"
-                )));
+            Err(StoreError::Refused(Refusal::OperatorOnly)) if is_person => {
+                return Err(Refusal::OperatorTokenMissing.into());
             }
             ended => ended?,
         };

@@ -41,6 +41,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::DataDir;
 use crate::domain::{HandoffId, RunId};
+use crate::error::with_sources;
 use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
 use crate::store::{Database, StoreError};
@@ -191,7 +192,7 @@ impl Runner {
                 Ok(()) => {}
                 Err(StoreError::Closed) => return,
                 Err(error) => {
-                    tracing::error!(%error, "cannot take queued runs; trying again");
+                    tracing::error!(error = %with_sources(&error), "cannot take queued runs; trying again");
                     tokio::time::sleep(RETRY).await;
                     self.wake();
                 }

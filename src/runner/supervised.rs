@@ -12,6 +12,7 @@ use super::mail::ToldMail;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, RunLimit, Text, TraceParent};
+use crate::error::{describe, with_sources};
 use crate::ledger::mail::{self, DeliverMail};
 use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun};
 use crate::secret::Token;
@@ -30,7 +31,7 @@ impl Runner {
             .db
             .read(move |view| run::briefing(view, &identity))
             .await
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| describe(&error))?;
         let mail = self.deliver_mail(run, &briefing).await?;
         let options = self.0.options.clone();
         let (run, token) = (run.clone(), token.clone());
@@ -116,7 +117,7 @@ impl Runner {
                 ids: mail.ids.clone(),
             };
             let delivered = self.0.db.write(move |tx| mail::deliver(tx, &delivery));
-            delivered.await.map_err(|error| error.to_string())?;
+            delivered.await.map_err(|error| describe(&error))?;
         }
         Ok(mail)
     }
@@ -250,7 +251,7 @@ impl Runner {
             // What is not recorded when the server stops is read again by the next one.
             Ok(()) | Err(StoreError::Closed) => {}
             Err(error) => {
-                tracing::error!(%error, run_id = %run.identity.run_id, "cannot record what an agent said");
+                tracing::error!(error = %with_sources(&error), run_id = %run.identity.run_id, "cannot record what an agent said");
             }
         }
     }
@@ -287,7 +288,7 @@ impl Runner {
                 }
                 Err(StoreError::Closed) => return,
                 Err(error) => {
-                    tracing::error!(%error, run_id = %finish.run_id, "cannot record the end of a run; trying again");
+                    tracing::error!(error = %with_sources(&error), run_id = %finish.run_id, "cannot record the end of a run; trying again");
                 }
             }
             tokio::select! {

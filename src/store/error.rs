@@ -10,8 +10,8 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A rule forbids it.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
+    #[error("refused: {0:?}")]
+    Refused(Refusal),
     /// The database failed.
     #[error("the database failed")]
     Driver(#[source] Cause),
@@ -24,6 +24,12 @@ pub enum StoreError {
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
+}
+
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
 }
 
 impl StoreError {

@@ -2,6 +2,8 @@
 //!
 //! Every edge (HTTP, command line) uses these, so that a sentence is written once; nothing is ever read from them.
 
+mod refusal;
 mod routing;
 
+pub use refusal::{refusal, too_large};
 pub use routing::{route_choice, wait_reason};

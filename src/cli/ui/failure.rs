@@ -64,7 +64,7 @@ impl Failure {
     }
 
     /// Makes a failure of an error with all that caused it.
-    pub fn caused(error: &dyn std::error::Error) -> Self {
+    pub fn caused(error: &(dyn std::error::Error + 'static)) -> Self {
         Self::new(with_sources(error))
     }
 }

@@ -1,27 +1,7 @@
 //! Lineage: the limits on hand-offs that agents begin inside their own.
 
+use super::limits::{ChainLimit, ChainLimits};
 use crate::domain::{AgentName, Refusal};
-
-/// The limits of a chain of hand-offs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChainLimits {
-    /// How many tasks a chain may be deep.
-    pub depth: u32,
-    /// How many hand-offs from agent to agent a task and all below it may see.
-    pub hops: u32,
-    /// How often two agents may hand back and forth.
-    pub bounces: u32,
-}
-
-impl Default for ChainLimits {
-    fn default() -> Self {
-        Self {
-            depth: 10,
-            hops: 50,
-            bounces: 6,
-        }
-    }
-}
 
 /// Who handed on to whom, from the first agent to the one that is to be asked, whichever doors they used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,15 +46,15 @@ impl Lineage {
     /// Checks the limits. The refusal names the chain.
     pub fn check(&self, limits: ChainLimits) -> Result<(), Refusal> {
         let refuse = |what, limit| {
-            let chain = self.agents.iter().map(ToString::to_string).collect();
+            let chain = self.agents.clone();
             Err(Refusal::LimitExceeded { what, limit, chain })
         };
         if self.depth > limits.depth {
-            refuse("tasks deep", limits.depth)
+            refuse(ChainLimit::Depth, limits.depth)
         } else if self.bounces() > limits.bounces as usize {
-            refuse("bounces between two agents", limits.bounces)
+            refuse(ChainLimit::Bounces, limits.bounces)
         } else if self.hops >= limits.hops {
-            refuse("hand-offs", limits.hops)
+            refuse(ChainLimit::Hops, limits.hops)
         } else {
             Ok(())
         }
@@ -117,17 +97,15 @@ mod tests {
         };
         assert_eq!(lineage(&["a", "b", "c", "d"], 4).check(limits), Ok(()));
         assert_eq!(lineage(&["a", "b", "a"], 0).check(limits), Ok(()));
-        for (agents, hops, words) in [
-            (
-                &["a", "b", "c", "d", "e"][..],
-                0,
-                "a → b → c → d → e has reached its limit of 4 tasks deep",
-            ),
-            (&["a", "b", "a", "b"][..], 0, "limit of 1 bounces"),
-            (&["a", "b"][..], 5, "limit of 5 hand-offs"),
+        for (agents, hops, what, limit) in [
+            (&["a", "b", "c", "d", "e"][..], 0, ChainLimit::Depth, 4),
+            (&["a", "b", "a", "b"][..], 0, ChainLimit::Bounces, 1),
+            (&["a", "b"][..], 5, ChainLimit::Hops, 5),
         ] {
-            let refusal = lineage(agents, hops).check(limits).unwrap_err().to_string();
-            assert!(refusal.contains(words), "{refusal}");
+            let lineage = lineage(agents, hops);
+            let chain = lineage.agents.clone();
+            let expected = Refusal::LimitExceeded { what, limit, chain };
+            assert_eq!(lineage.check(limits), Err(expected));
         }
     }
 }

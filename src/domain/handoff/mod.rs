@@ -5,6 +5,7 @@ mod chain_entry;
 mod context;
 mod handoff;
 mod id;
+mod limits;
 mod lineage;
 mod mode;
 mod outcome;
@@ -21,7 +22,8 @@ pub use chain_entry::{ChainEntry, HandoffEnd, HandoffRequest, MovedConversation}
 pub use context::{Context, HandoffMetadata, Merge};
 pub use handoff::Handoff;
 pub use id::HandoffId;
-pub use lineage::{ChainLimits, Lineage};
+pub use limits::{ChainLimit, ChainLimits};
+pub use lineage::Lineage;
 pub use mode::Mode;
 pub use outcome::Outcome;
 pub use report::{Report, ReportResult};

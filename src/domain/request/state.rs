@@ -99,23 +99,6 @@ impl RequestState {
     }
 }
 
-impl RequestMove {
-    /// Says what was to be done and cannot be from a state, behind "cannot be", and what to do first.
-    pub const fn advice(self, from: RequestState) -> &'static str {
-        match self {
-            Self::Claim if matches!(from, RequestState::Needs) => {
-                "claimed before the operator approves it"
-            }
-            Self::Approve => "approved",
-            Self::Next => "left to whoever starts next",
-            Self::Claim => "claimed",
-            Self::Finish => "finished",
-            Self::Requeue | Self::Retry => "re-queued",
-            Self::Heartbeat => "extended",
-        }
-    }
-}
-
 /// Who moves a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {

@@ -737,10 +737,11 @@ mod tests {
         let refusal = task
             .end_handoff(Outcome::Completed, Text::default(), at(2))
             .unwrap_err();
-        assert!(
-            refusal.to_string().contains("never been handed off"),
-            "{refusal}"
-        );
+        let never_handed_off = Refusal::NoOpenHandoff {
+            task_id: task.id.clone(),
+            last: None,
+        };
+        assert_eq!(refusal, never_handed_off);
         task.start_handoff(agent("developer"), None, Mode::Delegate, at(2))
             .unwrap();
         task.end_handoff(Outcome::Completed, Text::default(), at(3))
@@ -748,12 +749,11 @@ mod tests {
         let refusal = task
             .end_handoff(Outcome::Completed, Text::default(), at(4))
             .unwrap_err();
-        assert!(
-            refusal
-                .to_string()
-                .contains("to developer, has already ended"),
-            "{refusal}"
-        );
+        let already_ended = Refusal::NoOpenHandoff {
+            task_id: task.id,
+            last: Some(agent("developer")),
+        };
+        assert_eq!(refusal, already_ended);
     }
 
     #[test]

@@ -202,7 +202,7 @@ fn check_has_control(view: &View<'_>, on: &StoredTask, last: Option<&LastHandoff
                 },
                 None => Refusal::TaskEnded {
                     task_id,
-                    status: on.task.status.name().as_str(),
+                    status: on.task.status.name(),
                 },
             }
             .into())

@@ -15,19 +15,17 @@ const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 /// Approves requests for the dispatcher: all of them or none. A request that is named twice is approved once.
 pub fn approve(tx: &mut Tx<'_>, ids: &[RequestId], by: &Actor) -> Result<Vec<Request>> {
     let mut approved = Vec::new();
-    let mut problems = Vec::new();
+    let mut refused = Vec::new();
     let mut seen = HashSet::new();
     for id in ids.iter().filter(|id| seen.insert(*id)) {
         match check_approval(tx, id, RequestMove::Approve, by) {
             Ok(found) => approved.push(found),
-            Err(StoreError::Refused(refusal)) if ids.len() > 1 => {
-                problems.push(refusal.to_string());
-            }
+            Err(StoreError::Refused(refusal)) if ids.len() > 1 => refused.push(refusal),
             Err(error) => return Err(error),
         }
     }
-    if !problems.is_empty() {
-        return Err(Refusal::NotAll(problems).into());
+    if !refused.is_empty() {
+        return Err(Refusal::NotAll(refused).into());
     }
     let bodies = approved
         .iter()
