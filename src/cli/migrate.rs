@@ -41,7 +41,10 @@ fn show(ui: Ui, migrations: &[MigrationStatus]) -> Result<(), Failure> {
         table.row([
             &format!("{:04}", migration.version),
             state,
-            &migration.description,
+            migration
+                .description
+                .as_deref()
+                .unwrap_or("of a newer version of Chorus"),
         ]);
     }
     ui.table(&table)

@@ -42,34 +42,16 @@ impl StoreError {
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It has migrations that this program does not know.
-    #[error(
-        "the database {} was made by a newer version of Chorus (it has migration {version}); use that version or a later one",
-        path.display()
-    )]
+    /// The database has migrations that this version of Chorus does not know.
+    #[error("the database {} has the unknown migration {version}", path.display())]
     Newer {
-        /// The database.
         path: PathBuf,
-        /// The first migration that is not known.
+        /// The first unknown migration.
         version: i64,
     },
-    /// A migration is not the one that was applied.
-    #[error(
-        "migration {version} of the database {} is not the one that this version of Chorus has; restore a backup, or use the version that made it",
-        path.display()
-    )]
-    Changed {
-        /// The database.
-        path: PathBuf,
-        /// The migration.
-        version: i64,
-    },
-    /// It cannot be opened or brought up to date.
+    /// The database was migrated by a different text of a migration.
+    #[error("the database {} has another migration {version}", path.display())]
+    Changed { path: PathBuf, version: i64 },
     #[error("cannot open the database {}: {cause}", path.display())]
-    Failed {
-        /// The database.
-        path: PathBuf,
-        /// Why.
-        cause: Cause,
-    },
+    Failed { path: PathBuf, cause: Cause },
 }

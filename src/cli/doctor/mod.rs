@@ -131,7 +131,7 @@ async fn check_migrations(data_dir: &DataDir) -> (bool, Finding) {
             return (
                 false,
                 Bad(
-                    error.to_string(),
+                    Failure::from(error).message,
                     "is it a Chorus database? restore a backup if not".into(),
                 ),
             );

@@ -118,7 +118,19 @@ impl From<DataDirError> for Failure {
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
-        Self::caused(&error)
+        Self::new(match error {
+            OpenError::Newer { path, version } => format!(
+                "the database {} was made by a newer version of Chorus (it has migration {version}); use that version or a later one",
+                path.display()
+            ),
+            OpenError::Changed { path, version } => format!(
+                "migration {version} of the database {} is not the one that this version of Chorus has; restore a backup, or use the version that made it",
+                path.display()
+            ),
+            OpenError::Failed { path, cause } => {
+                format!("cannot open the database {}: {cause}", path.display())
+            }
+        })
     }
 }
 

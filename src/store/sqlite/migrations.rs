@@ -19,8 +19,8 @@ static FOLDER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlit
 pub struct MigrationStatus {
     /// Its number.
     pub version: i64,
-    /// What it is about.
-    pub description: String,
+    /// None of a migration that this version of Chorus does not know.
+    pub description: Option<String>,
     /// Where it stands.
     pub state: MigrationState,
 }
@@ -112,7 +112,7 @@ pub async fn migration_status(path: &Path) -> Result<Vec<MigrationStatus>, OpenE
         .iter()
         .map(|migration| MigrationStatus {
             version: migration.version,
-            description: migration.description.to_string(),
+            description: Some(migration.description.to_string()),
             state: match applied.remove(&migration.version) {
                 None => MigrationState::Pending,
                 Some(checksum) if checksum == *migration.checksum => MigrationState::Applied,
@@ -122,7 +122,7 @@ pub async fn migration_status(path: &Path) -> Result<Vec<MigrationStatus>, OpenE
         .collect();
     all.extend(applied.into_keys().map(|version| MigrationStatus {
         version,
-        description: "of a newer version of Chorus".to_owned(),
+        description: None,
         state: MigrationState::Unknown,
     }));
     Ok(all)
