@@ -10,6 +10,7 @@ use super::arguments::{AwaitTagArguments, TagCommand, TagFindArguments};
 use super::ui::{Exit, Failure, Ui, one_line, printable};
 use crate::domain::tag::{Tag, TagRefusal};
 use crate::tags::{self, EditError, Found, Search, TagError, WaitError};
+use crate::words::tag_refusal;
 
 /// How many lines around a tag are shown on either side.
 const CONTEXT: usize = 2;
@@ -65,7 +66,8 @@ fn failed(file: &Path, error: TagError) -> Failure {
         },
         TagError::Edit(error) => Failure::caused(&error),
         TagError::Refused { refusal, .. } => {
-            let failure = Failure::new(format!("{}: {refusal}", file.display()));
+            let why = tag_refusal(&refusal);
+            let failure = Failure::new(format!("{}: {why}", file.display()));
             match refusal {
                 TagRefusal::Several { .. } => failure.with_hint("name the line with --inline LINE"),
                 _ => failure,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::edit::{EditError, edit};
 use crate::domain::tag::{Changed, Tag, TagRefusal, add_tags, remove_tags, swap_tag};
+use crate::words;
 
 /// Why the tags of a file were not changed.
 #[derive(Debug, thiserror::Error)]
@@ -12,13 +13,8 @@ pub enum TagError {
     #[error(transparent)]
     Edit(#[from] EditError),
     /// The tags are not such that it could be done.
-    #[error("{}: {refusal}", path.display())]
-    Refused {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        refusal: TagRefusal,
-    },
+    #[error("{}: {}", path.display(), words::tag_refusal(refusal))]
+    Refused { path: PathBuf, refusal: TagRefusal },
 }
 
 /// Adds tags to a file. Returns the line that has them.

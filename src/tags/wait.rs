@@ -12,6 +12,7 @@ use notify::event::EventKind;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::domain::tag::{Present, TagPattern, scan};
+use crate::words;
 
 /// Why waiting ended without the tag.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +47,7 @@ pub enum WaitError {
 
 fn now(present: Option<&Present>) -> String {
     match present {
-        Some(present) => present.to_string(),
+        Some(present) => words::tags_now(present),
         None => "the file is not there".to_owned(),
     }
 }

@@ -4,6 +4,8 @@
 
 mod refusal;
 mod routing;
+mod tag;
 
 pub use refusal::{refusal, too_large};
 pub use routing::{route_choice, wait_reason};
+pub use tag::{tag_refusal, tags_now};

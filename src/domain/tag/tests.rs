@@ -168,15 +168,13 @@ fn a_line_has_a_title_weights_and_a_passage() {
     );
 }
 
-fn text(changed: Result<Changed, TagRefusal>) -> String {
-    match changed {
-        Ok(changed) => format!(
-            "{}:{}",
-            changed.line,
-            String::from_utf8_lossy(&changed.bytes)
-        ),
-        Err(refusal) => format!("refused: {refusal}"),
-    }
+fn text(changed: Result<Changed, TagRefusal>) -> Result<String, TagRefusal> {
+    changed.map(|Changed { line, bytes }| format!("{line}:{}", String::from_utf8_lossy(&bytes)))
+}
+
+/// The tags that a file has, with their lines.
+fn present<const N: usize>(tags: [(&str, usize); N]) -> Present {
+    Present(tags.map(|(word, line)| (tag(word), line)).into())
 }
 
 #[test]
@@ -197,13 +195,15 @@ fn tags_are_added_to_the_tags_line_which_is_made_if_need_be() {
             "---\nk: v\n---\n\ny",
             "4:---\nk: v\n---\n**Tags**: #a #P1\n\ny",
         ),
-        (
-            "# T\n**Tags**: #P1\n",
-            "refused: #P1 is already on line 2; now there are #P1 (line 2)",
-        ),
     ] {
-        assert_eq!(add(before), after, "{before:?}");
+        assert_eq!(add(before).as_deref(), Ok(after), "{before:?}");
     }
+    let there = TagRefusal::AlreadyThere {
+        tag: tag("P1"),
+        line: 2,
+        present: present([("P1", 2)]),
+    };
+    assert_eq!(add("# T\n**Tags**: #P1\n"), Err(there));
     assert_eq!(
         add_tags(b"\xff\xfe#\0", &[tag("a")], None),
         Err(TagRefusal::Utf16)
@@ -213,20 +213,22 @@ fn tags_are_added_to_the_tags_line_which_is_made_if_need_be() {
 #[test]
 fn tags_are_added_behind_the_text_of_a_line_unless_they_would_be_mentions() {
     let add = |before: &str, line| text(add_tags(before.as_bytes(), &[tag("a")], Some(line)));
-    assert_eq!(add("x\r\ny \r\n", 2), "2:x\r\ny #a \r\n");
-    assert_eq!(add("x\n\ny", 2), "2:x\n#a\ny");
-    assert_eq!(add("x", 2), "refused: there is no line 2; the file has 1");
-    assert_eq!(add("x", 0), "refused: there is no line 0; the file has 1");
+    assert_eq!(add("x\r\ny \r\n", 2).as_deref(), Ok("2:x\r\ny #a \r\n"));
+    assert_eq!(add("x\n\ny", 2).as_deref(), Ok("2:x\n#a\ny"));
+    for line in [0, 2] {
+        let no_such_line = TagRefusal::NoSuchLine { line, count: 1 };
+        assert_eq!(add("x", line), Err(no_such_line));
+    }
     for (before, line) in [
         ("```\nx\n```\n#b", 2),
         ("```\nx\n```\n#b", 3),
         ("a `b\nc` d", 1),
         ("    x", 1),
     ] {
-        let refused = add(before, line);
-        assert!(
-            refused.starts_with(&format!("refused: line {line} is code")),
-            "{before:?} {refused}"
+        assert_eq!(
+            add(before, line),
+            Err(TagRefusal::Code { line }),
+            "{before:?}"
         );
     }
 }
@@ -246,23 +248,48 @@ fn a_removed_tag_takes_its_separator_with_it() {
         ("- #a y", "1:- y"),
         ("(#a)", "1:()"),
         ("x\n#a y #a", "2:x\ny"),
+    ] {
+        assert_eq!(remove(before, None).as_deref(), Ok(after), "{before:?}");
+    }
+    assert_eq!(remove("#a\n#a", Some(2)).as_deref(), Ok("2:#a\n"));
+    for (before, line, refusal) in [
         (
             "#a\n#a",
-            "refused: #a stands more than once, on lines 1, 2; say which line is meant",
+            None,
+            TagRefusal::Several {
+                tag: tag("a"),
+                lines: vec![1, 2],
+            },
         ),
         (
             "`#a` #b",
-            "refused: #a is only mentioned, in code or a comment on line 1; now there are #b (line 1)",
+            None,
+            TagRefusal::Mention {
+                tag: tag("a"),
+                lines: vec![1],
+                present: present([("b", 1)]),
+            },
         ),
-        ("x", "refused: #a is not there; there are no tags now"),
+        (
+            "x",
+            None,
+            TagRefusal::Absent {
+                tag: tag("a"),
+                present: present([]),
+            },
+        ),
+        (
+            "#a\n#b",
+            Some(2),
+            TagRefusal::NotOnLine {
+                tag: tag("a"),
+                line: 2,
+                present: present([("a", 1), ("b", 2)]),
+            },
+        ),
     ] {
-        assert_eq!(remove(before, None), after, "{before:?}");
+        assert_eq!(remove(before, line), Err(refusal), "{before:?}");
     }
-    assert_eq!(remove("#a\n#a", Some(2)), "2:#a\n");
-    assert_eq!(
-        remove("#a\n#b", Some(2)),
-        "refused: #a is not on line 2; now there are #a (line 1), #b (line 2)"
-    );
 }
 
 #[test]
@@ -272,29 +299,46 @@ fn a_swap_means_the_tags_line_first_and_then_the_only_one_in_the_text() {
     for (before, after) in [
         ("# T\n**Tags**: #a\n#a", "2:# T\n**Tags**: #long\n#a"),
         ("# T\n**Tags**: #b\nx #a.", "3:# T\n**Tags**: #b\nx #long."),
+    ] {
+        assert_eq!(swap(before, None).as_deref(), Ok(after), "{before:?}");
+    }
+    assert_eq!(swap("#a\n#a", Some(2)).as_deref(), Ok("2:#a\n#long"));
+    for (before, refusal) in [
         (
             "# T\n**Tags**: #a #a",
-            "refused: #a stands more than once on line 2; leave one there",
+            TagRefusal::Twice {
+                tag: tag("a"),
+                line: 2,
+            },
         ),
         (
             "**Tags**: #a #long",
-            "refused: #long is already on line 1; now there are #a (line 1), #long (line 1)",
+            TagRefusal::AlreadyThere {
+                tag: tag("long"),
+                line: 1,
+                present: present([("a", 1), ("long", 1)]),
+            },
         ),
         (
             "#a\n#a",
-            "refused: #a stands more than once, on lines 1, 2; say which line is meant",
+            TagRefusal::Several {
+                tag: tag("a"),
+                lines: vec![1, 2],
+            },
         ),
         (
             "#ab",
-            "refused: #a is not there; now there are #ab (line 1)",
+            TagRefusal::Absent {
+                tag: tag("a"),
+                present: present([("ab", 1)]),
+            },
         ),
     ] {
-        assert_eq!(swap(before, None), after, "{before:?}");
+        assert_eq!(swap(before, None), Err(refusal), "{before:?}");
     }
-    assert_eq!(swap("#a\n#a", Some(2)), "2:#a\n#long");
     assert_eq!(
         text(swap_tag(b"#a", &tag("a"), &tag("a"), None)),
-        "refused: #a cannot be swapped for itself; name two tags"
+        Err(TagRefusal::Same { tag: tag("a") })
     );
 }
 
