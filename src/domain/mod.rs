@@ -57,8 +57,9 @@ pub use request::{
     WaitingRequest,
 };
 pub use routing::{
-    Applicant, Candidate, Choice, EndedHandoff, NextStep, Past, RouteChoice, UnmetDependency,
-    WaitReason, assignment, best, blocked_mail, handoff_mail, judge, nobody_suits,
+    Applicant, Assessment, Candidate, Choice, Criterion, EndedHandoff, Lack, NextStep, Past, Rank,
+    RouteChoice, UnmetDependency, Verdict, WaitReason, assignment, best, blocked_mail,
+    handoff_mail, judge,
 };
 pub use rules::Rules;
 pub use session::{

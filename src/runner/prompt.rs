@@ -14,6 +14,7 @@ use crate::domain::{
     Text, Tool, agent_context,
 };
 use crate::ledger::run::{Briefing, ClaimedRun};
+use crate::words;
 
 /// How many bytes of the task's description and plan are told.
 const TASK_BUDGET: usize = 64 * 1024;
@@ -218,7 +219,6 @@ fn context(text: &mut String, run: &ClaimedRun) {
 /// Tells what whoever worked before left behind, and what is to be done, each as one bounded block.
 fn carried(text: &mut String, run: &ClaimedRun) {
     let needs = &run.task.needs;
-    let show = format!("chorus task show {} --full", run.task.id);
     for (heading, object) in [
         ("What was done before", &needs.agent_context),
         ("Instructions for this task", &needs.handoff_instructions),
@@ -226,7 +226,9 @@ fn carried(text: &mut String, run: &ClaimedRun) {
         if object.is_empty() {
             continue;
         }
-        let told = agent_context::bounded(object, run.carried_bytes, &show);
+        let told = agent_context::bounded(object, run.carried_bytes, |cut| {
+            words::context_cut(cut, &run.task.id)
+        });
         let told = serde_json::to_string(&told).expect("an object is JSON");
         push(
             text,

@@ -2,10 +2,12 @@
 //!
 //! Every edge (HTTP, command line) uses these, so that a sentence is written once; nothing is ever read from them.
 
+mod context;
 mod refusal;
 mod routing;
 mod tag;
 
+pub use context::context_cut;
 pub use refusal::{refusal, too_large};
-pub use routing::{route_choice, wait_reason};
+pub use routing::{blocked_mail, nobody_suits, route_choice, wait_reason};
 pub use tag::{tag_refusal, tags_now};

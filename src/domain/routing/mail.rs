@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::domain::agent_context::Cut;
 use crate::domain::{
     MailContent, MailType, Role, Task, TaskPriority, Text, ThreadId, Urgency, agent_context,
 };
@@ -9,8 +10,13 @@ use crate::domain::{
 /// How many bytes of a task's description a subject repeats.
 const SUBJECT: usize = 200;
 
-/// Writes what comes with a hand-off: who worked before, as which role, and what the agent must know.
-pub fn handoff_mail(task: &Task, from: Option<&Role>, largest_context: usize) -> MailContent {
+/// Composes the mail that comes with a hand-off: the role of the previous agent and the context of the task. `note` describes a cut.
+pub fn handoff_mail(
+    task: &Task,
+    from: Option<&Role>,
+    largest_context: usize,
+    note: impl FnOnce(Cut) -> String,
+) -> MailContent {
     let needs = &task.needs;
     let to = needs.agent_role.as_ref();
     let mut context = needs.agent_context.clone();
@@ -22,9 +28,8 @@ pub fn handoff_mail(task: &Task, from: Option<&Role>, largest_context: usize) ->
     if let Some(minutes) = needs.estimated_duration {
         about.insert("estimatedDuration".to_owned(), minutes.get().into());
     }
-    let show = format!("chorus task show {} --full", task.id);
     let room = largest_context.saturating_sub(agent_context::size(&about));
-    about.extend(agent_context::bounded(&context, room, &show));
+    about.extend(agent_context::bounded(&context, room, note));
     let previous = needs.agent_context.get("attempts").and_then(Value::as_u64);
     let previous = previous.unwrap_or_else(|| task.routing.attempts.into());
     MailContent {
@@ -43,19 +48,11 @@ pub fn handoff_mail(task: &Task, from: Option<&Role>, largest_context: usize) ->
     }
 }
 
-/// Writes to the operator that a person must look.
-pub fn blocked_mail(task: &Task, reason: &Text) -> MailContent {
+/// Composes the mail to the operator about a blocked task, without a body. Its subject is that of the task.
+pub fn blocked_mail(task: &Task) -> MailContent {
     MailContent {
         mail_type: MailType::Note,
-        subject: Text::lossy(format!("Blocked: {}", subject(task))),
-        body: Text::lossy(format!(
-            "{reason}\n\nLook at it: chorus task show {} --full\nLet it go on: {}",
-            task.id,
-            match &task.part {
-                Some(part) => format!("chorus increment retry {}", part.increment_id),
-                None => format!("chorus task status {} pending", task.id),
-            }
-        )),
+        subject: subject(task),
         task_id: Some(task.id.clone()),
         previous_attempts: task.routing.attempts,
         urgency: Urgency::High,

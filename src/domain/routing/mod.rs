@@ -9,5 +9,8 @@ mod waiting;
 pub use assignment::assignment;
 pub use ending::{EndedHandoff, NextStep};
 pub use mail::{blocked_mail, handoff_mail};
-pub use suitability::{Applicant, Candidate, Past, RouteChoice, best, judge, nobody_suits};
+pub use suitability::{
+    Applicant, Assessment, Candidate, Criterion, Lack, Past, Rank, RouteChoice, Verdict, best,
+    judge,
+};
 pub use waiting::{Choice, UnmetDependency, WaitReason};

@@ -74,63 +74,130 @@ pub struct Candidate {
     pub why: Text,
 }
 
-/// Why one who suits comes after another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The suitability of one agent for a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assessment {
+    pub agent: AgentName,
+    pub verdict: Verdict,
+}
+
+/// The result of comparing an agent with a task's needs and with other agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// It suits best.
+    Best {
+        rank: Rank,
+        /// How many skills the task asks for.
+        wanted: usize,
+    },
+    /// It suits, and another agent comes first.
+    PassedOver {
+        matches: u32,
+        best: AgentName,
+        criterion: Criterion,
+    },
+    Unsuited(Lack),
+    /// It does not suit, and gets the task because no other agent does.
+    Fallback,
+}
+
+/// The values by which agents that suit are compared, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a criterion of its own, and they are compared in this order"
 )]
-struct Rank {
-    is_missing: bool,
-    judges_own_work: bool,
-    has_failed: bool,
-    matches: Reverse<u32>,
-    busy: u32,
-    is_new_here: bool,
+pub struct Rank {
+    pub is_missing: bool,
+    pub judges_own_work: bool,
+    pub has_failed: bool,
+    pub matches: Reverse<u32>,
+    pub busy: u32,
+    pub is_new_here: bool,
 }
 
-/// Puts the agents in order: those that suit first, the best first. The first one that suits is taken.
-pub fn judge(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Vec<Candidate> {
+/// The first criterion by which an agent comes after the best one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Criterion {
+    MissingProgram,
+    OwnWork,
+    EarlierFailure,
+    Skills { own: u32, best: u32 },
+    Load { own: u32, best: u32 },
+    Knowledge,
+    Name,
+}
+
+/// Why an agent does not suit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Lack {
+    Role(Role),
+    Skills(Vec<Skill>),
+    Availability,
+}
+
+impl Assessment {
+    /// Tells whether the agent has the role and a skill, and is available.
+    pub const fn suits(&self) -> bool {
+        matches!(
+            self.verdict,
+            Verdict::Best { .. } | Verdict::PassedOver { .. }
+        )
+    }
+
+    /// Tells whether the agent gets the task.
+    pub const fn is_chosen(&self) -> bool {
+        matches!(self.verdict, Verdict::Best { .. } | Verdict::Fallback)
+    }
+
+    /// Counts the skills of the task that the agent has; 0 if it does not suit.
+    pub const fn score(&self) -> u32 {
+        match &self.verdict {
+            Verdict::Best { rank, .. } => rank.matches.0,
+            Verdict::PassedOver { matches, .. } => *matches,
+            Verdict::Unsuited(_) | Verdict::Fallback => 0,
+        }
+    }
+}
+
+/// Puts the agents in order: those that suit first, the best first. The first one that suits is chosen.
+pub fn judge(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Vec<Assessment> {
     let mut suited = Vec::new();
     let mut unsuited = Vec::new();
     for applicant in applicants {
         match matches(role, tags, &applicant) {
-            Ok(matches) => suited.push((rank(role, matches, &applicant), applicant)),
-            Err(lack) => unsuited.push(Candidate {
+            Ok(matches) => suited.push((rank(role, matches, &applicant), applicant.name)),
+            Err(lack) => unsuited.push(Assessment {
                 agent: applicant.name,
-                score: 0,
-                suits: false,
-                taken: false,
-                why: Text::lossy(lack.told(role, tags)),
+                verdict: Verdict::Unsuited(lack),
             }),
         }
     }
-    suited.sort_by(|(rank, one), (other_rank, other)| {
-        rank.cmp(other_rank).then_with(|| one.name.cmp(&other.name))
-    });
+    suited.sort();
     unsuited.sort_by(|one, other| one.agent.cmp(&other.agent));
-    let best = suited
-        .first()
-        .map(|(rank, applicant)| (*rank, applicant.name.clone()));
-    let mut candidates: Vec<_> = suited
-        .into_iter()
-        .map(|(rank, applicant)| {
-            let is_best = best.as_ref().filter(|(_, name)| *name != applicant.name);
-            let why = match is_best {
-                None => taken(rank, tags),
-                Some((best, name)) => passed_over(rank, *best, name),
-            };
-            Candidate {
-                taken: is_best.is_none(),
-                agent: applicant.name,
-                score: rank.matches.0,
-                suits: true,
-                why: Text::lossy(why),
-            }
-        })
-        .collect();
-    candidates.extend(unsuited);
-    candidates
+    let mut suited = suited.into_iter();
+    let Some((best_rank, best)) = suited.next() else {
+        return unsuited;
+    };
+    let chosen = Assessment {
+        agent: best.clone(),
+        verdict: Verdict::Best {
+            rank: best_rank,
+            wanted: tags.len(),
+        },
+    };
+    let passed_over = suited.map(|(rank, agent)| Assessment {
+        agent,
+        verdict: Verdict::PassedOver {
+            matches: rank.matches.0,
+            best: best.clone(),
+            criterion: Criterion::between(rank, best_rank),
+        },
+    });
+    std::iter::once(chosen)
+        .chain(passed_over)
+        .chain(unsuited)
+        .collect()
 }
 
 /// Returns the agent that suits best, without saying why.
@@ -142,28 +209,10 @@ pub fn best(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Option<A
     suited.min().map(|(_, name)| name)
 }
 
-/// Why an agent does not suit.
-#[derive(Debug, Clone, Copy)]
-enum Lack {
-    Role,
-    Skills,
-    Availability,
-}
-
-impl Lack {
-    fn told(self, role: &Role, tags: &[Skill]) -> String {
-        match self {
-            Self::Role => format!("It does not have the role {role}"),
-            Self::Skills => format!("It has none of the skills {}", listed(tags)),
-            Self::Availability => "It is not available".to_owned(),
-        }
-    }
-}
-
 /// Counts the tags that an agent has, or says why it does not suit. A role counts as a skill.
 fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, Lack> {
     if !applicant.roles.contains(role) {
-        return Err(Lack::Role);
+        return Err(Lack::Role(role.clone()));
     }
     let has = |tag: &&Skill| {
         applicant.skills.contains(tag)
@@ -174,7 +223,7 @@ fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, La
     };
     let matches = tags.iter().filter(has).count();
     if matches == 0 && !tags.is_empty() {
-        return Err(Lack::Skills);
+        return Err(Lack::Skills(tags.to_vec()));
     }
     if !applicant.available {
         return Err(Lack::Availability);
@@ -193,68 +242,31 @@ fn rank(role: &Role, matches: u32, applicant: &Applicant) -> Rank {
     }
 }
 
-fn taken(rank: Rank, tags: &[Skill]) -> String {
-    let (matches, busy) = (rank.matches.0, rank.busy);
-    let mut why = if tags.is_empty() {
-        format!("It has the role, and works on {busy} other tasks")
-    } else {
-        let all = tags.len();
-        format!("It has the role and {matches} of {all} skills, and works on {busy} other tasks")
-    };
-    if !rank.is_new_here {
-        why.push_str("; it has worked here before");
+impl Criterion {
+    /// Finds the first criterion by which a rank comes after the best one. Equal ranks are in the order of names.
+    fn between(own: Rank, best: Rank) -> Self {
+        if own.is_missing != best.is_missing {
+            Self::MissingProgram
+        } else if own.judges_own_work != best.judges_own_work {
+            Self::OwnWork
+        } else if own.has_failed != best.has_failed {
+            Self::EarlierFailure
+        } else if own.matches != best.matches {
+            Self::Skills {
+                own: own.matches.0,
+                best: best.matches.0,
+            }
+        } else if own.busy != best.busy {
+            Self::Load {
+                own: own.busy,
+                best: best.busy,
+            }
+        } else if own.is_new_here != best.is_new_here {
+            Self::Knowledge
+        } else {
+            Self::Name
+        }
     }
-    if rank.has_failed {
-        why.push_str("; it has failed before, but nobody else suits");
-    }
-    if rank.is_missing {
-        why.push_str("; its program is not on this machine, but nobody else suits");
-    }
-    if rank.judges_own_work {
-        why.push_str("; it judges its own work, because nobody else suits");
-    }
-    why
-}
-
-fn passed_over(rank: Rank, best: Rank, name: &AgentName) -> String {
-    if rank.is_missing != best.is_missing {
-        "Its program is not on this machine; `chorus doctor` says which".to_owned()
-    } else if rank.judges_own_work != best.judges_own_work {
-        "It made what is to be judged, and another one is there".to_owned()
-    } else if rank.has_failed != best.has_failed {
-        "It was given this task before, and failed".to_owned()
-    } else if rank.matches != best.matches {
-        format!(
-            "It has {} of the skills, and {name} has {}",
-            rank.matches.0, best.matches.0
-        )
-    } else if rank.busy != best.busy {
-        format!(
-            "It works on {} tasks, and {name} on {}",
-            rank.busy, best.busy
-        )
-    } else if rank.is_new_here != best.is_new_here {
-        format!("{name} has worked here before")
-    } else {
-        format!("It suits as well as {name}, who comes first by name")
-    }
-}
-
-/// Says whom nobody is.
-pub fn nobody_suits(role: &Role, tags: &[Skill]) -> Text {
-    let tags = if tags.is_empty() {
-        String::new()
-    } else {
-        format!(" and one of the skills {}", listed(tags))
-    };
-    Text::lossy(format!(
-        "No agent is available that has the role {role}{tags}"
-    ))
-}
-
-fn listed(words: &[Skill]) -> String {
-    let words: Vec<_> = words.iter().map(Skill::as_str).collect();
-    words.join(", ")
 }
 
 #[cfg(test)]
@@ -284,16 +296,16 @@ mod tests {
         let role = Role::parse(role).unwrap();
         let taken = best(&role, &tags, applicants.clone());
         let judged = judge(&role, &tags, applicants);
-        let first = judged.first().filter(|candidate| candidate.suits);
-        assert_eq!(taken.as_ref(), first.map(|candidate| &candidate.agent));
+        let first = judged.first().filter(|each| each.suits());
+        assert_eq!(taken.as_ref(), first.map(|each| &each.agent));
         assert_eq!(
-            judged.iter().filter(|candidate| candidate.taken).count(),
-            usize::from(judged.iter().any(|candidate| candidate.suits))
+            judged.iter().filter(|each| each.is_chosen()).count(),
+            usize::from(judged.iter().any(Assessment::suits))
         );
         judged
             .into_iter()
-            .filter(|candidate| candidate.suits)
-            .map(|candidate| format!("{} {}", candidate.agent, candidate.score))
+            .filter(Assessment::suits)
+            .map(|each| format!("{} {}", each.agent, each.score()))
             .collect()
     }
 
@@ -385,5 +397,63 @@ mod tests {
             ["maker 1"],
             "what one made one may mend"
         );
+    }
+
+    #[test]
+    fn the_first_criterion_that_differs_decides() {
+        let best = Rank {
+            is_missing: false,
+            judges_own_work: false,
+            has_failed: false,
+            matches: Reverse(2),
+            busy: 1,
+            is_new_here: false,
+        };
+        let worst = Rank {
+            is_missing: true,
+            judges_own_work: true,
+            has_failed: true,
+            matches: Reverse(1),
+            busy: 3,
+            is_new_here: true,
+        };
+        let mut rank = worst;
+        assert_eq!(Criterion::between(rank, best), Criterion::MissingProgram);
+        rank.is_missing = false;
+        assert_eq!(Criterion::between(rank, best), Criterion::OwnWork);
+        rank.judges_own_work = false;
+        assert_eq!(Criterion::between(rank, best), Criterion::EarlierFailure);
+        rank.has_failed = false;
+        let skills = Criterion::Skills { own: 1, best: 2 };
+        assert_eq!(Criterion::between(rank, best), skills);
+        rank.matches = best.matches;
+        let load = Criterion::Load { own: 3, best: 1 };
+        assert_eq!(Criterion::between(rank, best), load);
+        rank.busy = best.busy;
+        assert_eq!(Criterion::between(rank, best), Criterion::Knowledge);
+        assert_eq!(Criterion::between(best, best), Criterion::Name);
+    }
+
+    #[test]
+    fn an_agent_that_does_not_suit_lacks_one_thing() {
+        let role = Role::parse("testing").unwrap();
+        let tags = [Skill::parse("python").unwrap()];
+        let away = Applicant {
+            available: false,
+            ..applicant("c", &["testing"], &["python"])
+        };
+        let all = vec![
+            applicant("a", &["fixing"], &["python"]),
+            applicant("b", &["testing"], &["rust"]),
+            away,
+        ];
+        let judged = judge(&role, &tags, all).into_iter();
+        let verdicts: Vec<_> = judged.map(|each| each.verdict).collect();
+        let lacks = [
+            Lack::Role(role),
+            Lack::Skills(tags.to_vec()),
+            Lack::Availability,
+        ];
+        assert_eq!(verdicts, lacks.map(Verdict::Unsuited));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::suitability::Candidate;
+use super::suitability::Assessment;
 use crate::domain::{AgentName, Dependency, Role, Skill, StatusName, Task, TaskId, Text};
 
 /// A dependency that is not met.
@@ -63,7 +63,7 @@ pub struct Choice {
     /// Whether the router would give it to an agent that suits now.
     pub is_ready: bool,
     /// Every agent: those that suit first, the best first.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<Assessment>,
 }
 
 #[cfg(test)]

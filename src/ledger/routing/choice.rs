@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::domain::{
-    AgentName, Applicant, Choice, Mode, Outcome, Past, Refusal, Role, TaskId, Text, WaitReason,
+    AgentName, Applicant, Choice, Mode, Outcome, Past, Refusal, Role, TaskId, Verdict, WaitReason,
     judge,
 };
 use crate::ledger::{agent, task};
@@ -43,7 +43,7 @@ pub fn choose(view: &View<'_>, on: &StoredTask, circumstances: &Circumstances) -
     let tags = &task.needs.specialist_tags;
     let known = list_applicants(view, on, None, &circumstances.missing_programs)?;
     let mut candidates = judge(role, tags, known);
-    let best = candidates.iter().find(|candidate| candidate.taken);
+    let best = candidates.iter().find(|each| each.is_chosen());
     let chosen = best.map(|best| best.agent.clone());
     let fallback = match (&chosen, &circumstances.fallback) {
         (None, Some(name)) => find_fallback(view, name)?,
@@ -52,8 +52,7 @@ pub fn choose(view: &View<'_>, on: &StoredTask, circumstances: &Circumstances) -
     if let Some(fallback) = &fallback
         && let Some(candidate) = candidates.iter_mut().find(|each| each.agent == *fallback)
     {
-        candidate.taken = true;
-        candidate.why = Text::lossy("It gets what nobody suits".to_owned());
+        candidate.verdict = Verdict::Fallback;
     }
     let is_ready = waits.is_none();
     let nobody = (chosen.is_none() && fallback.is_none()).then(|| WaitReason::NobodySuits {

@@ -1,14 +1,14 @@
 //! Mail from the router, sent in the transaction that it is about.
 
 use crate::domain::{
-    Address, Correspondent, HandoffId, MailContent, MailId, NewMail, Text, blocked_mail,
-    handoff_mail,
+    Address, Correspondent, HandoffId, MailContent, MailId, NewMail, Text, handoff_mail,
 };
 use crate::ledger::handoff::Begun;
 use crate::ledger::mail;
 use crate::store::tables::task_dependencies;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
+use crate::words;
 
 /// Mails an agent the context of the task that it was given.
 pub fn announce(tx: &mut Tx<'_>, begun: &Begun) -> Result<()> {
@@ -17,14 +17,16 @@ pub fn announce(tx: &mut Tx<'_>, begun: &Begun) -> Result<()> {
         return Ok(());
     };
     let from = task_dependencies::find_last_role(tx, begun.on.number)?;
-    let content = handoff_mail(task, from.as_ref(), tx.rules.carried_bytes);
+    let content = handoff_mail(task, from.as_ref(), tx.rules.carried_bytes, |cut| {
+        words::context_cut(cut, &task.id)
+    });
     let to = Correspondent::from(&entry.agent_name);
     send(tx, to, Some(entry.id.clone()), content)
 }
 
 /// Mails the operator that a task waits for a person.
 pub fn tell_operator(tx: &mut Tx<'_>, on: &StoredTask, reason: &Text) -> Result<()> {
-    let content = blocked_mail(&on.task, reason);
+    let content = words::blocked_mail(&on.task, reason);
     send(tx, Correspondent::operator(), None, content)
 }
 

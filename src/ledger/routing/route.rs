@@ -2,14 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{
-    AgentName, Choice, EventKind, Mode, Task, TaskId, Text, assignment, best, nobody_suits,
-};
+use crate::domain::{AgentName, Choice, EventKind, Mode, Task, TaskId, Text, assignment, best};
 use crate::ledger::handoff::{Begin, Begun, begin};
 use crate::ledger::{history, task};
 use crate::store::tables::task_routing;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx, View};
+use crate::words;
 
 use super::choice::{Circumstances, choose, list_applicants, wait_reason};
 use super::mail;
@@ -47,7 +46,7 @@ pub fn route(tx: &mut Tx<'_>, task_id: &TaskId, circumstances: &Circumstances) -
             hold(tx, &on, &role, tags)?;
             return Ok(Routed::NobodySuits(choice));
         };
-        let reason = nobody_suits(&role, tags);
+        let reason = words::nobody_suits(&role, tags);
         history::record(tx, on.on(), None, EventKind::NoSuitableAgent { reason })?;
         fallback
     };

@@ -1,10 +1,11 @@
 //! Tasks that the router leaves alone until an agent suits or a person decides.
 
-use crate::domain::{EventKind, Role, Skill, Text, nobody_suits};
+use crate::domain::{EventKind, Role, Skill, Text};
 use crate::ledger::{history, increment, task};
 use crate::store::tables::task_routing;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
+use crate::words;
 
 /// The most tasks that are set aside at once.
 const MOST_HELD: u32 = 500;
@@ -27,7 +28,7 @@ pub fn hold(tx: &mut Tx<'_>, on: &StoredTask, role: &Role, tags: &[Skill]) -> Re
     if was_announced {
         return Ok(());
     }
-    let reason = nobody_suits(role, tags);
+    let reason = words::nobody_suits(role, tags);
     let others = task_routing::with_same_needs(tx, on.number, role, tags, MOST_HELD)?;
     for id in std::iter::once(&on.task.id).chain(&others) {
         let keys = task::keys(tx, id)?;

@@ -7,6 +7,7 @@ use crate::ledger::history;
 use crate::store::tables::tasks::{StoredTask, TaskRef};
 use crate::store::tables::{task_dependencies, task_routing};
 use crate::store::{Result, Tx, View};
+use crate::words;
 
 use super::find::load;
 
@@ -81,6 +82,7 @@ fn context_excerpt(
         let attempts = part.round.saturating_sub(1);
         context.insert("attempts".to_owned(), attempts.into());
     }
-    let show = format!("chorus task show {} --full", from.task.id);
-    agent_context::bounded(&context, view.rules.carried_bytes, &show)
+    agent_context::bounded(&context, view.rules.carried_bytes, |cut| {
+        words::context_cut(cut, &from.task.id)
+    })
 }

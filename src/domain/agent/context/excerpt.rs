@@ -21,15 +21,24 @@ const CUT: &str = "cut";
 /// How much room is worth to tell the beginning of something.
 const WORTH_IT: usize = 24;
 
-/// Returns as much of a context as has room, written as JSON, and says what is left out. What matters most comes first.
-pub fn bounded(context: &Map<String, Value>, budget: usize, show: &str) -> Map<String, Value> {
+/// The sizes of a context that does not fit, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    pub budget: usize,
+    pub whole: usize,
+}
+
+/// Returns as much of a context as has room, written as JSON, the most important keys first. If anything is left out, `note` describes that.
+pub fn bounded(
+    context: &Map<String, Value>,
+    budget: usize,
+    note: impl FnOnce(Cut) -> String,
+) -> Map<String, Value> {
     let whole = size(context);
     if whole <= budget {
         return context.clone();
     }
-    let note = Value::String(format!(
-        "cut to fit {budget} of {whole} bytes; `{show}` shows all"
-    ));
+    let note = Value::String(note(Cut { budget, whole }));
     let mut left = budget.saturating_sub(2 + entry_size(CUT, &note));
     let share = left / 3;
     let mut kept = Map::new();
@@ -133,14 +142,15 @@ mod tests {
             let context: Map<_, _> = context.into_iter().collect();
             let written = |map: &Map<String, Value>| serde_json::to_string(map).unwrap().len();
             prop_assert_eq!(size(&context), written(&context));
-            let kept = bounded(&context, budget, "chorus task show x --full");
+            let note = |cut| format!("{cut:?} and some advice that is about as long as this sentence");
+            let kept = bounded(&context, budget, note);
             prop_assert!(written(&kept) <= budget.max(2));
             if written(&context) <= budget {
                 prop_assert_eq!(&kept, &context);
             } else if budget >= 200 {
                 prop_assert!(kept.contains_key(CUT));
             }
-            prop_assert_eq!(&bounded(&kept, budget, ""), &kept, "what is cut stays as it is");
+            prop_assert_eq!(&bounded(&kept, budget, |_| String::new()), &kept, "what is cut stays as it is");
         }
     }
 
@@ -150,12 +160,15 @@ mod tests {
             "noise": "n".repeat(5000), "workCompleted": "w".repeat(5000), "knownIssues": ["first", "x".repeat(5000)],
             "previousAgent": "ada", "testStatus": "failed", "attempts": 3,
         }));
-        let kept = bounded(&context, 2048, "show");
+        let whole = size(&context);
+        let kept = bounded(&context, 2048, |cut| {
+            format!("{} of {}", cut.budget, cut.whole)
+        });
         assert_eq!(kept["previousAgent"], "ada");
         assert_eq!(kept["testStatus"], "failed");
         assert_eq!(kept["attempts"], 3);
         assert_eq!(kept["knownIssues"][0], "first");
         assert!(kept["workCompleted"].as_str().unwrap().ends_with('…'));
-        assert!(kept[CUT].as_str().unwrap().contains("`show` shows all"));
+        assert_eq!(kept[CUT], format!("2048 of {whole}"));
     }
 }
