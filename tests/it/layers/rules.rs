@@ -19,24 +19,25 @@ type Arrows = (
     &'static [&'static str],
 );
 
-/// From the lowest up: `cli, api, web → engine → runner → ledger → store → domain`.
+/// From the lowest up: `cli, api, web → engine → runner → ledger → store → domain`. Words are beside the store.
 #[rustfmt::skip]
-const ARROWS: [Arrows; 12] = [
+const ARROWS: [Arrows; 13] = [
     ("domain", &[], &["tokio", "axum", "std::fs", "std::process", "std::net"]),
     ("store", &["domain", "telemetry"], &["axum"]),
-    ("ledger", &["domain", "store", "telemetry"], &[
+    ("words", &["domain"], &["tokio", "axum", "std::fs", "std::process", "std::net"]),
+    ("ledger", &["domain", "words", "store", "telemetry"], &[
         "crate::store::sqlite", "tokio", "axum", "std::fs", "std::process", "std::net",
     ]),
     ("supervisor", &[], &["tokio", "axum"]),
-    ("tags", &["domain"], &["tokio", "axum"]),
+    ("tags", &["domain", "words"], &["tokio", "axum"]),
     ("telemetry", &["domain"], &[]),
-    ("runner", &["domain", "store", "ledger", "supervisor", "telemetry"], &["axum"]),
+    ("runner", &["domain", "words", "store", "ledger", "supervisor", "telemetry"], &["axum"]),
     ("engine", &["domain", "store", "ledger", "supervisor", "tags", "telemetry", "runner"], &["axum"]),
     ("web", &["domain", "engine"], &["std::process"]),
-    ("api", &["domain", "ledger", "telemetry", "runner", "engine", "web"], &["std::process"]),
+    ("api", &["domain", "words", "ledger", "telemetry", "runner", "engine", "web"], &["std::process"]),
     ("client", &["domain", "api"], &[]),
     ("cli", &[
-        "domain", "store", "ledger", "supervisor", "tags", "telemetry", "runner", "engine", "web", "api", "client",
+        "domain", "words", "store", "ledger", "supervisor", "tags", "telemetry", "runner", "engine", "web", "api", "client",
     ], &["std::process::Command"]),
 ];
 
