@@ -9,9 +9,10 @@ use super::guard::ByOperator;
 use super::request::{Body, RawBody, parse};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{self, DispatchedRequest, HeldReason, Kind, KindRule, WaitingRequest};
+use crate::domain::{self, DispatchedRequest, Kind, KindRule, WaitingRequest};
 use crate::engine::DispatcherStatus;
 use crate::ledger::request::kind_rules;
+use crate::words;
 
 /// What the dispatcher does now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -67,26 +68,10 @@ impl From<domain::HeldKind> for HeldKind {
             count,
             reason,
         } = held;
-        let reason = match reason {
-            HeldReason::NoRule => {
-                format!(
-                    "The kind {kind} has no route: add one with `chorus request routes --set FILE`, or PUT /api/dispatch/routes"
-                )
-            }
-            HeldReason::Interactive => {
-                "Its route is interactive: take it with `chorus request claim`".to_owned()
-            }
-            HeldReason::AgentMissing(agent) => {
-                format!("The agent {agent} of its route is not configured: change the route")
-            }
-            HeldReason::AgentUnavailable(agent) => {
-                format!("The agent {agent} of its route is not available")
-            }
-        };
         Self {
+            reason: words::held_reason(&kind, &reason),
             kind,
             count,
-            reason,
         }
     }
 }

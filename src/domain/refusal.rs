@@ -4,7 +4,7 @@
 
 use super::{
     AgentName, AlertId, ChainLimit, Correspondent, Filename, HandoffId, IncrementId,
-    IncrementState, MailId, Minutes, Problems, RequestId, RequestMove, RequestState, Role,
+    IncrementState, Kind, MailId, Minutes, Problems, RequestId, RequestMove, RequestState, Role,
     SessionId, StatusName, TaskId, ToolName,
 };
 
@@ -51,10 +51,12 @@ pub enum Refusal {
         name: AgentName,
         like: AgentName,
     },
-    /// Tasks, tools or routes name the agent.
+    /// Open hand-offs of tasks, tools or routes name the agent.
     AgentNeeded {
         name: AgentName,
-        by: Vec<String>,
+        tasks: Vec<TaskId>,
+        tools: Vec<ToolName>,
+        kinds: Vec<Kind>,
     },
     AgentUnavailable(AgentName),
     /// A task has at most one open hand-off; this agent has it.

@@ -4,10 +4,12 @@
 
 mod context;
 mod refusal;
+mod request;
 mod routing;
 mod tag;
 
 pub use context::context_cut;
 pub use refusal::{refusal, too_large};
+pub use request::{FILES_DO_NOT_APPROVE, held_reason, recovery_action};
 pub use routing::{blocked_mail, nobody_suits, route_choice, wait_reason};
 pub use tag::{tag_refusal, tags_now};

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::domain::{ChainLimit, Refusal, RequestMove, RequestState, TaskId};
 
-/// How many tasks of a cycle are named.
+/// How many items of a list are named.
 const NAMED: usize = 10;
 
 /// Explains why nothing was changed, and what to do.
@@ -51,10 +51,21 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::AgentAlike { name, like } => format!(
             "{name} would be taken for the agent {like}, which is there already; choose another name"
         ),
-        Refusal::AgentNeeded { name, by } => format!(
-            "Agent {name} is still needed: {}. End or change that first",
-            by.join("; ")
-        ),
+        Refusal::AgentNeeded {
+            name,
+            tasks,
+            tools,
+            kinds,
+        } => {
+            let needs = [
+                relation("it works on task", tasks),
+                relation("it is named by the tool", tools),
+                relation("it gets requests of kind", kinds),
+            ];
+            let needs: Vec<_> = needs.into_iter().flatten().collect();
+            let needs = needs.join("; ");
+            format!("Agent {name} is still needed: {needs}. End or change that first")
+        }
         Refusal::AgentUnavailable(name) => {
             format!("Agent not available: {name}. Make it available, or choose another")
         }
@@ -222,6 +233,16 @@ fn cycle(tasks: &[TaskId]) -> String {
         names.splice(NAMED - 1..names.len() - 1, [more.as_str()]);
     }
     names.join(" → ")
+}
+
+/// Names the first items of a list and counts the others; nothing of an empty list.
+fn relation(words: &str, items: &[impl Display]) -> Option<String> {
+    let (named, others) = items.split_at(items.len().min(NAMED));
+    match others.len() {
+        0 if named.is_empty() => None,
+        0 => Some(format!("{words} {}", list(named))),
+        more => Some(format!("{words} {} and {more} more", list(named))),
+    }
 }
 
 fn list(items: &[impl Display]) -> String {
@@ -433,6 +454,31 @@ mod tests {
         ] {
             assert_eq!(refusal(&refused), sentence);
         }
+    }
+
+    #[test]
+    fn an_agent_is_needed_by_all_that_name_it() {
+        let needed = |tasks: u32, tools: &[&str], kinds: &[&str]| {
+            refusal(&Refusal::AgentNeeded {
+                name: agent("qa"),
+                tasks: (1..=tasks)
+                    .map(|number| task(&format!("t{number}")))
+                    .collect(),
+                tools: tools
+                    .iter()
+                    .map(|name| ToolName::parse(*name).unwrap())
+                    .collect(),
+                kinds: kinds.iter().map(|kind| kind.parse().unwrap()).collect(),
+            })
+        };
+        assert_eq!(
+            needed(0, &["a", "b"], &["fix"]),
+            "Agent qa is still needed: it is named by the tool a, b; it gets requests of kind fix. End or change that first"
+        );
+        assert_eq!(
+            needed(12, &[], &[]),
+            "Agent qa is still needed: it works on task t1, t2, t3, t4, t5, t6, t7, t8, t9, t10 and 2 more. End or change that first"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::kind_rule::{KindRule, MAX_ATTEMPTS};
 use super::state::RequestMove;
-use crate::domain::{Outcome, Text};
+use crate::domain::Outcome;
 
 /// The next step of a request whose claim came to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,20 +35,6 @@ impl AfterFailure {
             _ => RequestMove::Requeue,
         };
         Self { step, stuck }
-    }
-
-    /// Describes the step for the history of the request, after this many attempts.
-    pub fn describe(self, attempts: u32) -> Text {
-        Text::lossy(match self {
-            Self { stuck: true, .. } => {
-                format!("Stopped after attempt {attempts}: it is stuck until a person looks at it")
-            }
-            Self {
-                step: RequestMove::Retry,
-                ..
-            } => format!("Re-queued for attempt {}", attempts + 1),
-            Self { .. } => "Re-queued for a person to look at".to_owned(),
-        })
     }
 }
 
@@ -100,20 +86,6 @@ mod tests {
                 let after = AfterFailure::decide(Some(&rule), attempts, is_withdrawn, outcome);
                 assert_eq!(after, PERSON, "{attempts} {is_withdrawn} {outcome:?}");
             }
-        }
-    }
-
-    #[test]
-    fn each_step_is_described() {
-        for (after, expected) in [
-            (RETRY, "Re-queued for attempt 3"),
-            (PERSON, "Re-queued for a person to look at"),
-            (
-                STUCK,
-                "Stopped after attempt 2: it is stuck until a person looks at it",
-            ),
-        ] {
-            assert_eq!(after.describe(2).as_str(), expected);
         }
     }
 }

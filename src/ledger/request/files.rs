@@ -10,14 +10,11 @@ use crate::ledger::handoff;
 use crate::store::tables::request_tags::{self, RequestTag};
 use crate::store::tables::requests::{self, StoredRequest};
 use crate::store::{Result, Tx, View};
+use crate::words;
 
 use super::create::create;
 use super::find::load;
 use super::transition::{record, save, transition};
-
-/// The reason why a state that somebody wrote into a file does not count.
-const FILES_DO_NOT_APPROVE: &str =
-    "files do not approve here (--no-file-approval); the tag is put back";
 
 /// The tags of files, as they are now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -208,7 +205,7 @@ fn reconcile(
             let ignored = EventKind::RequestTagIgnored {
                 file: found.file.file.clone(),
                 state: file,
-                reason: FILES_DO_NOT_APPROVE,
+                reason: words::FILES_DO_NOT_APPROVE,
             };
             record(tx, &stored, ignored)?;
             // The file is put back as soon as it can be written.

@@ -9,6 +9,7 @@ use crate::domain::{
 use crate::ledger::handoff;
 use crate::store::tables::{handoffs, request_recoveries, requests};
 use crate::store::{Result, Tx, View};
+use crate::words;
 
 use super::claim::check_claim;
 use super::find::{get, load};
@@ -70,7 +71,7 @@ pub fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
         date: tx.now,
         reason: end.text.clone(),
         earlier_run: find_last_run(tx, &stored.request)?,
-        action: AfterFailure::LEFT_TO_PERSON.describe(stored.request.attempts),
+        action: words::recovery_action(AfterFailure::LEFT_TO_PERSON, stored.request.attempts),
     };
     let by = speaker(&stored.request, end);
     request_recoveries::insert(tx, stored.number, &recovery)?;

@@ -4,6 +4,7 @@ use crate::domain::{Actor, AfterFailure, Outcome, Recovery, Request, RunId, Text
 use crate::store::tables::requests::StoredRequest;
 use crate::store::tables::{dispatch_routes, request_recoveries, runs};
 use crate::store::{Result, Tx, View};
+use crate::words;
 
 use super::transition::{check_step, transition};
 
@@ -27,7 +28,7 @@ pub(super) fn recover(
         date: tx.now,
         reason: reason.clone(),
         earlier_run: find_last_run(tx, request)?,
-        action: after.describe(request.attempts),
+        action: words::recovery_action(after, request.attempts),
     };
     request_recoveries::insert(tx, stored.number, &recovery)?;
     stored.request.stuck = after.stuck;
