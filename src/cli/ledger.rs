@@ -41,7 +41,7 @@ pub(super) async fn open(
 ) -> Result<Engine, Failure> {
     let clock = Clock::system();
     let options = DatabaseOptions {
-        url: DatabaseUrl::Sqlite(data_dir.database()),
+        url: DatabaseUrl::file(data_dir.database()),
         clock: clock.clone(),
         max_batch,
         rules,

@@ -39,6 +39,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
+pub use crate::store::Published;
 pub use alerts::AlertInput;
 pub use asker::Asker;
 pub use attachments::Upload;

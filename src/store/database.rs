@@ -9,16 +9,24 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-use super::sqlite::SqliteBackend;
 use super::tx::{Tx, View};
-use super::{Feed, OpenError, Result, Rules, StoreError};
+use super::{Feed, OpenError, Result, Rules, StoreError, sqlite};
 use crate::clock::Clock;
 
-/// Where a database is.
+/// Where a database is: `sqlite:PATH` is a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DatabaseUrl {
-    /// A file of SQLite: `sqlite:PATH`.
-    Sqlite(PathBuf),
+pub struct DatabaseUrl(Place);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    File(PathBuf),
+}
+
+impl DatabaseUrl {
+    /// Names a database in a file.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self(Place::File(path.into()))
+    }
 }
 
 /// Why a text is not the URL of a database.
@@ -31,7 +39,7 @@ impl FromStr for DatabaseUrl {
 
     fn from_str(url: &str) -> std::result::Result<Self, IllegalUrl> {
         match url.split_once(':') {
-            Some(("sqlite", path)) if !path.is_empty() => Ok(Self::Sqlite(path.into())),
+            Some(("sqlite", path)) if !path.is_empty() => Ok(Self::file(path)),
             _ => Err(IllegalUrl(url.to_owned())),
         }
     }
@@ -106,11 +114,11 @@ pub struct Database(Arc<dyn Backend>);
 impl Database {
     /// Opens a database, after bringing it up to date.
     pub async fn open(options: DatabaseOptions) -> std::result::Result<Self, OpenError> {
-        match options.url.clone() {
-            DatabaseUrl::Sqlite(path) => Ok(Self::new(Arc::new(
-                SqliteBackend::open(path, options).await?,
-            ))),
-        }
+        let DatabaseUrl(place) = options.url.clone();
+        let backend = match place {
+            Place::File(path) => sqlite::open(path, options).await?,
+        };
+        Ok(Self::new(backend))
     }
 
     /// Puts a database on an engine.
@@ -288,10 +296,7 @@ mod tests {
     #[test]
     fn a_url_names_the_engine_and_the_place() {
         let url = |text: &str| text.parse::<DatabaseUrl>();
-        assert_eq!(
-            url("sqlite:/a b/c.db"),
-            Ok(DatabaseUrl::Sqlite("/a b/c.db".into()))
-        );
+        assert_eq!(url("sqlite:/a b/c.db"), Ok(DatabaseUrl::file("/a b/c.db")));
         for wrong in ["", "sqlite:", "sqlite", "/a/b.db", "mysql:x"] {
             assert_eq!(url(wrong), Err(IllegalUrl(wrong.to_owned())), "{wrong}");
         }

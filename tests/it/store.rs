@@ -17,7 +17,7 @@ use crate::support::{BEGINNING, TestApp, invariants};
 
 async fn open(app: &TestApp) -> Database {
     let options = DatabaseOptions {
-        url: DatabaseUrl::Sqlite(app.data_dir.database()),
+        url: DatabaseUrl::file(app.data_dir.database()),
         clock: app.clock.clone(),
         max_batch: 64,
         rules: Rules::default(),
@@ -90,7 +90,7 @@ async fn agents_that_were_deleted_stay_deleted() {
 async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
     let folder = tempfile::tempdir().unwrap();
     let options = DatabaseOptions {
-        url: DatabaseUrl::Sqlite(folder.path().join("chorus.db")),
+        url: DatabaseUrl::file(folder.path().join("chorus.db")),
         clock: Clock::standing_at(BEGINNING),
         max_batch: 1,
         rules: Rules::default(),

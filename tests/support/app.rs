@@ -109,7 +109,7 @@ impl TestApp {
         let clock = Clock::standing_at(BEGINNING);
         let data_dir = DataDir::prepare(folder.path()).unwrap();
         let options = DatabaseOptions {
-            url: DatabaseUrl::Sqlite(data_dir.database()),
+            url: DatabaseUrl::file(data_dir.database()),
             clock: clock.clone(),
             max_batch: 64,
             rules: limits.rules(),

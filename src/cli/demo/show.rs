@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::ui::{Ui, one_line, time};
 use crate::domain::Event;
 use crate::engine::Engine;
-use crate::store::Published;
+use crate::engine::Published;
 
 const AGENT: Style = AnsiColor::Cyan.on_default().bold();
 const GOOD: Style = AnsiColor::Green.on_default();

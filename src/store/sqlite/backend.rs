@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::connection::{open, open_reader, open_writer};
+use super::connection::{self, open_reader, open_writer};
 use super::readers::SqliteReaders;
 use super::writer::Writer;
 use super::{backup, migrations};
@@ -14,7 +14,7 @@ use crate::store::{Feed, OpenError, Result, Rules, StoreError};
 
 /// The engine on one SQLite file.
 #[derive(Debug)]
-pub(in crate::store) struct SqliteBackend {
+struct SqliteBackend {
     path: PathBuf,
     rules: Rules,
     writer: Writer,
@@ -22,20 +22,21 @@ pub(in crate::store) struct SqliteBackend {
     feed: Arc<Feed>,
 }
 
-impl SqliteBackend {
-    /// Opens the database, after bringing it up to date.
-    pub async fn open(
-        path: PathBuf,
-        options: DatabaseOptions,
-    ) -> std::result::Result<Self, OpenError> {
-        migrations::migrate(&path).await?;
-        let failed = path.clone();
-        Self::connect(path, options).map_err(|cause| OpenError::Failed {
-            path: failed,
-            cause: cause.into(),
-        })
-    }
+/// Opens a database file, after bringing it up to date.
+pub(in crate::store) async fn open(
+    path: PathBuf,
+    options: DatabaseOptions,
+) -> std::result::Result<Arc<dyn Backend>, OpenError> {
+    migrations::migrate(&path).await?;
+    let backend = SqliteBackend::connect(path.clone(), options);
+    let backend = backend.map_err(|cause| OpenError::Failed {
+        path,
+        cause: cause.into(),
+    })?;
+    Ok(Arc::new(backend))
+}
 
+impl SqliteBackend {
     fn connect(path: PathBuf, options: DatabaseOptions) -> Result<Self> {
         let DatabaseOptions {
             clock,
@@ -93,7 +94,7 @@ impl Backend for SqliteBackend {
     async fn backup(&self, to: &Path) -> Result<()> {
         let to = to.to_owned();
         // Not a reader: one that may only query may not copy either.
-        self.apart(move |path| backup::backup(&open(path)?, &to))
+        self.apart(move |path| backup::backup(&connection::open(path)?, &to))
             .await
     }
 

@@ -10,5 +10,5 @@ mod migrations;
 mod readers;
 mod writer;
 
-pub(super) use backend::SqliteBackend;
+pub(super) use backend::open;
 pub use migrations::{MigrationState, MigrationStatus, migrate, migration_status};
