@@ -51,7 +51,7 @@ impl Engine {
                 limit,
             });
         }
-        let asked = Delegate {
+        let delegated = Delegate {
             task_id,
             agent_name: input.agent_name.into_string(),
             prompt: input.prompt,
@@ -61,7 +61,7 @@ impl Engine {
             trace: asker.trace,
         };
         let task = self
-            .write(once, move |tx| handoff::delegate(tx, &asked))
+            .write(once, move |tx| handoff::delegate(tx, &delegated))
             .await?;
         metrics::counter!("chorus_handoffs_started_total").increment(1);
         self.wake_runner();

@@ -87,17 +87,13 @@ fn carry_out(
     let asked = &to.asked;
     let waiter_number = waiter(found.as_ref(), caller);
     let takes_control = found.as_ref().is_some_and(|found| found.is_open);
-    let (session_number, on, left) = match found {
-        Some(found) => {
-            let number = found.session_number;
-            let (on, left) = take_conversation(tx, &found, to, &target, caller)?;
-            (number, on, left)
-        }
-        None => {
-            let (number, on) = create_session(tx, to, caller)?;
-            message::say(tx, &on, &moved_to(to, &target, &on))?;
-            (number, on, None)
-        }
+    let (session_number, on, left) = if let Some(found) = found {
+        let (on, left) = take_conversation(tx, &found, to, &target, caller)?;
+        (found.session_number, on, left)
+    } else {
+        let (number, on) = create_session(tx, to, caller)?;
+        message::say(tx, &on, &moved_to(to, &target, &on))?;
+        (number, on, None)
     };
     let next = Begin {
         from_agent: Some(asked.from_agent.clone()),

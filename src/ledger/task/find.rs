@@ -36,11 +36,6 @@ pub fn number(view: &View<'_>, id: &TaskId) -> Result<i64> {
     tasks::find_number(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
 }
 
-/// Tells whether a task is another one, or is below it.
-pub fn is_below(view: &View<'_>, id: &TaskId, above: &TaskId) -> Result<bool> {
-    Ok(tasks::is_below(view, &get(view, id)?.id, above)?)
-}
-
 /// Lists the events of a task, oldest first.
 pub fn history(view: &View<'_>, id: &TaskId) -> Result<History> {
     events::of_task(view, number(view, id)?)

@@ -16,7 +16,7 @@ pub use attachments::{Attach, Attached, attach, attachment, detach};
 pub use create::create;
 pub use dependencies::{repoint_dependants, unmet};
 pub use edit::{ChangeNeeds, change_needs};
-pub use find::{exists, find_workspace, get, history, is_below, keys, load, number};
+pub use find::{exists, find_workspace, get, history, keys, load, number};
 pub use list::{held, list, list_summaries, ready};
 pub use plan::plan;
 pub use queue::{queue, queue_message};

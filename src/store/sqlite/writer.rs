@@ -249,7 +249,7 @@ mod tests {
     }
 
     async fn rows(writer: &Writer) -> Vec<i64> {
-        write(&writer, |tx| {
+        write(writer, |tx| {
             tx.rows(sql!("SELECT x FROM t ORDER BY x"), params![], |row| {
                 row.get(0)
             })
@@ -324,7 +324,7 @@ mod tests {
             )
             .await;
         assert!(matches!(refused, Err(StoreError::Refused(_))));
-        write(&writer, |tx| {
+        write(writer, |tx| {
             tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![1_i64])
         })
         .await
