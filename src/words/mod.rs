@@ -1,6 +1,7 @@
-//! The words in which Chorus tells people what the ledger and the domain give as data.
+//! The sentences for people, written from the data of the domain.
 //!
-//! Every edge (HTTP, command line) uses these, so that a sentence is written once; nothing is ever read from them.
+//! Every edge (HTTP, command line) uses these, and the ledger where a sentence is stored: a mail, a waiting reason. No program reads
+//! anything from them.
 
 mod context;
 mod refusal;
