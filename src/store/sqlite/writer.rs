@@ -324,7 +324,7 @@ mod tests {
             )
             .await;
         assert!(matches!(refused, Err(StoreError::Refused(_))));
-        write(writer, |tx| {
+        write(&writer, |tx| {
             tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![1_i64])
         })
         .await
