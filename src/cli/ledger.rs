@@ -3,10 +3,9 @@
 use super::ui::Failure;
 use crate::clock::Clock;
 use crate::config::{DataDir, Limits};
+use crate::domain::Rules;
 use crate::engine::{Engine, EngineOptions};
-use crate::store::{
-    Database, DatabaseOptions, DatabaseUrl, MigrationState, Rules, migration_status,
-};
+use crate::store::{Database, DatabaseOptions, DatabaseUrl, MigrationState, migration_status};
 
 /// How many writes are committed together where nothing else is said.
 const MAX_BATCH: usize = 256;

@@ -10,8 +10,9 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 
 use super::tx::{Tx, View};
-use super::{Feed, OpenError, Result, Rules, StoreError, sqlite};
+use super::{Feed, OpenError, Result, StoreError, sqlite};
 use crate::clock::Clock;
+use crate::domain::Rules;
 
 /// Where a database is: `sqlite:PATH` is a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

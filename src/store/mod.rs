@@ -1,7 +1,7 @@
-//! What a store offers: operations in the language of the domain, one transaction each.
+//! The database behind a narrow waist.
 //!
-//! Nothing above this folder knows which database is behind it, and nothing outside it has SQL. A lookup returns
-//! `Option`; an operation that a rule forbids returns [`StoreError::Refused`] and has changed nothing.
+//! Operations are closures over a [`View`] or a [`Tx`]; a [`Database`] runs them, and nothing above this folder knows on which engine.
+//! [`tables`] has every statement, and no rule. A lookup returns `Option`; the ledger decides what is refused.
 //!
 //! # Adding a table
 //! 1. A numbered file in `migrations/sqlite/`, never an edit of an old one.
@@ -31,11 +31,6 @@ pub(crate) use sql::{sql, text};
 pub use sqlite::{MigrationState, MigrationStatus, migrate, migration_status};
 pub use tx::{Tx, View};
 pub(crate) use value::params;
-
-pub use crate::domain::{
-    AlertQuery, MailQuery, MessageQuery, Page, ReadyQuery, RequestQuery, Rules, SearchWords,
-    TaskQuery,
-};
 
 /// A result of the store.
 pub type Result<T> = std::result::Result<T, StoreError>;

@@ -5,9 +5,8 @@ use std::ops::{ControlFlow, Deref};
 use super::row::{Item, LARGEST_PAGE, Row};
 use super::sql::Statement;
 use super::value::Value;
-use super::{Page, Result, StoreError};
-use crate::domain::Rules;
-use crate::domain::{Recorded, Timestamp};
+use super::{Result, StoreError};
+use crate::domain::{Page, Recorded, Rules, Timestamp};
 use crate::telemetry::HandoffSpan;
 
 /// An engine's connection inside of a transaction.

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use chorus::domain::{AlertQuery, RequestQuery};
 use chorus::domain::{FileTag, KindRule, Outcome, Request, RequestState};
 use chorus::engine::archive::{ArchiveError, BadFile};
 use chorus::ledger::alert;
 use chorus::ledger::request::{self, FileReport, FilesReport};
-use chorus::store::{AlertQuery, RequestQuery};
 use serde_json::{Value, json};
 
 use crate::archive::{assert_same, bare, export, import};

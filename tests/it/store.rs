@@ -5,13 +5,14 @@ use chorus::domain::{
     Agent, AgentName, Context, Idempotency, IdempotencyKey, Needs, NewTask, Problems, Refusal,
     Source, Task, TaskArchive, TaskId,
 };
+use chorus::domain::{Rules, TaskQuery};
 use chorus::engine::{default_agents, specialists};
 use chorus::ledger::agent::{self, AgentPut, PutAgent};
 use chorus::ledger::archive::{self, Import, Imported};
 use chorus::ledger::handoff::{self, Delegate};
 use chorus::ledger::run::{self, ClaimRun};
 use chorus::ledger::{self, Tx, idempotency, task};
-use chorus::store::{Database, DatabaseOptions, DatabaseUrl, Rules, StoreError, TaskQuery};
+use chorus::store::{Database, DatabaseOptions, DatabaseUrl, StoreError};
 
 use crate::support::{BEGINNING, TestApp, invariants};
 

@@ -16,6 +16,7 @@ use crate::cli::ui::{Failure, Ui, count, one_line, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
+use crate::domain::AlertQuery;
 use crate::domain::{Agent, Alert, Mail, MailQuery, Provider, Timestamp};
 use crate::engine::Engine;
 use crate::ledger::alert;
@@ -23,7 +24,7 @@ use crate::ledger::request::kind_rules;
 use crate::ledger::{agent, mail};
 use crate::runner::providers::{command_line, find_program, version};
 use crate::runner::read_spec;
-use crate::store::{AlertQuery, MigrationState, migration_status};
+use crate::store::{MigrationState, migration_status};
 
 /// How far two clocks may differ, in milliseconds.
 const TOLERANCE: i64 = 5_000;

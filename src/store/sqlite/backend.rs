@@ -9,8 +9,9 @@ use super::connection::{self, open_reader, open_writer};
 use super::readers::SqliteReaders;
 use super::writer::Writer;
 use super::{backup, migrations};
+use crate::domain::Rules;
 use crate::store::database::{Backend, DatabaseOptions, ReadJob, Readers, Sharing, WriteJob};
-use crate::store::{Feed, OpenError, Result, Rules, StoreError};
+use crate::store::{Feed, OpenError, Result, StoreError};
 
 /// The engine on one SQLite file.
 #[derive(Debug)]

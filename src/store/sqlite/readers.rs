@@ -12,9 +12,10 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::connection::open_reader;
+use crate::domain::Rules;
 use crate::store::database::{ReadJob, Readers};
 use crate::store::tx::View;
-use crate::store::{Result, Rules, StoreError};
+use crate::store::{Result, StoreError};
 
 /// How many reads may wait in line before callers are held back.
 const LINE: usize = 4096;

@@ -17,10 +17,10 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
-use crate::domain::Timestamp;
+use crate::domain::{Rules, Timestamp};
 use crate::store::database::{Sharing, WriteJob};
 use crate::store::tx::{Tx, View};
-use crate::store::{Feed, Result, Rules, StoreError};
+use crate::store::{Feed, Result, StoreError};
 
 /// How many writes may wait in line before callers are held back.
 const LINE: usize = 4096;
