@@ -3,11 +3,10 @@
 use axum::extract::State;
 use axum::response::Response;
 
-use super::guard::{ByPerson, Caller};
-use super::request::{AgentPath, Body, Once, OnlyNew, Segment};
+use super::extract::{Body, Id, MaySetUp, Once, OnlyNew, Segment};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Agent, AgentChange, AgentName, Capabilities, Problems};
+use crate::domain::{Agent, AgentChange, AgentName, Caller, Capabilities, Problems};
 use crate::ledger::agent;
 
 /// Lists the configured agents by name.
@@ -30,7 +29,7 @@ pub(super) async fn list_agents(State(app): State<App>) -> Result<Response, Erro
 )]
 pub(super) async fn get_agent(
     State(app): State<App>,
-    AgentPath(name): AgentPath,
+    Id(name): Id<AgentName>,
 ) -> Result<Response, Error> {
     let agent = app.engine.read(move |view| agent::get(view, &name));
     Ok(app.ok(agent.await?))
@@ -57,7 +56,7 @@ pub(super) async fn get_agent(
 pub(super) async fn put_agent(
     State(app): State<App>,
     Segment(name): Segment,
-    _: ByPerson,
+    _: MaySetUp,
     OnlyNew(only_new): OnlyNew,
     body: Body<AgentChange>,
 ) -> Result<Response, Error> {
@@ -89,14 +88,14 @@ pub(super) async fn put_agent(
 )]
 pub(super) async fn change_agent(
     State(app): State<App>,
-    AgentPath(name): AgentPath,
-    _: ByPerson,
+    Id(name): Id<AgentName>,
+    MaySetUp(caller): MaySetUp,
     body: Body<AgentChange>,
 ) -> Result<Response, Error> {
     check_name(&name, &body.value)?;
     let agent = app
         .engine
-        .change_agent(name, body.value, None, body.once)
+        .change_agent(name, body.value, &caller, body.once)
         .await?;
     Ok(app.ok(agent))
 }
@@ -114,8 +113,8 @@ pub(super) async fn change_agent(
 )]
 pub(super) async fn delete_agent(
     State(app): State<App>,
-    AgentPath(name): AgentPath,
-    _: ByPerson,
+    Id(name): Id<AgentName>,
+    _: MaySetUp,
     Once(once): Once,
 ) -> Result<Response, Error> {
     let deleted = app.engine.write(once, move |tx| agent::delete(tx, &name));
@@ -138,13 +137,13 @@ pub(super) async fn delete_agent(
 )]
 pub(super) async fn announce_capabilities(
     State(app): State<App>,
-    AgentPath(name): AgentPath,
-    Caller(caller): Caller,
+    Id(name): Id<AgentName>,
+    caller: Caller,
     body: Body<Capabilities>,
 ) -> Result<Response, Error> {
     let agent = app
         .engine
-        .change_agent(name, body.value.into(), caller, body.once)
+        .change_agent(name, body.value.into(), &caller, body.once)
         .await?;
     Ok(app.ok(agent))
 }

@@ -5,18 +5,12 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::guard::AskedAs;
-use super::request::{Body, Once, Query, Segment};
+use super::extract::{Body, Id, Once, Query, Segment, find};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Alert, AlertId, AlertQuery, Page};
+use crate::domain::{Alert, AlertId, AlertQuery, Caller, Page};
 use crate::engine::AlertInput;
 use crate::ledger::alert;
-
-/// Reads the id of an alert in a path. What cannot be an id is not there.
-fn alert_id(id: &str) -> Result<AlertId, Error> {
-    AlertId::parse(id).map_err(|_| Error::not_found("Alert", id))
-}
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -68,10 +62,13 @@ pub(super) async fn list_alerts(
 )]
 pub(super) async fn raise_alert(
     State(app): State<App>,
-    AskedAs(by): AskedAs,
+    caller: Caller,
     body: Body<AlertInput>,
 ) -> Result<Response, Error> {
-    let alert = app.engine.raise_alert(body.value, by, body.once).await?;
+    let alert = app
+        .engine
+        .raise_alert(body.value, &caller, body.once)
+        .await?;
     Ok(app.created(alert))
 }
 
@@ -86,9 +83,8 @@ pub(super) async fn raise_alert(
 )]
 pub(super) async fn get_alert(
     State(app): State<App>,
-    Segment(id): Segment,
+    Id(id): Id<AlertId>,
 ) -> Result<Response, Error> {
-    let id = alert_id(&id)?;
     let alert = app.engine.read(move |view| alert::get(view, &id));
     Ok(app.ok(alert.await?))
 }
@@ -107,9 +103,9 @@ pub(super) async fn get_alert(
 pub(super) async fn resolve_alert(
     State(app): State<App>,
     Segment(id): Segment,
-    AskedAs(by): AskedAs,
+    caller: Caller,
     Once(once): Once,
 ) -> Result<Response, Error> {
-    let alert = app.engine.resolve_alert(alert_id(&id)?, by, once).await?;
+    let alert = app.engine.resolve_alert(find(&id)?, &caller, once).await?;
     Ok(app.ok(alert))
 }

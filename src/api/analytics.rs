@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::request::Query;
+use super::extract::Query;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{AgentName, Handoff, HandoffAnalytics, HandoffId, Page, Timestamp};

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tokio_util::io::ReaderStream;
 use utoipa::{IntoParams, ToSchema};
 
-use super::request::{AttachmentPath, ChangedTask, Once, Query, RawBody};
+use super::extract::{ChangedTask, ChangedTaskItem, Once, Query, RawBody, TaskItem};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Filename, TaskWire, Text};
@@ -85,9 +85,9 @@ pub(super) async fn attach(
 )]
 pub(super) async fn get_attachment(
     State(app): State<App>,
-    path: AttachmentPath,
+    path: TaskItem,
 ) -> Result<Response, Error> {
-    let (attachment, file) = app.engine.attachment(&path.task_id, &path.filename).await?;
+    let (attachment, file) = app.engine.attachment(&path.task_id, &path.name).await?;
     let file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
     let size = file.metadata().await.map_err(Error::internal)?.len();
     let content_type = HeaderValue::from_str(attachment.content_type.as_str())
@@ -125,8 +125,8 @@ pub(super) async fn get_attachment(
 )]
 pub(super) async fn detach(
     State(app): State<App>,
-    path: AttachmentPath,
+    ChangedTaskItem(file): ChangedTaskItem,
     Once(once): Once,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.detach(path.task_id, path.filename, once).await?))
+    Ok(app.ok(app.engine.detach(file.task_id, file.name, once).await?))
 }

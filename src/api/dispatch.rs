@@ -5,8 +5,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::guard::ByOperator;
-use super::request::{Body, RawBody, parse};
+use super::extract::{Body, MayDecide, RawBody, parse};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{self, DispatchedRequest, Kind, KindRule, WaitingRequest};
@@ -134,7 +133,7 @@ impl FromRequest<App> for RoutesBody {
 )]
 pub(super) async fn set_routes(
     State(app): State<App>,
-    _: ByOperator,
+    _: MayDecide,
     RoutesBody(body): RoutesBody,
 ) -> Result<Response, Error> {
     let rules = app.engine.set_kind_rules(body.value.routes, body.once);

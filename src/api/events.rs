@@ -11,7 +11,7 @@ use futures_util::stream;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::request::Query;
+use super::extract::Query;
 use super::{App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Event, TaskId};

@@ -1,23 +1,25 @@
-//! Decides who may ask at all.
+//! Finds out who asks: Host, Origin, and token.
 //!
 //! A server that starts processes must not obey web pages. A page can make a browser send requests to this machine:
 //! directly, which the browser marks with the page's `Origin`, or by letting its own name point here, which shows in
 //! `Host`. Both are refused. Beyond this machine a token is needed too.
+//!
+//! [`guard`] puts the [`Caller`] into the request's extensions. What a caller may do, `ledger::rights` decides.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 
-use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::request::Parts;
 use axum::http::uri::Authority;
-use axum::http::{Extensions, HeaderMap, Method, Uri};
+use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
 
 use super::App;
+use super::extract::IDEMPOTENCY_KEY;
 use crate::Error;
-use crate::domain::{Actor, Refusal, RunIdentity};
+use crate::domain::{Caller, Refusal};
+use crate::ledger::rights;
 use crate::ledger::run::TokenHolder;
 use crate::secret::Token;
 use crate::web;
@@ -41,7 +43,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Shown, Error> {
+    /// Refuses requests of foreign pages, and those to foreign names.
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
         let host = headers
             .get(HOST)
             .and_then(|host| host.to_str().ok())
@@ -72,7 +75,7 @@ impl Guard {
                 )));
             }
         }
-        self.check_token(uri, headers)
+        Ok(())
     }
 
     fn allows_host(&self, host: &str) -> bool {
@@ -102,121 +105,26 @@ impl Guard {
                 .any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
 
-    fn check_token(&self, uri: &Uri, headers: &HeaderMap) -> Result<Shown, Error> {
-        match headers.get(AUTHORIZATION) {
-            None if self.is_public && !OPEN.contains(&uri.path()) => Err(Error::Unauthorized(
-                "A token is needed: Authorization: Bearer <token>".to_owned(),
-            )),
-            None => Ok(Shown::Nothing),
-            Some(given) => {
-                let word = given
-                    .to_str()
-                    .ok()
-                    .and_then(|given| given.split_once(' '))
-                    .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-                    .map(|(_, word)| word)
-                    .unwrap_or_default()
-                    .trim();
-                let is_operator = self
-                    .operator
-                    .as_ref()
-                    .is_some_and(|operator| operator.is(word));
-                Ok(if is_operator {
-                    Shown::Operator
-                } else {
-                    Shown::Other(word.to_owned())
-                })
+    /// Returns the caller, unless the token is not the operator's: then only the ledger can tell.
+    fn known_caller(&self, token: Option<&str>) -> Option<Caller> {
+        match token {
+            None if self.is_public => Some(Caller::Anonymous),
+            None => Some(Caller::Person),
+            Some(word) => {
+                let operator = self.operator.as_ref();
+                let is_operator = operator.is_some_and(|operator| operator.is(word));
+                is_operator.then_some(Caller::Operator)
             }
         }
     }
 }
 
-/// Which token a request shows.
-#[derive(Debug, PartialEq, Eq)]
-enum Shown {
-    Nothing,
-    Operator,
-    /// Not the operator's: a run's, or nobody's.
-    Other(String),
-}
-
-/// The run in whose name a request is made, if it shows a run's token.
-#[derive(Debug, Clone)]
-pub(super) struct Caller(pub Option<RunIdentity>);
-
-impl FromRequestParts<App> for Caller {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
-        Ok(parts.extensions.get().cloned().unwrap_or(Self(None)))
-    }
-}
-
-/// Marks a request that shows the operator's token.
-#[derive(Debug, Clone, Copy)]
-struct IsOperator;
-
-/// Who asks, as it is written down.
-pub(super) struct AskedAs(pub Actor);
-
-impl FromRequestParts<App> for AskedAs {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
-        Ok(Self(match parts.extensions.get() {
-            Some(Caller(Some(run))) => Actor::Run(run.clone()),
-            _ if parts.extensions.get::<IsOperator>().is_some() => Actor::Operator,
-            _ => Actor::Person("anonymous".to_owned()),
-        }))
-    }
-}
-
-/// Names who asks, so that no two who show different tokens have the same name.
-pub(super) fn who_asks(extensions: &Extensions) -> &str {
-    match extensions.get() {
-        Some(Caller(Some(run))) => run.run_id.as_str(),
-        _ if extensions.get::<IsOperator>().is_some() => "operator",
-        _ => "",
-    }
-}
-
-/// The operator, by their token, also on this machine: what this door does is decided by a person.
-pub(super) struct ByOperator(pub Actor);
-
-impl FromRequestParts<App> for ByOperator {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
-        let Ok(AskedAs(by)) = AskedAs::from_request_parts(parts, app).await;
-        match by {
-            Actor::Operator => Ok(Self(by)),
-            Actor::Run(run) => Err(Error::Forbidden(format!(
-                "This run of {} may not do what only the operator does",
-                run.agent_name
-            ))),
-            _ => Err(Error::Unauthorized(
-                "The operator's token is needed: Authorization: Bearer <the word in operator.token>"
-                    .to_owned(),
-            )),
-        }
-    }
-}
-
-/// Somebody who is not a run: what this door does is for people.
-pub(super) struct ByPerson;
-
-impl FromRequestParts<App> for ByPerson {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
-        match parts.extensions.get() {
-            Some(Caller(Some(run))) => Err(Error::Forbidden(format!(
-                "This run of {} may not change how Chorus is set up",
-                run.agent_name
-            ))),
-            _ => Ok(Self),
-        }
-    }
+/// Returns the token of a request; an empty one if the header is not a bearer token.
+fn token(headers: &HeaderMap) -> Option<&str> {
+    let header = headers.get(AUTHORIZATION)?;
+    let parts = header.to_str().ok().and_then(|text| text.split_once(' '));
+    let bearer = parts.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    Some(bearer.map_or("", |(_, word)| word.trim()))
 }
 
 /// Leaves out the port. What is neither a name nor a name with a port is no host.
@@ -235,50 +143,65 @@ fn host_name(host: &str) -> Option<&str> {
     is_port(port).then(|| name.trim_end_matches('.'))
 }
 
-/// Tells whether a run that has passed control on may only have missed the answer. The operation finds the answer by its
-/// key, and refuses the run if there is none.
-fn is_repetition(request: &Request) -> bool {
-    let hands_over = [
-        "/api/tasks/{id}/tools/{tool}",
-        "/api/sessions/{id}/handoffs",
-    ];
-    let path = request.extensions().get::<MatchedPath>();
-    request.method() == Method::POST
-        && request.headers().contains_key("idempotency-key")
-        && path.is_some_and(|path| hands_over.contains(&path.as_str()))
-}
-
-/// Lets a request through, or not, and says in whose name it is made.
+/// Lets a request through, or not, and puts its [`Caller`] into its extensions.
 pub(super) async fn guard(
     State(app): State<App>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Error> {
-    let shown = app.guard.check(request.uri(), request.headers())?;
-    if shown == Shown::Operator {
-        request.extensions_mut().insert(IsOperator);
+    app.guard.check(request.uri(), request.headers())?;
+    let token = token(request.headers());
+    let caller = match (app.guard.known_caller(token), token) {
+        (Some(caller), _) => caller,
+        (None, token) => {
+            let token = token.unwrap_or_default().to_owned();
+            find_run(&app, &token, &mut request).await?
+        }
+    };
+    if !OPEN.contains(&request.uri().path()) {
+        rights::use_api(&caller)?;
     }
-    if let Shown::Other(token) = shown {
-        let run = match app.engine.token_holder(&token).await? {
-            Some(TokenHolder::Working(run)) => run,
-            Some(TokenHolder::MovedOn { run, .. }) if is_repetition(&request) => run,
-            Some(TokenHolder::MovedOn { run, agent_name }) => {
-                let task_id = run.task_id;
-                return Err(Refusal::AlreadyMoved {
-                    task_id,
-                    agent_name,
-                }
-                .into());
-            }
-            None => {
-                return Err(Error::Unauthorized(
-                    "The token is not known, or its run has ended".to_owned(),
-                ));
-            }
-        };
-        request.extensions_mut().insert(Caller(Some(run)));
-    }
+    request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
+}
+
+/// Finds the run that has a token. One that has passed control on is marked by its refusal.
+async fn find_run(app: &App, token: &str, request: &mut Request) -> Result<Caller, Error> {
+    match app.engine.token_holder(token).await? {
+        Some(TokenHolder::Working(run)) => Ok(Caller::Run(run)),
+        Some(TokenHolder::MovedOn { run, agent_name }) => {
+            let refusal = Refusal::AlreadyMoved {
+                task_id: run.task_id.clone(),
+                agent_name,
+            };
+            request.extensions_mut().insert(PassedOn(refusal));
+            Ok(Caller::Run(run))
+        }
+        None => Err(Error::Unauthorized(
+            "The token is not known, or its run has ended".to_owned(),
+        )),
+    }
+}
+
+/// Marks a request of a run that has passed control on.
+#[derive(Debug, Clone)]
+struct PassedOn(Refusal);
+
+/// Refuses a run that has passed control on.
+pub(super) async fn refuse_passed_on(request: Request, next: Next) -> Result<Response, Error> {
+    match request.extensions().get() {
+        Some(PassedOn(refusal)) => Err(refusal.clone().into()),
+        None => Ok(next.run(request).await),
+    }
+}
+
+/// Lets a run that has passed control on repeat its call: it may have missed the answer. The operation finds the answer by the
+/// idempotency key, and refuses the run if there is none.
+pub(super) async fn allow_repetition(request: Request, next: Next) -> Result<Response, Error> {
+    if request.headers().contains_key(IDEMPOTENCY_KEY) {
+        return Ok(next.run(request).await);
+    }
+    refuse_passed_on(request, next).await
 }
 
 #[cfg(test)]
@@ -286,7 +209,7 @@ mod tests {
     use super::*;
 
     fn check(guard: &Guard, headers: &[(&str, &str)]) -> Result<(), &'static str> {
-        let headers = headers
+        let headers: HeaderMap = headers
             .iter()
             .map(|(name, value)| {
                 (
@@ -297,14 +220,11 @@ mod tests {
             .collect();
         guard
             .check(&Uri::from_static("/api/tasks"), &headers)
-            .map_err(|error| error.code())
-            .and_then(|shown| {
-                if matches!(shown, Shown::Other(_)) {
-                    Err("UNAUTHORIZED")
-                } else {
-                    Ok(())
-                }
+            .and_then(|()| {
+                let caller = guard.known_caller(token(&headers));
+                Ok(rights::use_api(&caller.unwrap_or(Caller::Anonymous))?)
             })
+            .map_err(|error| error.code())
     }
 
     #[test]

@@ -5,11 +5,11 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::request::{AskedBy, Body, ChangedTask, HandoffPath, OptionalBody, Query, TaskPath};
+use super::extract::{Body, ChangedTask, Id, OptionalBody, Query, Trace};
 use super::tasks::wait_time;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Handoff, TaskWire, Text};
+use crate::domain::{Caller, Handoff, HandoffId, TaskId, TaskWire, Text};
 use crate::engine::HandoffInput;
 use crate::ledger::handoff;
 
@@ -29,12 +29,13 @@ use crate::ledger::handoff;
 pub(super) async fn start_handoff(
     State(app): State<App>,
     ChangedTask(id): ChangedTask,
-    AskedBy(asker): AskedBy,
+    caller: Caller,
+    Trace(trace): Trace,
     body: Body<HandoffInput>,
 ) -> Result<Response, Error> {
     let task = app
         .engine
-        .start_handoff(id, body.value, asker, body.once)
+        .start_handoff(id, body.value, &caller, trace, body.once)
         .await?;
     Ok(app.ok(task))
 }
@@ -112,7 +113,7 @@ pub(super) async fn cancel_handoff(
 )]
 pub(super) async fn list_handoffs(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
     let handoffs = app
         .engine
@@ -141,7 +142,7 @@ pub(super) struct HandoffParameters {
 )]
 pub(super) async fn get_handoff(
     State(app): State<App>,
-    HandoffPath(id): HandoffPath,
+    Id(id): Id<HandoffId>,
     Query(parameters): Query<HandoffParameters>,
 ) -> Result<Response, Error> {
     let timeout = wait_time(&app, "wait", parameters.wait)?;

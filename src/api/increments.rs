@@ -5,11 +5,10 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::guard::{ByPerson, Caller};
-use super::request::{Body, IncrementPath, Once, Query};
+use super::extract::{Body, Id, MaySetUp, Once, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Increment, IncrementId, IncrementState, IncrementTasks, Page};
+use crate::domain::{Caller, Increment, IncrementId, IncrementState, IncrementTasks, Page};
 use crate::engine::IncrementInput;
 use crate::ledger::increment;
 
@@ -58,12 +57,12 @@ pub(super) async fn list_increments(
 )]
 pub(super) async fn create_increment(
     State(app): State<App>,
-    Caller(caller): Caller,
+    caller: Caller,
     body: Body<IncrementInput>,
 ) -> Result<Response, Error> {
     let made = app
         .engine
-        .create_increment(body.value, caller, body.once)
+        .create_increment(body.value, &caller, body.once)
         .await?;
     Ok(app.created(made))
 }
@@ -79,7 +78,7 @@ pub(super) async fn create_increment(
 )]
 pub(super) async fn get_increment(
     State(app): State<App>,
-    IncrementPath(id): IncrementPath,
+    Id(id): Id<IncrementId>,
 ) -> Result<Response, Error> {
     let increment = app
         .engine
@@ -102,8 +101,8 @@ pub(super) async fn get_increment(
 )]
 pub(super) async fn retry_increment(
     State(app): State<App>,
-    IncrementPath(id): IncrementPath,
-    _: ByPerson,
+    Id(id): Id<IncrementId>,
+    _: MaySetUp,
     Once(once): Once,
 ) -> Result<Response, Error> {
     Ok(app.ok(app.engine.retry_increment(id, once).await?))

@@ -9,9 +9,10 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio_util::io::ReaderStream;
 use utoipa::IntoParams;
 
-use super::request::{HandoffPath, Query};
+use super::extract::{Id, Query};
 use super::{App, ErrorAnswer};
 use crate::Error;
+use crate::domain::HandoffId;
 use crate::runner::{LogStream, open_log};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -44,7 +45,7 @@ pub(super) struct LogParameters {
 )]
 pub(super) async fn get_log(
     State(app): State<App>,
-    HandoffPath(id): HandoffPath,
+    Id(id): Id<HandoffId>,
     Query(parameters): Query<LogParameters>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {

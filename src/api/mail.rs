@@ -1,34 +1,18 @@
 //! `/api/mail`
 
-use axum::extract::{FromRequestParts, State};
-use axum::http::request::Parts;
+use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::guard::AskedAs;
-use super::request::{Body, OptionalBody, Query, Segment};
+use super::extract::{Body, Id, OptionalBody, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    Actor, Correspondent, Mail, MailId, MailQuery, Page, SearchWords, TaskId, Text, ThreadId,
+    Caller, Correspondent, Mail, MailId, MailQuery, Page, SearchWords, TaskId, Text, ThreadId,
 };
 use crate::engine::{MailInput, MarkInput};
 use crate::ledger::mail::{self, MailMark, MarkMail};
-
-/// The id of a mail in a path. What cannot be an id is not there.
-pub(super) struct MailPath(MailId);
-
-impl FromRequestParts<App> for MailPath {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
-        let Segment(id) = Segment::from_request_parts(parts, app).await?;
-        MailId::parse(id.as_str())
-            .map(Self)
-            .map_err(|_| Error::not_found("Mail", id))
-    }
-}
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -114,10 +98,10 @@ fn words(text: &Text) -> Result<SearchWords, Error> {
 )]
 pub(super) async fn send_mail(
     State(app): State<App>,
-    AskedAs(by): AskedAs,
+    caller: Caller,
     body: Body<MailInput>,
 ) -> Result<Response, Error> {
-    Ok(app.created(app.engine.send_mail(body.value, by, body.once).await?))
+    Ok(app.created(app.engine.send_mail(body.value, &caller, body.once).await?))
 }
 
 /// Shows a mail. It stays as unread as it was.
@@ -131,7 +115,7 @@ pub(super) async fn send_mail(
 )]
 pub(super) async fn get_mail(
     State(app): State<App>,
-    MailPath(id): MailPath,
+    Id(id): Id<MailId>,
 ) -> Result<Response, Error> {
     let mail = app.engine.read(move |view| mail::get(view, &id));
     Ok(app.ok(mail.await?))
@@ -152,11 +136,11 @@ pub(super) async fn get_mail(
 )]
 pub(super) async fn acknowledge_mail(
     State(app): State<App>,
-    MailPath(id): MailPath,
-    AskedAs(by): AskedAs,
+    Id(id): Id<MailId>,
+    caller: Caller,
     body: OptionalBody<MarkInput>,
 ) -> Result<Response, Error> {
-    mark_mail(&app, id, MailMark::Acknowledged, by, body).await
+    mark_mail(&app, id, MailMark::Acknowledged, caller, body).await
 }
 
 /// Marks a mail as read. A second time changes nothing.
@@ -174,25 +158,25 @@ pub(super) async fn acknowledge_mail(
 )]
 pub(super) async fn mark_mail_read(
     State(app): State<App>,
-    MailPath(id): MailPath,
-    AskedAs(by): AskedAs,
+    Id(id): Id<MailId>,
+    caller: Caller,
     body: OptionalBody<MarkInput>,
 ) -> Result<Response, Error> {
-    mark_mail(&app, id, MailMark::Read, by, body).await
+    mark_mail(&app, id, MailMark::Read, caller, body).await
 }
 
 async fn mark_mail(
     app: &App,
     id: MailId,
     mark: MailMark,
-    by: Actor,
+    caller: Caller,
     body: OptionalBody<MarkInput>,
 ) -> Result<Response, Error> {
     let mark = MarkMail {
         id,
         mark,
         recipient: body.value.recipient,
-        by,
+        caller,
     };
     let marked = app.engine.write(body.once, move |tx| mail::mark(tx, &mark));
     Ok(app.ok(marked.await?))

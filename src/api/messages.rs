@@ -5,11 +5,10 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::guard::Caller;
-use super::request::{Body, ChangedTask, Query, TaskPath};
+use super::extract::{Body, ChangedTask, Id, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Message, MessageQuery, Page, TaskTree};
+use crate::domain::{Caller, Message, MessageQuery, Page, TaskId, TaskTree};
 use crate::engine::ConversationInput;
 use crate::ledger::{message, task};
 
@@ -44,7 +43,7 @@ impl MessageParameters {
 )]
 pub(super) async fn list_messages(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    Id(id): Id<TaskId>,
     Query(parameters): Query<MessageParameters>,
 ) -> Result<Response, Error> {
     let query = parameters.query(&app)?;
@@ -68,12 +67,12 @@ pub(super) async fn list_messages(
 pub(super) async fn add_message(
     State(app): State<App>,
     ChangedTask(id): ChangedTask,
-    Caller(caller): Caller,
+    caller: Caller,
     body: Body<ConversationInput>,
 ) -> Result<Response, Error> {
     let message = app
         .engine
-        .add_message(id, body.value, caller, body.once)
+        .add_message(id, body.value, &caller, body.once)
         .await?;
     Ok(app.created(message))
 }
@@ -90,7 +89,7 @@ pub(super) async fn add_message(
 )]
 pub(super) async fn get_conversation(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    Id(id): Id<TaskId>,
     Query(parameters): Query<MessageParameters>,
 ) -> Result<Response, Error> {
     let query = parameters.query(&app)?;
@@ -112,7 +111,7 @@ pub(super) async fn get_conversation(
 )]
 pub(super) async fn get_task_tree(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
     let tree = app.engine.read(move |view| task::tree(view, &id)).await?;
     Ok(app.ok(tree))

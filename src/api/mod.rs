@@ -1,7 +1,7 @@
 //! The HTTP door: parses, calls the engine, renders. No SQL, no process.
 //!
-//! The tree mirrors the URLs: one file per noun. [`request`] reads what callers send, [`answer`] and [`error`] write
-//! what they get, [`guard`] decides who may ask at all, [`description`] completes what the handlers say of themselves.
+//! The tree mirrors the URLs: one file per noun. [`extract`] reads what callers send, [`answer`] and [`error`] write
+//! what they get, [`guard`] finds out who asks, [`description`] completes what the handlers say of themselves.
 
 mod agents;
 mod alerts;
@@ -13,6 +13,7 @@ mod dispatch;
 mod docs;
 mod error;
 mod events;
+mod extract;
 mod guard;
 mod handoffs;
 mod health;
@@ -22,7 +23,6 @@ mod mail;
 mod messages;
 mod observe;
 mod queue;
-mod request;
 mod requests;
 mod router;
 mod routing;

@@ -5,10 +5,10 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::request::{Body, ChangedTask, TaskPath};
+use super::extract::{Body, ChangedTask, Id};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Queue, QueueMessage, Text};
+use crate::domain::{Queue, QueueMessage, TaskId, Text};
 use crate::ledger::task;
 
 /// Shows the messages that wait for whoever works on a task next.
@@ -22,7 +22,7 @@ use crate::ledger::task;
 )]
 pub(super) async fn get_queue(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
     let queue = app.engine.read(move |view| task::queue(view, &id)).await?;
     Ok(app.ok(queue))

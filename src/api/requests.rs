@@ -1,36 +1,21 @@
 //! `/api/requests`
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::guard::{AskedAs, ByOperator};
-use super::request::{Body, Once, OptionalBody, Query, Segment};
+use super::extract::{Body, Id, MayDecide, Once, OptionalBody, Query};
 use super::tasks::wait_time;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    AgentName, Kind, Page, Priority, Request, RequestId, RequestQuery, RequestState, Text,
+    Actor, AgentName, Caller, Kind, Page, Priority, Request, RequestId, RequestQuery, RequestState,
+    Text,
 };
 use crate::engine::RequestInput;
 use crate::ledger::request;
-
-/// The id of a request in a path. What cannot be an id is not there.
-pub(super) struct RequestPath(RequestId);
-
-impl FromRequestParts<App> for RequestPath {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
-        let Segment(id) = Segment::from_request_parts(parts, app).await?;
-        RequestId::parse(id.as_str())
-            .map(Self)
-            .map_err(|_| Error::not_found("Request", id))
-    }
-}
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -95,10 +80,14 @@ pub(super) async fn list_requests(
 )]
 pub(super) async fn create_request(
     State(app): State<App>,
-    AskedAs(by): AskedAs,
+    caller: Caller,
     body: Body<RequestInput>,
 ) -> Result<Response, Error> {
-    Ok(app.created(app.engine.create_request(body.value, by, body.once).await?))
+    Ok(app.created(
+        app.engine
+            .create_request(body.value, &caller, body.once)
+            .await?,
+    ))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -124,7 +113,7 @@ pub(super) struct WaitParameters {
 )]
 pub(super) async fn get_request(
     State(app): State<App>,
-    RequestPath(id): RequestPath,
+    Id(id): Id<RequestId>,
     Query(parameters): Query<WaitParameters>,
 ) -> Result<Response, Error> {
     let request = match (parameters.wait, parameters.state) {
@@ -157,7 +146,7 @@ pub(super) async fn get_request(
 )]
 pub(super) async fn get_response(
     State(app): State<App>,
-    RequestPath(id): RequestPath,
+    Id(id): Id<RequestId>,
 ) -> Result<Response, Error> {
     let shown = id.clone();
     let request = app.engine.read(move |view| request::get(view, &shown));
@@ -184,11 +173,11 @@ pub(super) async fn get_response(
 )]
 pub(super) async fn approve_request(
     State(app): State<App>,
-    RequestPath(id): RequestPath,
-    ByOperator(by): ByOperator,
+    Id(id): Id<RequestId>,
+    MayDecide(caller): MayDecide,
     Once(once): Once,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app.engine.approve_request(id, by, once).await?))
+    Ok(app.ok(app.engine.approve_request(id, &caller, once).await?))
 }
 
 /// Leaves a request to whoever starts next on it. Only the operator's token does.
@@ -205,10 +194,11 @@ pub(super) async fn approve_request(
 )]
 pub(super) async fn leave_to_next(
     State(app): State<App>,
-    RequestPath(id): RequestPath,
-    ByOperator(by): ByOperator,
+    Id(id): Id<RequestId>,
+    MayDecide(caller): MayDecide,
     Once(once): Once,
 ) -> Result<Response, Error> {
+    let by = Actor::from(&caller);
     let left = app
         .engine
         .write(once, move |tx| request::leave_to_next(tx, &id, &by));
@@ -237,12 +227,12 @@ pub struct ApproveInput {
 )]
 pub(super) async fn approve_requests(
     State(app): State<App>,
-    ByOperator(by): ByOperator,
+    MayDecide(caller): MayDecide,
     body: Body<ApproveInput>,
 ) -> Result<Response, Error> {
     Ok(app.ok(app
         .engine
-        .approve_requests(body.value.ids, by, body.once)
+        .approve_requests(body.value.ids, &caller, body.once)
         .await?))
 }
 
@@ -270,8 +260,8 @@ pub struct ClaimInput {
 )]
 pub(super) async fn claim_request(
     State(app): State<App>,
-    RequestPath(id): RequestPath,
-    AskedAs(by): AskedAs,
+    Id(id): Id<RequestId>,
+    caller: Caller,
     body: Body<ClaimInput>,
 ) -> Result<Response, Error> {
     let ClaimInput {
@@ -280,7 +270,7 @@ pub(super) async fn claim_request(
     } = body.value;
     Ok(app.ok(app
         .engine
-        .claim_request(id, agent, lease_seconds, by, body.once)
+        .claim_request(id, agent, lease_seconds, &caller, body.once)
         .await?))
 }
 
@@ -310,8 +300,8 @@ pub struct HeartbeatInput {
 )]
 pub(super) async fn heartbeat(
     State(app): State<App>,
-    RequestPath(id): RequestPath,
-    AskedAs(by): AskedAs,
+    Id(id): Id<RequestId>,
+    caller: Caller,
     body: OptionalBody<HeartbeatInput>,
 ) -> Result<Response, Error> {
     let HeartbeatInput {
@@ -320,7 +310,7 @@ pub(super) async fn heartbeat(
     } = body.value;
     Ok(app.ok(app
         .engine
-        .heartbeat(id, fencing, lease_seconds, by, body.once)
+        .heartbeat(id, fencing, lease_seconds, &caller, body.once)
         .await?))
 }
 
@@ -352,14 +342,14 @@ pub struct DoneInput {
 )]
 pub(super) async fn finish_request(
     State(app): State<App>,
-    RequestPath(id): RequestPath,
-    AskedAs(by): AskedAs,
+    Id(id): Id<RequestId>,
+    caller: Caller,
     body: Body<DoneInput>,
 ) -> Result<Response, Error> {
     let DoneInput { response, fencing } = body.value;
     Ok(app.ok(app
         .engine
-        .finish_request(id, response, fencing, by, body.once)
+        .finish_request(id, response, fencing, &caller, body.once)
         .await?))
 }
 
@@ -388,13 +378,13 @@ pub struct RequeueInput {
 )]
 pub(super) async fn requeue_request(
     State(app): State<App>,
-    RequestPath(id): RequestPath,
-    AskedAs(by): AskedAs,
+    Id(id): Id<RequestId>,
+    caller: Caller,
     body: Body<RequeueInput>,
 ) -> Result<Response, Error> {
     let RequeueInput { reason, fencing } = body.value;
     Ok(app.ok(app
         .engine
-        .requeue_request(id, reason, fencing, by, body.once)
+        .requeue_request(id, reason, fencing, &caller, body.once)
         .await?))
 }

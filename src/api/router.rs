@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::Request;
 use axum::middleware;
 use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
 use utoipa_axum::routes;
 
 use super::{
@@ -51,8 +51,25 @@ pub struct App {
 )]
 struct Description;
 
+/// The routes that are declared so far.
+struct Routes(OpenApiRouter<App>);
+
+impl Routes {
+    /// Adds routes that are closed to a run that has passed control on.
+    fn routes(self, routes: UtoipaMethodRouter<App>) -> Self {
+        let routes = routes.layer(middleware::from_fn(guard::refuse_passed_on));
+        Self(self.0.routes(routes))
+    }
+
+    /// Adds routes that pass control on: a run may repeat such a call afterwards.
+    fn repeatable(self, routes: UtoipaMethodRouter<App>) -> Self {
+        let routes = routes.layer(middleware::from_fn(guard::allow_repetition));
+        Self(self.0.routes(routes))
+    }
+}
+
 fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(Description::openapi())
+    let routes = Routes(OpenApiRouter::with_openapi(Description::openapi()))
         .routes(routes!(tasks::list_tasks, tasks::create_task))
         .routes(routes!(tasks::get_task, routing::change_task))
         .routes(routes!(routing::give_report))
@@ -85,16 +102,14 @@ fn routes() -> OpenApiRouter<App> {
             tools::delete_tool
         ))
         .routes(routes!(tools::list_agent_tools))
-        .routes(routes!(tools::call_tool))
+        .repeatable(routes!(tools::call_tool))
         .routes(routes!(messages::list_messages, messages::add_message))
         .routes(routes!(messages::get_conversation))
         .routes(routes!(messages::get_task_tree))
         .routes(routes!(sessions::list_sessions))
         .routes(routes!(sessions::get_session))
-        .routes(routes!(
-            sessions::list_session_handoffs,
-            sessions::move_session
-        ))
+        .routes(routes!(sessions::list_session_handoffs))
+        .repeatable(routes!(sessions::move_session))
         .routes(routes!(sessions::get_last_session_handoff))
         .routes(routes!(sessions::count_session_handoffs))
         .routes(routes!(requests::list_requests, requests::create_request))
@@ -131,7 +146,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(health::check_ready))
         .routes(routes!(health::get_metrics))
         .routes(routes!(docs::get_openapi))
-        .routes(routes!(docs::get_docs))
+        .routes(routes!(docs::get_docs));
+    routes.0
 }
 
 /// Returns the OpenAPI document, indented.
@@ -152,9 +168,11 @@ pub fn router(engine: Engine, guard: guard::Guard) -> Router {
         guard: Arc::new(guard),
         openapi,
     };
-    routes
-        .merge(web::routes())
+    let page = web::routes()
         .fallback(no_such_path)
+        .layer(middleware::from_fn(guard::refuse_passed_on));
+    routes
+        .merge(page)
         .method_not_allowed_fallback(no_such_method)
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
         .layer(middleware::from_fn(observe::observe))

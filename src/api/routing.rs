@@ -5,12 +5,11 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::guard::Caller;
-use super::request::{Body, ChangedTask, Once, Query, TaskPath};
+use super::extract::{Body, ChangedTask, Id, Once, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    AgentName, NeedsChange, Page, ReadyQuery, Report, RouteChoice, TaskId, TaskWire,
+    AgentName, Caller, NeedsChange, Page, ReadyQuery, Report, RouteChoice, TaskId, TaskWire,
 };
 use crate::ledger::task;
 use crate::words;
@@ -73,13 +72,13 @@ pub(super) struct ChangeParameters {
 pub(super) async fn change_task(
     State(app): State<App>,
     ChangedTask(id): ChangedTask,
-    Caller(caller): Caller,
+    caller: Caller,
     Query(parameters): Query<ChangeParameters>,
     body: Body<NeedsChange>,
 ) -> Result<Response, Error> {
     let task = app
         .engine
-        .change_needs(id, body.value, parameters.merge, caller, body.once)
+        .change_needs(id, body.value, parameters.merge, &caller, body.once)
         .await?;
     Ok(app.ok(task))
 }
@@ -95,7 +94,7 @@ pub(super) async fn change_task(
 )]
 pub(super) async fn explain_route(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
     let choice = app.engine.explain_route(id).await?;
     Ok(app.ok(words::route_choice(choice)))
@@ -131,19 +130,13 @@ pub(super) async fn route_task(
 )]
 pub(super) async fn give_report(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
-    Caller(caller): Caller,
+    Id(id): Id<TaskId>,
+    caller: Caller,
     body: Body<Report>,
 ) -> Result<Response, Error> {
-    let Some(caller) = caller else {
-        return Err(Error::Forbidden(
-            "Only the agent that works on a task reports what came out, with the token of its run. A person sets the status: PUT /api/tasks/ID/status"
-                .to_owned(),
-        ));
-    };
     let task = app
         .engine
-        .give_report(id, body.value, caller, body.once)
+        .give_report(id, body.value, &caller, body.once)
         .await?;
     Ok(app.ok(task))
 }

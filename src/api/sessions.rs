@@ -8,18 +8,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
-use super::request::{AskedBy, MendedBody, Query, Segment};
+use super::extract::{Id, MendedBody, Query, Segment, Trace, find};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    AgentName, HandoffId, HistoryMessage, Page, Session, SessionHandoff, SessionId, TaskId,
+    AgentName, Caller, HandoffId, HistoryMessage, Page, Session, SessionHandoff, SessionId, TaskId,
 };
 use crate::ledger::session;
-
-/// Reads the id of a session in a path. What cannot be an id is not there.
-fn session_id(id: &str) -> Result<SessionId, Error> {
-    SessionId::parse(id).map_err(|_| Error::not_found("Session", id))
-}
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -64,9 +59,8 @@ pub(super) async fn list_sessions(
 )]
 pub(super) async fn get_session(
     State(app): State<App>,
-    Segment(id): Segment,
+    Id(id): Id<SessionId>,
 ) -> Result<Response, Error> {
-    let id = session_id(&id)?;
     let session = app.engine.read(move |view| session::get(view, &id)).await?;
     Ok(app.ok(session))
 }
@@ -131,12 +125,13 @@ pub struct SessionHandoffStarted {
 pub(super) async fn move_session(
     State(app): State<App>,
     Segment(id): Segment,
-    AskedBy(asker): AskedBy,
+    caller: Caller,
+    Trace(trace): Trace,
     body: MendedBody<BTreeMap<String, Box<RawValue>>>,
 ) -> Result<Response, Error> {
     let task = app
         .engine
-        .move_session(&id, body.value, asker, body.once)
+        .move_session(&id, body.value, &caller, trace, body.once)
         .await?;
     let entry = task
         .agent_chain()
@@ -176,7 +171,7 @@ pub(super) async fn list_session_handoffs(
     Query(parameters): Query<MoveParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
-    let (id, after) = (session_id(&id)?, parameters.after);
+    let (id, after) = (find(&id)?, parameters.after);
     let Page { items, next } = app
         .engine
         .read(move |view| session::handoffs(view, &id, after.as_ref(), limit))
@@ -192,9 +187,8 @@ pub(super) async fn list_session_handoffs(
 )]
 pub(super) async fn get_last_session_handoff(
     State(app): State<App>,
-    Segment(id): Segment,
+    Id(id): Id<SessionId>,
 ) -> Result<Response, Error> {
-    let id = session_id(&id)?;
     let last = app
         .engine
         .read(move |view| session::last_handoff(view, &id))
@@ -232,7 +226,7 @@ pub(super) async fn count_session_handoffs(
     Segment(id): Segment,
     Query(parameters): Query<CountParameters>,
 ) -> Result<Response, Error> {
-    let id = session_id(&id)?;
+    let id = find(&id)?;
     let CountParameters { from, to } = parameters;
     let count = app
         .engine

@@ -9,13 +9,12 @@ use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::guard::Caller;
-use super::request::{Body, ChangedTask, Query, TaskPath};
+use super::extract::{Body, ChangedTask, Id, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    History, IllegalSkill, Page, PlanningChange, Role, Skill, Status, StatusName, Task, TaskId,
-    TaskQuery, TaskSummary, TaskWire,
+    Caller, History, IllegalSkill, Page, PlanningChange, Role, Skill, Status, StatusName, Task,
+    TaskId, TaskQuery, TaskSummary, TaskWire,
 };
 use crate::engine::TaskInput;
 use crate::ledger::task;
@@ -136,12 +135,12 @@ fn tags(asked: Option<&str>) -> Result<Vec<Skill>, Error> {
 )]
 pub(super) async fn create_task(
     State(app): State<App>,
-    Caller(caller): Caller,
+    caller: Caller,
     body: Body<TaskInput>,
 ) -> Result<Response, Error> {
     Ok(app.created(
         app.engine
-            .create_task(body.value, caller, body.once)
+            .create_task(body.value, &caller, body.once)
             .await?,
     ))
 }
@@ -178,7 +177,7 @@ enum WaitFor {
 )]
 pub(super) async fn get_task(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    Id(id): Id<TaskId>,
     Query(parameters): Query<WaitParameters>,
 ) -> Result<Response, Error> {
     let timeout = wait_time(&app, "timeout", parameters.timeout)?;
@@ -250,12 +249,12 @@ enum StatusForm {
 pub(super) async fn set_status(
     State(app): State<App>,
     ChangedTask(id): ChangedTask,
-    Caller(caller): Caller,
+    caller: Caller,
     body: Body<StatusInput>,
 ) -> Result<Response, Error> {
     Ok(app.ok(app
         .engine
-        .set_status(id, body.value.status, caller, body.once)
+        .set_status(id, body.value.status, &caller, body.once)
         .await?))
 }
 
@@ -287,7 +286,7 @@ pub(super) async fn plan_task(
 )]
 pub(super) async fn get_history(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
     let history = app
         .engine

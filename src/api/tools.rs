@@ -5,11 +5,12 @@ use axum::response::Response;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::guard::ByPerson;
-use super::request::{AgentPath, AskedBy, Body, Once, OptionalBody, Segment, TaskToolPath};
+use super::extract::{Body, Id, MaySetUp, Once, OptionalBody, Segment, TaskItem, Trace, find};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{AgentName, ContextVariable, FunctionDefinition, TaskWire, Tool, ToolName};
+use crate::domain::{
+    AgentName, Caller, ContextVariable, FunctionDefinition, TaskWire, Tool, ToolName,
+};
 use crate::ledger::tool;
 
 /// What a caller says of a tool.
@@ -43,10 +44,6 @@ pub(super) struct ToolInput {
     allowed_agents: Option<Vec<AgentName>>,
 }
 
-fn tool_name(name: String) -> Result<ToolName, Error> {
-    ToolName::parse(name.as_str()).map_err(|_| Error::not_found("Tool", name))
-}
-
 async fn find_tool(app: &App, name: ToolName) -> Result<Tool, Error> {
     app.engine.read(move |view| tool::get(view, &name)).await
 }
@@ -71,7 +68,7 @@ pub(super) async fn list_tools(State(app): State<App>) -> Result<Response, Error
 )]
 pub(super) async fn create_tool(
     State(app): State<App>,
-    _: ByPerson,
+    _: MaySetUp,
     body: Body<Tool>,
 ) -> Result<Response, Error> {
     let created = app
@@ -91,9 +88,9 @@ pub(super) async fn create_tool(
 )]
 pub(super) async fn get_tool(
     State(app): State<App>,
-    Segment(name): Segment,
+    Id(name): Id<ToolName>,
 ) -> Result<Response, Error> {
-    Ok(app.ok(find_tool(&app, tool_name(name)?).await?))
+    Ok(app.ok(find_tool(&app, name).await?))
 }
 
 /// Changes a hand-off tool: what the body says is all that it is. A run cannot.
@@ -109,10 +106,10 @@ pub(super) async fn get_tool(
 pub(super) async fn change_tool(
     State(app): State<App>,
     Segment(name): Segment,
-    _: ByPerson,
+    _: MaySetUp,
     body: Body<Map<String, Value>>,
 ) -> Result<Response, Error> {
-    let name = tool_name(name)?;
+    let name: ToolName = find(&name)?;
     find_tool(&app, name.clone()).await?;
     let mut value = body.value;
     // The path says which tool it is; a body may repeat it.
@@ -125,7 +122,7 @@ pub(super) async fn change_tool(
             "name: must be {name}, as in the path; a tool keeps its name"
         )));
     }
-    let tool: Tool = super::request::read(Value::Object(value))?;
+    let tool: Tool = super::extract::read(Value::Object(value))?;
     let changed = app
         .engine
         .write(body.once, move |tx| tool::change(tx, &tool));
@@ -144,10 +141,10 @@ pub(super) async fn change_tool(
 pub(super) async fn delete_tool(
     State(app): State<App>,
     Segment(name): Segment,
-    _: ByPerson,
+    _: MaySetUp,
     Once(once): Once,
 ) -> Result<Response, Error> {
-    let name = tool_name(name)?;
+    let name = find(&name)?;
     let deleted = app.engine.write(once, move |tx| tool::delete(tx, &name));
     Ok(app.ok(deleted.await?))
 }
@@ -163,7 +160,7 @@ pub(super) async fn delete_tool(
 )]
 pub(super) async fn list_agent_tools(
     State(app): State<App>,
-    AgentPath(name): AgentPath,
+    Id(name): Id<AgentName>,
 ) -> Result<Response, Error> {
     let definitions = app.engine.read(move |view| tool::definitions(view, &name));
     Ok(app.ok(definitions.await?))
@@ -188,13 +185,14 @@ pub(super) async fn list_agent_tools(
 )]
 pub(super) async fn call_tool(
     State(app): State<App>,
-    TaskToolPath { task_id, tool }: TaskToolPath,
-    AskedBy(asker): AskedBy,
+    TaskItem { task_id, name }: TaskItem,
+    caller: Caller,
+    Trace(trace): Trace,
     body: OptionalBody<Map<String, Value>>,
 ) -> Result<Response, Error> {
     let task = app
         .engine
-        .transfer(task_id, tool, body.value, asker, body.once)
+        .transfer(task_id, name, body.value, &caller, trace, body.once)
         .await?;
     Ok(app.ok(task))
 }

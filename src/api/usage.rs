@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::response::Response;
 
-use super::request::{AgentPath, TaskPath};
+use super::extract::Id;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::UsageSum;
+use crate::domain::{AgentName, TaskId, UsageSum};
 use crate::ledger::usage;
 
 /// Adds up what the runs of a task used: tokens, turns, time and cost.
@@ -20,7 +20,7 @@ use crate::ledger::usage;
 )]
 pub(super) async fn get_task_usage(
     State(app): State<App>,
-    TaskPath(id): TaskPath,
+    Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
     let sum = app
         .engine
@@ -40,7 +40,7 @@ pub(super) async fn get_task_usage(
 )]
 pub(super) async fn get_agent_usage(
     State(app): State<App>,
-    AgentPath(name): AgentPath,
+    Id(name): Id<AgentName>,
 ) -> Result<Response, Error> {
     let sum = app
         .engine

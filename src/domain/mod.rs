@@ -6,6 +6,7 @@
 mod agent;
 mod alert;
 mod archive;
+mod caller;
 mod event;
 mod handoff;
 mod idempotency;
@@ -30,6 +31,7 @@ pub use agent::{
 };
 pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{ArchivedMessage, Conversation, TaskArchive};
+pub use caller::Caller;
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use handoff::{
     AgentPair, ChainEntry, ChainLimit, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics,

@@ -61,6 +61,24 @@ pub enum Refusal {
     AgentUnavailable(AgentName),
     /// A task has at most one open hand-off; this agent has it.
     AgentActive(AgentName),
+    /// A server that listens beyond this machine answers nobody without a token.
+    TokenNeeded,
+    /// Only the operator decides for a person.
+    OperatorTokenNeeded,
+    /// Only the operator sends mail as the operator.
+    OperatorTokenNeededToSend,
+    /// Only the router sends mail as the router.
+    SentAsRouter,
+    /// A run of this agent does not decide for a person.
+    DecisionByRun(AgentName),
+    /// A run of this agent does not set up Chorus.
+    SetUpByRun(AgentName),
+    /// A run of this agent does not resolve alerts.
+    AlertResolvedByRun(AgentName),
+    /// A report comes from the run that works on the task.
+    ReportWithoutRun,
+    /// A run of this agent moves sessions only in the agent's name.
+    NotItsOwnName(AgentName),
     /// A run speaks for its own agent alone.
     NotItsOwnAgent {
         agent: AgentName,
@@ -209,14 +227,23 @@ impl Refusal {
             Self::ContextTooLarge { limit } | Self::TooMuchAtOnce { limit } => {
                 RefusalClass::TooLarge { limit: *limit }
             }
-            Self::RunEnded | Self::OperatorsMail(_) | Self::OperatorTokenMissing => {
-                RefusalClass::Unauthorized
-            }
+            Self::RunEnded
+            | Self::TokenNeeded
+            | Self::OperatorTokenNeeded
+            | Self::OperatorTokenNeededToSend
+            | Self::OperatorsMail(_)
+            | Self::OperatorTokenMissing => RefusalClass::Unauthorized,
             Self::NobodyHasRole(_)
             | Self::TooManyRecipients { .. }
             | Self::NoSuchRecipient { .. } => RefusalClass::Invalid,
             Self::NotItsOwnTask(_)
+            | Self::NotItsOwnName(_)
             | Self::OutOfReach { .. }
+            | Self::DecisionByRun(_)
+            | Self::SetUpByRun(_)
+            | Self::AlertResolvedByRun(_)
+            | Self::ReportWithoutRun
+            | Self::SentAsRouter
             | Self::ToolNotAllowed { .. }
             | Self::NotItsClaim { .. }
             | Self::NotItsOwnAgent { .. }

@@ -1,7 +1,7 @@
 //! Making and changing agents, whose specs are files.
 
 use super::{Engine, Result};
-use crate::domain::{Agent, AgentChange, AgentName, Idempotency, Problems, RunIdentity};
+use crate::domain::{Agent, AgentChange, AgentName, Caller, Idempotency, Problems};
 use crate::ledger::agent::{self, AgentPut, ChangeAgent, PutAgent};
 use crate::runner::read_spec;
 
@@ -26,7 +26,7 @@ impl Engine {
         &self,
         name: AgentName,
         change: AgentChange,
-        caller: Option<RunIdentity>,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Agent> {
         let mut problems = Problems::default();
@@ -44,7 +44,7 @@ impl Engine {
             name,
             change,
             problems,
-            caller,
+            caller: caller.clone(),
         };
         self.write(once, move |tx| agent::change(tx, &change)).await
     }

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Engine, Result};
-use crate::domain::{Actor, Alert, AlertId, Idempotency, TaskId, Text};
+use crate::domain::{Actor, Alert, AlertId, Caller, Idempotency, TaskId, Text};
 use crate::error::Error;
 use crate::ledger::alert::{self, RaiseAlert};
+use crate::ledger::rights;
 
 /// What a caller says of an alert to be raised.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -26,7 +27,7 @@ impl Engine {
     pub async fn raise_alert(
         &self,
         input: AlertInput,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Alert> {
         let AlertInput { message, task_id } = input;
@@ -40,19 +41,12 @@ impl Engine {
                 limit,
             });
         }
-        let task_id = match (&by, task_id) {
-            (Actor::Run(run), Some(task_id)) => {
-                self.check_reach(run, &task_id).await?;
-                Some(task_id)
-            }
-            (Actor::Run(run), None) => Some(run.task_id.clone()),
-            (_, task_id) => task_id,
-        };
+        let task_id = self.subject_task(caller, task_id).await?;
         let raise = RaiseAlert {
             id: AlertId::new(),
             message,
             task_id,
-            by,
+            by: Actor::from(caller),
         };
         self.write(once, move |tx| alert::raise(tx, &raise)).await
     }
@@ -61,15 +55,11 @@ impl Engine {
     pub async fn resolve_alert(
         &self,
         id: AlertId,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Alert> {
-        if let Actor::Run(run) = &by {
-            return Err(Error::Forbidden(format!(
-                "This run of {} may not resolve alerts: a person must see them",
-                run.agent_name
-            )));
-        }
+        rights::resolve_alert(caller)?;
+        let by = Actor::from(caller);
         self.write(once, move |tx| alert::resolve(tx, &id, &by))
             .await
     }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::{Engine, Result};
-use crate::domain::{Idempotency, Message, MessageType, RunIdentity, Task, TaskId, Text};
+use crate::domain::{Caller, Idempotency, Message, MessageType, Task, TaskId, Text};
 use crate::error::Error;
 use crate::ledger::message::{self, AddMessage};
 use crate::ledger::task;
@@ -31,7 +31,7 @@ impl Engine {
         &self,
         task_id: TaskId,
         input: ConversationInput,
-        caller: Option<RunIdentity>,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Message> {
         if input.content.is_blank() {
@@ -48,7 +48,7 @@ impl Engine {
             task_id,
             message_type: input.message_type,
             content: input.content,
-            caller,
+            caller: caller.clone(),
         };
         self.write(once, move |tx| message::add(tx, &add)).await
     }

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Asker, Engine, Result};
-use crate::domain::{Handoff, HandoffId, Idempotency, Outcome, Task, TaskId, Text};
+use super::{Engine, Result};
+use crate::domain::{
+    Caller, Handoff, HandoffId, Idempotency, Outcome, Task, TaskId, Text, TraceParent,
+};
 use crate::error::Error;
 use crate::ledger::handoff::{self, Delegate, Moved};
 
@@ -33,7 +35,8 @@ impl Engine {
         &self,
         task_id: TaskId,
         input: HandoffInput,
-        asker: Asker,
+        caller: &Caller,
+        trace: Option<TraceParent>,
         once: Option<Idempotency>,
     ) -> Result<Task> {
         if input.agent_name.is_blank() {
@@ -57,8 +60,8 @@ impl Engine {
             prompt: input.prompt,
             reason: input.reason,
             resume: input.resume,
-            caller: asker.run,
-            trace: asker.trace,
+            caller: caller.clone(),
+            trace,
         };
         let task = self
             .write(once, move |tx| handoff::delegate(tx, &delegated))

@@ -6,11 +6,12 @@ use utoipa::ToSchema;
 use super::title::check_title;
 use super::{Engine, Result};
 use crate::domain::{
-    Idempotency, IncrementId, IncrementTasks, Report, RunIdentity, Skill, Source, Task, TaskId,
+    Caller, Idempotency, IncrementId, IncrementTasks, Report, Skill, Source, Task, TaskId,
     TaskPriority, Text,
 };
 use crate::error::Error;
 use crate::ledger::increment::{self, NewIncrement};
+use crate::ledger::rights;
 use crate::ledger::routing::{self, GiveReport};
 
 /// How many increments one may wait for.
@@ -54,7 +55,7 @@ impl Engine {
     pub async fn create_increment(
         &self,
         input: IncrementInput,
-        caller: Option<RunIdentity>,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<IncrementTasks> {
         check_title(&input.title, "description")?;
@@ -95,7 +96,7 @@ impl Engine {
             specialist_tags: input.specialist_tags,
             priority: input.priority.unwrap_or_default(),
             source: input.source.unwrap_or_default(),
-            parent_id: caller.map(|caller| caller.task_id),
+            parent_id: caller.run().map(|run| run.task_id.clone()),
             first_task,
             agent_workspace,
         };
@@ -120,9 +121,10 @@ impl Engine {
         &self,
         task_id: TaskId,
         report: Report,
-        caller: RunIdentity,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Task> {
+        let run = rights::report(caller)?;
         report
             .check(self.limits().agent_context)
             .map_err(Error::InvalidFields)?;
@@ -138,7 +140,7 @@ impl Engine {
         let give = GiveReport {
             task_id,
             report,
-            caller,
+            caller: run.clone(),
         };
         self.write(once, move |tx| routing::give_report(tx, &give))
             .await

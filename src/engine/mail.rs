@@ -6,11 +6,12 @@ use utoipa::ToSchema;
 
 use super::{Engine, Result};
 use crate::domain::{
-    Actor, Correspondent, Idempotency, Mail, MailContent, MailId, MailType, MailVersion, TaskId,
+    Caller, Correspondent, Idempotency, Mail, MailContent, MailId, MailType, MailVersion, TaskId,
     Text, ThreadId, Urgency, agent_context, check_handoff_type, check_subject,
 };
 use crate::error::Error;
 use crate::ledger::mail::{self, SendMail, Sender};
+use crate::ledger::rights;
 
 /// What a caller says of a mail to be sent.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -88,19 +89,12 @@ impl Engine {
     pub async fn send_mail(
         &self,
         input: MailInput,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Mail> {
         self.check_mail(&input)?;
-        let (from, from_verified) = sender(input.from, &by)?;
-        let task_id = match (&by, input.task_id) {
-            (Actor::Run(run), Some(task_id)) => {
-                self.check_reach(run, &task_id).await?;
-                Some(task_id)
-            }
-            (Actor::Run(run), None) => Some(run.task_id.clone()),
-            (_, task_id) => task_id,
-        };
+        let (from, from_verified) = sender(input.from, caller)?;
+        let task_id = self.subject_task(caller, input.task_id).await?;
         let send = SendMail {
             id: MailId::new(),
             from,
@@ -163,12 +157,12 @@ impl Engine {
     }
 }
 
-/// Decides who sends: the token does, where there is one.
-fn sender(asked: Option<Text>, by: &Actor) -> Result<(Sender, bool)> {
-    if let Actor::Run(run) = by {
+/// Returns the sender of a mail, and whether a token shows it.
+fn sender(asked: Option<Text>, caller: &Caller) -> Result<(Sender, bool)> {
+    if let Caller::Run(run) = caller {
         return Ok((Sender::Known(Correspondent::from(&run.agent_name)), true));
     }
-    let is_operator = *by == Actor::Operator;
+    let is_operator = *caller == Caller::Operator;
     let Some(asked) = asked else {
         let own = if is_operator {
             Correspondent::operator()
@@ -177,23 +171,12 @@ fn sender(asked: Option<Text>, by: &Actor) -> Result<(Sender, bool)> {
         };
         return Ok((Sender::Known(own), is_operator));
     };
-    let is = |name: &str| asked.as_str().trim().eq_ignore_ascii_case(name);
-    if is(Correspondent::ROUTER) {
-        return Err(Error::Forbidden(
-            "from: the router alone sends as `router`".to_owned(),
-        ));
+    let name = asked.as_str().trim();
+    rights::send_as(caller, name)?;
+    if name.eq_ignore_ascii_case(Correspondent::OPERATOR) {
+        return Ok((Sender::Known(Correspondent::operator()), true));
     }
-    if is(Correspondent::OPERATOR) {
-        return if is_operator {
-            Ok((Sender::Known(Correspondent::operator()), true))
-        } else {
-            Err(Error::Unauthorized(
-                "The operator's token is needed to send as `operator`: Authorization: Bearer <the word in operator.token>; or name another `from`"
-                    .to_owned(),
-            ))
-        };
-    }
-    if is(Correspondent::ANONYMOUS) {
+    if name.eq_ignore_ascii_case(Correspondent::ANONYMOUS) {
         return Ok((Sender::Known(Correspondent::anonymous()), false));
     }
     Ok((Sender::Agent(asked), is_operator))

@@ -5,7 +5,6 @@
 mod agents;
 mod alerts;
 pub mod archive;
-mod asker;
 mod attachments;
 mod conversations;
 mod dispatch_prompt;
@@ -41,7 +40,6 @@ use tokio_util::sync::CancellationToken;
 
 pub use crate::store::Published;
 pub use alerts::AlertInput;
-pub use asker::Asker;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
 pub use dispatcher::{DispatcherStatus, Round};

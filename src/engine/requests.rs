@@ -9,12 +9,12 @@ use utoipa::ToSchema;
 use super::title::check_title;
 use super::{Engine, Result};
 use crate::domain::{
-    Actor, AgentName, Effort, Idempotency, Kind, NewRequest, Priority, Refusal, Request, RequestId,
+    Actor, AgentName, Caller, Effort, Idempotency, Kind, NewRequest, Priority, Request, RequestId,
     RequestSource, RequestSourceType, RequestState, TaskId, Text,
 };
 use crate::error::Error;
 use crate::ledger::request::{self, ClaimRequest, EndClaim, EndedClaim, Heartbeat};
-use crate::ledger::task;
+use crate::ledger::{rights, task};
 use crate::store::{Result as StoreResult, StoreError};
 
 /// How many requests are approved at once.
@@ -53,12 +53,12 @@ impl Engine {
     pub async fn create_request(
         &self,
         input: RequestInput,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Request> {
         check_title(&input.title, "body")?;
         self.check_request_text("body", &input.body)?;
-        let source = self.request_source(input.source, &by).await?;
+        let source = self.request_source(input.source, caller).await?;
         let agent_workspace = match (&input.agent_workspace, &source.task_id) {
             (Some(asked), _) => Some(self.asked_workspace(asked)?),
             (None, Some(task_id)) => {
@@ -78,6 +78,7 @@ impl Engine {
             source,
             agent_workspace,
         };
+        let by = Actor::from(caller);
         self.write(once, move |tx| Ok(request::create(tx, &new, &by)?.request))
             .await
     }
@@ -86,17 +87,17 @@ impl Engine {
     async fn request_source(
         &self,
         asked: Option<RequestSource>,
-        by: &Actor,
+        caller: &Caller,
     ) -> Result<RequestSource> {
         if let Some(source) = &asked {
             source
                 .check()
                 .map_err(|problem| Error::InvalidBody(format!("source: {problem}")))?;
         }
-        let Actor::Run(run) = by else {
+        let Caller::Run(run) = caller else {
             let mut source = asked.unwrap_or_default();
             if source.source_type == RequestSourceType::Person && source.user_id.is_none() {
-                source.user_id = Some(Text::lossy(by.name().to_owned()));
+                source.user_id = Some(Text::lossy(Actor::from(caller).name().to_owned()));
             }
             return Ok(source);
         };
@@ -109,7 +110,7 @@ impl Engine {
                 task_id: Some(task_id),
                 ..
             }) => {
-                self.check_reach(run, &task_id).await?;
+                self.check_may_change(caller, &task_id).await?;
                 Ok(from_task(task_id))
             }
             _ => Ok(from_task(run.task_id.clone())),
@@ -146,7 +147,7 @@ impl Engine {
     pub async fn approve_requests(
         &self,
         ids: Vec<RequestId>,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Vec<Request>> {
         if ids.is_empty() || ids.len() > MOST_AT_ONCE {
@@ -154,6 +155,7 @@ impl Engine {
                 "ids: must name 1 to {MOST_AT_ONCE} requests"
             )));
         }
+        let by = Actor::from(caller);
         self.write(once, move |tx| request::approve(tx, &ids, &by))
             .await
     }
@@ -162,10 +164,10 @@ impl Engine {
     pub async fn approve_request(
         &self,
         id: RequestId,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Request> {
-        let mut approved = self.approve_requests(vec![id], by, once).await?;
+        let mut approved = self.approve_requests(vec![id], caller, once).await?;
         approved
             .pop()
             .ok_or_else(|| Error::internal("an approval without a request"))
@@ -177,16 +179,13 @@ impl Engine {
         id: RequestId,
         agent: AgentName,
         lease_seconds: Option<u64>,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Request> {
-        let agent = match &by {
-            Actor::Run(run) => run.agent_name.clone(),
-            _ => agent,
-        };
-        let by = match by {
-            Actor::Person(_) => Actor::Agent(agent.clone()),
-            by => by,
+        let (agent, by) = match caller {
+            Caller::Run(run) => (run.agent_name.clone(), Actor::from(caller)),
+            Caller::Operator => (agent, Actor::Operator),
+            Caller::Person | Caller::Anonymous => (agent.clone(), Actor::Agent(agent)),
         };
         let claim = ClaimRequest {
             id,
@@ -203,14 +202,14 @@ impl Engine {
         id: RequestId,
         fencing: Option<u32>,
         lease_seconds: Option<u64>,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Request> {
         let beat = Heartbeat {
             id,
             fencing,
             lease_millis: self.lease_millis(lease_seconds)?,
-            by,
+            by: Actor::from(caller),
         };
         self.write(once, move |tx| request::heartbeat(tx, &beat))
             .await
@@ -222,20 +221,19 @@ impl Engine {
         id: RequestId,
         response: Text,
         fencing: Option<u32>,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Request> {
         self.check_request_text("response", &response)?;
-        let is_person = matches!(by, Actor::Person(_));
         let end = EndClaim {
             id,
             text: response,
             fencing,
-            by,
+            by: Actor::from(caller),
         };
         let ended = self.try_to_write(once, move |tx| request::finish(tx, &end));
         let ended = ended.await;
-        self.let_go(ended, is_person)
+        self.let_go(ended, caller)
     }
 
     /// Gives a request up; a person looks again.
@@ -244,31 +242,29 @@ impl Engine {
         id: RequestId,
         reason: Text,
         fencing: Option<u32>,
-        by: Actor,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Request> {
         if reason.is_blank() {
             return Err(Error::InvalidBody("reason: must not be empty".to_owned()));
         }
         self.check_request_text("reason", &reason)?;
-        let is_person = matches!(by, Actor::Person(_));
         let end = EndClaim {
             id,
             text: reason,
             fencing,
-            by,
+            by: Actor::from(caller),
         };
         let ended = self.try_to_write(once, move |tx| request::requeue(tx, &end));
         let ended = ended.await;
-        self.let_go(ended, is_person)
+        self.let_go(ended, caller)
     }
 
     /// Stops the run that is no longer needed.
-    fn let_go(&self, ended: StoreResult<EndedClaim>, is_person: bool) -> Result<Request> {
+    fn let_go(&self, ended: StoreResult<EndedClaim>, caller: &Caller) -> Result<Request> {
         let EndedClaim { request, unwanted } = match ended {
-            // Somebody who shows no token may be the operator, and is asked for it.
-            Err(StoreError::Refused(Refusal::OperatorOnly)) if is_person => {
-                return Err(Refusal::OperatorTokenMissing.into());
+            Err(StoreError::Refused(refusal)) => {
+                return Err(rights::ask_for_token(caller, refusal).into());
             }
             ended => ended?,
         };

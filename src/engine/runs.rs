@@ -6,9 +6,9 @@ use bytes::Bytes;
 use futures_util::Stream;
 
 use super::{Engine, Result};
-use crate::domain::{HandoffId, RunId, RunIdentity, RunState, Task, TaskId};
+use crate::domain::{Caller, HandoffId, RunId, RunState, Task, TaskId};
 use crate::error::Error;
-use crate::ledger::{self, run::TokenHolder};
+use crate::ledger::{self, rights, run::TokenHolder};
 use crate::runner::{LogStream, Runner, RunnerError, RunnerOptions, token_hash};
 use crate::supervisor::RunFiles;
 
@@ -52,11 +52,27 @@ impl Engine {
             .await
     }
 
-    /// Refuses a run that changes another task than its own or one below it.
-    pub async fn check_reach(&self, caller: &RunIdentity, task_id: &TaskId) -> Result<()> {
+    /// Checks the right to change a task.
+    pub async fn check_may_change(&self, caller: &Caller, task_id: &TaskId) -> Result<()> {
+        // Only the rights of a run depend on the ledger.
+        if caller.run().is_none() {
+            return Ok(rights::use_api(caller)?);
+        }
         let (caller, task_id) = (caller.clone(), task_id.clone());
-        self.read(move |view| ledger::run::check_reach(view, &caller, &task_id))
+        self.read(move |view| rights::change_task(view, &caller, &task_id))
             .await
+    }
+
+    /// Returns the task that a mail or an alert is about: that of a run is about the run's own task, or one below it.
+    pub(super) async fn subject_task(
+        &self,
+        caller: &Caller,
+        asked: Option<TaskId>,
+    ) -> Result<Option<TaskId>> {
+        if let Some(task_id) = &asked {
+            self.check_may_change(caller, task_id).await?;
+        }
+        Ok(asked.or_else(|| caller.run().map(|run| run.task_id.clone())))
     }
 
     async fn run_of_handoff(&self, id: &HandoffId) -> Result<Option<RunId>> {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::{Asker, Engine, Result};
-use crate::domain::{Idempotency, Problems, SessionMove, Task, TaskId, Text};
+use super::{Engine, Result};
+use crate::domain::{Caller, Idempotency, Problems, SessionMove, Task, TaskId, Text, TraceParent};
 use crate::error::Error;
 use crate::ledger::handoff::{self, MoveSession, Moved};
-use crate::ledger::{agent, idempotency};
+use crate::ledger::{agent, idempotency, rights};
 
 /// How many bytes of an agent's name an error repeats.
 const LONGEST_NAME: usize = 100;
@@ -19,7 +19,8 @@ impl Engine {
         &self,
         session_id: &str,
         body: BTreeMap<String, Box<RawValue>>,
-        asker: Asker,
+        caller: &Caller,
+        trace: Option<TraceParent>,
         once: Option<Idempotency>,
     ) -> Result<Task> {
         let name = |key: &str| {
@@ -62,15 +63,9 @@ impl Engine {
                 limit,
             });
         }
-        if let Some(run) = &asker.run
-            && run.agent_name != to.from_agent
-        {
+        if let Err(refusal) = rights::move_session_as(caller, &to.from_agent) {
             let mut problems = Problems::default();
-            let message = format!(
-                "this run is {}, and hands off only for itself",
-                run.agent_name
-            );
-            problems.add("fromAgent", message);
+            problems.add("fromAgent", Error::from(refusal).to_string());
             return Err(refuse(problems));
         }
         let id = TaskId::new();
@@ -78,8 +73,8 @@ impl Engine {
         let to = MoveSession {
             asked: to,
             new_task: (id, workspace),
-            caller: asker.run,
-            trace: asker.trace,
+            caller: caller.clone(),
+            trace,
         };
         let moved = self
             .write(once, move |tx| handoff::move_session(tx, &to))

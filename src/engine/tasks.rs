@@ -6,9 +6,8 @@ use utoipa::ToSchema;
 
 use super::{Engine, Result};
 use crate::domain::{
-    Context, Dependency, DependencyForm, Idempotency, Minutes, Needs, NeedsChange, NewTask,
-    PlanningChange, Refusal, Role, RunIdentity, Skill, Source, Status, Task, TaskId, TaskPriority,
-    Text,
+    Caller, Context, Dependency, DependencyForm, Idempotency, Minutes, Needs, NeedsChange, NewTask,
+    PlanningChange, Role, Skill, Source, Status, Task, TaskId, TaskPriority, Text,
 };
 use crate::error::Error;
 use crate::ledger::task::{self, ChangeNeeds};
@@ -59,7 +58,7 @@ impl Engine {
     pub async fn create_task(
         &self,
         input: TaskInput,
-        caller: Option<RunIdentity>,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Task> {
         if input.description.is_blank() {
@@ -97,7 +96,7 @@ impl Engine {
         let source = input.source.unwrap_or_default();
         let new = NewTask {
             id,
-            parent_id: caller.map(|caller| caller.task_id),
+            parent_id: caller.run().map(|run| run.task_id.clone()),
             session_id: None,
             context: Context::default(),
             needs,
@@ -122,7 +121,7 @@ impl Engine {
         task_id: TaskId,
         change: NeedsChange,
         merge: bool,
-        caller: Option<RunIdentity>,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Task> {
         if change.is_empty() {
@@ -138,7 +137,7 @@ impl Engine {
             task_id,
             change,
             merge,
-            caller,
+            caller: caller.clone(),
         };
         self.write(once, move |tx| task::change_needs(tx, &change))
             .await
@@ -149,13 +148,11 @@ impl Engine {
         &self,
         id: TaskId,
         status: Status,
-        caller: Option<RunIdentity>,
+        caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Task> {
-        if caller.is_some() && self.task(&id).await?.part.is_some() {
-            return Err(Refusal::PartOfIncrement(id).into());
-        }
-        self.write(once, move |tx| task::set_status(tx, &id, &status))
+        let caller = caller.clone();
+        self.write(once, move |tx| task::set_status(tx, &id, &status, &caller))
             .await
     }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Asker, Engine, Result};
-use crate::domain::{Idempotency, Task, TaskId};
+use super::{Engine, Result};
+use crate::domain::{Caller, Idempotency, Task, TaskId, TraceParent};
 use crate::ledger::handoff::{self, Transfer};
 
 impl Engine {
@@ -13,15 +13,16 @@ impl Engine {
         task_id: TaskId,
         tool: String,
         arguments: Map<String, Value>,
-        asker: Asker,
+        caller: &Caller,
+        trace: Option<TraceParent>,
         once: Option<Idempotency>,
     ) -> Result<Task> {
         let transfer = Transfer {
             task_id,
             tool,
             arguments,
-            caller: asker.run,
-            trace: asker.trace,
+            caller: caller.clone(),
+            trace,
         };
         let moved = self
             .write(once, move |tx| handoff::transfer(tx, &transfer))

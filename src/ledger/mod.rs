@@ -17,6 +17,7 @@ pub mod mail;
 pub mod message;
 pub mod reactions;
 pub mod request;
+pub mod rights;
 pub mod routing;
 pub mod run;
 pub mod session;

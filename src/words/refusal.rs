@@ -70,6 +70,32 @@ pub fn refusal(refusal: &Refusal) -> String {
             format!("Agent not available: {name}. Make it available, or choose another")
         }
         Refusal::AgentActive(name) => format!("Agent already active on task: {name}"),
+        Refusal::TokenNeeded => "A token is needed: Authorization: Bearer <token>".to_owned(),
+        Refusal::OperatorTokenNeeded => {
+            "The operator's token is needed: Authorization: Bearer <the word in operator.token>"
+                .to_owned()
+        }
+        Refusal::OperatorTokenNeededToSend => {
+            "The operator's token is needed to send as `operator`: Authorization: Bearer <the word in operator.token>; or name another `from`"
+                .to_owned()
+        }
+        Refusal::SentAsRouter => "from: the router alone sends as `router`".to_owned(),
+        Refusal::DecisionByRun(agent) => {
+            format!("This run of {agent} may not do what only the operator does")
+        }
+        Refusal::SetUpByRun(agent) => {
+            format!("This run of {agent} may not change how Chorus is set up")
+        }
+        Refusal::AlertResolvedByRun(agent) => {
+            format!("This run of {agent} may not resolve alerts: a person must see them")
+        }
+        Refusal::ReportWithoutRun => {
+            "Only the agent that works on a task reports what came out, with the token of its run. A person sets the status: PUT /api/tasks/ID/status"
+                .to_owned()
+        }
+        Refusal::NotItsOwnName(agent) => {
+            format!("this run is {agent}, and hands off only for itself")
+        }
         Refusal::NotItsOwnAgent { agent, asked } => {
             format!("This run of {agent} may speak for {agent} alone, not for {asked}")
         }

@@ -2,8 +2,8 @@
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Agent, AgentName, Context, Idempotency, IdempotencyKey, Needs, NewTask, Problems, Refusal,
-    Source, Task, TaskArchive, TaskId,
+    Agent, AgentName, Caller, Context, Idempotency, IdempotencyKey, Needs, NewTask, Problems,
+    Refusal, Source, Task, TaskArchive, TaskId,
 };
 use chorus::domain::{Rules, TaskQuery};
 use chorus::engine::{default_agents, specialists};
@@ -353,7 +353,7 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         caller,
         trace: None,
     };
-    delegate(&store, start(None)).await.unwrap();
+    delegate(&store, start(Caller::Person)).await.unwrap();
     let claim = ClaimRun {
         max_runs: 1,
         data_dir: String::new(),
@@ -362,7 +362,7 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
     };
     let run = store.write(move |tx| run::claim(tx, &claim)).await;
     let identity = run.unwrap().unwrap().identity;
-    let child = delegate(&store, start(Some(identity.clone()))).await;
+    let child = delegate(&store, start(Caller::Run(identity.clone()))).await;
     assert_eq!(child.unwrap().parent_id.as_ref(), Some(&task.id));
     let (task_id, reason) = (task.id.clone(), "enough".parse().unwrap());
     let cancelled = store
@@ -370,7 +370,7 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         .await;
     cancelled.unwrap();
     // Its token was looked at before the end; the task is free now, but not for it.
-    let refused = delegate(&store, start(Some(identity))).await;
+    let refused = delegate(&store, start(Caller::Run(identity))).await;
     assert!(
         matches!(refused, Err(StoreError::Refused(Refusal::RunEnded))),
         "{refused:?}"

@@ -1,7 +1,7 @@
 //! Mail in the store: deliveries, and many who act at once.
 
 use chorus::domain::{
-    Actor, AgentName, Correspondent, HandoffId, Mail, MailContent, MailId, MailQuery, Outcome,
+    AgentName, Caller, Correspondent, HandoffId, Mail, MailContent, MailId, MailQuery, Outcome,
     TaskId,
 };
 use chorus::ledger::mail::{self, DeliverMail, MailMark, MarkMail, SendMail, Sender};
@@ -160,7 +160,7 @@ async fn many_who_acknowledge_at_once_acknowledge_once() {
         id: mail.id.clone(),
         mark,
         recipient: None,
-        by: Actor::Operator,
+        caller: Caller::Operator,
     };
     let marks = (0..40).map(|place| {
         let how = [MailMark::Acknowledged, MailMark::Read][place % 2];

@@ -1,7 +1,7 @@
 //! Requests in the store: who may move them, who wins, in which order they are begun, and what becomes of those that fail.
 
 use chorus::domain::{
-    Actor, ConversationHistory, KindMode, KindRule, NewRequest, Outcome, Priority, Refusal,
+    Actor, Caller, ConversationHistory, KindMode, KindRule, NewRequest, Outcome, Priority, Refusal,
     Request, RequestId, RequestMove, RequestState, SessionId, SessionMove, Status, Task, TaskId,
 };
 use chorus::ledger::handoff::{self, MoveSession};
@@ -698,7 +698,7 @@ async fn a_run_that_begins_a_conversation_keeps_its_request() {
         let to = MoveSession {
             asked,
             new_task: (TaskId::new(), "/".parse().unwrap()),
-            caller: Some(run.clone()),
+            caller: Caller::Run(run.clone()),
             trace: None,
         };
         let moved = app.write(move |tx| handoff::move_session(tx, &to));

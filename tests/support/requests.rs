@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chorus::clock::Clock;
 use chorus::domain::{
-    Actor, AlertId, Job, KindMode, KindRule, NewRequest, Outcome, Priority, Request, RequestId,
-    RequestSource, RequestSourceType, RunIdentity, Task, TaskId, Tool,
+    Actor, AlertId, Caller, Job, KindMode, KindRule, NewRequest, Outcome, Priority, Request,
+    RequestId, RequestSource, RequestSourceType, RunIdentity, Task, TaskId, Tool,
 };
 use chorus::ledger::alert::{self, RaiseAlert};
 use chorus::ledger::handoff::{self, Transfer};
@@ -291,7 +291,7 @@ impl Requests<'_> {
             task_id: task_id.clone(),
             tool: tool.to_owned(),
             arguments: serde_json::Map::new(),
-            caller,
+            caller: caller.map_or(Caller::Person, Caller::Run),
             trace: None,
         };
         let moved = self.0.write(move |tx| handoff::transfer(tx, &transfer));

@@ -11,8 +11,8 @@ use super::arguments::{DemoArguments, ServeArguments};
 use super::serve::Serving;
 use super::ui::{Failure, Ui};
 use crate::config::DataDir;
-use crate::domain::{Agent, AgentName, OutputForm, Provider, Text};
-use crate::engine::{Asker, Engine, HandoffInput, TaskInput};
+use crate::domain::{Agent, AgentName, Caller, OutputForm, Provider, Text};
+use crate::engine::{Engine, HandoffInput, TaskInput};
 
 /// The task of the demo.
 const TASK: &str =
@@ -96,14 +96,14 @@ async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
         description: text(TASK),
         ..TaskInput::default()
     };
-    let task = engine.create_task(input, None, None).await?;
+    let task = engine.create_task(input, &Caller::Person, None).await?;
     let input = HandoffInput {
         agent_name: text("orchestrator"),
         prompt: text("Bring this task to its end."),
         ..HandoffInput::default()
     };
     let task = engine
-        .start_handoff(task.id, input, Asker::default(), None)
+        .start_handoff(task.id, input, &Caller::Person, None, None)
         .await?;
     let minute = std::time::Duration::from_mins(2);
     Ok(engine.task_when_idle(&task.id, minute).await?)

@@ -7,7 +7,7 @@ use crate::ledger::reactions;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
 
-use super::caller::Caller;
+use super::calling_run::CallingRun;
 use super::close::{Cause, Ending};
 
 /// The outcome of a move of control.
@@ -32,7 +32,7 @@ pub fn give_up_control(
     tx: &mut Tx<'_>,
     on: StoredTask,
     to: &AgentName,
-    caller: Option<&Caller<'_>>,
+    caller: Option<&CallingRun<'_>>,
 ) -> Result<(StoredTask, Option<LeftRun>)> {
     let open = on.task.open_handoff().map(|open| open.id.clone());
     let by_itself = caller.is_some_and(|caller| Some(&caller.identity.handoff_id) == open.as_ref());

@@ -1,7 +1,7 @@
 //! Delegating: an agent or a person asks an agent, and waits for the answer.
 
 use crate::domain::{
-    AgentName, MessageType, Mode, Move, NewMessage, Refusal, RunIdentity, Task, TaskId, Text,
+    AgentName, Caller, MessageType, Mode, Move, NewMessage, Refusal, Task, TaskId, Text,
     TraceParent,
 };
 use crate::ledger::{agent, message, task};
@@ -10,7 +10,7 @@ use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
 
 use super::begin::{Begin, begin, create_child};
-use super::caller::{self, Caller};
+use super::calling_run::{self, CallingRun};
 use super::lineage;
 
 /// A hand-off to be delegated.
@@ -23,16 +23,14 @@ pub struct Delegate {
     pub reason: Option<Text>,
     /// Whether the agent's last session on this task is resumed.
     pub resume: bool,
-    /// The run in whose name it is asked, if an agent asks.
-    pub caller: Option<RunIdentity>,
+    pub caller: Caller,
     /// The trace that the caller named.
     pub trace: Option<TraceParent>,
 }
 
 /// Hands a task to an agent. A run that hands on its own task gets a child task for it, because its own is not idle.
 pub fn delegate(tx: &mut Tx<'_>, asked: &Delegate) -> Result<Task> {
-    let caller = asked.caller.as_ref();
-    let caller = caller.map(|run| Caller::load(tx, run)).transpose()?;
+    let caller = CallingRun::of(tx, &asked.caller)?;
     let checked = check(tx, asked, caller.as_ref())?;
     carry_out(tx, asked, checked, caller.as_ref())
 }
@@ -46,7 +44,7 @@ struct Checked {
 }
 
 /// Checks everything before anything is written.
-fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&Caller<'_>>) -> Result<Checked> {
+fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&CallingRun<'_>>) -> Result<Checked> {
     let on = task::load(tx, &asked.task_id)?;
     let agent_name = agent::resolve(tx, &asked.agent_name)?;
     let open = on.task.open_handoff();
@@ -84,7 +82,7 @@ fn carry_out(
     tx: &mut Tx<'_>,
     asked: &Delegate,
     checked: Checked,
-    caller: Option<&Caller<'_>>,
+    caller: Option<&CallingRun<'_>>,
 ) -> Result<Task> {
     let Checked {
         mut on,
@@ -99,7 +97,7 @@ fn carry_out(
         from_agent: caller.map(|caller| caller.identity.agent_name.clone()),
         from_number: caller.map(|caller| caller.number),
         waiter_number: caller.map(|caller| caller.number),
-        trace: caller::trace(asked.trace.as_ref(), caller.map(Caller::traced)),
+        trace: calling_run::trace(asked.trace.as_ref(), caller.map(CallingRun::traced)),
         reason: asked.reason.as_ref(),
         resumes: resumes.as_deref(),
         ..Begin::new(Mode::Delegate, agent_name, asked.prompt.as_str())

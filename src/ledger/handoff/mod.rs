@@ -2,7 +2,7 @@
 
 mod analytics;
 mod begin;
-pub mod caller;
+mod calling_run;
 mod close;
 mod control;
 mod delegate;
@@ -14,7 +14,7 @@ mod transfer;
 
 pub use analytics::analytics;
 pub use begin::{Begin, Begun, begin};
-pub use caller::Caller;
+pub use calling_run::CallingRun;
 pub use close::{Cause, Closed, Ending, close};
 pub use control::{LeftRun, Moved};
 pub use delegate::{Delegate, delegate};

@@ -1,16 +1,16 @@
 //! Moving a session: the conversation goes from the agent that has it to another one.
 
 use crate::domain::{
-    AgentName, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, Refusal, RunIdentity,
-    SessionMove, Source, Status, TaskId, Text, TraceParent,
+    AgentName, Caller, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, SessionMove,
+    Source, Status, TaskId, Text, TraceParent,
 };
-use crate::ledger::{agent, message, reactions, task};
+use crate::ledger::{agent, message, reactions, rights, task};
 use crate::store::tables::sessions::{self, NewSessionHandoff, SessionHolder};
-use crate::store::tables::tasks::{self, StoredTask};
-use crate::store::{Result, Tx, View};
+use crate::store::tables::tasks::StoredTask;
+use crate::store::{Result, Tx};
 
 use super::begin::{Begin, Begun, begin};
-use super::caller::{self, Caller};
+use super::calling_run::{self, CallingRun};
 use super::close::{Cause, Ending};
 use super::control::{LeftRun, Moved, give_up_control, moved_message};
 use super::lineage;
@@ -21,16 +21,14 @@ pub struct MoveSession {
     pub asked: SessionMove,
     /// The task to make if the session is new, and its working directory.
     pub new_task: (TaskId, Text),
-    /// The run in whose name it is asked, if an agent asks.
-    pub caller: Option<RunIdentity>,
+    pub caller: Caller,
     /// The trace that the caller named.
     pub trace: Option<TraceParent>,
 }
 
 /// Moves a conversation to another agent; its task is made if the session is new.
 pub fn move_session(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
-    let caller = to.caller.as_ref();
-    let caller = caller.map(|run| Caller::load(tx, run)).transpose()?;
+    let caller = CallingRun::of(tx, &to.caller)?;
     let checked = check(tx, to, caller.as_ref())?;
     carry_out(tx, to, checked, caller.as_ref())
 }
@@ -44,12 +42,14 @@ struct Checked {
 }
 
 /// Checks everything before anything is written.
-fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&Caller<'_>>) -> Result<Checked> {
+fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&CallingRun<'_>>) -> Result<Checked> {
     let asked = &to.asked;
     // The agents may have changed since the request was looked at.
     let target = agent::resolve(tx, asked.to_agent.as_str())?;
     let found = sessions::find_holder(tx, &asked.session_id)?;
-    check_reach(tx, found.as_ref(), caller)?;
+    if let (Some(holder), Some(run)) = (&found, caller) {
+        rights::move_session(tx, run, holder)?;
+    }
     let (from_number, task_id) = match (&found, caller) {
         (Some(found), _) => (Some(found.handoff_number), Some(&found.task_id)),
         // A conversation that a run begins is a child of its task.
@@ -77,7 +77,7 @@ fn carry_out(
     tx: &mut Tx<'_>,
     to: &MoveSession,
     checked: Checked,
-    caller: Option<&Caller<'_>>,
+    caller: Option<&CallingRun<'_>>,
 ) -> Result<Moved> {
     let Checked {
         target,
@@ -99,7 +99,7 @@ fn carry_out(
         from_agent: Some(asked.from_agent.clone()),
         from_number,
         waiter_number,
-        trace: caller::trace(to.trace.as_ref(), caller.map(Caller::traced)),
+        trace: calling_run::trace(to.trace.as_ref(), caller.map(CallingRun::traced)),
         reason: Some(&asked.reason),
         is_invoked: asked.invoke,
         takes_control,
@@ -146,25 +146,9 @@ fn moved_to(to: &MoveSession, target: &AgentName, on: &StoredTask) -> NewMessage
     moved_message(target, data)
 }
 
-/// Refuses a run that moves a conversation which it does not have, and which is not below its task.
-fn check_reach(
-    view: &View<'_>,
-    found: Option<&SessionHolder>,
-    caller: Option<&Caller<'_>>,
-) -> Result<()> {
-    let (Some(found), Some(caller)) = (found, caller) else {
-        return Ok(());
-    };
-    let own = &caller.identity.task_id;
-    if caller.number == found.handoff_number || tasks::is_below(view, &found.task_id, own)? {
-        return Ok(());
-    }
-    Err(Refusal::NotItsOwnTask(found.task_id.clone()).into())
-}
-
 /// Returns the hand-off whose agent waits: that of a run that moves a conversation which it does not have; or, where the
 /// conversation is taken from an agent, the one that waited for that.
-fn waiter(found: Option<&SessionHolder>, caller: Option<&Caller<'_>>) -> Option<i64> {
+fn waiter(found: Option<&SessionHolder>, caller: Option<&CallingRun<'_>>) -> Option<i64> {
     match (found, caller) {
         (Some(found), Some(caller)) if caller.number == found.handoff_number => {
             caller.waiter_number
@@ -181,7 +165,7 @@ fn take_conversation(
     found: &SessionHolder,
     to: &MoveSession,
     target: &AgentName,
-    caller: Option<&Caller<'_>>,
+    caller: Option<&CallingRun<'_>>,
 ) -> Result<(StoredTask, Option<LeftRun>)> {
     let mut on = task::load(tx, &found.task_id)?;
     let message = moved_to(to, target, &on);
@@ -209,7 +193,7 @@ fn take_conversation(
 fn create_session(
     tx: &mut Tx<'_>,
     to: &MoveSession,
-    caller: Option<&Caller<'_>>,
+    caller: Option<&CallingRun<'_>>,
 ) -> Result<(i64, StoredTask)> {
     let (id, agent_workspace) = to.new_task.clone();
     let session_id = Text::lossy(to.asked.session_id.to_string());

@@ -3,17 +3,17 @@
 use serde_json::{Map, Value};
 
 use crate::domain::{
-    AgentName, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, Refusal, RunIdentity,
+    AgentName, Caller, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, Refusal,
     Status, TaskId, Text, Tool, ToolName, TraceParent,
 };
-use crate::ledger::{agent, history, increment, message, reactions, task};
+use crate::ledger::{agent, history, increment, message, reactions, rights, task};
 use crate::store::tables::handoffs::{self, HandoffLink};
 use crate::store::tables::tasks::StoredTask;
 use crate::store::tables::tools;
 use crate::store::{Result, StoreError, Tx, View};
 
 use super::begin::{Begin, begin, create_child};
-use super::caller::{self, Caller};
+use super::calling_run::{self, CallingRun};
 use super::control::{Moved, give_up_control, moved_message};
 use super::lineage;
 
@@ -24,17 +24,15 @@ pub struct Transfer {
     /// The tool, as the caller wrote its name.
     pub tool: String,
     pub arguments: Map<String, Value>,
-    /// The run in whose name it is asked, if an agent asks.
-    pub caller: Option<RunIdentity>,
+    pub caller: Caller,
     /// The trace that the caller named.
     pub trace: Option<TraceParent>,
 }
 
 /// Passes control of a task by a tool.
 pub fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
-    let caller = asked.caller.as_ref();
-    let caller = caller.map(|run| Caller::load(tx, run)).transpose()?;
-    let checked = check(tx, asked, caller.as_ref())?;
+    let caller = CallingRun::of(tx, &asked.caller)?;
+    let checked = check(tx, asked)?;
     carry_out(tx, asked, checked, caller.as_ref())
 }
 
@@ -49,12 +47,10 @@ struct Checked {
 }
 
 /// Checks everything before anything is written.
-fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&Caller<'_>>) -> Result<Checked> {
+fn check(tx: &Tx<'_>, asked: &Transfer) -> Result<Checked> {
     let tool = find_tool(tx, &asked.tool)?;
     let on = task::load(tx, &asked.task_id)?;
-    if caller.is_some_and(|caller| caller.identity.task_id != asked.task_id) {
-        return Err(Refusal::NotItsOwnTask(asked.task_id.clone()).into());
-    }
+    rights::pass_on(&asked.caller, &asked.task_id)?;
     let last = on.task.agent_chain().last();
     let last = last.map(|entry| LastHandoff::load(tx, entry)).transpose()?;
     check_has_control(tx, &on, last.as_ref())?;
@@ -98,7 +94,7 @@ fn carry_out(
     tx: &mut Tx<'_>,
     asked: &Transfer,
     checked: Checked,
-    caller: Option<&Caller<'_>>,
+    caller: Option<&CallingRun<'_>>,
 ) -> Result<Moved> {
     let Checked {
         mut on,
@@ -133,7 +129,7 @@ fn carry_out(
         from_agent,
         from_number: last.map(|last| last.link.number),
         waiter_number: last.and_then(|last| last.link.waiter_number),
-        trace: caller::trace(asked.trace.as_ref(), traced),
+        trace: calling_run::trace(asked.trace.as_ref(), traced),
         takes_control: true,
         ..Begin::new(Mode::Transfer, target, prompt.as_str())
     };

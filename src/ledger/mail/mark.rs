@@ -2,7 +2,8 @@
 
 use super::list::load;
 use super::post::record;
-use crate::domain::{Actor, Correspondent, EventKind, Mail, MailId, Recipient, Refusal};
+use crate::domain::{Caller, Correspondent, EventKind, Mail, MailId, Recipient, Refusal};
+use crate::ledger::rights;
 use crate::store::tables::mail_recipients;
 use crate::store::{Result, Tx};
 
@@ -22,7 +23,7 @@ pub struct MarkMail {
     pub mark: MailMark,
     /// The recipient that marks it; a run always marks for its own agent.
     pub recipient: Option<Correspondent>,
-    pub by: Actor,
+    pub caller: Caller,
 }
 
 /// Marks a mail for one of its recipients. A mark that was made before keeps its time.
@@ -47,23 +48,20 @@ pub fn mark(tx: &mut Tx<'_>, asked: &MarkMail) -> Result<Mail> {
     Ok(mail)
 }
 
-/// Finds the recipient that marks a mail. A run marks for its own agent, and the operator alone for the operator.
+/// Finds the recipient that marks a mail: the agent of a run that asks, or the recipient that the caller names.
 fn find_recipient(mail: &Mail, asked: &MarkMail) -> Result<usize> {
     let find = |name: &str| {
         let is_same = |each: &Recipient| each.recipient.is(name);
         mail.recipients.iter().position(is_same)
     };
-    if let Actor::Run(run) = &asked.by {
-        return find(run.agent_name.as_str()).ok_or_else(|| {
-            let (id, agent) = (mail.id.clone(), run.agent_name.clone());
-            Refusal::NotItsMail { id, agent }.into()
-        });
-    }
-    let found = match &asked.recipient {
-        Some(recipient) => find(recipient.as_str()),
-        None if mail.recipients.len() == 1 => Some(0),
-        None => find(Correspondent::OPERATOR),
+    let found = match (asked.caller.run(), &asked.recipient) {
+        (Some(run), _) => find(run.agent_name.as_str()),
+        (None, Some(recipient)) => find(recipient.as_str()),
+        (None, None) if mail.recipients.len() == 1 => Some(0),
+        (None, None) => find(Correspondent::OPERATOR),
     };
+    let recipient = found.map(|place| &mail.recipients[place].recipient);
+    rights::mark_mail(&asked.caller, &mail.id, recipient)?;
     let place = found.ok_or_else(|| Refusal::NoSuchRecipient {
         id: mail.id.clone(),
         asked: asked.recipient.clone(),
@@ -73,9 +71,5 @@ fn find_recipient(mail: &Mail, asked: &MarkMail) -> Result<usize> {
             .map(|each| each.recipient.clone())
             .collect(),
     })?;
-    let is_operators = mail.recipients[place].recipient.is(Correspondent::OPERATOR);
-    if is_operators && asked.by != Actor::Operator {
-        return Err(Refusal::OperatorsMail(mail.id.clone()).into());
-    }
     Ok(place)
 }

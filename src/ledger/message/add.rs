@@ -1,8 +1,8 @@
 //! Adding a message from outside of a run's output.
 
 use super::record::{find_open_handoff, record};
-use crate::domain::{Message, MessageType, NewMessage, RunIdentity, TaskId, Text};
-use crate::ledger::handoff::Caller;
+use crate::domain::{Caller, Message, MessageType, NewMessage, TaskId, Text};
+use crate::ledger::handoff::CallingRun;
 use crate::ledger::task;
 use crate::store::tables::{messages, tasks};
 use crate::store::{Result, StoreError, Tx};
@@ -13,8 +13,7 @@ pub struct AddMessage {
     pub task_id: TaskId,
     pub message_type: MessageType,
     pub content: Text,
-    /// The run that adds it, if one does.
-    pub caller: Option<RunIdentity>,
+    pub caller: Caller,
 }
 
 /// Adds a message. That of a run belongs to its hand-off; every other one, but for a user's, to the open hand-off.
@@ -25,11 +24,11 @@ pub fn add(tx: &mut Tx<'_>, add: &AddMessage) -> Result<Message> {
         data: None,
     };
     let on = task::load(tx, &add.task_id)?;
-    let by = match &add.caller {
+    let by = match add.caller.run() {
         // A run may also add to a task below its own, which another agent works on.
-        Some(caller) if caller.task_id == add.task_id => {
-            let caller = Caller::load(tx, caller)?;
-            Some((&caller.identity.handoff_id, caller.number))
+        Some(run) if run.task_id == add.task_id => {
+            let run = CallingRun::load(tx, run)?;
+            Some((&run.identity.handoff_id, run.number))
         }
         None if add.message_type != MessageType::UserMessage => find_open_handoff(tx, &on)?,
         _ => None,

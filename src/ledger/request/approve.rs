@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::domain::{Actor, Refusal, Request, RequestId, RequestMove, RequestState};
+use crate::ledger::rights;
 use crate::store::tables::requests::StoredRequest;
 use crate::store::{Result, StoreError, Tx, View};
 
@@ -52,9 +53,7 @@ fn check_approval(
     step: RequestMove,
     by: &Actor,
 ) -> Result<(StoredRequest, RequestState)> {
-    if !by.may_approve() {
-        return Err(Refusal::OperatorOnly.into());
-    }
+    rights::approve(by)?;
     let stored = load(view, id)?;
     let to = check_step(&stored.request, step)?;
     Ok((stored, to))

@@ -3,6 +3,7 @@
 use crate::domain::{
     Actor, AgentName, Lease, Refusal, Request, RequestId, RequestMove, RequestState, Timestamp,
 };
+use crate::ledger::rights;
 use crate::store::tables::requests::StoredRequest;
 use crate::store::{Result, Tx};
 
@@ -88,17 +89,5 @@ pub(super) fn check_claim(request: &Request, fencing: Option<u32>, by: &Actor) -
         }
         .into());
     }
-    let holder = request.lease.as_ref().map(|lease| &lease.agent);
-    let handoff = request.handoff_id.as_ref();
-    if let Actor::Run(run) = by
-        && request.state == RequestState::Claimed
-        && !by.may_end_claim(holder, handoff)
-    {
-        return Err(Refusal::NotItsClaim {
-            id: request.id.clone(),
-            agent: run.agent_name.clone(),
-        }
-        .into());
-    }
-    Ok(())
+    Ok(rights::speak_of_claim(by, request)?)
 }

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Actor, AfterFailure, Outcome, Recovery, Refusal, Request, RequestId, RequestMove, RequestState,
-    RunId, Text,
+    Actor, AfterFailure, Outcome, Recovery, Request, RequestId, RequestMove, RequestState, RunId,
+    Text,
 };
-use crate::ledger::handoff;
+use crate::ledger::{handoff, rights};
 use crate::store::tables::{handoffs, request_recoveries, requests};
 use crate::store::{Result, Tx, View};
 use crate::words;
@@ -40,8 +40,8 @@ pub fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     let mut stored = load(tx, &end.id)?;
     check_claim(&stored.request, end.fencing, &end.by)?;
     let to = check_step(&stored.request, RequestMove::Finish)?;
-    if stored.request.state == RequestState::Needs && !end.by.may_approve() {
-        return Err(Refusal::OperatorOnly.into());
+    if stored.request.state == RequestState::Needs {
+        rights::approve(&end.by)?;
     }
     let handoff_number = stored.handoff_number;
     let by = speaker(&stored.request, end);

@@ -1,8 +1,8 @@
 //! Reports of agents about their work.
 
-use crate::domain::{EventKind, Refusal, Report, RunIdentity, Task, TaskId};
-use crate::ledger::handoff::Caller;
-use crate::ledger::{history, task};
+use crate::domain::{EventKind, Report, RunIdentity, Task, TaskId};
+use crate::ledger::handoff::CallingRun;
+use crate::ledger::{history, rights, task};
 use crate::store::tables::{reports, task_routing};
 use crate::store::{Result, Tx};
 
@@ -16,12 +16,9 @@ pub struct GiveReport {
 
 /// Takes the report of a run about its own task. The last one counts.
 pub fn give_report(tx: &mut Tx<'_>, give: &GiveReport) -> Result<Task> {
-    let caller = Caller::load(tx, &give.caller)?;
+    let caller = CallingRun::load(tx, &give.caller)?;
     let mut on = task::load(tx, &give.task_id)?;
-    let open = on.task.open_handoff();
-    if open.is_none_or(|open| open.id != give.caller.handoff_id) {
-        return Err(Refusal::NotItsOwnTask(give.task_id.clone()).into());
-    }
+    rights::report_on(&give.caller, &on.task)?;
     reports::insert(tx, caller.number, &give.report)?;
     if let Some(context) = &give.report.agent_context {
         on.task.needs.agent_context.extend(context.clone());

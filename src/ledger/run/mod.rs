@@ -5,7 +5,6 @@ mod claim;
 mod find;
 mod finish;
 mod messages;
-mod reach;
 mod slots;
 mod token;
 
@@ -14,6 +13,5 @@ pub use claim::{ClaimRun, claim, return_run};
 pub use find::{ClaimedRun, find, of_handoff, running};
 pub use finish::{FinishRun, finish};
 pub use messages::record_messages;
-pub use reach::check_reach;
 pub use slots::free_slots;
 pub use token::{TokenHolder, token_holder};

@@ -1,7 +1,7 @@
 //! Changing the needs of a task.
 
-use crate::domain::{EventKind, NeedsChange, Refusal, RunIdentity, Task, TaskId};
-use crate::ledger::{history, increment};
+use crate::domain::{Caller, EventKind, NeedsChange, Refusal, Task, TaskId};
+use crate::ledger::{history, increment, rights};
 use crate::store::tables::{task_dependencies, task_routing};
 use crate::store::{Result, Tx};
 
@@ -15,8 +15,7 @@ pub struct ChangeNeeds {
     pub change: NeedsChange,
     /// Whether objects are merged into those that are there.
     pub merge: bool,
-    /// The run in whose name it is asked, if an agent asks.
-    pub caller: Option<RunIdentity>,
+    pub caller: Caller,
 }
 
 /// Changes the needs of a task. The router looks at it anew.
@@ -29,10 +28,7 @@ pub fn change_needs(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     needs
         .check_sizes(tx.rules.largest_object)
         .map_err(Refusal::Invalid)?;
-    let is_context = |part: &&str| matches!(*part, "agentContext" | "handoffInstructions");
-    if asked.caller.is_some() && on.task.part.is_some() && !changed.iter().all(is_context) {
-        return Err(Refusal::PartOfIncrement(on.task.id).into());
-    }
+    rights::change_needs(&asked.caller, &on.task, &changed)?;
     if changed.contains(&"dependsOn") {
         dependencies::check_known(tx, &needs.depends_on)?;
         dependencies::check_no_cycle(tx, on.number, &on.task.id, &needs.depends_on)?;
@@ -42,7 +38,7 @@ pub fn change_needs(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     let open = on.task.open_handoff();
     let is_own_task = asked
         .caller
-        .as_ref()
+        .run()
         .zip(open)
         .is_some_and(|(caller, open)| open.id == caller.handoff_id);
     if describes_work && is_own_task {

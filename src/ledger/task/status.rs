@@ -1,14 +1,15 @@
 //! Setting a task's status.
 
-use crate::domain::{Status, Task, TaskId};
-use crate::ledger::{increment, reactions};
+use crate::domain::{Caller, Status, Task, TaskId};
+use crate::ledger::{increment, reactions, rights};
 use crate::store::{Result, Tx};
 
 use super::find::load;
 
 /// Sets a task's status, unless it is a stage of a round that is over.
-pub fn set_status(tx: &mut Tx<'_>, id: &TaskId, status: &Status) -> Result<Task> {
+pub fn set_status(tx: &mut Tx<'_>, id: &TaskId, status: &Status, caller: &Caller) -> Result<Task> {
     let mut on = load(tx, id)?;
+    rights::set_status(caller, &on.task)?;
     increment::check_round(tx, &on)?;
     reactions::change_status(tx, &mut on, status.clone())?;
     Ok(on.task)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chorus::domain::{
-    Actor, NewRequest, Priority, Request, RequestId, RequestSource, RequestState,
+    Actor, Caller, NewRequest, Priority, Request, RequestId, RequestSource, RequestState,
 };
 use chorus::engine::DispatcherOptions;
 use chorus::ledger::request;
@@ -152,11 +152,10 @@ async fn a_dispatcher_that_is_off_starts_nothing_but_takes_back_what_was_forgott
     let id = delegate(&app, "somebody else's").await;
     app.engine.dispatch_round(&off).await.unwrap();
     assert_eq!(state(&app, &id).await, RequestState::Delegated);
-    let by = Actor::Person("tester".to_owned());
     let agent = "me".parse().unwrap();
     let claimed = app
         .engine
-        .claim_request(id.clone(), agent, Some(60), by, None)
+        .claim_request(id.clone(), agent, Some(60), &Caller::Person, None)
         .await
         .unwrap();
     assert_eq!(claimed.lease.unwrap().fencing, 1);

@@ -1,11 +1,11 @@
 //! The run in whose name an operation is asked, and the trace that the operation belongs to.
 
-use crate::domain::{HandoffId, Refusal, RunIdentity, TraceId, TraceParent};
+use crate::domain::{Caller, HandoffId, Refusal, RunIdentity, TraceId, TraceParent};
 use crate::store::tables::{handoffs, runs};
 use crate::store::{Result, StoreError, View};
 
 /// A run that asks, and its hand-off.
-pub struct Caller<'a> {
+pub struct CallingRun<'a> {
     pub identity: &'a RunIdentity,
     pub number: i64,
     /// The hand-off whose agent waits for the end of the caller's.
@@ -13,7 +13,13 @@ pub struct Caller<'a> {
     trace_id: Option<TraceId>,
 }
 
-impl<'a> Caller<'a> {
+impl<'a> CallingRun<'a> {
+    /// Finds the hand-off of a caller that is a run.
+    pub fn of(view: &View<'_>, caller: &'a Caller) -> Result<Option<Self>> {
+        let run = caller.run();
+        run.map(|run| Self::load(view, run)).transpose()
+    }
+
     /// Finds the hand-off of a run that asks. A run that has ended since its token was checked is refused: it would hand on its own
     /// task as if the task were free.
     pub fn load(view: &View<'_>, identity: &'a RunIdentity) -> Result<Self> {

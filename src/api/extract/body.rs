@@ -1,0 +1,151 @@
+//! Bodies: JSON that names the wrong field, and bytes up to a limit.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use super::headers::idempotency;
+use crate::Error;
+use crate::api::{App, surrogates};
+use crate::domain::Idempotency;
+
+/// A JSON body, and the key under which it must not be carried out twice.
+pub(in crate::api) struct Body<T> {
+    pub value: T,
+    pub once: Option<Idempotency>,
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
+        let RawBody { bytes, once, .. } =
+            RawBody::read(request, "body", app.engine.limits().body).await?;
+        if bytes.is_empty() {
+            return Err(Error::InvalidBody(
+                "the body is empty; send a JSON object".to_owned(),
+            ));
+        }
+        Ok(Self {
+            value: parse(&bytes)?,
+            once,
+        })
+    }
+}
+
+/// A JSON body with text from elsewhere, in which half characters are mended.
+pub(in crate::api) struct MendedBody<T> {
+    pub value: T,
+    pub once: Option<Idempotency>,
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for MendedBody<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
+        let RawBody { bytes, once, .. } =
+            RawBody::read(request, "body", app.engine.limits().body).await?;
+        Ok(Self {
+            value: parse(&surrogates::mend(&bytes))?,
+            once,
+        })
+    }
+}
+
+/// A JSON body that may be left out, or be `null`.
+pub(in crate::api) struct OptionalBody<T> {
+    pub value: T,
+    pub once: Option<Idempotency>,
+}
+
+impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
+        let RawBody { bytes, once, .. } =
+            RawBody::read(request, "body", app.engine.limits().body).await?;
+        let value = match bytes.trim_ascii() {
+            b"" | b"null" => T::default(),
+            _ => parse(&bytes)?,
+        };
+        Ok(Self { value, once })
+    }
+}
+
+/// A body of any bytes.
+pub(in crate::api) struct RawBody {
+    pub bytes: Bytes,
+    pub headers: HeaderMap,
+    pub once: Option<Idempotency>,
+}
+
+impl RawBody {
+    /// Reads a body up to a limit.
+    pub async fn read(request: Request, what: &'static str, limit: usize) -> Result<Self, Error> {
+        let (parts, body) = request.into_parts();
+        let too_large = || Error::TooLarge { what, limit };
+        let announced = parts
+            .headers
+            .get(header::CONTENT_LENGTH)
+            .and_then(|length| length.to_str().ok());
+        if announced
+            .and_then(|length| length.parse().ok())
+            .is_some_and(|length: usize| length > limit)
+        {
+            return Err(too_large());
+        }
+        let bytes = match Limited::new(body, limit).collect().await {
+            Ok(collected) => collected.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
+            Err(error) => return Err(Error::InvalidBody(format!("the body ended early: {error}"))),
+        };
+        let once = idempotency(&parts, &bytes)?;
+        Ok(Self {
+            bytes,
+            headers: parts.headers,
+            once,
+        })
+    }
+}
+
+/// Parses a JSON object; the error names the field.
+pub(in crate::api) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    // A list of the fields' values would do for serde.
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(Error::InvalidBody(
+            "the body is not a JSON object".to_owned(),
+        ));
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| field_error(&error))?;
+    json.end()
+        .map_err(|error| Error::InvalidBody(error.to_string()))?;
+    Ok(value)
+}
+
+fn field_error(error: &serde_path_to_error::Error<serde_json::Error>) -> Error {
+    let path = error.path().to_string();
+    let message = message(error.inner());
+    // A whole body that is wrong has no field to name; a field that has not been read yet is called `?`.
+    Error::InvalidBody(match path.trim_end_matches(['?', '.']) {
+        "" => message,
+        field => format!("{field}: {message}"),
+    })
+}
+
+/// Reads a value that was parsed; the error names the field.
+pub(in crate::api) fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Error> {
+    serde_path_to_error::deserialize(value).map_err(|error| field_error(&error))
+}
+
+/// Writes what is wrong; where, only if no field can say it.
+fn message(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place) {
+        Some(what) if error.is_data() => what.to_owned(),
+        _ => text,
+    }
+}

@@ -1,0 +1,50 @@
+//! The caller, as the guard found it, and the rights that are checked before a body is read.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+
+use crate::Error;
+use crate::api::App;
+use crate::domain::Caller;
+use crate::ledger::rights;
+
+/// Returns the caller that the guard has put into the request's extensions.
+pub(super) fn of(parts: &Parts) -> &Caller {
+    parts.extensions.get().unwrap_or(&Caller::Anonymous)
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Infallible> {
+        Ok(of(parts).clone())
+    }
+}
+
+/// A caller that may set up Chorus.
+pub(in crate::api) struct MaySetUp(pub Caller);
+
+impl FromRequestParts<App> for MaySetUp {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
+        let caller = of(parts);
+        rights::set_up(caller)?;
+        Ok(Self(caller.clone()))
+    }
+}
+
+/// A caller that may decide for a person.
+pub(in crate::api) struct MayDecide(pub Caller);
+
+impl FromRequestParts<App> for MayDecide {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
+        let caller = of(parts);
+        rights::decide(caller)?;
+        Ok(Self(caller.clone()))
+    }
+}

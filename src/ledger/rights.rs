@@ -1,0 +1,402 @@
+//! Rights: what a caller may do. One function per right; each refuses a caller that does not have it.
+//!
+//! A run acts for its agent on its own task and the tasks below it. The operator and a person at this machine act on every task;
+//! the operator alone decides for a person. An anonymous caller may do nothing.
+
+use crate::domain::{
+    Actor, Agent, AgentName, Caller, Correspondent, MailId, Refusal, Request, RequestState,
+    RunIdentity, Task, TaskId,
+};
+use crate::ledger::handoff::CallingRun;
+use crate::store::tables::sessions::SessionHolder;
+use crate::store::tables::tasks;
+use crate::store::{Result, View};
+
+type Allowed<T = ()> = std::result::Result<T, Refusal>;
+
+/// Asks for anything beside the open pages.
+pub fn use_api(caller: &Caller) -> Allowed {
+    run_of(caller).map(drop)
+}
+
+/// Returns the run that asks, whose rights are limited; no run for the operator and a person, who have all that is not the
+/// operator's alone.
+fn run_of(caller: &Caller) -> Allowed<Option<&RunIdentity>> {
+    match caller {
+        Caller::Operator | Caller::Person => Ok(None),
+        Caller::Run(run) => Ok(Some(run)),
+        Caller::Anonymous => Err(Refusal::TokenNeeded),
+    }
+}
+
+/// Sets up Chorus: agents, tools, blocked increments.
+pub fn set_up(caller: &Caller) -> Allowed {
+    match run_of(caller)? {
+        None => Ok(()),
+        Some(run) => Err(Refusal::SetUpByRun(run.agent_name.clone())),
+    }
+}
+
+/// Decides for a person: approves requests, sets the rules of kinds.
+pub fn decide(caller: &Caller) -> Allowed {
+    match caller {
+        Caller::Operator => Ok(()),
+        Caller::Run(run) => Err(Refusal::DecisionByRun(run.agent_name.clone())),
+        Caller::Person | Caller::Anonymous => Err(Refusal::OperatorTokenNeeded),
+    }
+}
+
+/// Moves a request out of `needs`.
+pub fn approve(by: &Actor) -> Allowed {
+    if by.may_approve() {
+        Ok(())
+    } else {
+        Err(Refusal::OperatorOnly)
+    }
+}
+
+/// Asks a person, who may be the operator, for the token that a refused decision needs.
+pub fn ask_for_token(caller: &Caller, refusal: Refusal) -> Refusal {
+    match (caller, refusal) {
+        (Caller::Person | Caller::Anonymous, Refusal::OperatorOnly) => {
+            Refusal::OperatorTokenMissing
+        }
+        (_, refusal) => refusal,
+    }
+}
+
+/// Renews or ends the claim of a request.
+pub fn speak_of_claim(by: &Actor, request: &Request) -> Allowed {
+    let holder = request.lease.as_ref().map(|lease| &lease.agent);
+    match by {
+        Actor::Run(run)
+            if request.state == RequestState::Claimed
+                && !by.may_end_claim(holder, request.handoff_id.as_ref()) =>
+        {
+            Err(Refusal::NotItsClaim {
+                id: request.id.clone(),
+                agent: run.agent_name.clone(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Resolves an alert, which a person must have seen.
+pub fn resolve_alert(caller: &Caller) -> Allowed {
+    match run_of(caller)? {
+        None => Ok(()),
+        Some(run) => Err(Refusal::AlertResolvedByRun(run.agent_name.clone())),
+    }
+}
+
+/// Changes a task: a run its own and those below it.
+pub fn change_task(view: &View<'_>, caller: &Caller, task_id: &TaskId) -> Result<()> {
+    let Some(run) = run_of(caller)? else {
+        return Ok(());
+    };
+    if tasks::is_below(view, task_id, &run.task_id)? {
+        return Ok(());
+    }
+    if tasks::find_number(view, task_id)?.is_none() {
+        return Err(Refusal::TaskNotFound(task_id.clone()).into());
+    }
+    Err(Refusal::OutOfReach {
+        agent: run.agent_name.clone(),
+        own: run.task_id.clone(),
+    }
+    .into())
+}
+
+/// Sets the status of a task. A stage of an increment has a report, which its agent gives.
+pub fn set_status(caller: &Caller, task: &Task) -> Allowed {
+    match (run_of(caller)?, &task.part) {
+        (Some(_), Some(_)) => Err(Refusal::PartOfIncrement(task.id.clone())),
+        _ => Ok(()),
+    }
+}
+
+/// Changes needs of a task: a run only the context and the instructions of a stage.
+pub fn change_needs(caller: &Caller, task: &Task, changed: &[&str]) -> Allowed {
+    let is_context = |key: &&str| matches!(*key, "agentContext" | "handoffInstructions");
+    if changed.iter().all(is_context) {
+        run_of(caller).map(drop)
+    } else {
+        set_status(caller, task)
+    }
+}
+
+/// Reports on a task: only a run.
+pub fn report(caller: &Caller) -> Allowed<&RunIdentity> {
+    run_of(caller)?.ok_or(Refusal::ReportWithoutRun)
+}
+
+/// Reports on this task: only the run that works on it.
+pub fn report_on(run: &RunIdentity, task: &Task) -> Allowed {
+    match task.open_handoff() {
+        Some(open) if open.id == run.handoff_id => Ok(()),
+        _ => Err(Refusal::NotItsOwnTask(task.id.clone())),
+    }
+}
+
+/// Passes on control of a task: a run that of its own.
+pub fn pass_on(caller: &Caller, task_id: &TaskId) -> Allowed {
+    match run_of(caller)? {
+        Some(run) if run.task_id != *task_id => Err(Refusal::NotItsOwnTask(task_id.clone())),
+        _ => Ok(()),
+    }
+}
+
+/// Moves a session in the name of an agent: a run in that of its own.
+pub fn move_session_as(caller: &Caller, agent: &AgentName) -> Allowed {
+    match run_of(caller)? {
+        Some(run) if run.agent_name != *agent => {
+            Err(Refusal::NotItsOwnName(run.agent_name.clone()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Moves a session: a run one that it has, or one below its task.
+pub fn move_session(view: &View<'_>, run: &CallingRun<'_>, holder: &SessionHolder) -> Result<()> {
+    let has_it = run.number == holder.handoff_number;
+    if has_it || tasks::is_below(view, &holder.task_id, &run.identity.task_id)? {
+        return Ok(());
+    }
+    Err(Refusal::NotItsOwnTask(holder.task_id.clone()).into())
+}
+
+/// Speaks for an agent: a run for its own.
+pub fn speak_for(caller: &Caller, agent: &AgentName) -> Allowed {
+    match run_of(caller)? {
+        Some(run) if !run.agent_name.is_same(agent) => Err(Refusal::NotItsOwnAgent {
+            agent: run.agent_name.clone(),
+            asked: agent.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Changes the capabilities of an agent: a run may not raise its session limit.
+pub fn change_capabilities(caller: &Caller, before: &Agent, after: &Agent) -> Allowed {
+    match run_of(caller)? {
+        Some(_) => before.check_announced(after),
+        None => Ok(()),
+    }
+}
+
+/// Sends mail under a name. A run always sends as its agent.
+pub fn send_as(caller: &Caller, name: &str) -> Allowed {
+    run_of(caller)?;
+    if name.eq_ignore_ascii_case(Correspondent::ROUTER) {
+        return Err(Refusal::SentAsRouter);
+    }
+    if name.eq_ignore_ascii_case(Correspondent::OPERATOR) && *caller != Caller::Operator {
+        return Err(Refusal::OperatorTokenNeededToSend);
+    }
+    Ok(())
+}
+
+/// Marks a mail for a recipient, if it has that: a run for its own agent, nobody but the operator for the operator.
+pub fn mark_mail(caller: &Caller, id: &MailId, recipient: Option<&Correspondent>) -> Allowed {
+    let is = |name: &str| recipient.is_some_and(|recipient| recipient.is(name));
+    match run_of(caller)? {
+        Some(run) if is(run.agent_name.as_str()) => Ok(()),
+        Some(run) => Err(Refusal::NotItsMail {
+            id: id.clone(),
+            agent: run.agent_name.clone(),
+        }),
+        None if is(Correspondent::OPERATOR) && *caller != Caller::Operator => {
+            Err(Refusal::OperatorsMail(id.clone()))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::{
+        AgentChange, Context, HandoffId, IncrementId, IncrementPart, Needs, NewTask, RunId, Source,
+        Stage, Text, Timestamp,
+    };
+
+    fn run() -> RunIdentity {
+        RunIdentity {
+            run_id: RunId::new(),
+            handoff_id: HandoffId::new(),
+            task_id: TaskId::new(),
+            agent_name: "qa".parse().unwrap(),
+        }
+    }
+
+    fn agent(minutes: Option<u32>) -> Agent {
+        let change: AgentChange =
+            serde_json::from_value(json!({ "maxSessionDuration": minutes })).unwrap();
+        change.into_new("qa".parse().unwrap())
+    }
+
+    fn outcome(allowed: Allowed) -> &'static str {
+        allowed.map_or_else(|refusal| crate::Error::from(refusal).code(), |()| "ok")
+    }
+
+    #[test]
+    fn each_kind_of_caller_has_its_rights() {
+        const OK: &str = "ok";
+        const FORBIDDEN: &str = "FORBIDDEN";
+        const TOKEN: &str = "UNAUTHORIZED";
+        let run = run();
+        let (own_task, other_task) = (run.task_id.clone(), TaskId::new());
+        let callers = [
+            Caller::Operator,
+            Caller::Person,
+            Caller::Run(run),
+            Caller::Anonymous,
+        ];
+        let name = |name: &str| name.parse::<AgentName>().unwrap();
+        let to = |name: &str| name.parse::<Correspondent>().unwrap();
+        let mail = MailId::new();
+        type Right<'a> = Box<dyn Fn(&Caller) -> Allowed + 'a>;
+        let table: Vec<(&str, Right<'_>, [&str; 4])> = vec![
+            ("ask", Box::new(use_api), [OK, OK, OK, TOKEN]),
+            ("set up", Box::new(set_up), [OK, OK, FORBIDDEN, TOKEN]),
+            ("decide", Box::new(decide), [OK, TOKEN, FORBIDDEN, TOKEN]),
+            (
+                "approve",
+                Box::new(|caller| {
+                    approve(&Actor::from(caller)).map_err(|refused| ask_for_token(caller, refused))
+                }),
+                [OK, TOKEN, FORBIDDEN, TOKEN],
+            ),
+            (
+                "resolve an alert",
+                Box::new(resolve_alert),
+                [OK, OK, FORBIDDEN, TOKEN],
+            ),
+            (
+                "report",
+                Box::new(|caller| report(caller).map(drop)),
+                [FORBIDDEN, FORBIDDEN, OK, TOKEN],
+            ),
+            (
+                "pass on its own task",
+                Box::new(|caller| pass_on(caller, &own_task)),
+                [OK, OK, OK, TOKEN],
+            ),
+            (
+                "pass on another task",
+                Box::new(|caller| pass_on(caller, &other_task)),
+                [OK, OK, FORBIDDEN, TOKEN],
+            ),
+            (
+                "move a session as its agent",
+                Box::new(|caller| move_session_as(caller, &name("qa"))),
+                [OK, OK, OK, TOKEN],
+            ),
+            (
+                "move a session as another agent",
+                Box::new(|caller| move_session_as(caller, &name("planner"))),
+                [OK, OK, FORBIDDEN, TOKEN],
+            ),
+            (
+                "speak for its agent",
+                Box::new(|caller| speak_for(caller, &name("QA"))),
+                [OK, OK, OK, TOKEN],
+            ),
+            (
+                "speak for another agent",
+                Box::new(|caller| speak_for(caller, &name("planner"))),
+                [OK, OK, FORBIDDEN, TOKEN],
+            ),
+            (
+                "lower a session limit",
+                Box::new(|caller| change_capabilities(caller, &agent(Some(10)), &agent(Some(9)))),
+                [OK, OK, OK, TOKEN],
+            ),
+            (
+                "remove a session limit",
+                Box::new(|caller| change_capabilities(caller, &agent(Some(10)), &agent(None))),
+                [OK, OK, FORBIDDEN, TOKEN],
+            ),
+            (
+                "send as an agent",
+                Box::new(|caller| send_as(caller, "planner")),
+                [OK, OK, OK, TOKEN],
+            ),
+            (
+                "send as the operator",
+                Box::new(|caller| send_as(caller, "Operator")),
+                [OK, TOKEN, TOKEN, TOKEN],
+            ),
+            (
+                "send as the router",
+                Box::new(|caller| send_as(caller, "router")),
+                [FORBIDDEN, FORBIDDEN, FORBIDDEN, TOKEN],
+            ),
+            (
+                "mark mail to its agent",
+                Box::new(|caller| mark_mail(caller, &mail, Some(&to("qa")))),
+                [OK, OK, OK, TOKEN],
+            ),
+            (
+                "mark mail to another agent",
+                Box::new(|caller| mark_mail(caller, &mail, Some(&to("planner")))),
+                [OK, OK, FORBIDDEN, TOKEN],
+            ),
+            (
+                "mark mail to the operator",
+                Box::new(|caller| mark_mail(caller, &mail, Some(&to("operator")))),
+                [OK, TOKEN, FORBIDDEN, TOKEN],
+            ),
+        ];
+        for (right, check, expected) in table {
+            let found = callers.each_ref().map(|caller| outcome(check(caller)));
+            assert_eq!(found, expected, "{right}");
+        }
+    }
+
+    /// A task on which nobody works.
+    fn task(part: Option<IncrementPart>) -> Task {
+        let new = NewTask {
+            id: TaskId::new(),
+            description: Text::default(),
+            parent_id: None,
+            session_id: None,
+            context: Context::default(),
+            needs: Needs::default(),
+            part,
+            source: Source::default(),
+            agent_workspace: Text::default(),
+        };
+        Task::new(new, Timestamp::from_millis(0))
+    }
+
+    #[test]
+    fn a_run_changes_only_the_context_of_a_stage_and_reports_on_its_own_task() {
+        let stage = task(Some(IncrementPart {
+            increment_id: IncrementId::new(),
+            stage: Stage::Test,
+            round: 1,
+        }));
+        let agent = Caller::Run(run());
+        let refused = Err(Refusal::PartOfIncrement(stage.id.clone()));
+        for (caller, task, expected) in [
+            (&agent, &stage, refused),
+            (&agent, &task(None), Ok(())),
+            (&Caller::Person, &stage, Ok(())),
+            (&Caller::Operator, &stage, Ok(())),
+            (&Caller::Anonymous, &stage, Err(Refusal::TokenNeeded)),
+        ] {
+            assert_eq!(set_status(caller, task), expected, "{caller:?}");
+            let mixed = change_needs(caller, task, &["agentContext", "priority"]);
+            assert_eq!(mixed, expected, "{caller:?}");
+        }
+        assert_eq!(change_needs(&agent, &stage, &["agentContext"]), Ok(()));
+        assert_eq!(
+            report_on(&run(), &stage),
+            Err(Refusal::NotItsOwnTask(stage.id.clone()))
+        );
+    }
+}
