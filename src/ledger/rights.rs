@@ -223,6 +223,8 @@ mod tests {
         Stage, Text, Timestamp,
     };
 
+    type Right<'a> = Box<dyn Fn(&Caller) -> Allowed + 'a>;
+
     fn run() -> RunIdentity {
         RunIdentity {
             run_id: RunId::new(),
@@ -258,7 +260,6 @@ mod tests {
         let name = |name: &str| name.parse::<AgentName>().unwrap();
         let to = |name: &str| name.parse::<Correspondent>().unwrap();
         let mail = MailId::new();
-        type Right<'a> = Box<dyn Fn(&Caller) -> Allowed + 'a>;
         let table: Vec<(&str, Right<'_>, [&str; 4])> = vec![
             ("ask", Box::new(use_api), [OK, OK, OK, TOKEN]),
             ("set up", Box::new(set_up), [OK, OK, FORBIDDEN, TOKEN]),
