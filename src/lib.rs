@@ -1,7 +1,16 @@
-//! Chorus: a hand-off server for coding agents.
+//! Chorus: a hand-off server for coding agents. `docs/architecture.md` walks through the code; this is the map.
 //!
-//! Read it in this order: [`domain`] (the nouns and rules), [`store`] (where they are kept), [`engine`] (the verbs), [`api`] (the HTTP door),
-//! [`web`] (the page), [`client`] (the API from the other side), [`cli`] (the command line).
+//! Read from the bottom up:
+//!
+//! 1. [`domain`]: nouns, state machines and pure rules; [`words`] has the sentences about them.
+//! 2. [`store`]: the database, its transactions and its tables.
+//! 3. [`ledger`]: every rule that reads or writes, one transaction each. Begin with [`ledger::handoff`] and [`ledger::reactions`].
+//! 4. [`runner`] and [`supervisor`]: how agents run, and the process that holds one. [`tags`]: tags in Markdown files.
+//! 5. [`engine`]: operations that need more than one transaction.
+//! 6. [`api`] and [`web`]: HTTP and the page; [`client`] and [`cli`]: the HTTP client and the command line.
+//!
+//! Everywhere: [`clock`] (the only source of time), [`config`] (limits and the data directory), [`Error`], [`secret`] (tokens),
+//! [`telemetry`] (logs, metrics, spans).
 
 pub mod api;
 pub mod cli;
