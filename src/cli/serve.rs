@@ -177,7 +177,7 @@ impl Serving {
         }
         ui.line(format_args!("Approve requests at {link}"))?;
         if seeded > 0 {
-            tracing::info!(agents = seeded, "planted the default agents");
+            tracing::info!(agents = seeded, "seeded the default agents");
         }
         tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
         tokio::spawn(engine.clone().keep_house());

@@ -34,11 +34,11 @@ pub use archive::{ArchivedMessage, Conversation, TaskArchive};
 pub use caller::Caller;
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use handoff::{
-    AgentPair, ChainEntry, ChainLimit, ChainLimits, CommonPath, Context, Handoff, HandoffAnalytics,
-    HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata, HandoffRequest,
-    IllegalTraceId, IllegalTraceParent, Lineage, Merge, Mode, MovedConversation, Outcome,
-    PairFigures, Report, ReportResult, Run, RunId, RunIdentity, RunState, Slots, SpanId, TraceId,
-    TraceParent, UsageSum,
+    AgentPair, ChainEntry, ChainLimit, ChainLimits, CommonPath, Context, Door, Handoff,
+    HandoffAnalytics, HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata,
+    HandoffRequest, HandoffSpan, IllegalTraceId, IllegalTraceParent, Lineage, Merge,
+    MovedConversation, Outcome, PairFigures, Report, ReportResult, Run, RunId, RunIdentity,
+    RunState, Slots, SpanId, TraceId, TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use increment::{

@@ -57,7 +57,7 @@ impl Engine {
     pub async fn task_when_settled(&self, id: &TaskId, timeout: Duration) -> Result<Task> {
         let deadline = Instant::now() + timeout;
         let task = self.task(id).await?;
-        let watch = self.feed().watch_family(task.chain_id());
+        let watch = self.feed().watch_family(task.root_id());
         loop {
             let changed = watch.changed();
             let task_id = id.clone();

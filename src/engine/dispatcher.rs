@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 
 use super::{DispatcherOptions, Engine, Result, dispatch_prompt, templates};
 use crate::domain::{
-    Due, HandoffId, Idempotency, KindRule, Mode, Request, RequestId, RequestQuery, RequestState,
+    Door, Due, HandoffId, Idempotency, KindRule, Request, RequestId, RequestQuery, RequestState,
     TaskId, Timestamp,
 };
 use crate::error::{Error, with_sources};
@@ -149,7 +149,7 @@ impl Engine {
         loop {
             let max_runs = options.max_runs;
             let slots = self
-                .read(move |view| run::free_slots(view, max_runs, Mode::Request))
+                .read(move |view| run::free_slots(view, max_runs, Door::Request))
                 .await?;
             let wanted = match slots.free {
                 0 if slots.queued == 0 => 1,

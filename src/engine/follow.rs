@@ -22,18 +22,18 @@ pub struct Follower {
     engine: Engine,
     feed: Receiver<Published>,
     taken: i64,
-    /// The chain whose events are taken, if not all are.
-    chain: Option<TaskId>,
+    /// The root of the family whose events are taken, if not all are.
+    root: Option<TaskId>,
     rows: std::vec::IntoIter<Event>,
     has_more_rows: bool,
 }
 
 impl Engine {
-    /// Follows events behind a number, or from now on; all of them, or those of the chain that a task belongs to.
+    /// Follows events behind a number, or from now on; all of them, or those of the family of a task.
     pub async fn follow(&self, after: Option<i64>, task: Option<&TaskId>) -> Result<Follower> {
-        let chain = match task {
+        let root = match task {
             None => None,
-            Some(id) => Some(self.task(id).await?.chain_id().clone()),
+            Some(id) => Some(self.task(id).await?.root_id().clone()),
         };
         let feed = self.feed().follow();
         let newest = self.read(history::last_number).await?;
@@ -47,7 +47,7 @@ impl Engine {
             engine: self.clone(),
             feed,
             taken,
-            chain,
+            root,
             rows: Vec::new().into_iter(),
             has_more_rows: taken < newest,
         })
@@ -65,7 +65,7 @@ impl Follower {
         loop {
             let event = self.next_of_all().await?;
             self.taken = event.number?;
-            if self.chain.is_none() || self.chain == event.master_task_id {
+            if self.root.is_none() || self.root == event.master_task_id {
                 return Some(event);
             }
         }

@@ -1,4 +1,5 @@
-//! What Chorus does. Every door (HTTP, command line, later MCP) calls these verbs and nothing below them.
+//! Verbs that need more than a transaction: waiting, files, processes, watching. A door calls them, or hands a function of the ledger
+//! to [`Engine::read`] or [`Engine::write`].
 //!
 //! One file per subject: each adds its verbs to [`Engine`].
 

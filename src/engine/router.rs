@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::{Engine, Result, RouterOptions};
-use crate::domain::{AgentName, Choice, Idempotency, Mode, Task, TaskId};
+use crate::domain::{AgentName, Choice, Door, Idempotency, Task, TaskId};
 use crate::error::{Error, with_sources};
 use crate::ledger::agent;
 use crate::ledger::routing::{self, Circumstances, Routed};
@@ -76,7 +76,7 @@ impl Engine {
         loop {
             let slots = {
                 let max_runs = options.max_runs;
-                self.read(move |view| run::free_slots(view, max_runs, Mode::Route))
+                self.read(move |view| run::free_slots(view, max_runs, Door::Route))
                     .await?
             };
             let wanted = match slots.free {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::mail::ToldMail;
 use crate::domain::{
-    Agent, ChainEntry, Context, HistoryMessage, Kind, Message, MessageType, Mode, Outcome, Task,
+    Agent, ChainEntry, Context, Door, HistoryMessage, Kind, Message, MessageType, Outcome, Task,
     Text, Tool, agent_context,
 };
 use crate::ledger::run::{Briefing, ClaimedRun};
@@ -49,7 +49,7 @@ pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing, mail: &ToldMail) ->
     carried(&mut text, run);
     earlier(&mut text, run);
     // Whoever the router chose starts fresh: it is told what the task says.
-    if run.mode != Mode::Route {
+    if run.mode != Door::Route {
         conversation(&mut text, run, briefing);
     }
     if let Some(history) = &briefing.history {
@@ -64,9 +64,9 @@ fn asked(text: &mut String, run: &ClaimedRun) {
     text.push_str("# What you are asked now\n\n");
     if let Some(from) = &run.from_agent {
         let how = match run.mode {
-            Mode::Transfer => "has passed control to you and is gone",
-            Mode::Session => "has passed the conversation to you",
-            Mode::Delegate | Mode::Request | Mode::Route => {
+            Door::Transfer => "has passed control to you and is gone",
+            Door::Session => "has passed the conversation to you",
+            Door::Delegate | Door::Request | Door::Route => {
                 "asks you, and waits for your final message"
             }
         };
@@ -78,9 +78,9 @@ fn asked(text: &mut String, run: &ClaimedRun) {
         push(text, format_args!("Why: {reason}\n"));
     }
     match run.mode {
-        Mode::Transfer => text.push_str("The original message:\n"),
-        Mode::Session => text.push_str("What the user wants:\n"),
-        Mode::Delegate | Mode::Request | Mode::Route => {}
+        Door::Transfer => text.push_str("The original message:\n"),
+        Door::Session => text.push_str("What the user wants:\n"),
+        Door::Delegate | Door::Request | Door::Route => {}
     }
     push(text, format_args!("\n{}\n", run.prompt));
 }
@@ -187,7 +187,7 @@ fn session(text: &mut String, run: &ClaimedRun) {
 fn context(text: &mut String, run: &ClaimedRun) {
     // Who came by another door was not meant by the tool's instructions.
     let context = match run.mode {
-        Mode::Transfer => run.task.context.clone(),
+        Door::Transfer => run.task.context.clone(),
         _ => run.task.context.without_metadata(),
     };
     if context.0.is_empty() {

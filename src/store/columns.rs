@@ -3,9 +3,9 @@
 use super::row::{FromValue, Mismatch, unexpected};
 use super::value::{ToValue, Value};
 use crate::domain::{
-    AgentName, AlertId, AttachmentId, Correspondent, DependencyOutcome, Effort, EventType,
+    AgentName, AlertId, AttachmentId, Correspondent, DependencyOutcome, Door, Effort, EventType,
     Filename, HandoffId, IncrementId, IncrementState, Kind, KindMode, MailId, MailType, MessageId,
-    MessageType, Minutes, Mode, Outcome, OutputForm, Priority, Provider, ReportResult, RequestId,
+    MessageType, Minutes, Outcome, OutputForm, Priority, Provider, ReportResult, RequestId,
     RequestSourceType, RequestState, Role, RunId, RunState, SessionId, Skill, SpanId, Stage,
     StatusName, TaskId, TaskPriority, Text, ThreadId, ToolName, TraceId, Urgency,
 };
@@ -106,7 +106,7 @@ words!(
     IncrementState,
     MailType,
     MessageType,
-    Mode,
+    Door,
     Outcome,
     Provider,
     ReportResult,

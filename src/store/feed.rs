@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, broadcast, mpsc};
 
-use crate::domain::{Event, Recorded, RequestId, TaskId, Topic};
-use crate::telemetry::HandoffSpan;
+use crate::domain::{Event, HandoffSpan, Recorded, RequestId, TaskId, Topic};
 
 /// How many events a follower may be behind before it reads rows again.
 const RING: usize = 1024;

@@ -6,8 +6,7 @@ use super::row::{Item, LARGEST_PAGE, Row};
 use super::sql::Statement;
 use super::value::Value;
 use super::{Result, StoreError};
-use crate::domain::{Page, Recorded, Rules, Timestamp};
-use crate::telemetry::HandoffSpan;
+use crate::domain::{HandoffSpan, Page, Recorded, Rules, Timestamp};
 
 /// An engine's connection inside of a transaction.
 pub trait Connection {

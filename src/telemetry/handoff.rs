@@ -2,9 +2,7 @@
 
 use tracing::Level;
 
-use crate::domain::{
-    AgentName, HandoffId, Mode, Outcome, SpanId, TaskId, Text, Timestamp, TraceId,
-};
+use crate::domain::{AgentName, HandoffSpan, SpanId, Text};
 
 /// How many bytes of a text that somebody wrote are told.
 const LONGEST_TEXT: usize = 500;
@@ -12,67 +10,10 @@ const LONGEST_TEXT: usize = 500;
 const COMPLETED: &str = "AGENT_HANDOFF";
 const FAILED: &str = "HANDOFF_FAILURE";
 
-/// All that is told about a hand-off that ended. Prompts, final messages and what a program complained of are not part of
-/// it: they may have secrets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandoffSpan {
-    /// The trace that it belongs to.
-    pub trace_id: TraceId,
-    /// Its own id in the trace.
-    pub span_id: SpanId,
-    /// The work that it is a part of.
-    pub parent_span_id: Option<SpanId>,
-    /// The hand-off.
-    pub handoff_id: HandoffId,
-    /// The task that was handed off.
-    pub task_id: TaskId,
-    /// The session that it is a part of.
-    pub session_id: Option<Text>,
-    /// Who asked, if an agent did.
-    pub from_agent: Option<AgentName>,
-    /// Who was asked.
-    pub to_agent: AgentName,
-    /// Which door it came through.
-    pub mode: Mode,
-    /// Why the caller handed off; cut where it is told.
-    pub reason: Option<Text>,
-    /// When it started.
-    pub started_at: Timestamp,
-    /// When it ended.
-    pub completed_at: Timestamp,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// The trace that the asker keeps in its own way.
-    pub harness_trace_id: Option<Text>,
-}
-
 impl HandoffSpan {
     /// Returns what the span is called.
     pub const fn name(&self) -> &'static str {
         if self.has_failed() { FAILED } else { COMPLETED }
-    }
-
-    /// Tells whether it ended in any other way than well.
-    pub const fn has_failed(&self) -> bool {
-        !matches!(self.outcome, Outcome::Completed)
-    }
-
-    /// Returns how long it took; nothing if the clock was set back meanwhile.
-    pub fn duration_ms(&self) -> i64 {
-        let (start, end) = (self.started_at.as_millis(), self.completed_at.as_millis());
-        end.saturating_sub(start).max(0)
-    }
-
-    /// Tells whether anybody would hear of one that ended so.
-    pub fn is_wanted(outcome: Outcome) -> bool {
-        #[cfg(feature = "otlp")]
-        if super::otlp::is_installed() {
-            return true;
-        }
-        match outcome {
-            Outcome::Completed => tracing::enabled!(target: "chorus::handoff", Level::INFO),
-            _ => tracing::enabled!(target: "chorus::handoff", Level::WARN),
-        }
     }
 
     /// Tells it: in the log, and to the collector if there is one. Never waits and never fails.
@@ -138,6 +79,7 @@ pub(super) mod tests {
     use super::super::LogFormat;
     use super::super::logs::tests::logged;
     use super::*;
+    use crate::domain::{Door, HandoffId, Outcome, TaskId, Timestamp, TraceId};
 
     const ID: &str = "0198f3c0-aaaa-7000-8abc-0123456789ab";
 
@@ -153,7 +95,7 @@ pub(super) mod tests {
             session_id: None,
             from_agent: None,
             to_agent: AgentName::parse("qa").unwrap(),
-            mode: Mode::Delegate,
+            mode: Door::Delegate,
             reason: None,
             started_at: Timestamp::from_millis(1_000),
             completed_at: Timestamp::from_millis(3_500),
@@ -169,7 +111,7 @@ pub(super) mod tests {
             parent_span_id: Some(SpanId::parse("b7ad6b7169203331").unwrap()),
             session_id: text("s1"),
             from_agent: Some(AgentName::parse("developer").unwrap()),
-            mode: Mode::Transfer,
+            mode: Door::Transfer,
             reason: text("needs \"tests\"\nsoon"),
             harness_trace_id: text("h1"),
             ..bare(Outcome::Failed)

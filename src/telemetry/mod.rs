@@ -8,7 +8,6 @@ mod metrics;
 #[cfg(feature = "otlp")]
 mod otlp;
 
-pub use self::handoff::HandoffSpan;
 pub use self::logs::{IllegalFilter, LogFormat, start_logging};
 pub use self::metrics::{Ongoing, metrics};
 #[cfg(feature = "otlp")]

@@ -22,7 +22,7 @@ use opentelemetry_sdk::trace::{
 };
 use reqwest::blocking::Client;
 
-use super::HandoffSpan;
+use crate::domain::HandoffSpan;
 use crate::domain::{self, AgentName, Text, Timestamp};
 
 /// How long the collector may take to answer, with all that is tried again.

@@ -22,7 +22,7 @@ pub async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
     (folder, archive)
 }
 
-/// Makes an installation that has never been served, so that no agents were planted.
+/// Makes an installation that has never been served, so that no agents were seeded.
 pub async fn bare() -> TestApp {
     TestApp::unseeded().await
 }

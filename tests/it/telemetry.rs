@@ -1,10 +1,11 @@
 //! What reaches a collector.
 
+use chorus::domain::HandoffSpan;
 use chorus::domain::{
-    AgentName, Handoff, HandoffId, Mode, Outcome, SpanId, Task, TaskId, Timestamp, TraceId,
+    AgentName, Door, Handoff, HandoffId, Outcome, SpanId, Task, TaskId, Timestamp, TraceId,
     TraceParent,
 };
-use chorus::telemetry::{Exporter, HandoffSpan};
+use chorus::telemetry::Exporter;
 use reqwest::Method;
 use serde_json::json;
 
@@ -29,7 +30,7 @@ async fn a_hand_off_reaches_the_collector_as_it_was() {
         session_id: Some("s1".parse().unwrap()),
         from_agent: Some(AgentName::parse("developer").unwrap()),
         to_agent: AgentName::parse("qa").unwrap(),
-        mode: Mode::Transfer,
+        mode: Door::Transfer,
         reason: Some("r".repeat(600).parse().unwrap()),
         started_at: Timestamp::from_millis(1_767_225_600_001),
         completed_at: Timestamp::from_millis(1_767_225_602_500),

@@ -35,9 +35,9 @@ impl Workshop {
             .output();
         assert!(migrated.status.success());
         // Only those agents are there that a test adds.
-        let planted = invariants::open(&data_dir.join("chorus.db"))
+        let seeded = invariants::open(&data_dir.join("chorus.db"))
             .execute("UPDATE installation SET specialists_planted_at = 0", []);
-        assert_eq!(planted.unwrap(), 1);
+        assert_eq!(seeded.unwrap(), 1);
         std::fs::create_dir(folder.path().join("bin")).unwrap();
         Self { folder, data_dir }
     }

@@ -1,7 +1,7 @@
 //! `chorus task tree`: a chain of tasks, drawn with lines.
 
 use crate::cli::ui::{count, duration, one_line, outcome, time};
-use crate::domain::{Mode, Status, TaskTree, Timestamp, TreeHandoff};
+use crate::domain::{Door, Status, TaskTree, Timestamp, TreeHandoff};
 
 /// A branch below a task: somebody worked on it, or another task came from it.
 enum Branch<'a> {
@@ -114,7 +114,7 @@ fn came_from(handoff: &TreeHandoff) -> Option<String> {
     let mode = handoff.mode.as_str();
     match (&handoff.from_agent, handoff.mode) {
         (Some(from), _) => Some(format!("{mode} from {from}")),
-        (None, Mode::Delegate) => None,
+        (None, Door::Delegate) => None,
         (None, _) => Some(mode.to_owned()),
     }
 }

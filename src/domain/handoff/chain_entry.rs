@@ -4,8 +4,8 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
+use super::door::Door;
 use super::id::HandoffId;
-use super::mode::Mode;
 use super::outcome::Outcome;
 use super::report::Report;
 use super::trace::TraceId;
@@ -63,7 +63,7 @@ pub struct ChainEntry {
     /// Who asked, if an agent did.
     pub from_agent: Option<AgentName>,
     /// Which door it came through.
-    pub mode: Mode,
+    pub mode: Door,
     /// When it started.
     pub started_at: Timestamp,
     /// How it ended; it is open while this is `None`.
@@ -167,7 +167,7 @@ pub(crate) struct ChainEntryWire {
     /// Which door it came through.
     #[serde(default)]
     #[schema(required)]
-    mode: Mode,
+    mode: Door,
     /// How it ended.
     #[schema(required)]
     outcome: Option<Outcome>,
@@ -294,7 +294,7 @@ pub(super) mod tests {
                     id: HandoffId::new(),
                     agent_name,
                     from_agent,
-                    mode: Mode::Delegate,
+                    mode: Door::Delegate,
                     started_at: Timestamp::from_millis(started_at),
                     end,
                     request,

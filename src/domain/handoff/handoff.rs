@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::door::Door;
 use super::id::HandoffId;
-use super::mode::Mode;
 use super::outcome::Outcome;
 use super::report::Report;
 use super::run::Run;
@@ -25,7 +25,7 @@ pub struct Handoff {
     #[schema(required)]
     pub from_agent: Option<AgentName>,
     /// Which door it came through.
-    pub mode: Mode,
+    pub mode: Door,
     /// The prompt, as the caller wrote it.
     pub prompt: Text,
     /// Why the caller handed off.

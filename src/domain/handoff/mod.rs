@@ -3,14 +3,15 @@
 mod analytics;
 mod chain_entry;
 mod context;
+mod door;
 mod handoff;
 mod id;
 mod limits;
 mod lineage;
-mod mode;
 mod outcome;
 mod report;
 mod run;
+mod span;
 mod trace;
 mod usage;
 
@@ -20,14 +21,15 @@ pub use analytics::{
 pub(super) use chain_entry::ChainEntryWire;
 pub use chain_entry::{ChainEntry, HandoffEnd, HandoffRequest, MovedConversation};
 pub use context::{Context, HandoffMetadata, Merge};
+pub use door::Door;
 pub use handoff::Handoff;
 pub use id::HandoffId;
 pub use limits::{ChainLimit, ChainLimits};
 pub use lineage::Lineage;
-pub use mode::Mode;
 pub use outcome::Outcome;
 pub use report::{Report, ReportResult};
 pub use run::{Run, RunId, RunIdentity, RunState, Slots};
+pub use span::HandoffSpan;
 pub use trace::{IllegalTraceId, IllegalTraceParent, SpanId, TraceId, TraceParent};
 pub use usage::UsageSum;
 

@@ -94,7 +94,7 @@ fn subject(task: &Task) -> Text {
 fn thread(task: &Task) -> ThreadId {
     let name = match &task.part {
         Some(part) => part.increment_id.as_str(),
-        None => task.chain_id().as_str(),
+        None => task.root_id().as_str(),
     };
     ThreadId::parse(name).expect("an id is a name")
 }

@@ -15,8 +15,8 @@ use super::status::Status;
 use crate::domain::handoff::ChainEntryWire;
 use crate::domain::text::given::distinct;
 use crate::domain::{
-    AgentName, ChainEntry, Context, HandoffEnd, HandoffId, IncrementId, IncrementPart, Minutes,
-    Mode, Outcome, Refusal, Role, Skill, Stage, Text, Timestamp,
+    AgentName, ChainEntry, Context, Door, HandoffEnd, HandoffId, IncrementId, IncrementPart,
+    Minutes, Outcome, Refusal, Role, Skill, Stage, Text, Timestamp,
 };
 
 /// A unit of work.
@@ -39,8 +39,8 @@ pub struct Task {
     pub session_id: Option<Text>,
     /// The task from which it was handed on.
     pub parent_id: Option<TaskId>,
-    /// The first task of the chain that it belongs to, if it is not that itself.
-    pub master_id: Option<TaskId>,
+    /// The root of its family, unless it is that itself.
+    pub root_id: Option<TaskId>,
     /// What came with the hand-offs to it.
     pub context: Context,
     /// What it needs.
@@ -141,7 +141,7 @@ impl Task {
             updated_at: at,
             session_id: new.session_id,
             parent_id: new.parent_id,
-            master_id: None,
+            root_id: None,
             context: new.context,
             needs: new.needs,
             part: new.part,
@@ -153,9 +153,9 @@ impl Task {
         }
     }
 
-    /// Returns the first task of the chain that it belongs to.
-    pub fn chain_id(&self) -> &TaskId {
-        self.master_id.as_ref().unwrap_or(&self.id)
+    /// Returns the root of the task's family, which may be the task itself.
+    pub fn root_id(&self) -> &TaskId {
+        self.root_id.as_ref().unwrap_or(&self.id)
     }
 
     /// Tells whether its agent must say what came out.
@@ -198,7 +198,7 @@ impl Task {
         &mut self,
         agent_name: AgentName,
         from_agent: Option<AgentName>,
-        mode: Mode,
+        mode: Door,
         at: Timestamp,
     ) -> Result<&ChainEntry, Refusal> {
         if let Some(current) = self.current_agent() {
@@ -244,7 +244,7 @@ impl Task {
         });
         // What a person has ended while the router's agent, or that of a stage, worked stays ended.
         let is_decided = matches!(self.status, Status::Completed | Status::Failed { .. });
-        let is_kept = entry.mode == Mode::Route || self.part.is_some();
+        let is_kept = entry.mode == Door::Route || self.part.is_some();
         if !is_kept || !is_decided {
             self.status = self.status.clone().after_handoff_ended();
         }
@@ -315,7 +315,7 @@ impl Serialize for Task {
         task.serialize_field("currentAgent", &self.current_agent())?;
         task.serialize_field("agentChain", &self.agent_chain)?;
         task.serialize_field("parentId", &self.parent_id)?;
-        task.serialize_field("masterTaskId", &self.master_id)?;
+        task.serialize_field("masterTaskId", &self.root_id)?;
         task.serialize_field("context", &self.context)?;
         let Needs {
             agent_role,
@@ -517,7 +517,7 @@ impl TryFrom<TaskWire> for Task {
             updated_at: wire.updated_at,
             session_id: wire.session_id,
             parent_id: wire.parent_id,
-            master_id: wire.master_task_id,
+            root_id: wire.master_task_id,
             context: wire.context,
             needs: Needs {
                 agent_role: wire.agent_role,
@@ -698,7 +698,7 @@ mod tests {
             for (starts, outcome, output) in steps {
                 let before = task.clone();
                 let result = if starts {
-                    task.start_handoff(agent("qa"), None, Mode::Delegate, at(5)).cloned()
+                    task.start_handoff(agent("qa"), None, Door::Delegate, at(5)).cloned()
                 } else {
                     task.end_handoff(Outcome::ALL[outcome], output, at(6)).cloned()
                 };
@@ -721,7 +721,7 @@ mod tests {
     fn a_handoff_makes_its_agent_current_until_it_ends() {
         let mut task = new_task();
         assert_eq!(task.current_agent(), None);
-        task.start_handoff(agent("developer"), None, Mode::Delegate, at(2))
+        task.start_handoff(agent("developer"), None, Door::Delegate, at(2))
             .unwrap();
         assert_eq!(task.current_agent(), Some(&agent("developer")));
         assert_eq!((&task.status, task.updated_at), (&Status::Active, at(2)));
@@ -742,7 +742,7 @@ mod tests {
             last: None,
         };
         assert_eq!(refusal, never_handed_off);
-        task.start_handoff(agent("developer"), None, Mode::Delegate, at(2))
+        task.start_handoff(agent("developer"), None, Door::Delegate, at(2))
             .unwrap();
         task.end_handoff(Outcome::Completed, Text::default(), at(3))
             .unwrap();
@@ -768,7 +768,7 @@ mod tests {
     #[test]
     fn a_task_that_contradicts_itself_is_refused() {
         let mut task = new_task();
-        task.start_handoff(agent("qa"), None, Mode::Delegate, at(2))
+        task.start_handoff(agent("qa"), None, Door::Delegate, at(2))
             .unwrap();
         let good = serde_json::to_value(&task).unwrap();
         assert!(serde_json::from_value::<Task>(good.clone()).is_ok());

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::id::TaskId;
 use super::status::Status;
-use crate::domain::{AgentName, HandoffId, Mode, Outcome, Text, Timestamp};
+use crate::domain::{AgentName, Door, HandoffId, Outcome, Text, Timestamp};
 
 /// A task with who worked on it, and the tasks that came from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -47,7 +47,7 @@ pub struct TreeHandoff {
     #[schema(required)]
     pub from_agent: Option<AgentName>,
     /// Which door it came through.
-    pub mode: Mode,
+    pub mode: Door,
     /// When it started.
     pub started_at: Timestamp,
     /// When it ended.

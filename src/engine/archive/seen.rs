@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::reader::BadFile;
 use super::task_files::{PlannedTask, task_folder};
-use crate::domain::{ChainEntry, HandoffId, MessageId, Mode, SessionId, Task, TaskArchive, TaskId};
+use crate::domain::{ChainEntry, Door, HandoffId, MessageId, SessionId, Task, TaskArchive, TaskId};
 
 /// The ids that were read so far.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Seen {
                 .request
                 .as_ref()
                 .and_then(|asked| asked.from_handoff_id.as_ref());
-            if let Some(from) = from.filter(|_| entry.mode == Mode::Transfer)
+            if let Some(from) = from.filter(|_| entry.mode == Door::Transfer)
                 && !self.transferred.insert(from.clone())
             {
                 return bad(

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::domain::{
-    ChainEntry, HandoffId, Mode, MovedConversation, RunId, SessionId, Task, TaskArchive,
+    ChainEntry, Door, HandoffId, MovedConversation, RunId, SessionId, Task, TaskArchive,
 };
 use crate::store::tables::events::{self, EventNumbers};
 use crate::store::tables::{
@@ -102,13 +102,13 @@ pub fn import_task(
 /// conversations: there it was if the earlier hand-off ended in the same moment with a note that names the agent.
 fn takes_control(view: &View<'_>, entry: &ChainEntry) -> Result<bool> {
     let Some(request) = &entry.request else {
-        return Ok(entry.mode == Mode::Transfer);
+        return Ok(entry.mode == Door::Transfer);
     };
     let said = request.moved.as_ref().and_then(|moved| moved.takes_control);
     match (entry.mode, said, &request.from_handoff_id) {
-        (Mode::Transfer, ..) => Ok(true),
+        (Door::Transfer, ..) => Ok(true),
         (_, Some(said), _) => Ok(said),
-        (Mode::Session, None, Some(from)) => {
+        (Door::Session, None, Some(from)) => {
             let from = handoffs::find(view, from)?;
             let note = format!("Routed to {}", entry.agent_name);
             Ok(from.is_some_and(|from| {

@@ -1,7 +1,7 @@
 //! Beginning a hand-off, whichever door it came through.
 
 use crate::domain::{
-    AgentName, Context, EventKind, Mode, Needs, NewTask, RunId, TaskId, Text, TraceParent,
+    AgentName, Context, Door, EventKind, Needs, NewTask, RunId, TaskId, Text, TraceParent,
 };
 use crate::ledger::{history, increment, message, routing, task};
 use crate::store::tables::handoffs::{self, NewHandoff};
@@ -11,7 +11,7 @@ use crate::store::{Result, Tx};
 
 /// A hand-off to be begun.
 pub struct Begin<'a> {
-    pub mode: Mode,
+    pub mode: Door,
     pub agent_name: AgentName,
     pub from_agent: Option<AgentName>,
     /// The hand-off that this one comes from.
@@ -31,7 +31,7 @@ pub struct Begin<'a> {
 
 impl<'a> Begin<'a> {
     /// Asks an agent to work on a task, in nobody's name.
-    pub const fn new(mode: Mode, agent_name: AgentName, prompt: &'a str) -> Self {
+    pub const fn new(mode: Door, agent_name: AgentName, prompt: &'a str) -> Self {
         Self {
             mode,
             agent_name,
@@ -87,11 +87,11 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
         )?;
     }
     // A transfer brings the message that was there before.
-    if begin.mode != Mode::Transfer {
+    if begin.mode != Door::Transfer {
         message::record_prompt(tx, on.on(), handoff_number)?;
     }
     // Claimed requests follow control. A run that begins a conversation keeps its own.
-    if let (Mode::Transfer, Some(from_number)) = (begin.mode, begin.from_number) {
+    if let (Door::Transfer, Some(from_number)) = (begin.mode, begin.from_number) {
         requests::follow_handoff(tx, from_number, handoff_number)?;
     }
     tasks::update_status(tx, on.number, &on.task)?;

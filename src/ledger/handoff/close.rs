@@ -3,13 +3,12 @@
 //! There are four ways in which a hand-off ends, and all of them close it here. What follows an end is in
 //! [`reactions`](crate::ledger::reactions).
 
-use crate::domain::{ChainEntry, EventKind, Outcome, RunId, Task, Text};
+use crate::domain::{ChainEntry, EventKind, HandoffSpan, Outcome, RunId, Task, Text};
 use crate::ledger::history;
 use crate::store::tables::handoffs::{self, OpenHandoff};
 use crate::store::tables::runs;
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, StoreError, Tx};
-use crate::telemetry::HandoffSpan;
 
 /// How a hand-off ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +59,7 @@ pub fn close(tx: &mut Tx<'_>, mut on: StoredTask, ending: &Ending<'_>) -> Result
         StoreError::inconsistent(format!("no open hand-off on task {}", on.task.id))
     })?;
     let handoff_number = open.number;
-    if HandoffSpan::is_wanted(outcome) {
-        tx.spans.extend(span(open, &on.task, &entry));
-    }
+    tx.spans.extend(span(open, &on.task, &entry));
     handoffs::complete(tx, handoff_number, outcome, output)?;
     tasks::update_status(tx, on.number, &on.task)?;
     let ended = EventKind::HandoffEnded {
@@ -90,7 +87,7 @@ pub fn close(tx: &mut Tx<'_>, mut on: StoredTask, ending: &Ending<'_>) -> Result
     })
 }
 
-/// Describes a hand-off that has just ended, for telemetry.
+/// Describes a hand-off that has just ended, for those who report it.
 fn span(open: OpenHandoff, task: &Task, entry: &ChainEntry) -> Option<HandoffSpan> {
     let end = entry.end.as_ref()?;
     Some(HandoffSpan {

@@ -1,7 +1,7 @@
 //! Delegating: an agent or a person asks an agent, and waits for the answer.
 
 use crate::domain::{
-    AgentName, Caller, MessageType, Mode, Move, NewMessage, Refusal, Task, TaskId, Text,
+    AgentName, Caller, Door, MessageType, Move, NewMessage, Refusal, Task, TaskId, Text,
     TraceParent,
 };
 use crate::ledger::{agent, message, task};
@@ -100,7 +100,7 @@ fn carry_out(
         trace: calling_run::trace(asked.trace.as_ref(), caller.map(CallingRun::traced)),
         reason: asked.reason.as_ref(),
         resumes: resumes.as_deref(),
-        ..Begin::new(Mode::Delegate, agent_name, asked.prompt.as_str())
+        ..Begin::new(Door::Delegate, agent_name, asked.prompt.as_str())
     };
     Ok(begin(tx, on, next)?.on.task)
 }

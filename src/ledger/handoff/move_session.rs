@@ -1,7 +1,7 @@
 //! Moving a session: the conversation goes from the agent that has it to another one.
 
 use crate::domain::{
-    AgentName, Caller, Context, Mode, Move, Needs, NewMessage, NewTask, Outcome, SessionMove,
+    AgentName, Caller, Context, Door, Move, Needs, NewMessage, NewTask, Outcome, SessionMove,
     Source, Status, TaskId, Text, TraceParent,
 };
 use crate::ledger::{agent, message, reactions, rights, task};
@@ -103,7 +103,7 @@ fn carry_out(
         reason: Some(&asked.reason),
         is_invoked: asked.invoke,
         takes_control,
-        ..Begin::new(Mode::Session, target, asked.user_intent.as_str())
+        ..Begin::new(Door::Session, target, asked.user_intent.as_str())
     };
     let Begun {
         mut on,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::domain::{
-    AgentName, Caller, ChainEntry, Context, EventKind, HandoffMetadata, Mode, Move, Refusal,
+    AgentName, Caller, ChainEntry, Context, Door, EventKind, HandoffMetadata, Move, Refusal,
     Status, TaskId, Text, Tool, ToolName, TraceParent,
 };
 use crate::ledger::{agent, history, increment, message, reactions, rights, task};
@@ -131,7 +131,7 @@ fn carry_out(
         waiter_number: last.and_then(|last| last.link.waiter_number),
         trace: calling_run::trace(asked.trace.as_ref(), traced),
         takes_control: true,
-        ..Begin::new(Mode::Transfer, target, prompt.as_str())
+        ..Begin::new(Door::Transfer, target, prompt.as_str())
     };
     let task = begin(tx, child, next)?.on.task;
     Ok(Moved { task, left })

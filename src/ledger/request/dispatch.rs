@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::domain::{
-    Actor, Context, Due, KindMode, KindRule, Mode, Needs, NewTask, Request, RequestId, RequestMove,
+    Actor, Context, Door, Due, KindMode, KindRule, Needs, NewTask, Request, RequestId, RequestMove,
     RequestState, Source, Status, Task, TaskId, Text,
 };
 use crate::ledger::handoff::{self, Begin};
@@ -58,7 +58,7 @@ pub fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Task>> {
         request.request.task_id = Some(on.task.id.clone());
         request.task_number = Some(on.number);
     }
-    let next = Begin::new(Mode::Request, agent_name, dispatch.prompt.as_str());
+    let next = Begin::new(Door::Request, agent_name, dispatch.prompt.as_str());
     let begun = handoff::begin(tx, on, next)?;
     let entry = begun.on.task.agent_chain().last();
     let handoff_id = entry.map(|entry| entry.id.clone());

@@ -1,6 +1,6 @@
 //! The consequences for requests when a hand-off has ended.
 
-use crate::domain::{Actor, Mode, Outcome, RequestMove, Text};
+use crate::domain::{Actor, Door, Outcome, RequestMove, Text};
 use crate::store::tables::requests;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
@@ -19,7 +19,7 @@ pub fn handoff_ended(
 ) -> Result<bool> {
     let worked_on = requests::of_handoff(tx, handoff_number)?;
     let entry = on.task.agent_chain().last();
-    let is_of_request = entry.is_some_and(|entry| entry.mode == Mode::Request);
+    let is_of_request = entry.is_some_and(|entry| entry.mode == Door::Request);
     if worked_on.is_empty() && !is_of_request {
         return Ok(false);
     }

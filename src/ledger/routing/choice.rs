@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::domain::{
-    AgentName, Applicant, Choice, Mode, Outcome, Past, Refusal, Role, TaskId, Verdict, WaitReason,
+    AgentName, Applicant, Choice, Door, Outcome, Past, Refusal, Role, TaskId, Verdict, WaitReason,
     judge,
 };
 use crate::ledger::{agent, task};
@@ -126,7 +126,7 @@ fn past_of_agents(view: &View<'_>, on: &StoredTask) -> Result<HashMap<AgentName,
         let has_failed = handoff
             .outcome
             .is_some_and(|outcome| !matches!(outcome, Outcome::Completed | Outcome::Cancelled));
-        let is_routed = handoff.mode == Mode::Route;
+        let is_routed = handoff.mode == Door::Route;
         past.knows_it |= handoff.outcome == Some(Outcome::Completed);
         past.made_it |= !handoff.is_this_task && makes;
         past.has_failed |= handoff.is_this_task && is_routed && has_failed;

@@ -1,7 +1,7 @@
 //! The end of a hand-off that the router began, or that an agent had on a stage.
 
 use crate::domain::{
-    AgentName, EndedHandoff, Mode, NextStep, Report, ReportResult, Status, Text, agent_context,
+    AgentName, Door, EndedHandoff, NextStep, Report, ReportResult, Status, Text, agent_context,
 };
 use crate::ledger::handoff::{Closed, Ending};
 use crate::ledger::increment;
@@ -30,7 +30,7 @@ pub fn follow_end(
     let Some(entry) = on.task.agent_chain().last() else {
         return Ok((on, None));
     };
-    let (agent_name, is_routed) = (entry.agent_name.clone(), entry.mode == Mode::Route);
+    let (agent_name, is_routed) = (entry.agent_name.clone(), entry.mode == Door::Route);
     if !is_routed && on.task.part.is_none() {
         return Ok((on, None));
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AgentName, Choice, EventKind, Mode, Task, TaskId, Text, assignment, best};
+use crate::domain::{AgentName, Choice, Door, EventKind, Task, TaskId, Text, assignment, best};
 use crate::ledger::handoff::{Begin, Begun, begin};
 use crate::ledger::{history, task};
 use crate::store::tables::task_routing;
@@ -69,7 +69,7 @@ pub fn begin_routed(
 ) -> Result<Begun> {
     let next = Begin {
         resumes,
-        ..Begin::new(Mode::Route, agent_name, prompt.as_str())
+        ..Begin::new(Door::Route, agent_name, prompt.as_str())
     };
     begin(tx, on, next)
 }

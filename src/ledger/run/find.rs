@@ -1,7 +1,7 @@
 //! Finding runs, with everything that starts or follows them.
 
 use crate::domain::{
-    Agent, AgentName, HandoffId, JobStart, Mode, RunId, RunIdentity, Task, Text, TraceId,
+    Agent, AgentName, Door, HandoffId, JobStart, RunId, RunIdentity, Task, Text, TraceId,
 };
 use crate::ledger::{request, task};
 use crate::store::tables::{agents, runs};
@@ -18,7 +18,7 @@ pub struct ClaimedRun {
     pub prompt: Text,
     pub reason: Option<Text>,
     pub from_agent: Option<AgentName>,
-    pub mode: Mode,
+    pub mode: Door,
     pub trace_id: TraceId,
     /// The job elsewhere that the run only starts, by the command of a kind rule.
     pub job: Option<JobStart>,

@@ -19,7 +19,7 @@ pub fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
         let parent = keys(tx, parent_id)?;
         lineage::check_depth(tx, parent.number)?;
         root_number = Some(parent.root_number);
-        task.master_id = Some(parent.root_id.unwrap_or_else(|| parent_id.clone()));
+        task.root_id = Some(parent.root_id.unwrap_or_else(|| parent_id.clone()));
     }
     let number = tasks::insert(tx, &task)?;
     let mut created = StoredTask {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::tasks::end;
 use crate::domain::{
-    AgentName, ChainEntry, ConversationHistory, Handoff, HandoffId, HandoffRequest, Mode,
+    AgentName, ChainEntry, ConversationHistory, Door, Handoff, HandoffId, HandoffRequest,
     MovedConversation, Outcome, Page, Report, ReportResult, Run, RunId, RunState, SpanId, TaskId,
     Text, Timestamp, TraceId,
 };
@@ -189,7 +189,7 @@ columns! {
         task_id: TaskId = "t.id",
         agent_name: AgentName = "h.agent_name",
         from_agent: Option<AgentName> = "h.from_agent",
-        mode: Mode = "h.mode",
+        mode: Door = "h.mode",
         prompt: Text = "h.prompt",
         reason: Option<Text> = "h.reason",
         started_at: Timestamp = "h.started_at",
@@ -339,7 +339,7 @@ columns! {
         id: HandoffId = "h.id",
         agent_name: AgentName = "h.agent_name",
         from_agent: Option<AgentName> = "h.from_agent",
-        mode: Mode = "h.mode",
+        mode: Door = "h.mode",
         started_at: Timestamp = "h.started_at",
         completed_at: Option<Timestamp> = "h.completed_at",
         outcome: Option<Outcome> = "h.outcome",

@@ -4,7 +4,7 @@
 
 use super::tasks::to_json;
 use crate::domain::{
-    AgentName, ArchivedMessage, HandoffId, Message, MessageQuery, MessageType, Mode, Move, Page,
+    AgentName, ArchivedMessage, Door, HandoffId, Message, MessageQuery, MessageType, Move, Page,
     TaskId, Text, Timestamp,
 };
 use crate::store::{
@@ -78,7 +78,7 @@ columns! {
         handoff_id: Option<HandoffId> = "h.id",
         handoff_agent: Option<AgentName> = "h.agent_name",
         handoff_from: Option<AgentName> = "h.from_agent",
-        mode: Option<Mode> = "h.mode",
+        mode: Option<Door> = "h.mode",
         message_type: MessageType = "m.type",
         is_prompt: bool = "m.is_prompt",
         content: Text = "m.content",
@@ -100,7 +100,7 @@ impl MessageRow {
     fn speaker(&self) -> Option<AgentName> {
         if self.is_prompt {
             let asker = self.handoff_from.clone();
-            return asker.filter(|_| self.mode == Some(Mode::Delegate));
+            return asker.filter(|_| self.mode == Some(Door::Delegate));
         }
         match &self.data {
             Some(Json(data)) => data.from_agent.clone(),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::tasks::TaskRef;
 use crate::domain::{
-    AgentName, HandoffId, Mode, Outcome, RunId, RunIdentity, RunState, TaskId, Text, Timestamp,
+    AgentName, Door, HandoffId, Outcome, RunId, RunIdentity, RunState, TaskId, Text, Timestamp,
     TraceId,
 };
 use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, params, sql};
@@ -30,7 +30,7 @@ columns! {
         pub prompt: Text = "h.prompt",
         pub reason: Option<Text> = "h.reason",
         pub from_agent: Option<AgentName> = "h.from_agent",
-        pub mode: Mode = "h.mode",
+        pub mode: Door = "h.mode",
         pub trace_id: Option<TraceId> = "h.trace_id",
         /// The provider's session that is resumed.
         pub resumes: Option<String> = "r.resumes",
@@ -144,7 +144,7 @@ pub fn count_taken(view: &View<'_>) -> Result<u32> {
 }
 
 /// Counts the queued runs of hand-offs of a mode.
-pub fn count_queued(view: &View<'_>, mode: Mode) -> Result<u32> {
+pub fn count_queued(view: &View<'_>, mode: Door) -> Result<u32> {
     view.one(
         sql!(
             "SELECT count(*) FROM runs r JOIN handoffs h ON h.number = r.handoff_number
@@ -279,15 +279,15 @@ pub fn find_session_of_handoff(view: &View<'_>, handoff_number: i64) -> Result<O
 pub fn find_successor(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<AgentName>> {
     view.row(
         sql!(
-            "WITH done (number, task_number, position) AS (
-                 SELECT h.number, h.task_number, h.position FROM handoffs h
+            "WITH done (number) AS (
+                 SELECT h.number FROM handoffs h
                    JOIN runs r ON r.handoff_number = h.number AND r.state = 'ended' AND r.outcome = 'completed'
                   WHERE h.id = $1
              )
              SELECT n.agent_name FROM done JOIN handoffs n ON n.from_number = done.number AND n.mode = 'transfer'
              UNION ALL
              SELECT n.agent_name FROM done
-               JOIN handoffs n ON n.task_number = done.task_number AND n.position = done.position + 1 AND n.mode = 'session'
+               JOIN handoffs n ON n.from_number = done.number AND n.mode = 'session' AND n.takes_control = 1
              LIMIT 1"
         ),
         params![handoff_id],

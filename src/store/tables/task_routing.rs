@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::tasks::to_json;
-use crate::domain::{AgentName, Mode, Needs, Outcome, Role, Skill, Stage, TaskId, Text};
+use crate::domain::{AgentName, Door, Needs, Outcome, Role, Skill, Stage, TaskId, Text};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
 /// Lists the tasks that are to be given to agents next: the most urgent first, then the oldest.
@@ -210,7 +210,7 @@ columns! {
         pub stage: Option<Stage> = "coalesce(t.stage, o.stage)",
         pub role: Option<Role> = "coalesce(t.agent_role, o.agent_role)",
         pub is_this_task: bool = "t.number = $2",
-        pub mode: Mode = "h.mode",
+        pub mode: Door = "h.mode",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::tasks;
 use crate::domain::{
-    AgentName, HandoffId, Mode, Outcome, StatusName, TaskId, TaskTree, Text, Timestamp, TreeHandoff,
+    AgentName, Door, HandoffId, Outcome, StatusName, TaskId, TaskTree, Text, Timestamp, TreeHandoff,
 };
 use crate::store::{
     FromRow, Json, Result, Statement, StoreError, View, columns, packed, params, sql, text,
@@ -15,7 +15,7 @@ packed! {
         id: HandoffId = "h.id",
         agent_name: AgentName = "h.agent_name",
         from_agent: Option<AgentName> = "h.from_agent",
-        mode: Mode = "h.mode",
+        mode: Door = "h.mode",
         started_at: Timestamp = "h.started_at",
         completed_at: Option<Timestamp> = "h.completed_at",
         outcome: Option<Outcome> = "h.outcome",

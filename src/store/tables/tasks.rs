@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use crate::domain::{
-    AgentName, Attachment, AttachmentId, ChainEntry, Context, Dependency, DependencyOutcome,
-    Filename, HandoffEnd, HandoffId, IncrementId, IncrementPart, Minutes, Mode, Needs, NewTask,
-    Outcome, Planning, Role, Routing, Skill, Source, Stage, Status, StatusName, Task, TaskId,
-    TaskPriority, Text, Timestamp,
+    AgentName, Attachment, AttachmentId, ChainEntry, Context, Dependency, DependencyOutcome, Door,
+    Filename, HandoffEnd, HandoffId, IncrementId, IncrementPart, Minutes, Needs, NewTask, Outcome,
+    Planning, Role, Routing, Skill, Source, Stage, Status, StatusName, Task, TaskId, TaskPriority,
+    Text, Timestamp,
 };
 use crate::store::{
     FromRow, Json, Result, Row, Statement, StoreError, Tx, View, columns, packed, params, sql, text,
@@ -29,7 +29,7 @@ impl StoredTask {
             number: self.number,
             root_number: self.root_number,
             id: &self.task.id,
-            root_id: self.task.master_id.as_ref(),
+            root_id: self.task.root_id.as_ref(),
         }
     }
 }
@@ -72,7 +72,7 @@ packed! {
         id: HandoffId = "h.id",
         agent_name: AgentName = "h.agent_name",
         from_agent: Option<AgentName> = "h.from_agent",
-        mode: Mode = "h.mode",
+        mode: Door = "h.mode",
         started_at: Timestamp = "h.started_at",
         completed_at: Option<Timestamp> = "h.completed_at",
         outcome: Option<Outcome> = "h.outcome",
@@ -202,7 +202,7 @@ impl TryFrom<TaskRow> for StoredTask {
         task.planning = planning;
         task.status = status(row.status, row.failure_message)?;
         task.updated_at = row.updated_at;
-        task.master_id = row.root_id;
+        task.root_id = row.root_id;
         task.attachments = attachments;
         task.routing = Routing {
             attempts: row.route_attempts,
@@ -338,6 +338,11 @@ pub fn find_number(view: &View<'_>, id: &TaskId) -> Result<Option<i64>> {
 pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
     let planning = task.planning.as_ref();
     let part = task.part.as_ref();
+    let waits_for = match (&task.routing.waiting_reason, task.routing.blocked) {
+        (None, _) => None,
+        (Some(_), true) => Some("person"),
+        (Some(_), false) => Some("agent"),
+    };
     tx.insert(
         sql!(
             "INSERT INTO tasks (id, status, failure_message, created_at, updated_at, session_id, source_type,
@@ -345,11 +350,11 @@ pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
                                 summary, requirements, acceptance_criteria, plan, context, parent_number, master_number,
                                 agent_role, specialist_tags, estimated_minutes, priority, agent_context,
                                 handoff_instructions, increment_number, stage, round, route_attempts, waiting_reason,
-                                is_blocked)
+                                is_blocked, waits_for)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
                      (SELECT number FROM tasks WHERE id = $17),
                      (SELECT coalesce(master_number, number) FROM tasks WHERE id = $17),
-                     $18, $19, $20, $21, $22, $23, (SELECT number FROM increments WHERE id = $24), $25, $26, $27, $28, $29)"
+                     $18, $19, $20, $21, $22, $23, (SELECT number FROM increments WHERE id = $24), $25, $26, $27, $28, $29, $30)"
         ),
         params![
             task.id,
@@ -381,6 +386,7 @@ pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
             task.routing.attempts,
             task.routing.waiting_reason,
             task.routing.blocked,
+            waits_for,
         ],
     )
 }

@@ -23,7 +23,7 @@ type Arrows = (
 #[rustfmt::skip]
 const ARROWS: [Arrows; 13] = [
     ("domain", &[], &["tokio", "axum", "std::fs", "std::process", "std::net"]),
-    ("store", &["domain", "telemetry"], &["axum"]),
+    ("store", &["domain"], &["axum"]),
     ("words", &["domain"], &["tokio", "axum", "std::fs", "std::process", "std::net"]),
     ("ledger", &["domain", "words", "store", "telemetry"], &[
         "crate::store::sqlite", "tokio", "axum", "std::fs", "std::process", "std::net",

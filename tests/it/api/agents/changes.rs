@@ -409,5 +409,5 @@ async fn tasks_for_which_nobody_suited_are_asked_about_again() {
     app.write(|tx| agent::seed_specialists(tx, &chorus::engine::specialists()))
         .await
         .unwrap();
-    assert!(!is_unsuited(), "agents were planted");
+    assert!(!is_unsuited(), "agents were seeded");
 }

@@ -1,4 +1,4 @@
-//! Modes: which door a hand-off came through.
+//! Doors: the five ways to ask for a hand-off.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,7 +6,8 @@ use utoipa::ToSchema;
 /// Which door a hand-off came through.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Mode {
+#[schema(as = Mode)]
+pub enum Door {
     /// The asker waits and gets the final message back.
     #[default]
     Delegate,
@@ -20,7 +21,7 @@ pub enum Mode {
     Session,
 }
 
-impl Mode {
+impl Door {
     /// Returns the word that stands for it in JSON and SQL.
     pub const fn as_str(self) -> &'static str {
         match self {
