@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use chorus::supervisor::{RunFiles, RunSpec, StopSignal};
-use rustix::fs::{CWD, Door, mkfifoat};
+use rustix::fs::{CWD, Mode, mkfifoat};
 
 use super::agent::{self, Stamps};
 use super::support::server::this_program;
@@ -30,7 +30,7 @@ pub fn supervise_and_wait(dir: &Path, milliseconds: u64) -> (Stamps, Child) {
     for file in [files.prompt(), files.stdout(), files.stderr()] {
         File::create(file).expect("the disk has room");
     }
-    mkfifoat(CWD, files.control(), Door::RUSR | Door::WUSR).expect("the directory is new");
+    mkfifoat(CWD, files.control(), Mode::RUSR | Mode::WUSR).expect("the directory is new");
     let lock = File::create(files.lock()).expect("the disk has room");
     lock.lock().expect("nobody else has it");
     let supervisor = Command::new(this_program())

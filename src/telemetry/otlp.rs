@@ -108,11 +108,6 @@ pub(super) fn send(span: &HandoffSpan) {
     }
 }
 
-/// Tells whether there is a collector.
-pub(super) fn is_installed() -> bool {
-    INSTALLED.get().is_some()
-}
-
 /// Returns where traces go, as OTLP says: below the base URL.
 fn traces_url(endpoint: &str) -> Result<reqwest::Url, ExporterError> {
     let mut url = reqwest::Url::parse(endpoint).map_err(|_| ExporterError::Endpoint)?;

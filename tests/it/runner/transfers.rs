@@ -126,11 +126,11 @@ async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
     assert_eq!(b.status.name().as_str(), "completed");
     assert_eq!(c.status.name().as_str(), "waiting");
     assert_eq!(
-        (&b.parent_id, &b.master_id),
+        (&b.parent_id, &b.root_id),
         (&Some(a.id.clone()), &Some(a.id.clone()))
     );
     assert_eq!(
-        (&c.parent_id, &c.master_id),
+        (&c.parent_id, &c.root_id),
         (&Some(b.id.clone()), &Some(a.id.clone()))
     );
     assert_eq!(c.description, a.description);
