@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, broadcast, mpsc};
 
-use crate::domain::{Event, HandoffSpan, Recorded, RequestId, TaskId, Topic};
+use crate::domain::{Event, HandoffSpan, Outcome, Recorded, RequestId, TaskId, Topic};
 
 /// How many events a follower may be behind before it reads rows again.
 const RING: usize = 1024;
 
-/// How many hand-offs that ended may wait to be told.
-const UNTOLD: usize = 4096;
+/// How many hand-offs that ended may wait to be reported.
+const UNREPORTED: usize = 4096;
 
 /// An event with more data than this is not kept in memory for followers; they read its row.
 const LARGEST_IN_RING: usize = 16 * 1024;
@@ -35,8 +35,15 @@ pub struct Published {
 #[derive(Debug)]
 pub struct Feed {
     ring: broadcast::Sender<Published>,
-    telling: Mutex<Option<mpsc::Sender<HandoffSpan>>>,
+    reporting: Mutex<Option<Reporting>>,
     watched: Mutex<HashMap<Subject, Watched>>,
+}
+
+/// The receiver of hand-offs that ended.
+#[derive(Debug)]
+struct Reporting {
+    sender: mpsc::Sender<HandoffSpan>,
+    is_wanted: fn(Outcome) -> bool,
 }
 
 /// What is waited for.
@@ -78,7 +85,7 @@ impl Default for Feed {
     fn default() -> Self {
         Self {
             ring: broadcast::Sender::new(RING),
-            telling: Mutex::default(),
+            reporting: Mutex::default(),
             watched: Mutex::default(),
         }
     }
@@ -106,33 +113,34 @@ impl Feed {
         }
     }
 
-    /// Gives what is told of hand-offs that ended to whoever asked for it last, until the store is closed.
-    pub fn spans(&self) -> mpsc::Receiver<HandoffSpan> {
-        let (sender, receiver) = mpsc::channel(UNTOLD);
-        *self.telling() = Some(sender);
+    /// Returns the receiver of ended hand-offs with a wanted outcome, until the database is closed. A second call replaces the first.
+    pub fn spans(&self, is_wanted: fn(Outcome) -> bool) -> mpsc::Receiver<HandoffSpan> {
+        let (sender, receiver) = mpsc::channel(UNREPORTED);
+        *self.reporting() = Some(Reporting { sender, is_wanted });
         receiver
     }
 
-    /// Tells of hand-offs that ended. Whoever tells of them too slowly misses some: the ledger has them all.
-    pub(super) fn tell(&self, spans: Vec<HandoffSpan>) {
+    /// Reports hand-offs that ended. A receiver that is too slow misses some: the ledger has them all.
+    pub(super) fn report(&self, spans: Vec<HandoffSpan>) {
         if spans.is_empty() {
             return;
         }
-        if let Some(telling) = &*self.telling() {
-            let missed = spans
-                .into_iter()
-                .filter_map(|span| telling.try_send(span).err());
+        if let Some(Reporting { sender, is_wanted }) = &*self.reporting() {
+            let wanted = spans.into_iter().filter(|span| is_wanted(span.outcome));
+            let missed = wanted.filter_map(|span| sender.try_send(span).err());
             metrics::counter!("chorus_spans_missed_total").increment(missed.count() as u64);
         }
     }
 
-    /// Says that nothing ends any more.
+    /// Ends the report.
     pub(super) fn close(&self) {
-        self.telling().take();
+        self.reporting().take();
     }
 
-    fn telling(&self) -> MutexGuard<'_, Option<mpsc::Sender<HandoffSpan>>> {
-        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reporting(&self) -> MutexGuard<'_, Option<Reporting>> {
+        self.reporting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Follows all events from now on.

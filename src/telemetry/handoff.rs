@@ -2,7 +2,7 @@
 
 use tracing::Level;
 
-use crate::domain::{AgentName, HandoffSpan, SpanId, Text};
+use crate::domain::{AgentName, HandoffSpan, Outcome, SpanId, Text};
 
 /// How many bytes of a text that somebody wrote are told.
 const LONGEST_TEXT: usize = 500;
@@ -14,6 +14,18 @@ impl HandoffSpan {
     /// Returns what the span is called.
     pub const fn name(&self) -> &'static str {
         if self.has_failed() { FAILED } else { COMPLETED }
+    }
+
+    /// Tells whether a hand-off with this outcome is reported at all.
+    pub fn is_wanted(outcome: Outcome) -> bool {
+        #[cfg(feature = "otlp")]
+        if super::otlp::is_installed() {
+            return true;
+        }
+        match outcome {
+            Outcome::Completed => tracing::enabled!(target: "chorus::handoff", Level::INFO),
+            _ => tracing::enabled!(target: "chorus::handoff", Level::WARN),
+        }
     }
 
     /// Tells it: in the log, and to the collector if there is one. Never waits and never fails.
@@ -79,7 +91,7 @@ pub(super) mod tests {
     use super::super::LogFormat;
     use super::super::logs::tests::logged;
     use super::*;
-    use crate::domain::{Door, HandoffId, Outcome, TaskId, Timestamp, TraceId};
+    use crate::domain::{Door, HandoffId, TaskId, Timestamp, TraceId};
 
     const ID: &str = "0198f3c0-aaaa-7000-8abc-0123456789ab";
 

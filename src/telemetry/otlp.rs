@@ -101,6 +101,11 @@ impl Exporter {
     }
 }
 
+/// Tells whether there is a collector.
+pub(super) fn is_installed() -> bool {
+    INSTALLED.get().is_some()
+}
+
 /// Sends a span, whose texts are short already, to the collector, if there is one.
 pub(super) fn send(span: &HandoffSpan) {
     if let Some(exporter) = INSTALLED.get() {

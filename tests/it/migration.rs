@@ -198,3 +198,58 @@ fn routes_that_somebody_set_before_count_as_chosen() {
         connection.execute_batch("ROLLBACK TO before").unwrap();
     }
 }
+
+#[test]
+fn control_that_was_taken_and_tasks_that_wait_are_told_by_columns() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = on")
+        .unwrap();
+    for migration in FIRST.iter().chain([&TRANSFER, &REQUESTS, &ROLES, &MAIL]) {
+        connection.execute_batch(migration).unwrap();
+    }
+    connection
+        .execute_batch(
+            "INSERT INTO tasks (id, status, created_at, updated_at, source_type, source_user_id, agent_workspace, description,
+                                waiting_reason, is_blocked, is_unsuited)
+             VALUES ('t1', 'waiting', 0, 0, 'api', 'me', '/', 'd', 'It failed', 1, 0),
+                    ('t2', 'pending', 0, 0, 'api', 'me', '/', 'd', 'No agent is available', 0, 1),
+                    ('t3', 'pending', 0, 0, 'api', 'me', '/', 'd', 'No agent is available', 0, 0),
+                    ('t4', 'pending', 0, 0, 'api', 'me', '/', 'd', NULL, 0, 0);
+             INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, completed_at, outcome, output,
+                                   prompt, from_number)
+             VALUES ('h1', 1, 1, 'a', 'delegate', 1, 5, 'completed', 'Routed to b', 'p', NULL),
+                    ('h2', 1, 2, 'b', 'session', 5, 8, 'completed', 'Routed to c', 'p', 1),
+                    ('h3', 1, 3, 'c', 'session', 9, 9, 'completed', 'done', 'p', 2),
+                    ('h4', 1, 4, 'd', 'session', 9, NULL, NULL, '', 'p', 3),
+                    ('h5', 2, 1, 'e', 'transfer', 9, NULL, NULL, '', 'p', 4)",
+        )
+        .unwrap();
+    connection.execute_batch(FACTS).unwrap();
+    // The second took the conversation in the moment in which the first ended; the third came later, the fourth took nothing.
+    assert_eq!(
+        row(&connection, "SELECT id, takes_control FROM handoffs"),
+        "h1 0\nh2 1\nh3 0\nh4 0\nh5 1"
+    );
+    assert_eq!(
+        row(&connection, "SELECT id, waits_for FROM tasks"),
+        "t1 person\nt2 agent\nt3 agent\nt4 -"
+    );
+    for (forbidden, why) in [
+        (
+            "UPDATE handoffs SET takes_control = 1 WHERE id = 'h4'",
+            "only the end",
+        ),
+        (
+            "UPDATE handoffs SET output = 'x' WHERE id = 'h1'",
+            "never changes",
+        ),
+        (
+            "UPDATE tasks SET waits_for = 'luck'",
+            "CHECK constraint failed",
+        ),
+    ] {
+        let error = connection.execute_batch(forbidden).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}

@@ -79,6 +79,12 @@ impl Reply {
     }
 }
 
+/// Names the database of an installation. Another engine can be put under all tests here.
+fn database_url(data_dir: &DataDir) -> DatabaseUrl {
+    let url = format!("sqlite:{}", data_dir.database().display());
+    url.parse().unwrap()
+}
+
 impl TestApp {
     /// Makes an installation.
     pub async fn new() -> Self {
@@ -109,7 +115,7 @@ impl TestApp {
         let clock = Clock::standing_at(BEGINNING);
         let data_dir = DataDir::prepare(folder.path()).unwrap();
         let options = DatabaseOptions {
-            url: DatabaseUrl::file(data_dir.database()),
+            url: database_url(&data_dir),
             clock: clock.clone(),
             max_batch: 64,
             rules: limits.rules(),

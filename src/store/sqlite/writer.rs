@@ -180,7 +180,7 @@ impl Thread {
         }
         metrics::histogram!("chorus_store_commit_seconds").record(began.elapsed());
         self.feed.publish(events);
-        self.feed.tell(spans);
+        self.feed.report(spans);
         Ok(None)
     }
 
