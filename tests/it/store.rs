@@ -376,3 +376,22 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         "{refused:?}"
     );
 }
+
+#[tokio::test]
+async fn a_database_that_was_closed_is_one_file() {
+    for _ in 0..100 {
+        let app = TestApp::new().await;
+        create(&app.db, new_task("kept"), None).await;
+        assert_eq!(count(&app.db).await, 1);
+        app.engine.close().await;
+        let file = app.data_dir.database();
+        let left = ["-wal", "-shm"].map(|end| file.with_extension(format!("db{end}")).exists());
+        assert_eq!(left, [false, false]);
+        let copy = tempfile::NamedTempFile::new().unwrap();
+        std::fs::copy(&file, copy.path()).unwrap();
+        let tasks =
+            invariants::open(copy.path())
+                .query_row("SELECT count(*) FROM tasks", [], |row| row.get(0));
+        assert_eq!(tasks, Ok(1));
+    }
+}

@@ -108,9 +108,10 @@ impl Backend for SqliteBackend {
     }
 
     async fn close(&self) {
+        // The last connection that closes puts the log back into the file, if it is alone: so the writer's goes after the others.
+        self.readers.close().await;
         self.writer.close().await;
         self.feed.close();
-        self.readers.close().await;
     }
 }
 
