@@ -159,7 +159,7 @@ pub(super) async fn guard(
         }
     };
     if !OPEN.contains(&request.uri().path()) {
-        rights::use_api(&caller)?;
+        rights::may_use_api(&caller)?;
     }
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
@@ -222,7 +222,7 @@ mod tests {
             .check(&Uri::from_static("/api/tasks"), &headers)
             .and_then(|()| {
                 let caller = guard.known_caller(token(&headers));
-                Ok(rights::use_api(&caller.unwrap_or(Caller::Anonymous))?)
+                Ok(rights::may_use_api(&caller.unwrap_or(Caller::Anonymous))?)
             })
             .map_err(|error| error.code())
     }

@@ -58,7 +58,7 @@ impl Engine {
         caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Alert> {
-        rights::resolve_alert(caller)?;
+        rights::may_resolve_alert(caller)?;
         let by = Actor::from(caller);
         self.write(once, move |tx| alert::resolve(tx, &id, &by))
             .await

@@ -124,7 +124,7 @@ impl Engine {
         caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Task> {
-        let run = rights::report(caller)?;
+        let run = rights::may_report(caller)?;
         report
             .check(self.limits().agent_context)
             .map_err(Error::InvalidFields)?;

@@ -172,7 +172,7 @@ fn sender(asked: Option<Text>, caller: &Caller) -> Result<(Sender, bool)> {
         return Ok((Sender::Known(own), is_operator));
     };
     let name = asked.as_str().trim();
-    rights::send_as(caller, name)?;
+    rights::may_send_as(caller, name)?;
     if name.eq_ignore_ascii_case(Correspondent::OPERATOR) {
         return Ok((Sender::Known(Correspondent::operator()), true));
     }

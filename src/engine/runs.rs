@@ -56,10 +56,10 @@ impl Engine {
     pub async fn check_may_change(&self, caller: &Caller, task_id: &TaskId) -> Result<()> {
         // Only the rights of a run depend on the ledger.
         if caller.run().is_none() {
-            return Ok(rights::use_api(caller)?);
+            return Ok(rights::may_use_api(caller)?);
         }
         let (caller, task_id) = (caller.clone(), task_id.clone());
-        self.read(move |view| rights::change_task(view, &caller, &task_id))
+        self.read(move |view| rights::may_change_task(view, &caller, &task_id))
             .await
     }
 

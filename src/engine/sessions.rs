@@ -63,7 +63,7 @@ impl Engine {
                 limit,
             });
         }
-        if let Err(refusal) = rights::move_session_as(caller, &to.from_agent) {
+        if let Err(refusal) = rights::may_move_session_as(caller, &to.from_agent) {
             let mut problems = Problems::default();
             problems.add("fromAgent", Error::from(refusal).to_string());
             return Err(refuse(problems));

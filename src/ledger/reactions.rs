@@ -1,8 +1,8 @@
-//! What follows when a status changes or a hand-off ends, in order.
+//! Reactions: the consequences of a changed status and of an ended hand-off, in order.
 //!
-//! Everything in the ledger that can set off something else goes through this file: [`change_status`] and [`end_handoff`]. The
-//! functions that they call write their own part and never call back; where one of them means that another status must change, it
-//! says so in its result, and the change is made here.
+//! Every status that a verb sets and every hand-off that ends goes through [`change_status`] and [`end_handoff`]. The functions that
+//! they call write their own part and never call back: if another status must change, their result says so, and the change is made
+//! here. A hand-off that begins sets its task to `active` itself, and has no consequences for other tasks.
 
 use super::handoff::{Cause, Closed, Ending, close};
 use super::increment::{self, NextRound};
@@ -33,7 +33,7 @@ pub fn change_status(tx: &mut Tx<'_>, on: &mut StoredTask, status: Status) -> Re
 /// Ends the stages that the round before has left over, and records that the next one has begun.
 pub fn begin_round(tx: &mut Tx<'_>, failed: &StoredTask, mut next: NextRound) -> Result<()> {
     for mut stage in std::mem::take(&mut next.left_over) {
-        change_status(tx, &mut stage, increment::round_is_over())?;
+        change_status(tx, &mut stage, increment::closed_stage_status())?;
     }
     next.record(tx, failed)
 }

@@ -14,8 +14,8 @@ use crate::store::{Result, View};
 
 type Allowed<T = ()> = std::result::Result<T, Refusal>;
 
-/// Asks for anything beside the open pages.
-pub fn use_api(caller: &Caller) -> Allowed {
+/// Refuses anonymous callers: only the open pages are theirs.
+pub fn may_use_api(caller: &Caller) -> Allowed {
     run_of(caller).map(drop)
 }
 
@@ -29,16 +29,16 @@ fn run_of(caller: &Caller) -> Allowed<Option<&RunIdentity>> {
     }
 }
 
-/// Sets up Chorus: agents, tools, blocked increments.
-pub fn set_up(caller: &Caller) -> Allowed {
+/// Refuses a run that sets up Chorus: agents, tools, blocked increments.
+pub fn may_set_up(caller: &Caller) -> Allowed {
     match run_of(caller)? {
         None => Ok(()),
         Some(run) => Err(Refusal::SetUpByRun(run.agent_name.clone())),
     }
 }
 
-/// Decides for a person: approves requests, sets the rules of kinds.
-pub fn decide(caller: &Caller) -> Allowed {
+/// Refuses everybody but the operator a decision for a person: approving requests, setting the rules of kinds.
+pub fn may_decide(caller: &Caller) -> Allowed {
     match caller {
         Caller::Operator => Ok(()),
         Caller::Run(run) => Err(Refusal::DecisionByRun(run.agent_name.clone())),
@@ -46,8 +46,8 @@ pub fn decide(caller: &Caller) -> Allowed {
     }
 }
 
-/// Moves a request out of `needs`.
-pub fn approve(by: &Actor) -> Allowed {
+/// Refuses an actor that may not move a request out of `needs`.
+pub fn may_approve(by: &Actor) -> Allowed {
     if by.may_approve() {
         Ok(())
     } else {
@@ -65,8 +65,8 @@ pub fn ask_for_token(caller: &Caller, refusal: Refusal) -> Refusal {
     }
 }
 
-/// Renews or ends the claim of a request.
-pub fn speak_of_claim(by: &Actor, request: &Request) -> Allowed {
+/// Refuses a run that renews or ends a claim of another one.
+pub fn may_speak_of_claim(by: &Actor, request: &Request) -> Allowed {
     let holder = request.lease.as_ref().map(|lease| &lease.agent);
     match by {
         Actor::Run(run)
@@ -82,16 +82,16 @@ pub fn speak_of_claim(by: &Actor, request: &Request) -> Allowed {
     }
 }
 
-/// Resolves an alert, which a person must have seen.
-pub fn resolve_alert(caller: &Caller) -> Allowed {
+/// Refuses a run that resolves an alert: a person must have seen it.
+pub fn may_resolve_alert(caller: &Caller) -> Allowed {
     match run_of(caller)? {
         None => Ok(()),
         Some(run) => Err(Refusal::AlertResolvedByRun(run.agent_name.clone())),
     }
 }
 
-/// Changes a task: a run its own and those below it.
-pub fn change_task(view: &View<'_>, caller: &Caller, task_id: &TaskId) -> Result<()> {
+/// Refuses a run that changes a task which is neither its own nor below its own.
+pub fn may_change_task(view: &View<'_>, caller: &Caller, task_id: &TaskId) -> Result<()> {
     let Some(run) = run_of(caller)? else {
         return Ok(());
     };
@@ -108,47 +108,47 @@ pub fn change_task(view: &View<'_>, caller: &Caller, task_id: &TaskId) -> Result
     .into())
 }
 
-/// Sets the status of a task. A stage of an increment has a report, which its agent gives.
-pub fn set_status(caller: &Caller, task: &Task) -> Allowed {
+/// Refuses a run that sets the status of a stage: its report decides that.
+pub fn may_set_status(caller: &Caller, task: &Task) -> Allowed {
     match (run_of(caller)?, &task.part) {
         (Some(_), Some(_)) => Err(Refusal::PartOfIncrement(task.id.clone())),
         _ => Ok(()),
     }
 }
 
-/// Changes needs of a task: a run only the context and the instructions of a stage.
-pub fn change_needs(caller: &Caller, task: &Task, changed: &[&str]) -> Allowed {
+/// Refuses a run that changes more of a stage than its context and its instructions.
+pub fn may_change_needs(caller: &Caller, task: &Task, changed: &[&str]) -> Allowed {
     let is_context = |key: &&str| matches!(*key, "agentContext" | "handoffInstructions");
     if changed.iter().all(is_context) {
         run_of(caller).map(drop)
     } else {
-        set_status(caller, task)
+        may_set_status(caller, task)
     }
 }
 
-/// Reports on a task: only a run.
-pub fn report(caller: &Caller) -> Allowed<&RunIdentity> {
+/// Refuses a report of anybody but a run.
+pub fn may_report(caller: &Caller) -> Allowed<&RunIdentity> {
     run_of(caller)?.ok_or(Refusal::ReportWithoutRun)
 }
 
-/// Reports on this task: only the run that works on it.
-pub fn report_on(run: &RunIdentity, task: &Task) -> Allowed {
+/// Refuses a report of a run that does not work on the task.
+pub fn may_report_on(run: &RunIdentity, task: &Task) -> Allowed {
     match task.open_handoff() {
         Some(open) if open.id == run.handoff_id => Ok(()),
         _ => Err(Refusal::NotItsOwnTask(task.id.clone())),
     }
 }
 
-/// Passes on control of a task: a run that of its own.
-pub fn pass_on(caller: &Caller, task_id: &TaskId) -> Allowed {
+/// Refuses a run that passes on control of a task which is not its own.
+pub fn may_pass_on(caller: &Caller, task_id: &TaskId) -> Allowed {
     match run_of(caller)? {
         Some(run) if run.task_id != *task_id => Err(Refusal::NotItsOwnTask(task_id.clone())),
         _ => Ok(()),
     }
 }
 
-/// Moves a session in the name of an agent: a run in that of its own.
-pub fn move_session_as(caller: &Caller, agent: &AgentName) -> Allowed {
+/// Refuses a run that moves a session in the name of another agent.
+pub fn may_move_session_as(caller: &Caller, agent: &AgentName) -> Allowed {
     match run_of(caller)? {
         Some(run) if run.agent_name != *agent => {
             Err(Refusal::NotItsOwnName(run.agent_name.clone()))
@@ -157,8 +157,12 @@ pub fn move_session_as(caller: &Caller, agent: &AgentName) -> Allowed {
     }
 }
 
-/// Moves a session: a run one that it has, or one below its task.
-pub fn move_session(view: &View<'_>, run: &CallingRun<'_>, holder: &SessionHolder) -> Result<()> {
+/// Refuses a run that moves a session which it does not have, and which is not below its task.
+pub fn may_move_session(
+    view: &View<'_>,
+    run: &CallingRun<'_>,
+    holder: &SessionHolder,
+) -> Result<()> {
     let has_it = run.number == holder.handoff_number;
     if has_it || tasks::is_below(view, &holder.task_id, &run.identity.task_id)? {
         return Ok(());
@@ -166,8 +170,8 @@ pub fn move_session(view: &View<'_>, run: &CallingRun<'_>, holder: &SessionHolde
     Err(Refusal::NotItsOwnTask(holder.task_id.clone()).into())
 }
 
-/// Speaks for an agent: a run for its own.
-pub fn speak_for(caller: &Caller, agent: &AgentName) -> Allowed {
+/// Refuses a run that speaks for another agent.
+pub fn may_speak_for(caller: &Caller, agent: &AgentName) -> Allowed {
     match run_of(caller)? {
         Some(run) if !run.agent_name.is_same(agent) => Err(Refusal::NotItsOwnAgent {
             agent: run.agent_name.clone(),
@@ -177,16 +181,16 @@ pub fn speak_for(caller: &Caller, agent: &AgentName) -> Allowed {
     }
 }
 
-/// Changes the capabilities of an agent: a run may not raise its session limit.
-pub fn change_capabilities(caller: &Caller, before: &Agent, after: &Agent) -> Allowed {
+/// Refuses a run that raises the session limit of its agent.
+pub fn may_change_capabilities(caller: &Caller, before: &Agent, after: &Agent) -> Allowed {
     match run_of(caller)? {
         Some(_) => before.check_announced(after),
         None => Ok(()),
     }
 }
 
-/// Sends mail under a name. A run always sends as its agent.
-pub fn send_as(caller: &Caller, name: &str) -> Allowed {
+/// Refuses mail under a name that is not the sender's. A run always sends as its agent.
+pub fn may_send_as(caller: &Caller, name: &str) -> Allowed {
     run_of(caller)?;
     if name.eq_ignore_ascii_case(Correspondent::ROUTER) {
         return Err(Refusal::SentAsRouter);
@@ -197,8 +201,8 @@ pub fn send_as(caller: &Caller, name: &str) -> Allowed {
     Ok(())
 }
 
-/// Marks a mail for a recipient, if it has that: a run for its own agent, nobody but the operator for the operator.
-pub fn mark_mail(caller: &Caller, id: &MailId, recipient: Option<&Correspondent>) -> Allowed {
+/// Refuses to mark a mail for another recipient: a run marks for its own agent, and only the operator for the operator.
+pub fn may_mark_mail(caller: &Caller, id: &MailId, recipient: Option<&Correspondent>) -> Allowed {
     let is = |name: &str| recipient.is_some_and(|recipient| recipient.is(name));
     match run_of(caller)? {
         Some(run) if is(run.agent_name.as_str()) => Ok(()),
@@ -261,94 +265,101 @@ mod tests {
         let to = |name: &str| name.parse::<Correspondent>().unwrap();
         let mail = MailId::new();
         let table: Vec<(&str, Right<'_>, [&str; 4])> = vec![
-            ("ask", Box::new(use_api), [OK, OK, OK, TOKEN]),
-            ("set up", Box::new(set_up), [OK, OK, FORBIDDEN, TOKEN]),
-            ("decide", Box::new(decide), [OK, TOKEN, FORBIDDEN, TOKEN]),
+            ("ask", Box::new(may_use_api), [OK, OK, OK, TOKEN]),
+            ("set up", Box::new(may_set_up), [OK, OK, FORBIDDEN, TOKEN]),
+            (
+                "decide",
+                Box::new(may_decide),
+                [OK, TOKEN, FORBIDDEN, TOKEN],
+            ),
             (
                 "approve",
                 Box::new(|caller| {
-                    approve(&Actor::from(caller)).map_err(|refused| ask_for_token(caller, refused))
+                    may_approve(&Actor::from(caller))
+                        .map_err(|refused| ask_for_token(caller, refused))
                 }),
                 [OK, TOKEN, FORBIDDEN, TOKEN],
             ),
             (
                 "resolve an alert",
-                Box::new(resolve_alert),
+                Box::new(may_resolve_alert),
                 [OK, OK, FORBIDDEN, TOKEN],
             ),
             (
                 "report",
-                Box::new(|caller| report(caller).map(drop)),
+                Box::new(|caller| may_report(caller).map(drop)),
                 [FORBIDDEN, FORBIDDEN, OK, TOKEN],
             ),
             (
                 "pass on its own task",
-                Box::new(|caller| pass_on(caller, &own_task)),
+                Box::new(|caller| may_pass_on(caller, &own_task)),
                 [OK, OK, OK, TOKEN],
             ),
             (
                 "pass on another task",
-                Box::new(|caller| pass_on(caller, &other_task)),
+                Box::new(|caller| may_pass_on(caller, &other_task)),
                 [OK, OK, FORBIDDEN, TOKEN],
             ),
             (
                 "move a session as its agent",
-                Box::new(|caller| move_session_as(caller, &name("qa"))),
+                Box::new(|caller| may_move_session_as(caller, &name("qa"))),
                 [OK, OK, OK, TOKEN],
             ),
             (
                 "move a session as another agent",
-                Box::new(|caller| move_session_as(caller, &name("planner"))),
+                Box::new(|caller| may_move_session_as(caller, &name("planner"))),
                 [OK, OK, FORBIDDEN, TOKEN],
             ),
             (
                 "speak for its agent",
-                Box::new(|caller| speak_for(caller, &name("QA"))),
+                Box::new(|caller| may_speak_for(caller, &name("QA"))),
                 [OK, OK, OK, TOKEN],
             ),
             (
                 "speak for another agent",
-                Box::new(|caller| speak_for(caller, &name("planner"))),
+                Box::new(|caller| may_speak_for(caller, &name("planner"))),
                 [OK, OK, FORBIDDEN, TOKEN],
             ),
             (
                 "lower a session limit",
-                Box::new(|caller| change_capabilities(caller, &agent(Some(10)), &agent(Some(9)))),
+                Box::new(|caller| {
+                    may_change_capabilities(caller, &agent(Some(10)), &agent(Some(9)))
+                }),
                 [OK, OK, OK, TOKEN],
             ),
             (
                 "remove a session limit",
-                Box::new(|caller| change_capabilities(caller, &agent(Some(10)), &agent(None))),
+                Box::new(|caller| may_change_capabilities(caller, &agent(Some(10)), &agent(None))),
                 [OK, OK, FORBIDDEN, TOKEN],
             ),
             (
                 "send as an agent",
-                Box::new(|caller| send_as(caller, "planner")),
+                Box::new(|caller| may_send_as(caller, "planner")),
                 [OK, OK, OK, TOKEN],
             ),
             (
                 "send as the operator",
-                Box::new(|caller| send_as(caller, "Operator")),
+                Box::new(|caller| may_send_as(caller, "Operator")),
                 [OK, TOKEN, TOKEN, TOKEN],
             ),
             (
                 "send as the router",
-                Box::new(|caller| send_as(caller, "router")),
+                Box::new(|caller| may_send_as(caller, "router")),
                 [FORBIDDEN, FORBIDDEN, FORBIDDEN, TOKEN],
             ),
             (
                 "mark mail to its agent",
-                Box::new(|caller| mark_mail(caller, &mail, Some(&to("qa")))),
+                Box::new(|caller| may_mark_mail(caller, &mail, Some(&to("qa")))),
                 [OK, OK, OK, TOKEN],
             ),
             (
                 "mark mail to another agent",
-                Box::new(|caller| mark_mail(caller, &mail, Some(&to("planner")))),
+                Box::new(|caller| may_mark_mail(caller, &mail, Some(&to("planner")))),
                 [OK, OK, FORBIDDEN, TOKEN],
             ),
             (
                 "mark mail to the operator",
-                Box::new(|caller| mark_mail(caller, &mail, Some(&to("operator")))),
+                Box::new(|caller| may_mark_mail(caller, &mail, Some(&to("operator")))),
                 [OK, TOKEN, FORBIDDEN, TOKEN],
             ),
         ];
@@ -390,13 +401,13 @@ mod tests {
             (&Caller::Operator, &stage, Ok(())),
             (&Caller::Anonymous, &stage, Err(Refusal::TokenNeeded)),
         ] {
-            assert_eq!(set_status(caller, task), expected, "{caller:?}");
-            let mixed = change_needs(caller, task, &["agentContext", "priority"]);
+            assert_eq!(may_set_status(caller, task), expected, "{caller:?}");
+            let mixed = may_change_needs(caller, task, &["agentContext", "priority"]);
             assert_eq!(mixed, expected, "{caller:?}");
         }
-        assert_eq!(change_needs(&agent, &stage, &["agentContext"]), Ok(()));
+        assert_eq!(may_change_needs(&agent, &stage, &["agentContext"]), Ok(()));
         assert_eq!(
-            report_on(&run(), &stage),
+            may_report_on(&run(), &stage),
             Err(Refusal::NotItsOwnTask(stage.id.clone()))
         );
     }

@@ -12,6 +12,6 @@ pub fn of_task(view: &View<'_>, id: &TaskId) -> Result<UsageSum> {
 
 /// Adds up the usage of the runs of an agent.
 pub fn of_agent(view: &View<'_>, name: &AgentName) -> Result<UsageSum> {
-    agent::get(view, name)?;
-    usage::of_agent(view, name)
+    let agent = agent::get(view, name)?;
+    usage::of_agent(view, &agent.name)
 }

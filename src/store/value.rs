@@ -23,6 +23,11 @@ pub trait ToValue {
     fn to_value(&self) -> Value<'_>;
 }
 
+/// Writes words, texts or objects as JSON.
+pub fn to_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("words, texts and objects are JSON")
+}
+
 /// Makes the arguments of a statement: one per placeholder, in the order of their numbers.
 macro_rules! params {
     ($($argument:expr),* $(,)?) => {

@@ -31,7 +31,7 @@ impl FromRequestParts<App> for MaySetUp {
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
         let caller = of(parts);
-        rights::set_up(caller)?;
+        rights::may_set_up(caller)?;
         Ok(Self(caller.clone()))
     }
 }
@@ -44,7 +44,7 @@ impl FromRequestParts<App> for MayDecide {
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Error> {
         let caller = of(parts);
-        rights::decide(caller)?;
+        rights::may_decide(caller)?;
         Ok(Self(caller.clone()))
     }
 }

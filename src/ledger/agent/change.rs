@@ -18,10 +18,10 @@ pub struct ChangeAgent {
 
 /// Changes an agent. Problems that it had before do not prevent another change.
 pub fn change(tx: &mut Tx<'_>, change: &ChangeAgent) -> Result<Agent> {
-    rights::speak_for(&change.caller, &change.name)?;
+    rights::may_speak_for(&change.caller, &change.name)?;
     let before = get(tx, &change.name)?;
     let agent = change.change.clone().applied_to(before.clone());
-    rights::change_capabilities(&change.caller, &before, &agent)?;
+    rights::may_change_capabilities(&change.caller, &before, &agent)?;
     let had_problems = before.check();
     let mut problems = agent.check();
     problems

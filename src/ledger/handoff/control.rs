@@ -57,7 +57,7 @@ pub fn moved_message(to: &AgentName, data: Move) -> NewMessage {
     }
 }
 
-/// The words under which people see a move of control. Nothing is read from them.
+/// The words under which people see a move of control. Only archives of versions before `takesControl` are read by them.
 fn routed_to(agent_name: &AgentName) -> Text {
     Text::lossy(format!("Routed to {agent_name}"))
 }

@@ -48,7 +48,7 @@ fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&CallingRun<'_>>) -> Resu
     let target = agent::resolve(tx, asked.to_agent.as_str())?;
     let found = sessions::find_holder(tx, &asked.session_id)?;
     if let (Some(holder), Some(run)) = (&found, caller) {
-        rights::move_session(tx, run, holder)?;
+        rights::may_move_session(tx, run, holder)?;
     }
     let (from_number, task_id) = match (&found, caller) {
         (Some(found), _) => (Some(found.handoff_number), Some(&found.task_id)),

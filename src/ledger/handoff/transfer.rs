@@ -50,7 +50,7 @@ struct Checked {
 fn check(tx: &Tx<'_>, asked: &Transfer) -> Result<Checked> {
     let tool = find_tool(tx, &asked.tool)?;
     let on = task::load(tx, &asked.task_id)?;
-    rights::pass_on(&asked.caller, &asked.task_id)?;
+    rights::may_pass_on(&asked.caller, &asked.task_id)?;
     let last = on.task.agent_chain().last();
     let last = last.map(|entry| LastHandoff::load(tx, entry)).transpose()?;
     check_has_control(tx, &on, last.as_ref())?;

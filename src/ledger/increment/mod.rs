@@ -11,4 +11,4 @@ pub use create::{NewIncrement, create};
 pub use find::{exists, find_workspace, get, list};
 pub use retry::retry;
 pub use round::{NextRound, follow_stage};
-pub use stages::{check_own_report, check_round, is_round_over, refresh, round_is_over};
+pub use stages::{check_own_report, check_round, closed_stage_status, is_round_over, refresh};

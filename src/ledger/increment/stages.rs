@@ -70,7 +70,7 @@ pub fn is_round_over(view: &View<'_>, on: &StoredTask) -> Result<bool> {
 }
 
 /// The status of a stage that has not ended when its round is over.
-pub fn round_is_over() -> Status {
+pub fn closed_stage_status() -> Status {
     let message = Text::lossy("Its round is over".to_owned());
     Status::Failed { message }
 }

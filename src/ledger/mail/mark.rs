@@ -61,7 +61,7 @@ fn find_recipient(mail: &Mail, asked: &MarkMail) -> Result<usize> {
         (None, None) => find(Correspondent::OPERATOR),
     };
     let recipient = found.map(|place| &mail.recipients[place].recipient);
-    rights::mark_mail(&asked.caller, &mail.id, recipient)?;
+    rights::may_mark_mail(&asked.caller, &mail.id, recipient)?;
     let place = found.ok_or_else(|| Refusal::NoSuchRecipient {
         id: mail.id.clone(),
         asked: asked.recipient.clone(),

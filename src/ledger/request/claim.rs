@@ -89,5 +89,5 @@ pub(super) fn check_claim(request: &Request, fencing: Option<u32>, by: &Actor) -
         }
         .into());
     }
-    Ok(rights::speak_of_claim(by, request)?)
+    Ok(rights::may_speak_of_claim(by, request)?)
 }

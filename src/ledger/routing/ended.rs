@@ -50,7 +50,7 @@ pub fn follow_end(
     };
     let status = match (ended.next_step(), spoken) {
         (NextStep::LeaveAlone, _) => None,
-        (NextStep::CloseStage, _) => Some(increment::round_is_over()),
+        (NextStep::CloseStage, _) => Some(increment::closed_stage_status()),
         (NextStep::RefreshIncrement, _) => {
             increment::refresh(tx, &on)?;
             None

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::tasks::to_json;
 use crate::domain::{Agent, AgentName, Minutes, OutputForm, Provider, Role, Skill, Text};
+use crate::store::value::to_json;
 use crate::store::{FromRow, Json, Result, Row, Statement, Tx, View, columns, params, sql, text};
 
 columns! {

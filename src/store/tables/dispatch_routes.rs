@@ -1,7 +1,7 @@
 //! The table `dispatch_routes`: the kind rules.
 
-use super::tasks::to_json;
 use crate::domain::{AgentName, Kind, KindMode, KindRule, Text};
+use crate::store::value::to_json;
 use crate::store::{FromRow, Json, Result, Row, Statement, Tx, View, columns, params, sql, text};
 
 columns! {

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::mail_recipients::PackedRecipient;
-use super::tasks::to_json;
 use crate::domain::{
     Address, Correspondent, HandoffId, Mail, MailId, MailQuery, MailType, MailVersion, Page,
     Recipient, SearchWords, TaskId, Text, ThreadId, Timestamp, Urgency,
 };
+use crate::store::value::to_json;
 use crate::store::{
     FromRow, Item, Json, Result, Row, Statement, Tx, View, columns, params, sql, text,
 };

@@ -2,11 +2,11 @@
 //!
 //! The row of a prompt has no content of its own: it stands for the prompt of its hand-off.
 
-use super::tasks::to_json;
 use crate::domain::{
     AgentName, ArchivedMessage, Door, HandoffId, Message, MessageQuery, MessageType, Move, Page,
     TaskId, Text, Timestamp,
 };
+use crate::store::value::to_json;
 use crate::store::{
     FromRow, Item, Json, Result, Row, Statement, Tx, View, columns, params, sql, text,
 };

@@ -5,6 +5,7 @@ use crate::domain::{
     AgentName, Role, StatusName, Task, TaskId, TaskPriority, TaskQuery, TaskSummary, Text,
     Timestamp,
 };
+use crate::store::value::to_json;
 use crate::store::{FromRow, Result, Row, Statement, StoreError, View, columns, params, sql};
 
 columns! {
@@ -48,7 +49,7 @@ pub fn load(view: &View<'_>, numbers: &[i64]) -> Result<Vec<Task>> {
         tasks::SELECT,
         " JOIN json_each($1) page ON page.value = t.number ORDER BY page.key"
     );
-    view.rows(NUMBERED, params![tasks::to_json(&numbers)], |row| {
+    view.rows(NUMBERED, params![to_json(&numbers)], |row| {
         Ok(tasks::from_row(row)?.task)
     })
 }
@@ -63,7 +64,7 @@ pub fn load_summaries(view: &View<'_>, numbers: &[i64]) -> Result<Vec<TaskSummar
           LEFT JOIN handoffs h ON h.task_number = t.number AND h.completed_at IS NULL
          ORDER BY page.key"
     );
-    view.rows(NUMBERED, params![tasks::to_json(&numbers)], |row| {
+    view.rows(NUMBERED, params![to_json(&numbers)], |row| {
         SummaryRow::from_row(row)?.try_into()
     })
 }
@@ -175,7 +176,7 @@ pub fn ready_for(
                  OR EXISTS (SELECT 1 FROM json_each(specialist_tags) t JOIN json_each($4) s ON s.value = t.value))
           ORDER BY priority, number LIMIT $5"
     );
-    let tags = tasks::to_json(&tags);
+    let tags = to_json(&tags);
     let mut found: Vec<(i64, i64)> = Vec::new();
     for role in roles {
         let suited = params![role, after.priority, after.number, tags, limit];

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::tasks::to_json;
 use crate::domain::{AgentName, Door, Needs, Outcome, Role, Skill, Stage, TaskId, Text};
+use crate::store::value::to_json;
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
 /// Lists the tasks that are to be given to agents next: the most urgent first, then the oldest.

@@ -8,6 +8,7 @@ use crate::domain::{
     Planning, Role, Routing, Skill, Source, Stage, Status, StatusName, Task, TaskId, TaskPriority,
     Text, Timestamp,
 };
+use crate::store::value::to_json;
 use crate::store::{
     FromRow, Json, Result, Row, Statement, StoreError, Tx, View, columns, packed, params, sql, text,
 };
@@ -389,11 +390,6 @@ pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
             waits_for,
         ],
     )
-}
-
-/// Writes words, texts or objects as JSON.
-pub fn to_json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("words, texts and objects are JSON")
 }
 
 /// Writes the status of a task.

@@ -1,7 +1,7 @@
 //! The table `tools`.
 
-use super::tasks::to_json;
 use crate::domain::{AgentName, ContextVariable, Text, Tool, ToolName};
+use crate::store::value::to_json;
 use crate::store::{FromRow, Json, Result, Row, Statement, Tx, View, columns, params, sql, text};
 
 columns! {
