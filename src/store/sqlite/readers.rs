@@ -117,9 +117,14 @@ fn read(connection: &Connection, rules: &Rules, mut job: Box<dyn ReadJob>) {
         return job.answer(Some(error));
     }
     job.run(&View::new(connection, rules));
-    // Nothing was written: whether the end of the transaction succeeds does not matter to the caller.
+    // Nothing was written: whether the transaction ends well does not matter to the caller, only that it ends.
     if let Err(error) = transaction(connection, "COMMIT") {
         tracing::error!(%error, "cannot end a read");
+        if !connection.is_autocommit()
+            && let Err(error) = transaction(connection, "ROLLBACK")
+        {
+            tracing::error!(%error, "cannot roll back a read");
+        }
     }
     job.answer(None);
 }
