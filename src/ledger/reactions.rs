@@ -4,10 +4,10 @@
 //! they call write their own part and never call back: if another status must change, their result says so, and the change is made
 //! here. A hand-off that begins sets its task to `active` itself, and has no consequences for other tasks.
 
-use super::handoff::{Cause, Closed, Ending, close};
+use super::handoff::{Cause, Ending, close};
 use super::increment::{self, NextRound};
 use super::{history, mail, request, routing, task};
-use crate::domain::{EventKind, RunId, Status};
+use crate::domain::{EventKind, Status};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx};
 
@@ -38,24 +38,15 @@ pub fn begin_round(tx: &mut Tx<'_>, failed: &StoredTask, mut next: NextRound) ->
     next.record(tx, failed)
 }
 
-/// A hand-off that has ended, after everything that follows.
-pub struct Ended {
-    pub on: StoredTask,
-    /// The run that had not ended, and is no longer needed.
-    pub run_id: Option<RunId>,
-}
-
 /// Ends the open hand-off of a task. Every hand-off ends here, in whatever way.
-pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Result<Ended> {
+pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Result<StoredTask> {
     let mut closed = close(tx, on, ending)?;
-    let run_id = closed.run_id.take();
     // 1. Mail in the prompt of a completed hand-off has been read.
     mail::mark_read_after_handoff(tx, closed.handoff_number, ending.outcome)?;
     // 2. Work that another agent goes on with, or that was done elsewhere, is not decided by this end: requests, increments and
     //    the router wait for the hand-off that has control.
     if matches!(ending.cause, Cause::ControlMoved { .. } | Cause::Recorded) {
-        let Closed { on, .. } = closed;
-        return Ok(Ended { on, run_id });
+        return Ok(closed.on);
     }
     // 3. Requests that it worked on are answered, or go back into their line.
     let number = closed.handoff_number;
@@ -67,5 +58,5 @@ pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Resu
     if let Some(status) = status {
         change_status(tx, &mut on, status)?;
     }
-    Ok(Ended { on, run_id })
+    Ok(on)
 }

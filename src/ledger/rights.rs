@@ -133,9 +133,10 @@ pub fn may_report(caller: &Caller) -> Allowed<&RunIdentity> {
 
 /// Refuses a report of a run that does not work on the task.
 pub fn may_report_on(run: &RunIdentity, task: &Task) -> Allowed {
-    match task.open_handoff() {
-        Some(open) if open.id == run.handoff_id => Ok(()),
-        _ => Err(Refusal::NotItsOwnTask(task.id.clone())),
+    if task.is_worked_on_by(&run.handoff_id) {
+        Ok(())
+    } else {
+        Err(Refusal::NotItsOwnTask(task.id.clone()))
     }
 }
 

@@ -10,66 +10,74 @@ use crate::domain::{
     StatusName, TaskId, TaskPriority, Text, ThreadId, ToolName, TraceId, Urgency,
 };
 
-/// Types with a form of their own: read by `TryFrom<String>`, written by `as_str`.
-macro_rules! forms {
-    ($($type:ty),+ $(,)?) => {
-        $(
-            impl FromValue for $type {
-                fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-                    match value {
-                        Value::Text(text) => {
-                            Self::try_from(text.to_owned()).map_err(|error| error.to_string())
-                        }
-                        other => Err(unexpected("text", other)),
-                    }
+/// Reads a type from text by a function of the text.
+macro_rules! read {
+    ($($type:ty),+ => $read:expr) => {
+        $(impl FromValue for $type {
+            fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
+                match value {
+                    Value::Text(text) => $read(text),
+                    other => Err(unexpected("text", other)),
                 }
             }
-
-            impl ToValue for $type {
-                fn to_value(&self) -> Value<'_> {
-                    Value::Text(self.as_str())
-                }
-            }
-        )+
+        })+
     };
 }
 
-/// Words of a closed list: read by `parse`, written by `as_str`.
-macro_rules! words {
-    ($($type:ty),+ $(,)?) => {
-        $(
-            impl FromValue for $type {
-                fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-                    match value {
-                        Value::Text(word) => {
-                            Self::parse(word).ok_or_else(|| format!("unknown word {word:?}"))
-                        }
-                        other => Err(unexpected("text", other)),
-                    }
-                }
+/// Writes types as the text that `as_str` returns.
+macro_rules! write {
+    ($($type:ty),+) => {
+        $(impl ToValue for $type {
+            fn to_value(&self) -> Value<'_> {
+                Value::Text(self.as_str())
             }
-
-            impl ToValue for $type {
-                fn to_value(&self) -> Value<'_> {
-                    Value::Text(self.as_str())
-                }
-            }
-        )+
+        })+
     };
 }
 
-/// Types that are read by `TryFrom<String>` alone.
+/// Reads types with a form of their own by `TryFrom<String>`.
 macro_rules! read_forms {
     ($($type:ty),+ $(,)?) => {
+        read!($($type),+ => |text: &str| Self::try_from(text.to_owned()).map_err(|error| error.to_string()));
+    };
+}
+
+/// Reads words of a closed list by `parse`.
+macro_rules! read_words {
+    ($($type:ty),+ $(,)?) => {
+        read!($($type),+ => |word: &str| Self::parse(word).ok_or_else(|| format!("unknown word {word:?}")));
+    };
+}
+
+/// Reads and writes types with a form of their own.
+macro_rules! forms {
+    ($($type:ty),+ $(,)?) => {
+        read_forms!($($type),+);
+        write!($($type),+);
+    };
+}
+
+/// Reads and writes words of a closed list.
+macro_rules! words {
+    ($($type:ty),+ $(,)?) => {
+        read_words!($($type),+);
+        write!($($type),+);
+    };
+}
+
+/// Reads and writes numbers that have a range of their own.
+macro_rules! numbers {
+    ($($type:ty),+) => {
         $(
             impl FromValue for $type {
                 fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-                    match value {
-                        Value::Text(text) => {
-                            Self::try_from(text.to_owned()).map_err(|error| error.to_string())
-                        }
-                        other => Err(unexpected("text", other)),
-                    }
+                    Self::new(u32::from_value(value)?).map_err(|error| error.to_string())
+                }
+            }
+
+            impl ToValue for $type {
+                fn to_value(&self) -> Value<'_> {
+                    Value::Integer(self.get().into())
                 }
             }
         )+
@@ -119,39 +127,8 @@ words!(
 );
 
 read_forms!(OutputForm, Text);
-
-impl FromValue for RunState {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        match value {
-            Value::Text(word) => Self::parse(word).ok_or_else(|| format!("unknown word {word:?}")),
-            other => Err(unexpected("text", other)),
-        }
-    }
-}
-
-impl FromValue for Minutes {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        Self::new(u32::from_value(value)?).map_err(|error| error.to_string())
-    }
-}
-
-impl ToValue for Minutes {
-    fn to_value(&self) -> Value<'_> {
-        Value::Integer(self.get().into())
-    }
-}
-
-impl FromValue for TaskPriority {
-    fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        Self::new(u32::from_value(value)?).map_err(|error| error.to_string())
-    }
-}
-
-impl ToValue for TaskPriority {
-    fn to_value(&self) -> Value<'_> {
-        Value::Integer(self.get().into())
-    }
-}
+read_words!(RunState);
+numbers!(Minutes, TaskPriority);
 
 impl FromValue for Priority {
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {

@@ -69,6 +69,11 @@ impl StatusName {
 }
 
 impl Status {
+    /// Tells whether the task has ended, well or not.
+    pub const fn is_ended(&self) -> bool {
+        matches!(self, Self::Completed | Self::Failed { .. })
+    }
+
     /// Puts a status together from its name and message; only `failed` has a message.
     pub fn new(name: StatusName, message: Option<Text>) -> Option<Self> {
         match (name, message) {

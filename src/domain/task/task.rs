@@ -193,6 +193,12 @@ impl Task {
         self.agent_chain.last().filter(|entry| entry.is_open())
     }
 
+    /// Tells whether a hand-off is the open one.
+    pub fn is_worked_on_by(&self, handoff_id: &HandoffId) -> bool {
+        self.open_handoff()
+            .is_some_and(|open| open.id == *handoff_id)
+    }
+
     /// Hands the task to an agent: the chain grows by one open entry.
     pub fn start_handoff(
         &mut self,
@@ -243,7 +249,7 @@ impl Task {
             output,
         });
         // What a person has ended while the router's agent, or that of a stage, worked stays ended.
-        let is_decided = matches!(self.status, Status::Completed | Status::Failed { .. });
+        let is_decided = self.status.is_ended();
         let is_kept = entry.mode == Door::Route || self.part.is_some();
         if !is_kept || !is_decided {
             self.status = self.status.clone().after_handoff_ended();

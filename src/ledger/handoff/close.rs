@@ -3,7 +3,7 @@
 //! There are four ways in which a hand-off ends, and all of them close it here. What follows an end is in
 //! [`reactions`](crate::ledger::reactions).
 
-use crate::domain::{ChainEntry, EventKind, HandoffSpan, Outcome, RunId, Task, Text};
+use crate::domain::{ChainEntry, EventKind, HandoffSpan, Outcome, Task, Text};
 use crate::ledger::history;
 use crate::store::tables::handoffs::{self, OpenHandoff};
 use crate::store::tables::runs;
@@ -38,12 +38,22 @@ pub struct Ending<'a> {
     pub has_reason: bool,
 }
 
+impl<'a> Ending<'a> {
+    /// Ends a hand-off with an output that says why.
+    pub const fn new(cause: Cause, outcome: Outcome, output: &'a Text) -> Self {
+        Self {
+            cause,
+            outcome,
+            output,
+            has_reason: true,
+        }
+    }
+}
+
 /// A hand-off that was closed.
 pub struct Closed {
     pub on: StoredTask,
     pub handoff_number: i64,
-    /// The run that had not ended, and is no longer needed.
-    pub run_id: Option<RunId>,
 }
 
 /// Closes the open hand-off of a task, and ends the run that has not ended.
@@ -75,16 +85,10 @@ pub fn close(tx: &mut Tx<'_>, mut on: StoredTask, ending: &Ending<'_>) -> Result
             Some(Outcome::Cancelled)
         }
     };
-    let mut run_id = None;
     if let Some(outcome) = run_outcome {
-        run_id = runs::find_unended(tx, handoff_number)?;
         runs::update_ended_of_handoff(tx, handoff_number, outcome)?;
     }
-    Ok(Closed {
-        on,
-        handoff_number,
-        run_id,
-    })
+    Ok(Closed { on, handoff_number })
 }
 
 /// Describes a hand-off that has just ended, for those who report it.

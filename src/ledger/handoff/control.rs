@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{AgentName, MessageType, Move, NewMessage, Outcome, RunId, Task, Text};
 use crate::ledger::reactions;
+use crate::store::tables::runs;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
 
@@ -34,18 +35,17 @@ pub fn give_up_control(
     to: &AgentName,
     caller: Option<&CallingRun<'_>>,
 ) -> Result<(StoredTask, Option<LeftRun>)> {
-    let open = on.task.open_handoff().map(|open| open.id.clone());
-    let by_itself = caller.is_some_and(|caller| Some(&caller.identity.handoff_id) == open.as_ref());
-    let output = routed_to(to);
-    let ending = Ending {
-        cause: Cause::ControlMoved { by_itself },
-        outcome: Outcome::Completed,
-        output: &output,
-        has_reason: true,
+    let by_itself =
+        caller.is_some_and(|caller| on.task.is_worked_on_by(&caller.identity.handoff_id));
+    let run_id = match on.task.open_handoff() {
+        Some(open) => runs::find_unended_of(tx, &open.id)?,
+        None => None,
     };
-    let ended = reactions::end_handoff(tx, on, &ending)?;
-    let left = ended.run_id.map(|run_id| LeftRun { run_id, by_itself });
-    Ok((ended.on, left))
+    let output = routed_to(to);
+    let cause = Cause::ControlMoved { by_itself };
+    let ending = Ending::new(cause, Outcome::Completed, &output);
+    let on = reactions::end_handoff(tx, on, &ending)?;
+    Ok((on, run_id.map(|run_id| LeftRun { run_id, by_itself })))
 }
 
 /// Makes the message that control moved.

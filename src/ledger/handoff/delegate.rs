@@ -47,10 +47,8 @@ struct Checked {
 fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&CallingRun<'_>>) -> Result<Checked> {
     let on = task::load(tx, &asked.task_id)?;
     let agent_name = agent::resolve(tx, &asked.agent_name)?;
-    let open = on.task.open_handoff();
-    let makes_child = caller
-        .zip(open)
-        .is_some_and(|(caller, open)| open.id == caller.identity.handoff_id);
+    let makes_child =
+        caller.is_some_and(|caller| on.task.is_worked_on_by(&caller.identity.handoff_id));
     if let Some(caller) = caller {
         let step = lineage::Step {
             from_number: Some(caller.number),

@@ -2,8 +2,8 @@
 
 use crate::domain::{Outcome, Refusal, RunId, Task, TaskId, Text};
 use crate::ledger::{reactions, task};
-use crate::store::tables::handoffs;
 use crate::store::tables::tasks::StoredTask;
+use crate::store::tables::{handoffs, runs};
 use crate::store::{Result, Tx, View};
 
 use super::close::{Cause, Ending};
@@ -33,12 +33,10 @@ fn end(
     has_reason: bool,
 ) -> Result<Task> {
     let ending = Ending {
-        cause: Cause::EndedFromOutside,
-        outcome,
-        output,
         has_reason,
+        ..Ending::new(Cause::EndedFromOutside, outcome, output)
     };
-    Ok(reactions::end_handoff(tx, on, &ending)?.on.task)
+    Ok(reactions::end_handoff(tx, on, &ending)?.task)
 }
 
 /// Ends a hand-off if it is open. Returns its run, which is no longer needed.
@@ -51,14 +49,11 @@ pub fn end_by_number(
     let Some(task_id) = handoffs::find_task_of_open(tx, handoff_number)? else {
         return Ok(None);
     };
-    let ending = Ending {
-        cause: Cause::EndedFromOutside,
-        outcome,
-        output,
-        has_reason: true,
-    };
+    let run_id = runs::find_unended(tx, handoff_number)?;
     let on = task::load(tx, &task_id)?;
-    Ok(reactions::end_handoff(tx, on, &ending)?.run_id)
+    let ending = Ending::new(Cause::EndedFromOutside, outcome, output);
+    reactions::end_handoff(tx, on, &ending)?;
+    Ok(run_id)
 }
 
 /// Loads a task, unless no agent works on it because a tool passed control on.

@@ -119,13 +119,9 @@ fn carry_out(
     };
     sessions::insert_handoff(tx, &row)?;
     if !asked.invoke {
-        let ending = Ending {
-            cause: Cause::Recorded,
-            outcome: Outcome::Completed,
-            output: &Text::default(),
-            has_reason: true,
-        };
-        on = reactions::end_handoff(tx, on, &ending)?.on;
+        let output = Text::default();
+        let ending = Ending::new(Cause::Recorded, Outcome::Completed, &output);
+        on = reactions::end_handoff(tx, on, &ending)?;
     }
     Ok(Moved {
         task: on.task,

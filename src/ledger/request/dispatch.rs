@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::domain::{
     Actor, Context, Door, Due, KindMode, KindRule, Needs, NewTask, Request, RequestId, RequestMove,
-    RequestState, Source, Status, Task, TaskId, Text,
+    RequestState, Source, Task, TaskId, Text,
 };
 use crate::ledger::handoff::{self, Begin};
 use crate::ledger::{agent, task};
@@ -112,8 +112,7 @@ fn find_task_to_continue(view: &View<'_>, stored: &[StoredRequest]) -> Result<Op
         return Ok(None);
     }
     let on = task::load(view, id)?;
-    let is_free = on.task.current_agent().is_none()
-        && !matches!(on.task.status, Status::Completed | Status::Failed { .. });
+    let is_free = on.task.current_agent().is_none() && !on.task.status.is_ended();
     Ok(is_free.then_some(on))
 }
 

@@ -39,7 +39,7 @@ pub fn follow_end(
     let ended = EndedHandoff {
         is_routed,
         is_stage: on.task.part.is_some(),
-        is_task_ended: matches!(on.task.status, Status::Completed | Status::Failed { .. }),
+        is_task_ended: on.task.status.is_ended(),
         is_round_over: increment::is_round_over(tx, &on)?,
         outcome: ending.outcome,
         has_report: report.is_some(),

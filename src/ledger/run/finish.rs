@@ -50,12 +50,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
         return Ok(false);
     }
     let on = task::load(tx, &place.task_id)?;
-    let ending = Ending {
-        cause: Cause::RunEnded,
-        outcome: finish.outcome,
-        output: &finish.output,
-        has_reason: true,
-    };
+    let ending = Ending::new(Cause::RunEnded, finish.outcome, &finish.output);
     reactions::end_handoff(tx, on, &ending)?;
     Ok(true)
 }

@@ -35,12 +35,8 @@ pub fn change_needs(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     }
     let context = asked.change.agent_context.as_ref();
     let describes_work = context.is_some_and(|context| context.contains_key("workCompleted"));
-    let open = on.task.open_handoff();
-    let is_own_task = asked
-        .caller
-        .run()
-        .zip(open)
-        .is_some_and(|(caller, open)| open.id == caller.handoff_id);
+    let run = asked.caller.run();
+    let is_own_task = run.is_some_and(|run| on.task.is_worked_on_by(&run.handoff_id));
     if describes_work && is_own_task {
         task_routing::mark_context_own(tx, on.number)?;
     }

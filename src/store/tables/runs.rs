@@ -236,6 +236,18 @@ pub fn find_last(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<RunId
     )
 }
 
+/// Finds the run of a hand-off that has not ended, by the id of the hand-off.
+pub fn find_unended_of(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<RunId>> {
+    view.row(
+        sql!(
+            "SELECT r.id FROM handoffs h JOIN runs r ON r.handoff_number = h.number AND r.state <> 'ended'
+              WHERE h.id = $1"
+        ),
+        params![handoff_id],
+        |row| row.get(0),
+    )
+}
+
 /// Finds the run of a hand-off that has not ended.
 pub fn find_unended(view: &View<'_>, handoff_number: i64) -> Result<Option<RunId>> {
     view.row(
