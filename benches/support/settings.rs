@@ -18,7 +18,7 @@ pub fn is_asked(section: &str) -> bool {
     asked.is_empty() || asked.iter().any(|name| name == section)
 }
 
-/// Tells whether everything is to be small.
+/// Reads whether `CHORUS_BENCH_QUICK` asks for small measurements.
 pub fn is_quick() -> bool {
     std::env::var_os("CHORUS_BENCH_QUICK").is_some()
 }

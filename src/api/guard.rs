@@ -143,7 +143,7 @@ fn host_name(host: &str) -> Option<&str> {
     is_port(port).then(|| name.trim_end_matches('.'))
 }
 
-/// Lets a request through, or not, and puts its [`Caller`] into its extensions.
+/// Checks Host, Origin and token of a request, and puts its [`Caller`] into its extensions.
 pub(super) async fn guard(
     State(app): State<App>,
     mut request: Request,
@@ -195,7 +195,7 @@ pub(super) async fn refuse_passed_on(request: Request, next: Next) -> Result<Res
     }
 }
 
-/// Lets a run that has passed control on repeat its call: it may have missed the answer. The operation finds the answer by the
+/// Admits a repeated call of a run that has passed control on: the answer may have been lost. The operation finds the answer by the
 /// idempotency key, and refuses the run if there is none.
 pub(super) async fn allow_repetition(request: Request, next: Next) -> Result<Response, Error> {
     if request.headers().contains_key(IDEMPOTENCY_KEY) {

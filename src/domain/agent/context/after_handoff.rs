@@ -38,7 +38,7 @@ pub fn after_handoff(
     if let Some(told) = report.and_then(|report| report.agent_context.as_ref()) {
         after.extend(told.clone());
     }
-    // Who worked is not for them to say.
+    // An agent cannot name another one as the previous agent.
     after.insert("previousAgent".to_owned(), agent_name.as_str().into());
     after
 }

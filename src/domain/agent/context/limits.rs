@@ -8,10 +8,10 @@ pub const LARGEST: usize = 64 * 1024;
 /// How deep values may be nested: readers give up a little above a hundred.
 const DEEPEST: usize = 64;
 
-/// Says that something is nested too deep.
+/// The problem of a value that is nested too deep.
 pub const TOO_DEEP: &str = "must not be nested deeper than 64 levels";
 
-/// Tells whether a value is nested too deep to be stored.
+/// Checks the nesting of a value against the limit of stored JSON.
 pub fn is_too_deep(value: &Value) -> bool {
     fn fits(value: &Value, room: usize) -> bool {
         match value {
