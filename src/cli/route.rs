@@ -1,4 +1,4 @@
-//! `chorus route`
+//! `chorus task route`
 
 use reqwest::Method;
 use serde_json::Value;
@@ -41,7 +41,7 @@ async fn route(ui: Ui, task: &str, server: &ServerArguments) -> Result<(), Failu
         match failure.exit {
             Exit::Conflict if failure.message.contains("No agent is available") => failure
                 .with_hint(format!(
-                    "`chorus route {task} --dry-run` says why each agent is taken or not"
+                    "`chorus task route {task} --dry-run` says why each agent is taken or not"
                 )),
             _ => failure,
         }
@@ -84,7 +84,7 @@ async fn explain_ready(ui: Ui, server: &ServerArguments) -> Result<(), Failure> 
     }
     ui.table(&table)?;
     if has_more {
-        ui.notice("There are more: chorus ready");
+        ui.notice("There are more: chorus task ready");
     }
     Ok(())
 }

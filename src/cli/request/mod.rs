@@ -83,7 +83,7 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             server,
         } => {
             let agent = agent.or_else(|| std::env::var("USER").ok());
-            let agent = agent.ok_or_else(|| Failure::new("say who works on it with --agent"))?;
+            let agent = agent.ok_or_else(|| Failure::new("say who works on it with --as"))?;
             let mut body = json!({ "agent": agent });
             if let Some(lease) = lease {
                 body["leaseSeconds"] = lease.into();
@@ -127,6 +127,7 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             let reply = post(&server, &request, "/requeue", &body).await?;
             moved(ui, &server, &reply)
         }
+        RequestCommand::Wait(arguments) => wait(ui, arguments).await,
         RequestCommand::Top { server } => top::run(ui, &server).await,
         RequestCommand::Routes { set, server } => {
             let client = server.client()?;

@@ -1,4 +1,4 @@
-//! `chorus task create` and `chorus task update`: what a task is, and what it needs.
+//! `chorus task create` and `chorus task edit`: what a task is, and what it needs.
 
 use reqwest::Method;
 use serde_json::json;
@@ -46,7 +46,7 @@ pub(super) async fn update(
     if change.is_empty() {
         return Err(
             Failure::usage("say what is to be set, such as --agent-role")
-                .with_hint("`chorus task update --help` lists what can be"),
+                .with_hint("`chorus task edit --help` lists what can be"),
         );
     }
     let merge = if merge { "?merge=true" } else { "" };
