@@ -128,7 +128,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     exit 4
     --- stdout
     --- stderr
-    error: Agent already exists: reviewer. Change it, or choose another name
+    error: Agent already exists: reviewer. Edit it, or choose another name
     ");
 
     let edit = [
@@ -306,7 +306,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
     exit 1
     --- stdout
     --- stderr
-    error: specPath: The spec agents/x.md of the agent x is not there; put it into <tmp>/agents/x.md
+    error: specPath: Spec agents/x.md of agent x does not exist; create <tmp>/agents/x.md
     ");
 }
 
@@ -349,20 +349,20 @@ async fn an_agent_says_of_itself_what_it_offers() {
     exit 1
     --- stdout
     --- stderr
-    error: A run of qa may lower its maxSessionDuration of 20 minutes, not raise or remove it; a person can
+    error: A run of qa may lower its maxSessionDuration of 20 minutes, but not raise or remove it. Leave that to a person
     ");
     let other = ["agents", "capabilities", "planner", "--roles", "testing"];
     assert_snapshot!(inside(&other).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
-    error: This run of qa may speak for qa alone, not for planner
+    error: A run of qa may change only its own agent, qa, not planner
     ");
     // Deleting an agent that works is refused, and says why.
     assert_snapshot!(desk.run(["agents", "rm", "qa"]).await, @"
     exit 4
     --- stdout
     --- stderr
-    error: Agent qa is still needed: it works on task <id 1>. End or change that first
+    error: Agent qa is in use by task <id 1>. End or change these first
     ");
 }

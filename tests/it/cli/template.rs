@@ -109,6 +109,6 @@ fn a_form_of_your_own_is_printed_and_one_that_is_missing_is_told() {
     exit 1
     --- stdout
     --- stderr
-    error: the template <tmp>/templates/fix.request.md is not UTF-8 text; save it as UTF-8
+    error: Template <tmp>/templates/fix.request.md is not UTF-8 text; save it as UTF-8
     ");
 }
