@@ -3,68 +3,32 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::text::wire_enum::wire_enum;
 use super::{AgentName, HandoffId, TaskId, Text, Timestamp};
 
-/// What kind of line it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageType {
-    /// Whoever asks said something.
-    UserMessage,
-    /// An agent said something.
-    AssistantMessage,
-    /// An agent thought something.
-    Thinking,
-    /// An agent called a tool.
-    ToolCall,
-    /// A tool answered.
-    ToolResult,
-    /// An agent took up a skill.
-    SkillLoad,
-    /// An agent asked another one, on a child task.
-    SubtaskCreated,
-    /// Something went wrong on the way.
-    Error,
-    /// The status changed.
-    StatusChange,
-    /// Control moved to another agent.
-    Handoff,
-}
-
-impl MessageType {
-    /// Every type.
-    pub const ALL: [Self; 10] = [
-        Self::UserMessage,
-        Self::AssistantMessage,
-        Self::Thinking,
-        Self::ToolCall,
-        Self::ToolResult,
-        Self::SkillLoad,
-        Self::SubtaskCreated,
-        Self::Error,
-        Self::StatusChange,
-        Self::Handoff,
-    ];
-
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::UserMessage => "user_message",
-            Self::AssistantMessage => "assistant_message",
-            Self::Thinking => "thinking",
-            Self::ToolCall => "tool_call",
-            Self::ToolResult => "tool_result",
-            Self::SkillLoad => "skill_load",
-            Self::SubtaskCreated => "subtask_created",
-            Self::Error => "error",
-            Self::StatusChange => "status_change",
-            Self::Handoff => "handoff",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+wire_enum! {
+    /// The type of a message in a conversation.
+    pub enum MessageType {
+        /// A message to the agent.
+        UserMessage = "user_message",
+        /// A message from an agent.
+        AssistantMessage = "assistant_message",
+        /// A thought of an agent.
+        Thinking = "thinking",
+        /// A call of a tool by an agent.
+        ToolCall = "tool_call",
+        /// The result of a tool call.
+        ToolResult = "tool_result",
+        /// A skill that an agent loaded.
+        SkillLoad = "skill_load",
+        /// A hand-off to another agent on a child task.
+        SubtaskCreated = "subtask_created",
+        /// An error during the run.
+        Error = "error",
+        /// A change of the status.
+        StatusChange = "status_change",
+        /// A move of control to another agent.
+        Handoff = "handoff",
     }
 }
 
@@ -137,17 +101,4 @@ pub struct MessageQuery {
     pub after: i64,
     /// At most so many.
     pub limit: u32,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_type_is_the_same_word_in_json_and_sql() {
-        for kind in MessageType::ALL {
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
-            assert_eq!(MessageType::parse(kind.as_str()), Some(kind));
-        }
-    }
 }

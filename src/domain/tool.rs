@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::text::checked_string::checked_string;
+use super::text::wire_enum::wire_enum;
 use super::{AgentName, Context, Problems, Text};
 
 /// The longest name of a tool or a variable: what models' interfaces accept.
@@ -72,11 +74,6 @@ impl ToolName {
         }
         Ok(Self(name))
     }
-
-    /// Returns the name as it is written.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 fn check_length(name: &str) -> Result<(), IllegalToolName> {
@@ -101,61 +98,25 @@ fn check_variable_name(name: &str) -> Result<(), IllegalToolName> {
     Ok(())
 }
 
-impl TryFrom<String> for ToolName {
-    type Error = IllegalToolName;
+checked_string!(ToolName, IllegalToolName);
 
-    fn try_from(name: String) -> Result<Self, Self::Error> {
-        Self::parse(name)
+wire_enum! {
+    /// The JSON type of a variable.
+    pub enum VariableType {
+        /// A string.
+        String = "string",
+        /// A number.
+        Number = "number",
+        /// True or false.
+        Boolean = "boolean",
+        /// An object.
+        Object = "object",
+        /// An array.
+        Array = "array",
     }
-}
-
-impl std::fmt::Display for ToolName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// What kind of value a variable takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum VariableType {
-    /// Text.
-    String,
-    /// A number.
-    Number,
-    /// True or false.
-    Boolean,
-    /// Named values.
-    Object,
-    /// A list.
-    Array,
 }
 
 impl VariableType {
-    /// Returns the word that stands for it in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Object => "object",
-            Self::Array => "array",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        [
-            Self::String,
-            Self::Number,
-            Self::Boolean,
-            Self::Object,
-            Self::Array,
-        ]
-        .into_iter()
-        .find(|kind| kind.as_str() == word)
-    }
-
     /// Returns the type of a value; null has none.
     pub const fn of(value: &Value) -> Option<Self> {
         match value {

@@ -9,6 +9,7 @@ use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
 use crate::domain::text::given::distinct;
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{Minutes, Text};
 
 /// A configured worker.
@@ -151,52 +152,25 @@ impl From<OutputForm> for String {
     }
 }
 
-/// How a kind of agent is started and its output read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Provider {
-    /// Claude Code.
-    #[default]
-    ClaudeCode,
-    /// Codex.
-    Codex,
-    /// OpenCode.
-    #[serde(rename = "opencode")]
-    OpenCode,
-    /// Gemini CLI.
-    Gemini,
-    /// Any program.
-    Command,
+wire_enum! {
+    /// The program that runs an agent, with its command line and output format.
+    #[derive(Default)]
+    pub enum Provider {
+        /// Claude Code.
+        #[default]
+        ClaudeCode = "claude-code",
+        /// Codex.
+        Codex = "codex",
+        /// OpenCode.
+        OpenCode = "opencode",
+        /// Gemini CLI.
+        Gemini = "gemini",
+        /// Any program.
+        Command = "command",
+    }
 }
 
 impl Provider {
-    /// Every provider.
-    pub const ALL: [Self; 5] = [
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::OpenCode,
-        Self::Gemini,
-        Self::Command,
-    ];
-
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::OpenCode => "opencode",
-            Self::Gemini => "gemini",
-            Self::Command => "command",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|provider| provider.as_str() == word)
-    }
-
     /// Returns the program that it starts, if it is always the same one.
     pub const fn binary(self) -> Option<&'static str> {
         match self {
@@ -221,13 +195,6 @@ pub fn match_agent_name<'a>(asked: &str, known: &'a [AgentName]) -> Option<&'a A
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_words_of_a_provider_are_the_same_in_json_and_sql() {
-        for provider in Provider::ALL {
-            assert_eq!(serde_json::to_value(provider).unwrap(), provider.as_str());
-        }
-    }
 
     #[test]
     fn the_lower_limit_ends_a_run() {

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::text::checked_string::checked_string;
+
 /// The longest skill.
 const LONGEST_SKILL: usize = 64;
 
@@ -19,42 +21,17 @@ pub struct IllegalSkill;
 
 impl Skill {
     /// Reads a skill, in small letters.
-    pub fn parse(word: &str) -> Result<Self, IllegalSkill> {
-        let skill = word.to_lowercase();
+    pub fn parse(word: impl AsRef<str>) -> Result<Self, IllegalSkill> {
+        let skill = word.as_ref().to_lowercase();
         let is_legal = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';
         if skill.is_empty() || skill.len() > LONGEST_SKILL || !skill.chars().all(is_legal) {
             return Err(IllegalSkill);
         }
         Ok(Self(skill))
     }
-
-    /// Returns the word.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl TryFrom<String> for Skill {
-    type Error = IllegalSkill;
-
-    fn try_from(word: String) -> Result<Self, Self::Error> {
-        Self::parse(&word)
-    }
-}
-
-impl std::str::FromStr for Skill {
-    type Err = IllegalSkill;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        Self::parse(word)
-    }
-}
-
-impl std::fmt::Display for Skill {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+checked_string!(Skill, IllegalSkill);
 
 #[cfg(test)]
 mod tests {

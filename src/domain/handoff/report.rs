@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{Problems, Text, agent_context};
 
 /// How many bytes at the end of a final message a report is looked for in.
@@ -39,34 +40,15 @@ pub struct Report {
     pub agent_context: Option<Map<String, Value>>,
 }
 
-/// What came out of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ReportResult {
-    /// It is as it should be.
-    Passed,
-    /// It is not.
-    Failed,
-    /// It cannot be said, or not be done, without a person.
-    Blocked,
-}
-
-impl ReportResult {
-    /// Every result.
-    pub const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::Blocked];
-
-    /// Returns the word that stands for it in JSON, SQL and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|result| result.as_str() == word)
+wire_enum! {
+    /// The result that an agent reports.
+    pub enum ReportResult {
+        /// The work is as required.
+        Passed = "passed",
+        /// The work is not as required.
+        Failed = "failed",
+        /// The agent cannot decide or continue without a person.
+        Blocked = "blocked",
     }
 }
 

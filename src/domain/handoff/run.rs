@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::id::HandoffId;
 use super::outcome::Outcome;
 use crate::domain::text::id;
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{AgentName, TaskId, Timestamp};
 
 id::id! {
@@ -36,27 +37,15 @@ pub struct Run {
     pub ended_at: Option<Timestamp>,
 }
 
-/// How far a run has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum RunState {
-    /// It waits for a free slot.
-    Queued,
-    /// Its process works.
-    Running,
-    /// It has an outcome.
-    Ended,
-}
-
-impl RunState {
-    /// Reads the word that stands for it in SQL.
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "queued" => Some(Self::Queued),
-            "running" => Some(Self::Running),
-            "ended" => Some(Self::Ended),
-            _ => None,
-        }
+wire_enum! {
+    /// The state of a run.
+    pub enum RunState {
+        /// Waiting for a free slot.
+        Queued = "queued",
+        /// The process is running.
+        Running = "running",
+        /// The run has an outcome.
+        Ended = "ended",
     }
 }
 

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::id::HandoffId;
 use super::run::RunId;
+use crate::domain::text::checked_string::checked_string;
 
 /// The length of a `traceparent` in version 00, and of the part that all versions share.
 const PARENT_LENGTH: usize = 55;
@@ -64,34 +65,9 @@ macro_rules! hex_id {
                 }
                 Ok(Self(id))
             }
-
-            /// Returns its digits.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = IllegalTraceId;
-
-            fn try_from(id: String) -> Result<Self, Self::Error> {
-                Self::parse(id)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = IllegalTraceId;
-
-            fn from_str(id: &str) -> Result<Self, Self::Err> {
-                Self::parse(id)
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        checked_string!($name, IllegalTraceId);
     };
 }
 

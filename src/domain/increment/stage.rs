@@ -1,22 +1,20 @@
 //! Stages of an increment, and the step after each.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{Minutes, Role, Skill, Text};
 
-/// A stage of an increment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Stage {
-    /// It is made.
-    Implementation,
-    /// It is tested.
-    Test,
-    /// What the test found is mended.
-    Fix,
-    /// It is compared with what was asked.
-    Verify,
+wire_enum! {
+    /// A stage of an increment.
+    pub enum Stage {
+        /// Builds the increment.
+        Implementation = "implementation",
+        /// Tests the increment.
+        Test = "test",
+        /// Fixes the failures of a test or a verification.
+        Fix = "fix",
+        /// Compares the increment with its description.
+        Verify = "verify",
+    }
 }
 
 /// What comes after a stage has ended.
@@ -33,24 +31,6 @@ pub enum Step {
 }
 
 impl Stage {
-    /// Every stage.
-    pub const ALL: [Self; 4] = [Self::Implementation, Self::Test, Self::Fix, Self::Verify];
-
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Implementation => "implementation",
-            Self::Test => "test",
-            Self::Fix => "fix",
-            Self::Verify => "verify",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|stage| stage.as_str() == word)
-    }
-
     /// Decides what comes when this stage has ended, well or not, in a round of so many.
     pub const fn step(self, is_well: bool, round: u32, max_rounds: u32) -> Step {
         match (self, is_well) {

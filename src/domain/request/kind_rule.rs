@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::kind::Kind;
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{AgentName, Problems, Text};
 
 /// The number of attempts after which a request is stuck, where its kind has no rule or the rule does not say.
@@ -17,35 +18,18 @@ const MOST_RULES: usize = 1000;
 /// The seconds between two polls of a job, where a rule does not say.
 const POLL_SECONDS: u32 = 10;
 
-/// How requests of a kind are worked on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-#[schema(as = RouteMode)]
-pub enum KindMode {
-    /// The server runs the agent.
-    #[default]
-    Agent,
-    /// A person takes them, with an agent of their own: the server starts nothing.
-    Interactive,
-    /// A command starts a job elsewhere, and another one is asked whether it is finished.
-    Async,
-}
-
-impl KindMode {
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Interactive => "interactive",
-            Self::Async => "async",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Agent, Self::Interactive, Self::Async]
-            .into_iter()
-            .find(|mode| mode.as_str() == word)
+wire_enum! {
+    /// How requests of a kind are worked on.
+    #[derive(Default)]
+    #[schema(as = RouteMode)]
+    pub enum KindMode {
+        /// The server runs the agent.
+        #[default]
+        Agent = "agent",
+        /// A person takes the requests with an agent of their own; the server starts nothing.
+        Interactive = "interactive",
+        /// One command starts an external job, and another command polls it.
+        Async = "async",
     }
 }
 

@@ -7,6 +7,7 @@ use super::kind::Kind;
 use super::state::RequestState;
 use super::weight::{Effort, Priority};
 use crate::domain::text::id;
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{AgentName, HandoffId, RunId, TaskId, Text, Timestamp};
 
 id::id! {
@@ -14,34 +15,17 @@ id::id! {
     RequestId
 }
 
-/// What a request came from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RequestSourceType {
-    /// Whoever worked on a task noticed it.
-    Task,
-    /// It stands in a file.
-    File,
-    /// A person asked.
-    #[default]
-    Person,
-}
-
-impl RequestSourceType {
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Task => "task",
-            Self::File => "file",
-            Self::Person => "person",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Task, Self::File, Self::Person]
-            .into_iter()
-            .find(|source| source.as_str() == word)
+wire_enum! {
+    /// The kind of source of a request.
+    #[derive(Default)]
+    pub enum RequestSourceType {
+        /// Noticed during work on a task.
+        Task = "task",
+        /// Written as a tag in a file.
+        File = "file",
+        /// Created by a person.
+        #[default]
+        Person = "person",
     }
 }
 

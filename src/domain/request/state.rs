@@ -1,26 +1,22 @@
 //! The life of a request: needs → delegated or next → claimed → done.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{AgentName, HandoffId, RunIdentity};
 
-/// Where a request stands.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum RequestState {
-    /// Somebody noticed it. A person decides.
-    Needs,
-    /// A person approved it for the dispatcher.
-    Delegated,
-    /// A person approved it for whoever starts next on it.
-    Next,
-    /// Somebody works on it.
-    Claimed,
-    /// It has its response.
-    Done,
+wire_enum! {
+    /// The state of a request.
+    pub enum RequestState {
+        /// Created; waits for a person to approve it.
+        Needs = "needs",
+        /// Approved for the dispatcher.
+        Delegated = "delegated",
+        /// Approved for the next agent or person that claims it.
+        Next = "next",
+        /// An agent or a person works on it.
+        Claimed = "claimed",
+        /// Finished, with a response.
+        Done = "done",
+    }
 }
 
 /// What can be done with a request.
@@ -43,15 +39,6 @@ pub enum RequestMove {
 }
 
 impl RequestState {
-    /// Every state, in the order of a life.
-    pub const ALL: [Self; 5] = [
-        Self::Needs,
-        Self::Delegated,
-        Self::Next,
-        Self::Claimed,
-        Self::Done,
-    ];
-
     /// Returns where a move leads, or nothing if it is not possible from here. No other place knows the order of states.
     pub const fn after(self, step: RequestMove) -> Option<Self> {
         match (self, step) {
@@ -80,22 +67,6 @@ impl RequestState {
             Self::Claimed => matches!(self, Self::Claimed | Self::Done),
             Self::Done => matches!(self, Self::Done),
         }
-    }
-
-    /// Returns the word that stands for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Needs => "needs",
-            Self::Delegated => "delegated",
-            Self::Next => "next",
-            Self::Claimed => "claimed",
-            Self::Done => "done",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 }
 

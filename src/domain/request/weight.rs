@@ -1,53 +1,22 @@
 //! Weights of a request: its priority and its effort.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use crate::domain::text::wire_enum::wire_enum;
 
-/// How urgent a request is.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    ToSchema,
-)]
-pub enum Priority {
-    /// Before everything else.
-    P0,
-    /// Soon.
-    P1,
-    /// In its turn.
-    #[default]
-    P2,
+wire_enum! {
+    /// The urgency of a request; requests of a higher priority start first.
+    #[derive(Default)]
+    pub enum Priority {
+        /// Before everything else.
+        P0 = "P0",
+        /// Soon.
+        P1 = "P1",
+        /// In turn.
+        #[default]
+        P2 = "P2",
+    }
 }
 
 impl Priority {
-    /// Every priority, the most urgent first.
-    pub const ALL: [Self; 3] = [Self::P0, Self::P1, Self::P2];
-
-    /// Returns the word that stands for it in JSON and tags.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::P0 => "P0",
-            Self::P1 => "P1",
-            Self::P2 => "P2",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|priority| priority.as_str() == word)
-    }
-
     /// Returns the number that stands for it in SQL: the lower, the more urgent.
     pub const fn number(self) -> i64 {
         self as i64
@@ -61,34 +30,15 @@ impl Priority {
     }
 }
 
-/// How much work somebody thinks it is. Nothing depends on it.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
-pub enum Effort {
-    /// Less than half an hour.
-    S,
-    /// Up to two hours.
-    M,
-    /// More than that.
-    L,
-}
-
-impl Effort {
-    /// Returns the letter that stands for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::S => "S",
-            Self::M => "M",
-            Self::L => "L",
-        }
-    }
-
-    /// Reads the letter.
-    pub fn parse(letter: &str) -> Option<Self> {
-        [Self::S, Self::M, Self::L]
-            .into_iter()
-            .find(|effort| effort.as_str() == letter)
+wire_enum! {
+    /// The estimated amount of work. Scheduling ignores it.
+    pub enum Effort {
+        /// Less than half an hour.
+        S = "S",
+        /// Up to two hours.
+        M = "M",
+        /// More than two hours.
+        L = "L",
     }
 }
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::text::checked_string::checked_string;
+
 /// The longest id of a session.
 const MAX_ID: usize = 200;
 
@@ -45,23 +47,6 @@ impl SessionId {
             Ok(Self(id))
         }
     }
-
-    /// Returns the id as it is written.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl TryFrom<String> for SessionId {
-    type Error = IllegalSessionId;
-
-    fn try_from(id: String) -> Result<Self, Self::Error> {
-        Self::parse(id)
-    }
-}
-
-impl std::fmt::Display for SessionId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+checked_string!(SessionId, IllegalSessionId);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::text::checked_string::checked_string;
 use crate::domain::text::id;
 use crate::domain::{Text, Timestamp};
 
@@ -46,16 +47,8 @@ pub enum IllegalFilename {
 }
 
 impl Filename {
-    /// Returns the name as it is written.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for Filename {
-    type Error = IllegalFilename;
-
-    fn try_from(name: String) -> Result<Self, Self::Error> {
+    pub fn parse(name: impl Into<String>) -> Result<Self, IllegalFilename> {
+        let name = name.into();
         if name.is_empty() {
             return Err(IllegalFilename::Empty);
         }
@@ -70,19 +63,7 @@ impl TryFrom<String> for Filename {
     }
 }
 
-impl std::str::FromStr for Filename {
-    type Err = IllegalFilename;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::try_from(name.to_owned())
-    }
-}
-
-impl std::fmt::Display for Filename {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+checked_string!(Filename, IllegalFilename);
 
 #[cfg(test)]
 mod tests {

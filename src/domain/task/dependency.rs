@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::id::TaskId;
 use super::status::StatusName;
+use crate::domain::text::wire_enum::wire_enum;
 
 /// A task that comes before another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -16,39 +17,21 @@ pub struct Dependency {
     pub outcome: DependencyOutcome,
 }
 
-/// How a task must end for those that wait for it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum DependencyOutcome {
-    /// Well.
-    #[default]
-    Completed,
-    /// Not well: only if it failed.
-    Failed,
-    /// One way or the other.
-    Any,
+wire_enum! {
+    /// The outcome of a task that satisfies a dependency on it.
+    #[derive(Default)]
+    pub enum DependencyOutcome {
+        /// The task must complete.
+        #[default]
+        Completed = "completed",
+        /// The task must fail.
+        Failed = "failed",
+        /// The task must complete or fail.
+        Any = "any",
+    }
 }
 
 impl DependencyOutcome {
-    /// Every outcome.
-    pub const ALL: [Self; 3] = [Self::Completed, Self::Failed, Self::Any];
-
-    /// Returns the word that stands for it in JSON, SQL and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Any => "any",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|outcome| outcome.as_str() == word)
-    }
-
     /// Tells whether a task that stands so has ended as it must.
     pub const fn is_met_by(self, status: StatusName) -> bool {
         match status {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::Text;
+use crate::domain::text::wire_enum::wire_enum;
 
 /// Where a task stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -25,46 +26,19 @@ pub enum Status {
     },
 }
 
-/// A status without its message, as it is filtered by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum StatusName {
-    /// Nobody has worked on it yet.
-    Pending,
-    /// An agent works on it.
-    Active,
-    /// An agent has finished; the next step is somebody's decision.
-    Waiting,
-    /// It is done.
-    Completed,
-    /// It was given up.
-    Failed,
-}
-
-impl StatusName {
-    /// Every status, in the order of a task's life.
-    pub const ALL: [Self; 5] = [
-        Self::Pending,
-        Self::Active,
-        Self::Waiting,
-        Self::Completed,
-        Self::Failed,
-    ];
-
-    /// Returns the word that stands for it in JSON, SQL and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Active => "active",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|name| name.as_str() == word)
+wire_enum! {
+    /// The type of a status, without the message of a failure.
+    pub enum StatusName {
+        /// No agent has worked on the task yet.
+        Pending = "pending",
+        /// An agent works on the task.
+        Active = "active",
+        /// The last hand-off has ended; the caller decides the next step.
+        Waiting = "waiting",
+        /// The task is done.
+        Completed = "completed",
+        /// The task was given up.
+        Failed = "failed",
     }
 }
 

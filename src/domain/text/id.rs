@@ -53,34 +53,9 @@ macro_rules! name {
                 $crate::domain::text::id::check(&name)?;
                 Ok(Self(name))
             }
-
-            /// Returns the name as it is written.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = $crate::domain::IllegalName;
-
-            fn try_from(name: String) -> Result<Self, Self::Error> {
-                Self::parse(name)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = $crate::domain::IllegalName;
-
-            fn from_str(name: &str) -> Result<Self, Self::Err> {
-                Self::parse(name)
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        $crate::domain::text::checked_string::checked_string!($name, $crate::domain::IllegalName);
     };
 }
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::checked_string::checked_string;
+
 /// Text without NUL characters.
 ///
 /// JSON allows `\u0000`, but C strings, SQLite's own functions and process arguments end there, so what comes
@@ -22,9 +24,12 @@ pub struct HasNul {
 }
 
 impl Text {
-    /// Returns the text as it is written.
-    pub fn as_str(&self) -> &str {
-        &self.0
+    pub fn parse(text: impl Into<String>) -> Result<Self, HasNul> {
+        let text = text.into();
+        match text.find('\0') {
+            Some(at) => Err(HasNul { at }),
+            None => Ok(Self(text)),
+        }
     }
 
     /// Tells whether nothing but white space is there.
@@ -65,30 +70,7 @@ impl Text {
     }
 }
 
-impl TryFrom<String> for Text {
-    type Error = HasNul;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        match text.find('\0') {
-            Some(at) => Err(HasNul { at }),
-            None => Ok(Self(text)),
-        }
-    }
-}
-
-impl std::str::FromStr for Text {
-    type Err = HasNul;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::try_from(text.to_owned())
-    }
-}
-
-impl std::fmt::Display for Text {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+checked_string!(Text, HasNul);
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -29,34 +29,9 @@ macro_rules! word {
                     Err($illegal)
                 }
             }
-
-            /// Returns the word.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = $illegal;
-
-            fn try_from(word: String) -> Result<Self, Self::Error> {
-                Self::parse(word)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = $illegal;
-
-            fn from_str(word: &str) -> Result<Self, Self::Err> {
-                Self::parse(word)
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        $crate::domain::text::checked_string::checked_string!($name, $illegal);
     };
 }
 
