@@ -1,4 +1,4 @@
-//! Messages: the lines of a task's conversation.
+//! Messages of a task's conversation.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -32,73 +32,68 @@ wire_enum! {
     }
 }
 
-/// A line to be recorded.
+/// A message to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// What kind of line it is.
     pub message_type: MessageType,
-    /// What it says.
     pub content: Text,
-    /// What it says for programs.
     pub data: Option<Move>,
 }
 
-/// One line of a conversation.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "a message")]
 pub struct Message {
-    /// Its place among all messages; `after` takes it.
+    /// The position among all messages; pass it as `after` to continue a list.
     pub number: i64,
-    /// When it was said.
+    /// The time of the message.
     pub timestamp: Timestamp,
-    /// The task on which it was said.
+    /// The task of the conversation.
     pub task_id: TaskId,
-    /// The hand-off during which it was said.
+    /// The hand-off during which the message was recorded.
     #[schema(required)]
     pub handoff_id: Option<HandoffId>,
-    /// The agent that said it; null for a person.
+    /// The agent that wrote the message; null for a person.
     #[schema(required)]
     pub agent_name: Option<AgentName>,
-    /// What kind of line it is.
+    /// The type of the message.
     #[serde(rename = "type")]
     pub message_type: MessageType,
-    /// What it says.
+    /// The text of the message.
     pub content: Text,
-    /// Where control moved, for `handoff` and `subtask_created`.
+    /// The move of control, for `handoff` and `subtask_created`.
     #[schema(required)]
     pub data: Option<Move>,
 }
 
-/// Where control moved, and what was passed.
+/// A move of control from one agent to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", expecting = "where control moved")]
+#[serde(rename_all = "camelCase", expecting = "a move of control")]
 pub struct Move {
-    /// Who had it, if an agent did.
+    /// The agent that had control; null for a person.
     #[schema(required)]
     pub from_agent: Option<AgentName>,
-    /// Who has it.
+    /// The agent that has control now.
     pub to_agent: AgentName,
-    /// The task on which it goes on.
+    /// The task on which the work continues.
     pub task_id: TaskId,
-    /// The tool by which it moved; absent where none was used.
+    /// The hand-off tool that was called; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub tool: Option<Text>,
-    /// The variables that were passed; absent where none can be.
+    /// The variables passed by the tool; absent if there was no tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, nullable = false)]
     pub variables: Option<serde_json::Map<String, serde_json::Value>>,
-    /// Why it moved; absent where nobody said so.
+    /// The reason for the move; absent if none was stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub reason: Option<Text>,
 }
 
-/// Which messages a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageQuery {
-    /// Only those behind this number.
+    /// Excludes messages up to this number.
     pub after: i64,
-    /// At most so many.
     pub limit: u32,
 }

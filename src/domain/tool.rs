@@ -1,4 +1,4 @@
-//! Hand-off tools: how an agent passes control to another one.
+//! Hand-off tools: functions that an agent calls to pass control to another agent.
 
 use std::collections::HashSet;
 
@@ -10,22 +10,20 @@ use super::text::checked_string::checked_string;
 use super::text::wire_enum::wire_enum;
 use super::{AgentName, Context, Problems, Text};
 
-/// The longest name of a tool or a variable: what models' interfaces accept.
+/// The longest name that model APIs accept.
 const MAX_NAME: usize = 64;
 
-/// How many variables a tool may have.
 const MAX_VARIABLES: usize = 100;
 
-/// How many bytes a description may have. Every agent that may use the tool is told it.
+/// The longest description in bytes. It is part of the prompt of every agent that may use the tool.
 const MAX_DESCRIPTION: usize = 4 * 1024;
 
-/// How many bytes the instructions may have.
 const MAX_INSTRUCTIONS: usize = 32 * 1024;
 
-/// How deep an argument may be nested: what every reader of JSON can read, also with more around it.
+/// The nesting limit of an argument. Every JSON parser can read it, even inside a larger document.
 const DEEPEST: usize = 32;
 
-/// Tells whether a value has at most so many lists and objects in each other.
+/// Checks that a value has at most `depth` nested arrays and objects.
 fn is_as_deep_as(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(items) => depth > 0 && items.iter().all(|item| is_as_deep_as(item, depth - 1)),
@@ -42,28 +40,23 @@ fn is_as_deep_as(value: &Value, depth: usize) -> bool {
 #[schema(value_type = String, pattern = "^[a-z][a-z0-9_]*$", max_length = 64, example = "handoff_to_sdr")]
 pub struct ToolName(String);
 
-/// Says why a string cannot be the name of a tool or of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalToolName {
-    /// It begins as only Chorus's own keys do.
-    #[error("must not begin with `_handoff`, which is reserved for Chorus itself")]
+    #[error("must not start with `_handoff`, which is reserved for Chorus")]
     Reserved,
-    /// It has no characters.
     #[error("must not be empty")]
     Empty,
-    /// It has too many characters.
     #[error("must not be longer than {MAX_NAME} characters")]
     TooLong,
-    /// A tool's name has a character that it may not have.
-    #[error("must begin with a small letter and have only small letters, digits and `_`")]
+    #[error(
+        "must start with a lowercase letter and contain only lowercase letters, digits and `_`"
+    )]
     Tool,
-    /// A variable's name has a character that it may not have.
-    #[error("must begin with a letter or `_` and have only letters, digits and `_`")]
+    #[error("must start with a letter or `_` and contain only letters, digits and `_`")]
     Variable,
 }
 
 impl ToolName {
-    /// Reads a name, if it has the legal form.
     pub fn parse(name: impl Into<String>) -> Result<Self, IllegalToolName> {
         let name = name.into();
         check_length(&name)?;
@@ -88,7 +81,6 @@ fn check_length(name: &str) -> Result<(), IllegalToolName> {
     }
 }
 
-/// Checks the name of a context variable.
 fn check_variable_name(name: &str) -> Result<(), IllegalToolName> {
     check_length(name)?;
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -140,27 +132,27 @@ impl VariableType {
     }
 }
 
-/// A value that a tool passes to its target.
+/// A variable that a tool passes to its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "a context variable")]
 pub struct ContextVariable {
-    /// Its name: letters, digits and `_`.
+    /// The name: letters, digits and `_`.
     #[schema(value_type = String, example = "lead_id")]
     pub name: Text,
-    /// What kind of value it takes.
+    /// The JSON type of the value.
     #[serde(rename = "type")]
     pub variable_type: VariableType,
-    /// Whether a call must give it.
+    /// Whether a call must include the variable.
     #[serde(default)]
     #[schema(required)]
     pub required: bool,
-    /// What it is, for whoever calls.
+    /// A description for the agent that calls the tool.
     #[serde(default)]
     #[schema(required, value_type = String)]
     pub description: Text,
 }
 
-/// A hand-off tool that a user defined.
+/// A configured hand-off tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "a tool")]
 #[schema(example = json!({
@@ -172,28 +164,28 @@ pub struct ContextVariable {
     "allowedAgents": null
 }))]
 pub struct Tool {
-    /// Its name.
+    /// The name of the tool.
     pub name: ToolName,
-    /// When to use it.
+    /// When an agent should use the tool.
     pub description: Text,
-    /// Who goes on.
+    /// The agent that gets control.
     pub target_agent: AgentName,
-    /// What is passed on.
+    /// The variables that a call passes to the target.
     #[serde(default)]
     #[schema(required)]
     pub context_variables: Vec<ContextVariable>,
-    /// What the target is told.
+    /// Instructions for the target.
     #[serde(default)]
     #[schema(required, value_type = String)]
     pub handoff_instructions: Text,
-    /// Who may use it; null stands for all agents but the target.
+    /// The agents that may use the tool; null means all agents except the target.
     #[serde(default)]
     #[schema(required)]
     pub allowed_agents: Option<Vec<AgentName>>,
 }
 
 impl Tool {
-    /// Finds what is wrong with a tool, beside whether its agents are there.
+    /// Validates the tool. The caller checks that its agents exist.
     pub fn check(&self) -> Result<(), Problems> {
         let mut problems = Problems::default();
         if self.description.is_blank() {
@@ -214,7 +206,7 @@ impl Tool {
         if self.context_variables.len() > MAX_VARIABLES {
             problems.add(
                 "contextVariables",
-                format!("must not be more than {MAX_VARIABLES}"),
+                format!("must have at most {MAX_VARIABLES} entries"),
             );
         }
         let mut seen = HashSet::new();
@@ -223,7 +215,10 @@ impl Tool {
             if let Err(error) = check_variable_name(variable.name.as_str()) {
                 problems.add(field, format!("{:?} {error}", variable.name.as_str()));
             } else if !seen.insert(variable.name.as_str()) {
-                problems.add(field, format!("{:?} stands twice", variable.name.as_str()));
+                problems.add(
+                    field,
+                    format!("{:?} is listed twice", variable.name.as_str()),
+                );
             }
             if variable.description.as_str().len() > MAX_DESCRIPTION {
                 problems.add(
@@ -235,7 +230,7 @@ impl Tool {
         match &self.allowed_agents {
             Some(allowed) if allowed.is_empty() => problems.add(
                 "allowedAgents",
-                "must name an agent; leave it out to allow all but the target",
+                "must name at least one agent; omit it to allow all agents except the target",
             ),
             Some(allowed) if allowed.contains(&self.target_agent) => problems.add(
                 "allowedAgents",
@@ -249,7 +244,6 @@ impl Tool {
         problems.none_or(|| ())
     }
 
-    /// Tells whether an agent may use it.
     pub fn may_be_used_by(&self, agent: &AgentName) -> bool {
         *agent != self.target_agent
             && self
@@ -258,7 +252,7 @@ impl Tool {
                 .is_none_or(|allowed| allowed.contains(agent))
     }
 
-    /// Checks the arguments of a call: all errors at once, by name. What is optional may be null, and is then left out.
+    /// Validates the arguments of a call and returns them without null values.
     pub fn check_arguments(
         &self,
         arguments: &Map<String, Value>,
@@ -277,7 +271,10 @@ impl Tool {
                 ),
                 None => {}
                 Some((_, value)) if !is_as_deep_as(value, DEEPEST) => {
-                    problems.add(name, format!("must not be nested deeper than {DEEPEST}"));
+                    problems.add(
+                        name,
+                        format!("must not be nested deeper than {DEEPEST} levels"),
+                    );
                 }
                 Some((given, value)) if given == variable.variable_type => {
                     accepted.insert(name.to_owned(), value.clone());
@@ -309,13 +306,13 @@ impl Tool {
         problems.none_or(|| accepted)
     }
 
-    /// Returns what a model sees of it.
+    /// Returns the function definition for a model.
     pub fn definition(&self) -> FunctionDefinition {
         let property = |variable: &ContextVariable| {
             let mut schema = Map::new();
             schema.insert("type".into(), variable.variable_type.as_str().into());
             if variable.variable_type == VariableType::Array {
-                // Models' interfaces refuse a list of which they do not know what it has.
+                // Model APIs reject an array schema without `items`.
                 schema.insert("items".into(), Map::new().into());
             }
             schema.insert("description".into(), variable.description.as_str().into());
@@ -341,7 +338,7 @@ impl Tool {
     }
 }
 
-/// A tool, as a model sees it.
+/// A tool as a function definition for a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FunctionDefinition {
     /// Always `function`.
@@ -351,7 +348,7 @@ pub struct FunctionDefinition {
     pub function: Function,
 }
 
-/// The one kind of definition.
+/// The only kind of definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FunctionKind {
@@ -366,11 +363,11 @@ pub struct Function {
     pub name: ToolName,
     /// When to use it.
     pub description: Text,
-    /// What it takes.
+    /// The parameters of the function.
     pub parameters: Parameters,
 }
 
-/// What a function takes: a JSON Schema.
+/// The parameters of a function, as a JSON Schema.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Parameters {
     /// Always `object`.
@@ -379,7 +376,7 @@ pub struct Parameters {
     /// The variables, in the order of their definition.
     #[schema(value_type = Object)]
     pub properties: Map<String, Value>,
-    /// The names of those that must be given.
+    /// The names of the required variables.
     #[schema(value_type = Vec<String>)]
     pub required: Vec<Text>,
 }
@@ -451,7 +448,7 @@ mod tests {
         );
         let text = problems.to_string();
         assert!(
-            text.contains("\"a\" stands twice") && text.contains("reserved"),
+            text.contains("\"a\" is listed twice") && text.contains("reserved"),
             "{text}"
         );
     }

@@ -1,4 +1,4 @@
-//! Value types that every noun is made of: text, ids, words, times and validation problems.
+//! Value types shared by the whole domain: text, ids, words, times and validation problems.
 
 pub(super) mod checked_string;
 pub(super) mod given;

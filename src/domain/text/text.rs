@@ -1,4 +1,4 @@
-//! Text that every store, file and process can carry.
+//! Text that every store, file and process can hold.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,8 +7,8 @@ use super::checked_string::checked_string;
 
 /// Text without NUL characters.
 ///
-/// JSON allows `\u0000`, but C strings, SQLite's own functions and process arguments end there, so what comes
-/// after it would be there for some readers and not for others.
+/// JSON allows `\u0000`, but C strings, SQLite functions and process arguments end at a NUL, so some readers would lose
+/// the rest of the text.
 #[derive(
     Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -16,7 +16,6 @@ use super::checked_string::checked_string;
 #[schema(value_type = String)]
 pub struct Text(String);
 
-/// Says that a text has a NUL character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("has a NUL character (\\u0000) at byte {at}, which cannot be stored; remove it")]
 pub struct HasNul {
@@ -32,17 +31,16 @@ impl Text {
         }
     }
 
-    /// Tells whether nothing but white space is there.
     pub fn is_blank(&self) -> bool {
         self.0.trim().is_empty()
     }
 
-    /// Returns the length in characters (Unicode scalar values).
+    /// Counts Unicode scalar values.
     pub fn characters(&self) -> usize {
         self.0.chars().count()
     }
 
-    /// Replaces NUL characters, which programs print and no text has.
+    /// Replaces NUL characters, which program output may contain, with U+FFFD.
     pub fn lossy(text: String) -> Self {
         Self(if text.contains('\0') {
             text.replace('\0', "\u{fffd}")
@@ -51,7 +49,7 @@ impl Text {
         })
     }
 
-    /// Returns at most so many bytes of the beginning; `…` says that there is more.
+    /// Truncates to at most `bytes` bytes and appends `…` if anything was removed.
     #[must_use]
     pub fn beginning(&self, bytes: usize) -> Self {
         if self.0.len() <= bytes {
@@ -64,7 +62,6 @@ impl Text {
         Self(format!("{}…", &self.0[..end]))
     }
 
-    /// Takes the string out.
     pub fn into_string(self) -> String {
         self.0
     }
@@ -78,7 +75,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Makes any text that can be stored.
+    /// Generates any storable text.
     pub fn any_text() -> impl Strategy<Value = Text> {
         any::<String>().prop_map(|text| Text(text.replace('\0', "")))
     }
