@@ -1,9 +1,9 @@
-//! Kinds of work that requests ask for.
+//! Kinds of requested work.
 
 use crate::domain::text::word::word;
 
 word! {
-    /// What kind of work a request asks for: `[a-z][a-z0-9-]*`, so that it can stand in a tag.
+    /// The kind of requested work: `[a-z][a-z0-9-]*`, so that it can be part of a tag.
     Kind, IllegalKind, "a kind of work", "implementation"
 }
 

@@ -1,25 +1,24 @@
-//! The consequence of a claim that came to nothing.
+//! The recovery of a request whose claim failed.
 
 use super::kind_rule::{KindRule, MAX_ATTEMPTS};
 use super::state::RequestMove;
 use crate::domain::Outcome;
 
-/// The next step of a request whose claim came to nothing.
+/// The next step of a request whose claim failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AfterFailure {
     pub step: RequestMove,
-    /// Whether it has failed as often as it may.
+    /// Whether no attempts remain.
     pub stuck: bool,
 }
 
 impl AfterFailure {
-    /// A person decides.
     pub const LEFT_TO_PERSON: Self = Self {
         step: RequestMove::Requeue,
         stuck: false,
     };
 
-    /// Decides whether a request is tried again. One that was withdrawn, or that a person stopped, is not, and is not stuck.
+    /// Decides whether to retry. A withdrawn or cancelled request is neither retried nor stuck.
     pub fn decide(
         rule: Option<&KindRule>,
         attempts: u32,

@@ -1,4 +1,4 @@
-//! The life of a request: needs → delegated or next → claimed → done.
+//! The state machine of a request: needs → delegated or next → claimed → done.
 
 use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{AgentName, HandoffId, RunIdentity};
@@ -19,27 +19,25 @@ wire_enum! {
     }
 }
 
-/// What can be done with a request.
+/// A step in the life of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestMove {
-    /// Let the dispatcher start it.
+    /// Approve for the dispatcher.
     Approve,
-    /// Leave it to whoever starts next on it.
+    /// Approve for the next agent or person that claims it.
     Next,
-    /// Begin to work on it.
     Claim,
-    /// Answer it.
     Finish,
-    /// Give it up; a person looks again.
+    /// End the claim; a person decides again.
     Requeue,
-    /// Give it up; the dispatcher tries again.
+    /// End the claim; the dispatcher tries again.
     Retry,
-    /// Keep it.
+    /// Extend the lease.
     Heartbeat,
 }
 
 impl RequestState {
-    /// Returns where a move leads, or nothing if it is not possible from here. No other place knows the order of states.
+    /// Returns the state after a step, or `None` if the step is illegal here. This is the only transition table.
     pub const fn after(self, step: RequestMove) -> Option<Self> {
         match (self, step) {
             (Self::Needs, RequestMove::Approve) | (Self::Claimed, RequestMove::Retry) => {
@@ -54,12 +52,12 @@ impl RequestState {
         }
     }
 
-    /// Tells whether a person has approved it, and nobody works on it yet.
+    /// Whether a person has approved the request and nobody has claimed it yet.
     pub const fn is_approval(self) -> bool {
         matches!(self, Self::Delegated | Self::Next)
     }
 
-    /// Tells whether whoever waits for a state need not wait any more: it is there, or it has been passed.
+    /// Whether a waiter for `wanted` can stop waiting: the state is reached or passed.
     pub const fn has_reached(self, wanted: Self) -> bool {
         match wanted {
             Self::Needs => matches!(self, Self::Needs),
@@ -70,25 +68,22 @@ impl RequestState {
     }
 }
 
-/// Who moves a request.
+/// The author of a change, as recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
-    /// The person whose token it is.
     Operator,
-    /// Somebody on this machine, by the name that they give.
+    /// A person on this machine, under a name of their choice.
     Person(String),
-    /// An agent, by its run's token.
+    /// An agent, identified by the token of its run.
     Run(RunIdentity),
-    /// An agent whose work has ended.
+    /// An agent whose run has ended.
     Agent(AgentName),
-    /// The server itself.
     Dispatcher,
-    /// Whoever changed the file.
+    /// A tag in a file.
     File,
 }
 
 impl Actor {
-    /// Returns the name that is written down.
     pub fn name(&self) -> &str {
         match self {
             Self::Operator => "operator",
@@ -100,12 +95,12 @@ impl Actor {
         }
     }
 
-    /// Tells whether this one may move a request out of `needs`. A person owns the file.
+    /// Whether the actor may move a request out of `needs`. A file belongs to a person.
     pub const fn may_approve(&self) -> bool {
         matches!(self, Self::Operator | Self::File)
     }
 
-    /// Tells whether this one may end a claim. A run may end that of its own hand-off, or one that it made itself by its name.
+    /// Whether the actor may end a claim. A run may end the claim of its own hand-off, or a claim under its agent's name.
     pub fn may_end_claim(&self, holder: Option<&AgentName>, handoff: Option<&HandoffId>) -> bool {
         match (self, handoff) {
             (Self::Run(run), Some(handoff)) => *handoff == run.handoff_id,

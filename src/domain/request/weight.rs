@@ -1,28 +1,27 @@
-//! Weights of a request: its priority and its effort.
+//! Priority and effort of a request.
 
 use crate::domain::text::wire_enum::wire_enum;
 
 wire_enum! {
-    /// The urgency of a request; requests of a higher priority start first.
+    /// The urgency of a request: `P0` starts first.
     #[derive(Default)]
     pub enum Priority {
-        /// Before everything else.
+        /// Urgent.
         P0 = "P0",
-        /// Soon.
+        /// High.
         P1 = "P1",
-        /// In turn.
+        /// Normal.
         #[default]
         P2 = "P2",
     }
 }
 
 impl Priority {
-    /// Returns the number that stands for it in SQL: the lower, the more urgent.
+    /// Returns the number stored in SQL; lower is more urgent.
     pub const fn number(self) -> i64 {
         self as i64
     }
 
-    /// Reads the number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -31,7 +30,7 @@ impl Priority {
 }
 
 wire_enum! {
-    /// The estimated amount of work. Scheduling ignores it.
+    /// The estimated amount of work. It does not affect the order of dispatch.
     pub enum Effort {
         /// Less than half an hour.
         S = "S",
