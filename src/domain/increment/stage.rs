@@ -1,4 +1,4 @@
-//! Stages of an increment, and the step after each.
+//! Stages of an increment, and the transitions between them.
 
 use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{Minutes, Role, Skill, Text};
@@ -17,21 +17,21 @@ wire_enum! {
     }
 }
 
-/// What comes after a stage has ended.
+/// The transition after a stage has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The next stage, which waits for this one.
+    /// To the next stage.
     GoOn,
-    /// The next round: the failure is fixed and tested again.
+    /// To a new round that fixes the failure and tests again.
     OpenRound,
-    /// Nothing: it is verified.
+    /// The increment is verified.
     Finish,
-    /// A person looks.
+    /// A person must decide.
     Block,
 }
 
 impl Stage {
-    /// Decides what comes when this stage has ended, well or not, in a round of so many.
+    /// Returns the transition after the stage succeeded or failed in a round.
     pub const fn step(self, is_well: bool, round: u32, max_rounds: u32) -> Step {
         match (self, is_well) {
             (Self::Verify, true) => Step::Finish,
@@ -41,12 +41,11 @@ impl Stage {
         }
     }
 
-    /// Tells whether its agent must say what came out.
+    /// Whether the agent must report a result.
     pub const fn wants_report(self) -> bool {
         matches!(self, Self::Test | Self::Verify)
     }
 
-    /// Returns who works on it.
     pub fn role(self) -> Role {
         let role = match self {
             Self::Implementation => Role::IMPLEMENTATION,
@@ -54,10 +53,10 @@ impl Stage {
             Self::Fix => Role::FIXING,
             Self::Verify => Role::VERIFICATION,
         };
-        Role::parse(role).expect("is a word")
+        Role::parse(role).expect("a constant role is valid")
     }
 
-    /// Returns how long it takes, as a rule.
+    /// Returns a typical duration.
     pub fn estimate(self) -> Minutes {
         let minutes = match self {
             Self::Implementation => 120,
@@ -65,11 +64,11 @@ impl Stage {
             Self::Fix => 60,
             Self::Verify => 15,
         };
-        Minutes::new(minutes).expect("is a span")
+        Minutes::new(minutes).expect("a constant duration is valid")
     }
 
-    /// Returns what its agent should be good at, beside what the increment itself asks for. The role is one of these, so that
-    /// whoever has the role suits.
+    /// Returns the tags of the increment and those of the stage. They include the role, so every agent with the role
+    /// qualifies.
     pub fn tags(self, asked: &[Skill]) -> Vec<Skill> {
         let own: &[&str] = match self {
             Self::Implementation => &["implementation", "coding"],
@@ -77,26 +76,30 @@ impl Stage {
             Self::Fix => &["fixing", "debugging", "troubleshooting"],
             Self::Verify => &["verification", "review", "approval"],
         };
-        let own = own.iter().map(|tag| Skill::parse(tag).expect("is a word"));
+        let own = own
+            .iter()
+            .map(|tag| Skill::parse(tag).expect("a constant skill is valid"));
         let mut tags = asked.to_vec();
         tags.extend(own.filter(|tag| !asked.contains(tag)));
         tags
     }
 
-    /// Says what the task of this stage is.
+    /// Writes the description of the task.
     pub fn describe(self, title: &Text, description: &Text, test_command: Option<&Text>) -> Text {
         let command = test_command.map_or_else(String::new, |command| {
-            format!("\n\nThe test is run by: {command}")
+            format!("\n\nTest command: {command}")
         });
         let heading = match self {
             Self::Implementation => format!("{title}"),
-            Self::Test => format!("TEST: {title}\n\nTest whether this was done. Change nothing."),
+            Self::Test => format!(
+                "TEST: {title}\n\nTest whether the work is done as described. Do not change anything."
+            ),
             Self::Fix => format!(
-                "FIX: {title}\n\nMend what the test or the verification found, and nothing else."
+                "FIX: {title}\n\nFix the problems found by the test or the verification. Do not change anything else."
             ),
             Self::Verify => {
                 format!(
-                    "VERIFY: {title}\n\nSay whether what was made and tested is what was asked. Change nothing."
+                    "VERIFY: {title}\n\nVerify that the implemented and tested work does what the description asks for. Do not change anything."
                 )
             }
         };

@@ -15,8 +15,7 @@ wire_enum! {
 }
 
 impl IncrementState {
-    /// Decides the state of an increment by the stages of its round: blocked while one has failed or waits for a person, done when
-    /// all are completed, active otherwise.
+    /// Derives the state from the stages of the current round: blocked if one is stuck, done if all are complete.
     pub const fn of_round(has_stuck_stage: bool, has_incomplete_stage: bool) -> Self {
         match (has_stuck_stage, has_incomplete_stage) {
             (true, _) => Self::Blocked,
