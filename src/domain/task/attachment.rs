@@ -1,4 +1,4 @@
-//! Attachments: the files of a task.
+//! Attachments: files of a task.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,40 +8,36 @@ use crate::domain::text::id;
 use crate::domain::{Text, Timestamp};
 
 id::id! {
-    /// The id of an attachment, which names the folder that holds its bytes.
+    /// The id of an attachment. It names the folder with the bytes.
     AttachmentId
 }
 
-/// A file of a task; its bytes are on disk.
+/// A file of a task. Its bytes are on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    /// Its name, which no other file of the task has.
+    /// The name, unique within the task.
     pub filename: Filename,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
-    /// Its media type.
+    /// The media type.
     pub content_type: Text,
-    /// When it came.
+    /// The time of the upload.
     pub uploaded_at: Timestamp,
 }
 
-/// The name of a file, without any way out of its folder.
+/// A file name that cannot leave its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
 #[schema(value_type = String)]
 pub struct Filename(String);
 
-/// Says why a string cannot be a file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalFilename {
-    /// It has no characters.
     #[error("must not be empty")]
     Empty,
-    /// File systems refuse it.
     #[error("must not be longer than 255 bytes")]
     TooLong,
-    /// It names a folder, or leads out of one.
     #[error("must be a plain file name: no `/` or `\\`, no control characters, not `.` or `..`")]
     NotPlain,
 }
