@@ -1,4 +1,4 @@
-//! Changes: the fields that create or change an agent.
+//! Changes: the fields that create or update an agent.
 
 use std::collections::BTreeMap;
 
@@ -12,85 +12,84 @@ use super::skill::Skill;
 use crate::domain::text::given::{given, given_words};
 use crate::domain::{Minutes, Text};
 
-/// The keys of an agent that somebody gives; those that are not given stay as they are, or are what they are by default.
+/// A partial update of an agent. Absent fields keep their value, or get the default for a new agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an agent")]
 #[schema(example = json!({
     "provider": "command", "program": "/usr/local/bin/review", "roles": ["verification"], "skills": ["rust"], "maxSessionDuration": 30
 }))]
 pub struct AgentChange {
-    /// Its name, which the path says already.
+    /// The name of the agent, which must equal the name in the path.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub name: Option<AgentName>,
-    /// The Markdown file that tells it what it is. A new agent has `agents/NAME.md`, a `command` none.
+    /// The Markdown file with the system prompt. Default: `agents/NAME.md`; none for a `command`.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub spec_path: Option<Text>,
-    /// The tools that it may use.
+    /// The tools that the agent may use.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub allowed_tools: Option<Text>,
-    /// How it asks for permission. A new agent has `default`.
+    /// The permission mode of the agent's program. Default: `default`.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub permission_mode: Option<Text>,
-    /// What runs it. A new agent has `claude-code`.
+    /// The program type of the agent. Default: `claude-code`.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub provider: Option<Provider>,
-    /// The model that it uses; null for the provider's own choice.
+    /// The model; null for the provider's default.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     pub model: Option<Option<Text>>,
-    /// The program; null for the provider's own.
+    /// The program; null for the provider's default.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
     pub program: Option<Option<Text>>,
-    /// What the program is started with beside what the provider says.
+    /// Additional command line arguments.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     pub arguments: Option<Vec<Text>>,
-    /// What is added to its environment. Not for secrets: everybody who reads agents sees it.
+    /// Additional environment variables. Do not store secrets here: everybody who can read agents sees them.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
     pub environment: Option<BTreeMap<Text, Text>>,
-    /// What of the output of a `command` is its final message: `all` for a new agent, `last_line` or `json:FIELD`.
+    /// The part of the output of a `command` that is the final message: `all` (default), `last_line` or `json:FIELD`.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub output_form: Option<OutputForm>,
-    /// How many seconds a run may take; null for the server's limit.
+    /// The time limit of a run in seconds; null for the server's limit.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub max_seconds: Option<Option<u64>>,
-    /// How many seconds a run may be silent; null for the server's limit.
+    /// The limit of a run without output in seconds; null for the server's limit.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub idle_seconds: Option<Option<u64>>,
-    /// Whether it takes hand-offs now.
+    /// Whether the agent accepts hand-offs.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
-    /// The parts that it plays.
+    /// The roles of the agent.
     #[serde(default, deserialize_with = "given_words")]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
-    /// What it is good at.
+    /// The skills of the agent.
     #[serde(default, deserialize_with = "given_words")]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
-    /// How many minutes a run may take at most, whatever else is allowed; null for no such limit.
+    /// The upper limit of a run in minutes, which no other limit can exceed; null for none.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
-    /// What it is there for, in a few words.
+    /// A short description of the agent's responsibilities.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
 }
 
 impl AgentChange {
-    /// Makes an agent of what is given and of defaults.
     pub fn into_new(self, name: AgentName) -> Agent {
         let text = |text: String| Text::try_from(text).expect("a name has no NUL");
         let spec_path = match self.provider.unwrap_or_default() {
@@ -119,7 +118,7 @@ impl AgentChange {
         self.applied_to(new)
     }
 
-    /// Puts what is given into an agent, which keeps its name.
+    /// Applies the change to an agent, which keeps its name.
     #[must_use]
     pub fn applied_to(self, agent: Agent) -> Agent {
         Agent {
@@ -146,7 +145,7 @@ impl AgentChange {
     }
 }
 
-/// What an agent offers, as it or somebody else says.
+/// The capabilities of an agent, as announced by the agent or set by a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(
     rename_all = "camelCase",
@@ -155,23 +154,23 @@ impl AgentChange {
 )]
 #[schema(example = json!({ "roles": ["testing"], "skills": ["python", "qa"], "maxSessionDuration": 45 }))]
 pub struct Capabilities {
-    /// The parts that it plays.
+    /// The roles of the agent.
     #[serde(default, deserialize_with = "given_words")]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
-    /// What it is good at.
+    /// The skills of the agent.
     #[serde(default, deserialize_with = "given_words")]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
-    /// How many minutes a run may take at most; null for no such limit. A run may only lower its own.
+    /// The upper limit of a run in minutes; null for none. A run may only lower the limit of its own agent.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
-    /// What it is there for, in a few words.
+    /// A short description of the agent's responsibilities.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
-    /// Whether it takes hand-offs now.
+    /// Whether the agent accepts hand-offs.
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
@@ -211,7 +210,7 @@ mod tests {
         assert_eq!(agent.permission_mode.as_str(), "default");
         assert_eq!(agent.provider, Provider::ClaudeCode);
         assert!(agent.available);
-        // Any program is told what it is by its own code.
+        // A plain program has no system prompt.
         assert_eq!(
             made(json!({ "provider": "command" })).spec_path.as_str(),
             ""

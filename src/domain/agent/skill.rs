@@ -1,26 +1,24 @@
-//! Skills: what an agent is good at, and what a task asks for.
+//! Skills: abilities of agents, and wanted abilities on tasks.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::text::checked_string::checked_string;
 
-/// The longest skill.
 const LONGEST_SKILL: usize = 64;
 
-/// What somebody is good at, such as `python` or `c++`. Its case does not matter.
+/// An ability of an agent, such as `python` or `c++`, in lowercase.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
 #[schema(value_type = String, min_length = 1, max_length = 64, pattern = "^[!-+\\--~\u{a0}-\u{10ffff}]+$", example = "python")]
 pub struct Skill(String);
 
-/// Says why a word cannot be a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a skill such as `python`: one word without commas, at most {LONGEST_SKILL} bytes")]
 pub struct IllegalSkill;
 
 impl Skill {
-    /// Reads a skill, in small letters.
+    /// Converts to lowercase.
     pub fn parse(word: impl AsRef<str>) -> Result<Self, IllegalSkill> {
         let skill = word.as_ref().to_lowercase();
         let is_legal = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';

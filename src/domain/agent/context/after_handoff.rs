@@ -1,19 +1,19 @@
-//! The context of a task after a hand-off.
+//! The agent context of a task after a hand-off.
 
 use serde_json::{Map, Value};
 
 use crate::domain::{AgentName, Report, ReportResult, Role, Text};
 
-/// How many bytes of a final message stand for what was done, where its agent says nothing else.
+/// The limit of `workCompleted` taken from a summary or a final message, in bytes.
 const WORK: usize = 1000;
 
-/// Returns what a hand-off leaves behind: what was there, who worked, what was done, and what came out.
+/// Returns the context with the previous agent, its work and its result added.
 pub fn after_handoff(
     context: &Map<String, Value>,
     agent_name: &AgentName,
     role: Option<&Role>,
     report: Option<&Report>,
-    // The final message; none if the agent itself has said what it did.
+    // `None` if the agent itself has set `workCompleted`.
     output: Option<&Text>,
 ) -> Map<String, Value> {
     let mut after = context.clone();
@@ -38,7 +38,7 @@ pub fn after_handoff(
     if let Some(told) = report.and_then(|report| report.agent_context.as_ref()) {
         after.extend(told.clone());
     }
-    // An agent cannot name another one as the previous agent.
+    // Last, so that an agent cannot name another one as the previous agent.
     after.insert("previousAgent".to_owned(), agent_name.as_str().into());
     after
 }

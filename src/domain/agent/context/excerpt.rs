@@ -1,11 +1,11 @@
-//! Excerpts of a context that fit a budget.
+//! Excerpts of an agent context that fit a budget.
 
 use serde_json::{Map, Value};
 
 use super::limits::{entry_size, json_size, size};
 use crate::domain::Text;
 
-/// The keys that are told first when there is not room for all.
+/// The keys that are kept first, in this order.
 const FIRST: [&str; 6] = [
     "previousAgent",
     "testStatus",
@@ -15,20 +15,21 @@ const FIRST: [&str; 6] = [
     "filesModified",
 ];
 
-/// The key that says that something was left out.
+/// The key with the note about the cut.
 const CUT: &str = "cut";
 
-/// How much room is worth to tell the beginning of something.
+/// The smallest room, in bytes, in which a shortened value is still useful.
 const WORTH_IT: usize = 24;
 
-/// The sizes of a context that does not fit, in bytes.
+/// The budget and the full size of a context in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     pub budget: usize,
     pub whole: usize,
 }
 
-/// Returns as much of a context as has room, written as JSON, the most important keys first. If anything is left out, `note` describes that.
+/// Returns the part of a context that fits the budget as JSON, most important keys first. `note` describes the cut, if
+/// there is one.
 pub fn bounded(
     context: &Map<String, Value>,
     budget: usize,
@@ -66,7 +67,7 @@ fn in_order(context: &Map<String, Value>) -> impl Iterator<Item = (&String, &Val
     first.chain(rest)
 }
 
-/// Returns a value, or the beginning of it, that has at most so many bytes as JSON.
+/// Shortens a value to at most `room` bytes of JSON.
 fn shortened(value: &Value, room: usize) -> Option<Value> {
     if json_size(value) <= room {
         return Some(value.clone());

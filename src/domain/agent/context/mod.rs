@@ -1,4 +1,4 @@
-//! Agent context: what an agent tells the agents that work on a task after it.
+//! Agent context: information for the next agents of a task.
 
 mod after_handoff;
 mod check;
