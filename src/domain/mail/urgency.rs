@@ -1,4 +1,4 @@
-//! Urgencies: how soon mail must be acknowledged.
+//! Urgencies of mail.
 
 use crate::domain::text::wire_enum::wire_enum;
 
@@ -19,7 +19,7 @@ wire_enum! {
 }
 
 impl Urgency {
-    /// Returns how many milliseconds an acknowledgement may take.
+    /// Returns the time allowed for an acknowledgement.
     pub const fn ack_millis(self) -> i64 {
         const HOUR: i64 = 60 * 60 * 1000;
         match self {
