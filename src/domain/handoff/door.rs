@@ -1,4 +1,4 @@
-//! Doors: the five ways to ask for a hand-off.
+//! Doors: the five ways to start a hand-off.
 
 use crate::domain::text::wire_enum::wire_enum;
 

@@ -1,4 +1,4 @@
-//! Outcomes: how a hand-off or a run ended.
+//! Outcomes of hand-offs and runs.
 
 use crate::domain::text::wire_enum::wire_enum;
 

@@ -1,4 +1,4 @@
-//! Reports: how an agent says what came out of its work.
+//! Reports: the results that agents send or write at the end of a message.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,34 +7,34 @@ use utoipa::ToSchema;
 use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{Problems, Text, agent_context};
 
-/// How many bytes at the end of a final message a report is looked for in.
+/// The bytes at the end of a final message that are searched for a report.
 const TAIL: usize = 64 * 1024;
 
-/// How many beginnings of an object are tried.
+/// The number of opening braces that are tried.
 const TRIES: usize = 500;
 
-/// How many bytes of a report's details are told to the next agent.
+/// The limit of an issue in bytes.
 const ISSUE: usize = 1000;
 
-/// How many things that are wrong are told to the next agent.
+/// The limit of issues passed to the next agent.
 const ISSUES: usize = 50;
 
-/// What an agent says of its work.
+/// The result of an agent's work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({ "result": "failed", "summary": "2 of 9 tests fail", "details": "test_parse, test_print" }))]
 pub struct Report {
-    /// What came out.
+    /// The result.
     pub result: ReportResult,
-    /// It in a sentence.
+    /// A summary in one sentence.
     #[serde(default)]
     #[schema(value_type = String)]
     pub summary: Text,
-    /// What whoever goes on should know: any JSON value.
+    /// Details for the next agent: any JSON value.
     #[serde(default)]
     #[schema(value_type = Option<Value>)]
     pub details: Option<Value>,
-    /// What the next agent is told beside: keys of the task's `agentContext`.
+    /// Keys to add to the `agentContext` of the task, for the next agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, nullable = false)]
     pub agent_context: Option<Map<String, Value>>,
@@ -53,12 +53,12 @@ wire_enum! {
 }
 
 impl Report {
-    /// What an agent is asked whose final message had no report.
-    pub const QUESTION: &'static str = "Your last message did not end with a report, so nobody knows what came out of your work. Do not \
-         begin anew. Say it now: end with one JSON object such as {\"result\": \"passed\", \"summary\": \"what you found\", \
-         \"details\": null}, where the result is passed, failed or blocked, and nothing behind it.";
+    /// The prompt for an agent whose final message had no report.
+    pub const QUESTION: &'static str = "Your last message did not end with a report, so the result of your work is unknown. Do not start \
+         over. Report now: end your message with one JSON object such as {\"result\": \"passed\", \"summary\": \"one sentence\", \
+         \"details\": null}. Set `result` to `passed`, `failed` or `blocked`. Write nothing after the object.";
 
-    /// Finds the report that a final message ends with, and what stands before it.
+    /// Finds a report at the end of a final message, and returns it with the text before it.
     pub fn at_the_end_of(message: &str) -> Option<(Self, &str)> {
         let said = message.trim_end();
         let said = said.strip_suffix("```").unwrap_or(said).trim_end();
@@ -80,7 +80,7 @@ impl Report {
         None
     }
 
-    /// Reads what an agent wrote, whatever the form of all but the result.
+    /// Converts fields of the wrong type; only `result` must be valid.
     fn as_meant(mut written: Map<String, Value>) -> Option<Self> {
         let result = written.get("result")?.as_str()?.to_ascii_lowercase();
         let summary = match written.remove("summary") {
@@ -102,7 +102,6 @@ impl Report {
         })
     }
 
-    /// Says what is wrong with it.
     pub fn check(&self, largest_object: usize) -> Result<(), Problems> {
         let mut problems = Problems::default();
         if let Some(context) = &self.agent_context {
@@ -118,7 +117,7 @@ impl Report {
         problems.none_or(|| ())
     }
 
-    /// Leaves out what could not be stored: a report at the end of a message is as the agent wrote it.
+    /// Removes parts that cannot be stored, because a report in a message is unchecked.
     #[must_use]
     pub fn without_illegal_parts(mut self) -> Self {
         if self.check(agent_context::LARGEST).is_err() {
@@ -133,7 +132,7 @@ impl Report {
         self
     }
 
-    /// Lists what whoever mends it must know.
+    /// Lists the issues that the next agent must fix.
     pub fn issues(&self) -> Vec<String> {
         let told = |value: &Value| match value {
             Value::String(text) => text.clone(),
@@ -152,7 +151,6 @@ impl Report {
             .collect()
     }
 
-    /// Returns the summary, or the result if there is none.
     pub fn in_short(&self) -> Text {
         if self.summary.is_blank() {
             Text::lossy(format!("The agent reported: {}", self.result.as_str()))

@@ -14,25 +14,25 @@ id::id! {
     RunId
 }
 
-/// One execution of a hand-off; a hand-off may need several.
+/// An execution of a hand-off. A hand-off may need several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
-    /// Its id.
+    /// The id of the run.
     pub id: RunId,
-    /// Which run of its hand-off it is, from 1.
+    /// The number of the run within its hand-off, from 1.
     pub attempt: u32,
-    /// How far it has come.
+    /// The state of the run.
     pub state: RunState,
-    /// How it ended.
+    /// The outcome.
     #[schema(required)]
     pub outcome: Option<Outcome>,
-    /// When it was asked for.
+    /// The time at which the run was queued.
     pub queued_at: Timestamp,
-    /// When its process started.
+    /// The time at which its process started.
     #[schema(required)]
     pub started_at: Option<Timestamp>,
-    /// When it ended.
+    /// The end time.
     #[schema(required)]
     pub ended_at: Option<Timestamp>,
 }
@@ -49,23 +49,19 @@ wire_enum! {
     }
 }
 
-/// The run in whose name somebody asks: shown by the token that only its process has.
+/// The identity of a caller with a run token, which only the process of the run knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunIdentity {
-    /// The run.
     pub run_id: RunId,
-    /// The hand-off that it executes.
     pub handoff_id: HandoffId,
-    /// The task that was handed off.
     pub task_id: TaskId,
-    /// The agent that works.
     pub agent_name: AgentName,
 }
 
-/// The places for agents that work at the same time.
+/// The capacity for concurrent runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slots {
     pub free: u32,
-    /// The runs of one mode that are queued for a slot.
+    /// The queued runs of one mode.
     pub queued: u32,
 }
