@@ -1,4 +1,4 @@
-//! What is a tag and what is a mention, and that a change changes nothing else.
+//! Tests for tags and mentions, and for changes that leave all other bytes alone.
 
 use crate::domain::{Effort, Priority};
 use std::fmt::Write;
@@ -12,7 +12,7 @@ fn tag(text: &str) -> Tag {
     Tag::parse(text).unwrap()
 }
 
-/// Writes the tags of a file with their lines; `T` marks those on the Tags line.
+/// Lists the tags of a file with their lines; `T` marks those on the Tags line.
 fn tags(bytes: impl AsRef<[u8]>) -> String {
     let mut seen = String::new();
     for found in scan(bytes.as_ref()).occurrences {
@@ -172,7 +172,6 @@ fn text(changed: Result<Changed, TagRefusal>) -> Result<String, TagRefusal> {
     changed.map(|Changed { line, bytes }| format!("{line}:{}", String::from_utf8_lossy(&bytes)))
 }
 
-/// The tags that a file has, with their lines.
 fn present<const N: usize>(tags: [(&str, usize); N]) -> Present {
     Present(tags.map(|(word, line)| (tag(word), line)).into())
 }
@@ -342,7 +341,7 @@ fn a_swap_means_the_tags_line_first_and_then_the_only_one_in_the_text() {
     );
 }
 
-/// A megabyte of anything is read in a moment, whoever wrote it.
+/// A megabyte of any input is read in a moment.
 #[test]
 fn no_file_takes_longer_than_its_length() {
     let size = 1 << 20;
@@ -407,7 +406,7 @@ fn no_file_takes_longer_than_its_length() {
     }
 }
 
-/// Text that is likely to meet the rules.
+/// Generates text that is likely to trigger the rules.
 fn markdown() -> impl Strategy<Value = Vec<u8>> {
     let part = prop::sample::select(vec![
         &b"# "[..],
@@ -497,7 +496,7 @@ proptest! {
         }
     }
 
-    /// Except where `add` has to make the Tags line, which stays.
+    /// Except where `add_tags` creates the Tags line, which stays.
     #[test]
     fn add_then_remove_gives_the_file_back(bytes in markdown(), line in prop::option::of(1..9_usize)) {
         let had_line = line.is_some() || scan(&bytes).tags_line.is_some();
