@@ -411,7 +411,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             task,
             "\"currentAgent\": null",
             "\"currentAgent\": \"qa\"",
-            "registry/bad/task.json: `currentAgent` must be the agent of the open entry of `agentChain`, and null if none is open",
+            "registry/bad/task.json: `currentAgent` must be the agent of the open entry of `agentChain`, or null if no entry is open",
         ),
         (
             task,

@@ -256,23 +256,23 @@ async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
         (
             "/transitions",
             claimed,
-            ": it is claimed, and its last transition must lead there",
+            ": the last of `transitions` must lead to the state claimed",
         ),
         (
             "/transitions/2/to",
             json!("done"),
-            "leads from delegated to done, which only a file can say",
+            "leads from delegated to done, which only a file may do",
         ),
         (
             "/lease/fencing",
             json!(7),
             "must be the number of `attempts`",
         ),
-        ("/lease", json!(null), "`handoffId` needs a `lease`"),
+        ("/lease", json!(null), "`handoffId` requires a `lease`"),
         (
             "/response",
             json!("early"),
-            "only what is done has a `response`",
+            "`response` must be set if and only if the state is done",
         ),
         ("/handoffId", json!(ended_handoff), "which has ended"),
         ("/source/line", json!(0), "only a source of type `file`"),
@@ -303,12 +303,12 @@ async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
         (
             &alert,
             json!({ "line": 3 }),
-            "`file` and `line` belong together",
+            "`file` and `line` must both be set or both be null",
         ),
         (
             &alert,
             json!({ "resolvedAt": 3 }),
-            "`resolvedAt` and `resolvedBy` belong together",
+            "`resolvedAt` and `resolvedBy` must both be set or both be null",
         ),
         (
             &alert,
@@ -318,7 +318,7 @@ async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
         (
             &alert,
             json!({ "file": "a", "line": 0 }),
-            "lines count from 1",
+            "`line` must be 1 or more",
         ),
         (
             &alert,

@@ -19,7 +19,7 @@ async fn what_a_task_cannot_need_is_refused_by_name_and_nothing_is_written() {
     let before = app.get(&format!("/api/tasks/{id}")).await.body;
     let refused = async |body: Value| app.patch(&format!("/api/tasks/{id}"), body).await.line();
     assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"give at least one of agentRole, specialistTags, estimatedDuration, priority, dependsOn, agentContext and handoffInstructions"}}"#);
-    assert_snapshot!(refused(json!({ "agentRole": "Test ing" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentRole: must be a role such as `testing`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
+    assert_snapshot!(refused(json!({ "agentRole": "Test ing" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentRole: must be a role such as `testing`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
     assert_snapshot!(refused(json!({ "specialistTags": ["a,b"] })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"specialistTags[0]: must be a skill such as `python`: one word without commas, at most 64 bytes"}}"#);
     assert_snapshot!(refused(json!({ "specialistTags": "python" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"specialistTags: invalid type: string \"python\", expected a sequence"}}"#);
     assert_snapshot!(refused(json!({ "estimatedDuration": 0 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"estimatedDuration: must be a number of minutes, 1 to 525600"}}"#);

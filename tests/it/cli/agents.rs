@@ -171,7 +171,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     exit 1
     --- stdout
     --- stderr
-    error: program: must be given, because the provider is command
+    error: program: is required for the provider command
     ");
     assert_snapshot!(desk.run(["agents", "rm", "reviewer"]).await, @"
     exit 0
@@ -258,7 +258,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'Not a role' for '--roles <ROLE>': must be a role such as `testing`: small letters, digits and `-`, beginning with a letter, at most 64
+    error: invalid value 'Not a role' for '--roles <ROLE>': must be a role such as `testing`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters
 
     For more information, try '--help'.
     ");
@@ -294,7 +294,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
     exit 1
     --- stdout
     --- stderr
-    error: name: operator is not a name for an agent: it stands for somebody else in histories; choose another
+    error: name: operator is reserved; choose another name
     ");
     assert_snapshot!(desk.run(["agents", "add", "../x", "--provider", "command", "--program", "x"]).await, @"
     exit 1

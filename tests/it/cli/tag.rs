@@ -97,7 +97,7 @@ fn tags_are_added_and_removed() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value '#a b' for '<TAG>...': a tag begins with a letter or digit and has only letters, digits, `-` and `_`
+    error: invalid value '#a b' for '<TAG>...': a tag must start with a letter or digit and contain only letters, digits, `-` and `_`
 
     For more information, try '--help'.
     ");
@@ -273,7 +273,7 @@ fn tags_are_found_in_the_order_of_their_files() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value '#a*b' for '<TAG>': `*` stands for the rest of a tag and must be at its end
+    error: invalid value '#a*b' for '<TAG>': `*` must be the last character of a tag pattern
 
     For more information, try '--help'.
     ");

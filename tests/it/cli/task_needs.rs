@@ -183,7 +183,7 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'No Role' for '--agent-role <ROLE>': must be a role such as `testing`: small letters, digits and `-`, beginning with a letter, at most 64
+    error: invalid value 'No Role' for '--agent-role <ROLE>': must be a role such as `testing`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters
 
     For more information, try '--help'.
     ");

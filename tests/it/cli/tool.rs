@@ -285,7 +285,7 @@ async fn what_is_wrong_with_a_tool_is_said() {
     exit 1
     --- stdout
     --- stderr
-    error: name: must begin with a small letter and have only small letters, digits and `_`
+    error: name: must start with a lowercase letter and contain only lowercase letters, digits and `_`
     ");
     assert_snapshot!(create("a:text").await, @r#"
     exit 2

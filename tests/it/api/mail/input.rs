@@ -39,7 +39,7 @@ async fn a_field_that_is_wrong_is_named() {
     assert_snapshot!(refused("previousAttempts", json!(-1)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"previousAttempts: invalid value: integer `-1`, expected u32"}}"#);
     assert_snapshot!(refused("ackRequired", json!("yes")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ackRequired: invalid type: string \"yes\", expected a boolean"}}"#);
     assert_snapshot!(refused("threadId", json!("../x")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"threadId: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
-    assert_snapshot!(refused("handoffType", json!("")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"handoffType: must not be empty; leave it out"}}"#);
+    assert_snapshot!(refused("handoffType", json!("")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"handoffType: must not be empty; omit it instead"}}"#);
     assert_snapshot!(refused("taskId", json!("nope")).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
     assert_snapshot!(refused("id", json!("mine")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"id: unknown field `id`, expected one of `version`, `type`, `from`, `to`, `cc`, `threadId`, `inReplyTo`, `subject`, `body`, `taskId`, `handoffType`, `context`, `previousAttempts`, `urgency`, `ackRequired`"}}"#);
     assert_eq!(subjects(&app, "").await, [""; 0]);
