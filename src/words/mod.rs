@@ -1,15 +1,17 @@
 //! The sentences for people, written from the data of the domain.
 //!
-//! Every edge (HTTP, command line) uses these, and the ledger where a sentence is stored: a mail, a waiting reason. No program reads
-//! anything from them.
+//! Every edge (HTTP, command line) uses them, and so does the ledger for a stored sentence: a mail, a waiting reason. No program
+//! parses them. An error says first what happened, then what to do.
 
 mod context;
+mod number;
 mod refusal;
 mod request;
 mod routing;
 mod tag;
 
 pub use context::context_cut;
+pub use number::counted;
 pub use refusal::{refusal, too_large};
 pub use request::{FILES_DO_NOT_APPROVE, held_reason, recovery_action};
 pub use routing::{blocked_mail, nobody_suits, route_choice, wait_reason};

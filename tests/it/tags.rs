@@ -213,7 +213,7 @@ fn a_mention_is_not_swapped() {
         let inode = note.path.metadata().unwrap().ino();
         let output = note.swap("#needs-fix", "#done-fix").output();
         assert_eq!(output.status.code(), Some(1), "{text}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("only mentioned"));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("not a tag"));
         assert_eq!(note.read(), text.as_bytes());
         assert_eq!(note.path.metadata().unwrap().ino(), inode);
     }

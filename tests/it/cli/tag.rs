@@ -163,7 +163,7 @@ fn a_swap_that_comes_too_late_says_what_is_there_now() {
     exit 1
     --- stdout
     --- stderr
-    error: notes.md: #next-x occurs only in code or a comment, on line 5, where tags do not count; the file now has #claimed-implementation (line 2), #P1 (line 2), #done-fix (line 3), #done-fix (line 4)
+    error: notes.md: #next-x on line 5 is in code, in a comment or escaped, so it is not a tag; the file now has #claimed-implementation (line 2), #P1 (line 2), #done-fix (line 3), #done-fix (line 4)
     ");
     assert_snapshot!(folder.run(["tag", "swap", "notes.md", "P1", "P1"]), @"
     exit 1

@@ -136,7 +136,7 @@ async fn upper_and_lower_case_do_not_make_a_second_agent() {
         before.as_array().unwrap().len()
     );
     // Hand-offs would take it for the other one.
-    assert_snapshot!(app.put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"developer_review would be taken for the agent developer-review, which is there already; choose another name"}}"#);
+    assert_snapshot!(app.put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent name developer_review is too similar to the existing agent developer-review. Choose a name that differs in more than case and separators"}}"#);
     assert_eq!(delete(&app, "Developer").await.data()["name"], "developer");
 }
 
@@ -309,8 +309,8 @@ async fn an_agent_that_is_needed_is_not_deleted() {
         let refused = delete(&app, "orchestrator").await.json();
         let message = refused["error"]["message"].as_str().unwrap();
         let ends = match number {
-            11 | 12 => format!(" and {} more. End or change that first", number - 10),
-            _ => format!("{task}. End or change that first"),
+            11 | 12 => format!(" and {} more. End or change these first", number - 10),
+            _ => format!("{task}. End or change these first"),
         };
         assert!(message.ends_with(&ends), "{message}");
     }
