@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_with_the_key_is_left_as_it_is() {
+    fn a_conversation_with_the_key_is_not_changed() {
         let messages = vec![message(&json!({ "isPrompt": true })), message(&json!({}))];
         let mut conversation = Conversation {
             messages: messages.clone(),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_written_for_prompts_alone() {
+    fn only_prompts_have_the_key() {
         let prompt = serde_json::to_value(message(&json!({ "isPrompt": true }))).unwrap();
         assert_eq!(prompt["isPrompt"], true);
         let other = serde_json::to_value(message(&json!({}))).unwrap();

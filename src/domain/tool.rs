@@ -24,12 +24,10 @@ const MAX_INSTRUCTIONS: usize = 32 * 1024;
 const DEEPEST: usize = 32;
 
 /// Checks that a value has at most `depth` nested arrays and objects.
-fn is_as_deep_as(value: &Value, depth: usize) -> bool {
+fn fits_depth(value: &Value, depth: usize) -> bool {
     match value {
-        Value::Array(items) => depth > 0 && items.iter().all(|item| is_as_deep_as(item, depth - 1)),
-        Value::Object(items) => {
-            depth > 0 && items.values().all(|item| is_as_deep_as(item, depth - 1))
-        }
+        Value::Array(items) => depth > 0 && items.iter().all(|item| fits_depth(item, depth - 1)),
+        Value::Object(items) => depth > 0 && items.values().all(|item| fits_depth(item, depth - 1)),
         _ => true,
     }
 }
@@ -241,7 +239,7 @@ impl Tool {
             ),
             _ => {}
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 
     pub fn may_be_used_by(&self, agent: &AgentName) -> bool {
@@ -261,30 +259,30 @@ impl Tool {
         let mut accepted = Map::new();
         for variable in &self.context_variables {
             let name = variable.name.as_str();
-            let given = arguments
+            let argument = arguments
                 .get(name)
                 .and_then(|value| Some((VariableType::of(value)?, value)));
-            match given {
+            match argument {
                 None if variable.required => problems.add(
                     name,
                     format!("is required ({})", variable.variable_type.as_str()),
                 ),
                 None => {}
-                Some((_, value)) if !is_as_deep_as(value, DEEPEST) => {
+                Some((_, value)) if !fits_depth(value, DEEPEST) => {
                     problems.add(
                         name,
                         format!("must not be nested deeper than {DEEPEST} levels"),
                     );
                 }
-                Some((given, value)) if given == variable.variable_type => {
+                Some((actual, value)) if actual == variable.variable_type => {
                     accepted.insert(name.to_owned(), value.clone());
                 }
-                Some((given, _)) => problems.add(
+                Some((actual, _)) => problems.add(
                     name,
                     format!(
                         "must be {}, not {}",
                         variable.variable_type.with_article(),
-                        given.with_article()
+                        actual.with_article()
                     ),
                 ),
             }
@@ -303,7 +301,7 @@ impl Tool {
                 );
             }
         }
-        problems.none_or(|| accepted)
+        problems.into_result(|| accepted)
     }
 
     /// Returns the function definition for a model.
@@ -396,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_one_form() {
+    fn tool_names_have_one_form() {
         for name in ["a", "handoff_to_sdr", "a1_", &"x".repeat(64)] {
             assert_eq!(ToolName::parse(name).unwrap().as_str(), name);
         }
@@ -418,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_with_a_tool_is_said_at_once() {
+    fn all_problems_of_a_tool_are_reported_at_once() {
         let variable = |name: &str| json!({ "name": name, "type": "string" });
         let mut tool = tool(&json!([
             variable("a"),
@@ -454,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_checked_by_name_and_all_at_once() {
+    fn all_problems_of_arguments_are_reported_at_once() {
         let tool = tool(&json!([
             { "name": "lead", "type": "string", "required": true },
             { "name": "score", "type": "number", "required": true },
@@ -482,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_sees_the_variables_in_their_order() {
+    fn the_definition_keeps_the_order_of_variables() {
         let tool = tool(&json!([
             { "name": "z", "type": "string", "required": true, "description": "The last letter" },
             { "name": "a", "type": "array" },

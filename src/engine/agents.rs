@@ -35,7 +35,7 @@ impl Engine {
             move |view| agent::find(view, &name)
         });
         if let Some(before) = before.await? {
-            let after = change.clone().applied_to(before.clone());
+            let after = change.clone().apply_to(before.clone());
             if (&after.spec_path, after.provider) != (&before.spec_path, before.provider) {
                 problems = self.spec_problems(&after).await;
             }

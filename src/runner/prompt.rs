@@ -226,7 +226,7 @@ fn carried(text: &mut String, run: &ClaimedRun) {
         if object.is_empty() {
             continue;
         }
-        let told = agent_context::bounded(object, run.carried_bytes, |cut| {
+        let told = agent_context::excerpt(object, run.carried_bytes, |cut| {
             words::context_cut(cut, &run.task.id)
         });
         let told = serde_json::to_string(&told).expect("an object is JSON");

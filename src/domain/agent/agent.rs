@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
-use crate::domain::text::given::distinct;
+use crate::domain::text::field::distinct;
 use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{Minutes, Text};
 

@@ -9,7 +9,7 @@ use super::agent::{Agent, OutputForm, Provider};
 use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
-use crate::domain::text::given::{given, given_words};
+use crate::domain::text::field::{present, present_distinct};
 use crate::domain::{Minutes, Text};
 
 /// A partial update of an agent. Absent fields keep their value, or get the default for a new agent.
@@ -20,71 +20,71 @@ use crate::domain::{Minutes, Text};
 }))]
 pub struct AgentChange {
     /// The name of the agent, which must equal the name in the path.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(nullable = false)]
     pub name: Option<AgentName>,
     /// The Markdown file with the system prompt. Default: `agents/NAME.md`; none for a `command`.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub spec_path: Option<Text>,
     /// The tools that the agent may use.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub allowed_tools: Option<Text>,
     /// The permission mode of the agent's program. Default: `default`.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub permission_mode: Option<Text>,
     /// The program type of the agent. Default: `claude-code`.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(nullable = false)]
     pub provider: Option<Provider>,
     /// The model; null for the provider's default.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     pub model: Option<Option<Text>>,
     /// The program; null for the provider's default.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     pub program: Option<Option<Text>>,
     /// Additional command line arguments.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     pub arguments: Option<Vec<Text>>,
     /// Additional environment variables. Do not store secrets here: everybody who can read agents sees them.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
     pub environment: Option<BTreeMap<Text, Text>>,
     /// The part of the output of a `command` that is the final message: `all` (default), `last_line` or `json:FIELD`.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub output_form: Option<OutputForm>,
     /// The time limit of a run in seconds; null for the server's limit.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub max_seconds: Option<Option<u64>>,
     /// The limit of a run without output in seconds; null for the server's limit.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub idle_seconds: Option<Option<u64>>,
     /// Whether the agent accepts hand-offs.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
     /// The roles of the agent.
-    #[serde(default, deserialize_with = "given_words")]
+    #[serde(default, deserialize_with = "present_distinct")]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
     /// The skills of the agent.
-    #[serde(default, deserialize_with = "given_words")]
+    #[serde(default, deserialize_with = "present_distinct")]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
     /// The upper limit of a run in minutes, which no other limit can exceed; null for none.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
     /// A short description of the agent's responsibilities.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
 }
@@ -115,12 +115,12 @@ impl AgentChange {
             max_session_duration: None,
             responsibilities: Text::default(),
         };
-        self.applied_to(new)
+        self.apply_to(new)
     }
 
     /// Applies the change to an agent, which keeps its name.
     #[must_use]
-    pub fn applied_to(self, agent: Agent) -> Agent {
+    pub fn apply_to(self, agent: Agent) -> Agent {
         Agent {
             name: agent.name,
             spec_path: self.spec_path.unwrap_or(agent.spec_path),
@@ -155,23 +155,23 @@ impl AgentChange {
 #[schema(example = json!({ "roles": ["testing"], "skills": ["python", "qa"], "maxSessionDuration": 45 }))]
 pub struct Capabilities {
     /// The roles of the agent.
-    #[serde(default, deserialize_with = "given_words")]
+    #[serde(default, deserialize_with = "present_distinct")]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
     /// The skills of the agent.
-    #[serde(default, deserialize_with = "given_words")]
+    #[serde(default, deserialize_with = "present_distinct")]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
     /// The upper limit of a run in minutes; null for none. A run may only lower the limit of its own agent.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
     /// A short description of the agent's responsibilities.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
     /// Whether the agent accepts hand-offs.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "present")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
 }
@@ -199,41 +199,44 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
-    fn made(json: serde_json::Value) -> Agent {
+    fn new_agent(json: serde_json::Value) -> Agent {
         change(json).into_new("mine".parse().unwrap())
     }
 
     #[test]
-    fn what_is_not_given_is_what_it_is_by_default() {
-        let agent = made(json!({}));
+    fn absent_fields_of_a_new_agent_get_defaults() {
+        let agent = new_agent(json!({}));
         assert_eq!(agent.spec_path.as_str(), "agents/mine.md");
         assert_eq!(agent.permission_mode.as_str(), "default");
         assert_eq!(agent.provider, Provider::ClaudeCode);
         assert!(agent.available);
         // A plain program has no system prompt.
         assert_eq!(
-            made(json!({ "provider": "command" })).spec_path.as_str(),
+            new_agent(json!({ "provider": "command" }))
+                .spec_path
+                .as_str(),
             ""
         );
     }
 
     #[test]
-    fn only_what_is_given_changes_and_null_clears() {
-        let agent =
-            made(json!({ "model": "m", "program": "p", "maxSeconds": 5, "roles": ["testing"] }));
-        let changed = change(json!({ "model": null, "maxSeconds": 6 })).applied_to(agent.clone());
+    fn absent_fields_stay_and_null_clears() {
+        let agent = new_agent(
+            json!({ "model": "m", "program": "p", "maxSeconds": 5, "roles": ["testing"] }),
+        );
+        let changed = change(json!({ "model": null, "maxSeconds": 6 })).apply_to(agent.clone());
         let expected = Agent {
             model: None,
             max_seconds: Some(6),
             ..agent.clone()
         };
         assert_eq!(changed, expected);
-        assert_eq!(change(json!({})).applied_to(agent.clone()), agent);
+        assert_eq!(change(json!({})).apply_to(agent.clone()), agent);
     }
 
     #[test]
-    fn every_key_of_an_agent_can_be_given() {
-        let agent = made(json!({
+    fn every_key_of_an_agent_can_be_set() {
+        let agent = new_agent(json!({
             "specPath": "s.md", "allowedTools": "t", "permissionMode": "plan", "provider": "codex", "model": "m",
             "program": "p", "arguments": ["a"], "environment": { "K": "v" }, "outputForm": "last_line", "maxSeconds": 1,
             "idleSeconds": 2, "available": false, "roles": ["testing"], "skills": ["qa"], "maxSessionDuration": 3,
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_always_has_a_value_cannot_be_null() {
+    fn required_fields_cannot_be_null() {
         for key in ["specPath", "provider", "arguments", "available", "roles"] {
             let json = json!({ key: null });
             assert!(

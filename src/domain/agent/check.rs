@@ -150,7 +150,7 @@ impl Agent {
     }
 
     /// Checks a change that a run makes to its own agent: it may lower `maxSessionDuration`, but not raise it.
-    pub fn check_announced(&self, announced: &Self) -> Result<(), Refusal> {
+    pub fn check_own_change(&self, announced: &Self) -> Result<(), Refusal> {
         let raised = self.max_session_duration.filter(|limit| {
             announced
                 .max_session_duration
@@ -166,7 +166,7 @@ impl Agent {
     }
 
     /// Lists the JSON keys whose values differ.
-    pub fn keys_that_differ(&self, other: &Self) -> Vec<String> {
+    pub fn differing_keys(&self, other: &Self) -> Vec<String> {
         let json = |agent: &Self| serde_json::to_value(agent).expect("an agent is JSON");
         let (mine, others) = (json(self), json(other));
         let keys = mine.as_object().into_iter().flatten();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fail_at_the_first_run_is_found() {
+    fn errors_of_the_first_run_are_found_early() {
         let nothing: [&str; 0] = [];
         assert_eq!(fields(json!({})), nothing);
         assert_eq!(
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_lowers_its_limit_and_does_not_raise_it() {
+    fn a_run_may_lower_its_limit_but_not_raise_it() {
         let limited = |minutes: Option<u32>| agent(json!({ "maxSessionDuration": minutes }));
         for (before, after, is_allowed) in [
             (None, None, true),
@@ -256,19 +256,16 @@ mod tests {
             (Some(10), Some(11), false),
             (Some(10), None, false),
         ] {
-            let checked = limited(before).check_announced(&limited(after));
+            let checked = limited(before).check_own_change(&limited(after));
             assert_eq!(checked.is_ok(), is_allowed, "{before:?} {after:?}");
         }
     }
 
     #[test]
-    fn what_differs_is_named_as_it_is_written() {
+    fn differing_keys_are_json_keys() {
         let one = agent(json!({ "roles": ["testing"], "maxSessionDuration": 3 }));
         let other = agent(json!({ "roles": ["fixing"] }));
-        assert_eq!(
-            one.keys_that_differ(&other),
-            ["roles", "maxSessionDuration"]
-        );
-        assert_eq!(one.keys_that_differ(&one), [""; 0]);
+        assert_eq!(one.differing_keys(&other), ["roles", "maxSessionDuration"]);
+        assert_eq!(one.differing_keys(&one), [""; 0]);
     }
 }

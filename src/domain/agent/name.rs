@@ -8,7 +8,7 @@ id::name! {
 }
 
 impl AgentName {
-    pub fn is_same(&self, other: &Self) -> bool {
+    pub fn eq_ignore_case(&self, other: &Self) -> bool {
         self.as_str().eq_ignore_ascii_case(other.as_str())
     }
 }

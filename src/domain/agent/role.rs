@@ -14,12 +14,12 @@ impl Role {
     pub const VERIFICATION: &'static str = "verification";
 
     /// Whether the role evaluates the work of others.
-    pub fn judges(&self) -> bool {
+    pub fn evaluates_work(&self) -> bool {
         matches!(self.as_str(), Self::TESTING | Self::VERIFICATION)
     }
 
     /// Whether the role produces work that others evaluate.
-    pub fn makes(&self) -> bool {
+    pub fn produces_work(&self) -> bool {
         matches!(self.as_str(), Self::IMPLEMENTATION | Self::FIXING)
     }
 }

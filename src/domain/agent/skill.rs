@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_case_of_a_skill_does_not_matter() {
+    fn a_skill_is_lowercase() {
         for skill in ["python", "C++", "node.js", "größe", "Problem-Solving"] {
             assert_eq!(
                 Skill::parse(skill).unwrap().as_str(),

@@ -93,7 +93,7 @@ pub struct HandoffCount {
 
 impl HandoffAnalytics {
     /// Aggregates counts, costs and bounces by pair of agents and in total.
-    pub fn add_up(
+    pub fn aggregate(
         counts: Vec<HandoffCount>,
         costs: Vec<(AgentPair, f64)>,
         bounces: Vec<(AgentPair, u64)>,
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_the_time_that_so_many_did_not_exceed() {
+    fn percentiles_are_exact() {
         for (times, median, p95) in [
             (&[][..], None, None),
             (&[(10, 1)][..], Some(10), Some(10)),
@@ -236,9 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_added_up_the_most_frequent_first() {
+    fn pairs_are_aggregated_most_frequent_first() {
         let (asked, handed) = (pair(None, "a"), pair(Some("a"), "b"));
-        let analytics = HandoffAnalytics::add_up(
+        let analytics = HandoffAnalytics::aggregate(
             vec![
                 count(&asked, Some(100), [1, 1, 0]),
                 count(&handed, Some(100), [2, 2, 2]),
@@ -271,8 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn no_handoffs_have_no_rate_and_no_times() {
-        let analytics = HandoffAnalytics::add_up(vec![], vec![], vec![], vec![]);
+    fn no_handoffs_have_no_rate_and_no_durations() {
+        let analytics = HandoffAnalytics::aggregate(vec![], vec![], vec![], vec![]);
         assert_eq!(analytics.total, HandoffFigures::default());
     }
 }

@@ -63,7 +63,7 @@ impl Context {
     }
 
     /// Lists the keys that were added or replaced since `before`.
-    pub fn since(&self, before: &Self) -> Merge {
+    pub fn changes_since(&self, before: &Self) -> Merge {
         let mut merge = Merge::default();
         for (key, value) in &self.0 {
             match before.0.get(key) {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn later_wins_and_only_on_the_first_level() {
+    fn later_values_win_on_the_first_level_only() {
         let before = context(json!({ "kept": 1, "lead": { "id": 1, "name": "x" }, "same": true }));
         let variables = context(json!({ "lead": { "id": 2 }, "new": null, "same": true })).0;
         let after = before.merged(
@@ -116,7 +116,7 @@ mod tests {
             serde_json::to_value(after.without_metadata()).unwrap(),
             json!({ "kept": 1, "lead": { "id": 2 }, "same": true, "new": null })
         );
-        let Merge { added, replaced } = after.since(&before);
+        let Merge { added, replaced } = after.changes_since(&before);
         assert_eq!(replaced, ["lead"]);
         assert_eq!(
             added,

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_hands_on_is_named_once() {
+    fn consecutive_agents_are_merged() {
         let name = |name| AgentName::parse(name).unwrap();
         let steps = [
             (None, name("a")),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_holds_and_names_the_chain() {
+    fn each_limit_is_enforced_and_names_the_chain() {
         let limits = ChainLimits {
             depth: 4,
             hops: 5,

@@ -59,19 +59,19 @@ impl Report {
          \"details\": null}. Set `result` to `passed`, `failed` or `blocked`. Write nothing after the object.";
 
     /// Finds a report at the end of a final message, and returns it with the text before it.
-    pub fn at_the_end_of(message: &str) -> Option<(Self, &str)> {
-        let said = message.trim_end();
-        let said = said.strip_suffix("```").unwrap_or(said).trim_end();
-        if !said.ends_with('}') {
+    pub fn find_at_end(message: &str) -> Option<(Self, &str)> {
+        let message = message.trim_end();
+        let message = message.strip_suffix("```").unwrap_or(message).trim_end();
+        if !message.ends_with('}') {
             return None;
         }
-        let tail = (said.len().saturating_sub(TAIL)..said.len())
-            .find(|start| said.is_char_boundary(*start))?;
-        let beginnings = said[tail..].rmatch_indices('{').take(TRIES);
+        let tail = (message.len().saturating_sub(TAIL)..message.len())
+            .find(|start| message.is_char_boundary(*start))?;
+        let beginnings = message[tail..].rmatch_indices('{').take(TRIES);
         for (start, _) in beginnings {
-            let written = serde_json::from_str::<Map<String, Value>>(&said[tail + start..]);
-            if let Some(report) = written.ok().and_then(Self::as_meant) {
-                let before = said[..tail + start].trim_end();
+            let written = serde_json::from_str::<Map<String, Value>>(&message[tail + start..]);
+            if let Some(report) = written.ok().and_then(Self::from_lenient_json) {
+                let before = message[..tail + start].trim_end();
                 let before = before.strip_suffix("```json").unwrap_or(before);
                 let before = before.strip_suffix("```").unwrap_or(before);
                 return Some((report, before.trim_end()));
@@ -81,7 +81,7 @@ impl Report {
     }
 
     /// Converts fields of the wrong type; only `result` must be valid.
-    fn as_meant(mut written: Map<String, Value>) -> Option<Self> {
+    fn from_lenient_json(mut written: Map<String, Value>) -> Option<Self> {
         let result = written.get("result")?.as_str()?.to_ascii_lowercase();
         let summary = match written.remove("summary") {
             None | Some(Value::Null) => String::new(),
@@ -114,7 +114,7 @@ impl Report {
         {
             problems.add("details", agent_context::TOO_DEEP);
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 
     /// Removes parts that cannot be stored, because a report in a message is unchecked.
@@ -134,14 +134,14 @@ impl Report {
 
     /// Lists the issues that the next agent must fix.
     pub fn issues(&self) -> Vec<String> {
-        let told = |value: &Value| match value {
+        let to_text = |value: &Value| match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
         let details = match &self.details {
             None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(items)) => items.iter().map(told).collect(),
-            Some(other) => vec![told(other)],
+            Some(Value::Array(items)) => items.iter().map(to_text).collect(),
+            Some(other) => vec![to_text(other)],
         };
         std::iter::once(self.summary.as_str().to_owned())
             .chain(details)
@@ -151,7 +151,7 @@ impl Report {
             .collect()
     }
 
-    pub fn in_short(&self) -> Text {
+    pub fn summary_or_result(&self) -> Text {
         if self.summary.is_blank() {
             Text::lossy(format!("The agent reported: {}", self.result.as_str()))
         } else {
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn found(message: &str) -> Option<(&'static str, String, String)> {
-        Report::at_the_end_of(message).map(|(report, before)| {
+        Report::find_at_end(message).map(|(report, before)| {
             (
                 report.result.as_str(),
                 report.summary.to_string(),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_stands_at_the_end() {
+    fn a_report_is_found_at_the_end() {
         for message in [
             r#"All is well. {"result":"passed","summary":"s"}"#,
             "All is well.\n\n```json\n{\"result\": \"passed\",\n \"summary\": \"s\"}\n```\n",
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_at_the_end_or_not_a_report_is_none() {
+    fn text_after_a_report_or_an_invalid_report_is_none() {
         for message in [
             "",
             "passed",
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_message_does_not_take_for_ever() {
+    fn a_hostile_message_is_read_quickly() {
         let open = "{".repeat(1_000_000) + "}";
         assert_eq!(found(&open), None);
         let nested = r#"{"a":"#.repeat(20_000) + "1" + &"}".repeat(20_000);

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_off_gives_its_digits_to_trace_and_span() {
+    fn trace_and_span_ids_come_from_the_handoff_id() {
         for id in [
             "0198F3C0-aaaa-7000-8abc-0123456789ab",
             "0198f3c0aaaa70008abc0123456789ab",
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_no_uuid_always_gets_the_same_digits() {
+    fn an_id_other_than_a_uuid_is_hashed() {
         assert_eq!(
             TraceId::from(&handoff("import-7")).as_str(),
             "7fa9de4508328836b75dc342bc82c32a"
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_never_an_id() {
+    fn an_id_is_never_zero() {
         let nil = handoff("00000000-0000-0000-0000-000000000000");
         TraceId::parse(TraceId::from(&nil).as_str()).unwrap();
         let half = handoff("0198f3c0-aaaa-7000-0000-000000000000");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lowercase_hex_of_the_right_length_is_an_id() {
+    fn an_id_is_lowercase_hex_of_fixed_length() {
         for id in [
             "",
             "0af7",
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_traceparent_is_read() {
+    fn valid_traceparents_are_parsed() {
         for (header, is_sampled) in [
             (format!("00-{TRACE}-{SPAN}-01"), true),
             (format!("00-{TRACE}-{SPAN}-00"), false),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_traceparent_is_refused() {
+    fn invalid_traceparents_are_refused() {
         use IllegalTraceParent::{Form, Id, Version};
         let zero = Id(IllegalTraceId::Zero);
         for (header, why) in [
@@ -302,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(
+        fn a_traceparent_survives_its_text(
             trace_id in "[0-9a-f]{31}[1-9a-f]",
             parent_id in "[1-9a-f][0-9a-f]{15}",
             is_sampled: bool,
@@ -316,7 +316,7 @@ mod tests {
         }
 
         #[test]
-        fn garbage_is_refused_without_a_panic(text in any::<String>(), almost in "[0-9a-fg-]{50,60}") {
+        fn garbage_does_not_panic(text in any::<String>(), almost in "[0-9a-fg-]{50,60}") {
             for text in [text, almost] {
                 if let Ok(parent) = TraceParent::parse(&text) {
                     prop_assert!(text.contains(parent.trace_id.as_str()));
@@ -325,7 +325,7 @@ mod tests {
         }
 
         #[test]
-        fn every_id_names_a_trace_and_a_span(id in "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}") {
+        fn every_id_yields_a_valid_trace_and_span(id in "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}") {
             let id = handoff(&id);
             let (trace_id, span_id) = (TraceId::from(&id), SpanId::from(&id));
             prop_assert_eq!(TraceId::parse(trace_id.as_str()), Ok(trace_id));

@@ -21,7 +21,7 @@ wire_enum! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// To the next stage.
-    GoOn,
+    Advance,
     /// To a new round that fixes the failure and tests again.
     OpenRound,
     /// The increment is verified.
@@ -35,7 +35,7 @@ impl Stage {
     pub const fn step(self, is_well: bool, round: u32, max_rounds: u32) -> Step {
         match (self, is_well) {
             (Self::Verify, true) => Step::Finish,
-            (_, true) => Step::GoOn,
+            (_, true) => Step::Advance,
             (Self::Test | Self::Verify, false) if round < max_rounds => Step::OpenRound,
             (_, false) => Step::Block,
         }
@@ -113,19 +113,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happened_decides_what_comes_next() {
+    fn the_result_of_a_stage_decides_the_step() {
         use Stage::{Fix, Implementation, Test, Verify};
-        use Step::{Block, Finish, GoOn, OpenRound};
+        use Step::{Advance, Block, Finish, OpenRound};
         for (stage, is_well, round, step) in [
-            (Implementation, true, 1, GoOn),
+            (Implementation, true, 1, Advance),
             (Implementation, false, 1, Block),
-            (Test, true, 1, GoOn),
+            (Test, true, 1, Advance),
             (Test, false, 1, OpenRound),
             (Test, false, 4, OpenRound),
             (Test, false, 5, Block),
             (Test, false, 6, Block),
-            (Test, true, 5, GoOn),
-            (Fix, true, 2, GoOn),
+            (Test, true, 5, Advance),
+            (Fix, true, 2, Advance),
             (Fix, false, 2, Block),
             (Verify, true, 5, Finish),
             (Verify, false, 1, OpenRound),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_asks_for_its_role_and_for_what_the_increment_asks() {
+    fn a_stage_has_its_role_and_the_tags_of_the_increment() {
         let rust = Skill::parse("rust").unwrap();
         for stage in Stage::ALL {
             let tags = stage.tags(std::slice::from_ref(&rust));

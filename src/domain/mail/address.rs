@@ -29,7 +29,7 @@ impl Correspondent {
     }
 
     /// Compares names without case, like the names of agents.
-    pub fn is(&self, name: &str) -> bool {
+    pub fn is_named(&self, name: &str) -> bool {
         self.0.eq_ignore_ascii_case(name)
     }
 }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_read_as_it_is_written() {
+    fn an_address_survives_the_wire() {
         for text in ["qa", "operator", "role:testing", "Developer-Review"] {
             let address = Address::try_from(text.to_owned()).unwrap();
             assert_eq!(address.to_string(), text);

@@ -147,7 +147,7 @@ impl Mail {
     pub fn recipient(&self, who: &Correspondent) -> Option<&Recipient> {
         self.recipients
             .iter()
-            .find(|each| each.recipient.is(who.as_str()))
+            .find(|each| each.recipient.is_named(who.as_str()))
     }
 
     /// Whether the recipient still has to acknowledge the mail.
@@ -182,7 +182,7 @@ impl Mail {
             let name = &each.recipient;
             if self.recipients[..place]
                 .iter()
-                .any(|before| before.recipient.is(name.as_str()))
+                .any(|before| before.recipient.is_named(name.as_str()))
             {
                 return Err(format!("{name} is listed twice in `recipients`"));
             }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_in_to_owe_an_acknowledgement_and_only_until_they_give_it() {
+    fn only_recipients_in_to_owe_an_acknowledgement() {
         let mut mail = mail();
         let late = |mail: &Mail, now| {
             let now = Timestamp::from_millis(now);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_named() {
+    fn each_contradiction_has_its_message() {
         assert_eq!(mail().check(), Ok(()));
         let problem = |change: fn(&mut Mail)| {
             let mut mail = mail();

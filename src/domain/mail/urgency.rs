@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_more_urgent_may_take_less_time() {
+    fn urgent_mail_has_less_time() {
         let millis = Urgency::ALL.map(Urgency::ack_millis);
         assert!(millis.is_sorted_by(|less, more| less > more), "{millis:?}");
     }

@@ -125,7 +125,9 @@ impl Transition {
         self.is_by_file()
             || match self.from {
                 None => self.to == RequestState::Needs,
-                Some(from) => MOVES.iter().any(|step| from.after(*step) == Some(self.to)),
+                Some(from) => MOVES
+                    .iter()
+                    .any(|step| from.transition(*step) == Some(self.to)),
             }
     }
 }
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_chorus_writes_fits_together() {
+    fn a_consistent_request_passes() {
         assert_eq!(check(claimed()), Ok(()));
         let mut by_file = claimed();
         by_file["transitions"] =
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn each_contradiction_has_its_message() {
         for (path, value, said) in [
             ("/title", json!(""), "`title` must not be empty"),
             ("/source/line", json!(3), "only a source of type `file`"),

@@ -13,7 +13,7 @@ mod tests {
     use crate::domain::text::word::LONGEST;
 
     #[test]
-    fn a_kind_can_stand_in_a_tag() {
+    fn a_kind_is_valid_in_a_tag() {
         for kind in ["fix", "my-kind2", "x"] {
             assert_eq!(Kind::parse(kind).unwrap().as_str(), kind);
         }

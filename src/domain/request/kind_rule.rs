@@ -119,7 +119,7 @@ impl KindRule {
                         "is required for mode `async`: a list of the program and its arguments",
                     ),
                     Some(_) if !is_async => {
-                        problems.add(field(name), "is allowed only for mode `async`")
+                        problems.add(field(name), "is allowed only for mode `async`");
                     }
                     Some(words) if words.first().is_none_or(Text::is_blank) => {
                         problems.add(field(name), "must start with a program");
@@ -131,7 +131,7 @@ impl KindRule {
                 problems.add(field("batch"), "is allowed only for mode `agent`");
             }
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 }
 
@@ -155,7 +155,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_with_rules_is_said_at_once() {
+    fn all_problems_of_rules_are_reported_at_once() {
         let text = |word: &str| word.parse::<Text>().unwrap();
         let wrong = [
             KindRule {

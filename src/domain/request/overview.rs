@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_held_for_the_first_thing_that_is_missing() {
+    fn the_first_missing_part_is_the_reason() {
         let qa = || "qa".parse::<AgentName>().unwrap();
         let rule = |mode| Some((qa(), mode));
         for (rule, available, expected) in [

@@ -53,7 +53,7 @@ mod tests {
     const PERSON: AfterFailure = AfterFailure::LEFT_TO_PERSON;
 
     #[test]
-    fn what_fails_is_tried_again_while_attempts_are_left_then_it_is_stuck() {
+    fn a_failed_claim_is_retried_until_attempts_run_out() {
         let (again, once) = (rule(true, 3), rule(false, 3));
         for (rule, attempts, expected) in [
             (Some(&again), 1, RETRY),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_stopped_or_withdrew_waits_for_a_person() {
+    fn a_cancelled_or_withdrawn_request_is_left_to_a_person() {
         let rule = rule(true, 3);
         for attempts in 1..5 {
             for (is_withdrawn, outcome) in [

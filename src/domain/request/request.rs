@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_has_what_belongs_to_it() {
+    fn the_fields_of_a_source_match_its_type() {
         let task = RequestSource {
             source_type: RequestSourceType::Task,
             task_id: Some(TaskId::new()),

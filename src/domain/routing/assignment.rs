@@ -12,7 +12,11 @@ pub fn assignment(task: &Task) -> Text {
         }
         None => "Do this task.".to_owned(),
     }];
-    if task.needs.agent_role.as_ref().is_some_and(Role::judges)
+    if task
+        .needs
+        .agent_role
+        .as_ref()
+        .is_some_and(Role::evaluates_work)
         && let Some(Value::String(command)) = task.needs.handoff_instructions.get("testCommand")
     {
         lines.push(format!("Run the test: {command}"));

@@ -21,7 +21,7 @@ pub struct EndedHandoff {
     /// Whether the run sent a report.
     pub has_report: bool,
     /// Whether the final message ends with a report.
-    pub says_report: bool,
+    pub message_has_report: bool,
     /// Whether the agent must report.
     pub wants_report: bool,
     /// Whether the agent was already asked for the missing report.
@@ -44,7 +44,7 @@ pub enum NextStep {
     /// The report decides.
     FollowReport,
     /// The report at the end of the final message decides.
-    FollowSpokenReport,
+    FollowMessageReport,
     /// The router chooses an agent again.
     RouteAgain,
     /// A person must decide, because all attempts have failed.
@@ -60,7 +60,7 @@ pub enum NextStep {
 impl EndedHandoff {
     pub const fn next_step(self) -> NextStep {
         let is_completed = matches!(self.outcome, Outcome::Completed);
-        let says_report = self.says_report && is_completed;
+        let message_has_report = self.message_has_report && is_completed;
         if (!self.is_routed && !self.is_stage) || self.is_task_ended {
             return NextStep::LeaveAlone;
         }
@@ -68,7 +68,7 @@ impl EndedHandoff {
             return NextStep::CloseStage;
         }
         // A stage needs a report to be decided, even if a person started the hand-off.
-        if !self.is_routed && !self.has_report && !says_report {
+        if !self.is_routed && !self.has_report && !message_has_report {
             return NextStep::RefreshIncrement;
         }
         if matches!(self.outcome, Outcome::Cancelled) {
@@ -78,7 +78,7 @@ impl EndedHandoff {
             (true, _) => NextStep::FollowReport,
             (false, false) if self.has_attempts_left => NextStep::RouteAgain,
             (false, false) => NextStep::BlockAsFailed,
-            (false, true) if says_report => NextStep::FollowSpokenReport,
+            (false, true) if message_has_report => NextStep::FollowMessageReport,
             (false, true) if !self.wants_report => NextStep::Complete,
             (false, true) if !self.was_asked_again => NextStep::AskForReport,
             (false, true) => NextStep::FailWithoutReport,
@@ -97,7 +97,7 @@ mod tests {
         is_round_over: false,
         outcome: Outcome::Completed,
         has_report: false,
-        says_report: false,
+        message_has_report: false,
         wants_report: false,
         was_asked_again: false,
         has_attempts_left: true,
@@ -110,7 +110,7 @@ mod tests {
     };
 
     #[test]
-    fn each_end_has_its_next_step() {
+    fn each_ended_handoff_has_its_next_step() {
         use NextStep as Next;
         let by_person = EndedHandoff {
             is_routed: false,
@@ -156,14 +156,14 @@ mod tests {
             ),
             (
                 EndedHandoff {
-                    says_report: true,
+                    message_has_report: true,
                     ..by_person
                 },
-                Next::FollowSpokenReport,
+                Next::FollowMessageReport,
             ),
             (
                 EndedHandoff {
-                    says_report: true,
+                    message_has_report: true,
                     ..outcome(Outcome::Failed, by_person)
                 },
                 Next::RefreshIncrement,
@@ -179,7 +179,7 @@ mod tests {
             (
                 EndedHandoff {
                     has_report: true,
-                    says_report: true,
+                    message_has_report: true,
                     ..STAGE
                 },
                 Next::FollowReport,
@@ -196,7 +196,7 @@ mod tests {
             (
                 EndedHandoff {
                     has_attempts_left: false,
-                    says_report: true,
+                    message_has_report: true,
                     ..outcome(Outcome::TimedOut, STAGE)
                 },
                 Next::BlockAsFailed,

@@ -29,7 +29,7 @@ pub fn handoff_mail(
         about.insert("estimatedDuration".to_owned(), minutes.get().into());
     }
     let room = largest_context.saturating_sub(agent_context::size(&about));
-    about.extend(agent_context::bounded(&context, room, note));
+    about.extend(agent_context::excerpt(&context, room, note));
     let previous = needs.agent_context.get("attempts").and_then(Value::as_u64);
     let previous = previous.unwrap_or_else(|| task.routing.attempts.into());
     MailContent {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_hand_off_means_is_a_matter_of_its_roles() {
+    fn the_roles_determine_the_mail_type() {
         let role = |word: &str| Role::parse(word).ok();
         for (from, to, expected) in [
             ("", "implementation", MailType::Assignment),

@@ -25,9 +25,9 @@ pub struct Applicant {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Past {
     /// Whether the agent has worked there.
-    pub knows_it: bool,
+    pub has_worked_here: bool,
     /// Whether the agent produced the work that this task reviews.
-    pub made_it: bool,
+    pub produced_work: bool,
     /// Whether the agent was assigned this task before and failed.
     pub has_failed: bool,
 }
@@ -227,11 +227,11 @@ fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, La
 fn rank(role: &Role, matches: u32, applicant: &Applicant) -> Rank {
     Rank {
         is_missing: applicant.is_missing,
-        judges_own_work: role.judges() && applicant.past.made_it,
+        judges_own_work: role.evaluates_work() && applicant.past.produced_work,
         has_failed: applicant.past.has_failed,
         matches: Reverse(matches),
         busy: applicant.busy,
-        is_new_here: !applicant.past.knows_it,
+        is_new_here: !applicant.past.has_worked_here,
     }
 }
 
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_suit_that_are_there_and_have_the_role_and_a_skill() {
+    fn an_agent_needs_the_role_a_skill_and_availability() {
         let away = Applicant {
             available: false,
             ..applicant("away", &["testing"], &["python"])
@@ -329,12 +329,12 @@ mod tests {
     }
 
     #[test]
-    fn the_best_match_comes_first_then_the_least_busy_then_who_knows_it() {
+    fn skills_rank_before_load_before_familiarity() {
         let better = applicant("z", &["fixing"], &["a", "b"]);
         let busy = Applicant {
             busy: 3,
             past: Past {
-                knows_it: true,
+                has_worked_here: true,
                 ..Past::default()
             },
             ..applicant("a", &["fixing"], &["a"])
@@ -342,7 +342,7 @@ mod tests {
         let idle = applicant("c", &["fixing"], &["a"]);
         let known = Applicant {
             past: Past {
-                knows_it: true,
+                has_worked_here: true,
                 ..Past::default()
             },
             ..applicant("d", &["fixing"], &["a"])
@@ -355,15 +355,15 @@ mod tests {
         assert_eq!(
             order("fixing", &["a", "b"], all),
             ["z 2", "d 1", "c 1", "a 1", "b 2"],
-            "who cannot be started comes last"
+            "an agent without its program ranks last"
         );
     }
 
     #[test]
-    fn nobody_judges_what_it_made_if_another_one_is_there() {
+    fn an_agent_evaluates_its_own_work_only_without_an_alternative() {
         let maker = Applicant {
             past: Past {
-                made_it: true,
+                produced_work: true,
                 ..Past::default()
             },
             ..applicant("maker", &["testing", "fixing"], &["a", "b"])
@@ -388,12 +388,12 @@ mod tests {
         assert_eq!(
             order("fixing", &["a"], vec![maker]),
             ["maker 1"],
-            "what one made one may mend"
+            "an agent may fix its own work"
         );
     }
 
     #[test]
-    fn the_first_criterion_that_differs_decides() {
+    fn the_first_differing_criterion_decides() {
         let best = Rank {
             is_missing: false,
             judges_own_work: false,
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_does_not_suit_lacks_one_thing() {
+    fn an_unsuited_agent_has_one_reason() {
         let role = Role::parse("testing").unwrap();
         let tags = [Skill::parse("python").unwrap()];
         let away = Applicant {

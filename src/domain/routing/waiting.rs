@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_reason_counts() {
+    fn the_first_reason_wins() {
         let unmet = UnmetDependency {
             dependency: Dependency {
                 task_id: TaskId::new(),

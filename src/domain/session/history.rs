@@ -12,16 +12,16 @@ pub struct ConversationHistory(Box<RawValue>);
 
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("a history must be an array of messages")]
-pub struct NoHistory;
+pub struct NotAnArray;
 
 impl TryFrom<Box<RawValue>> for ConversationHistory {
-    type Error = NoHistory;
+    type Error = NotAnArray;
 
     fn try_from(json: Box<RawValue>) -> Result<Self, Self::Error> {
         if json.get().starts_with('[') {
             Ok(Self(json))
         } else {
-            Err(NoHistory)
+            Err(NotAnArray)
         }
     }
 }

@@ -58,8 +58,8 @@ impl SessionMove {
         let body = plain_fields(&body, &mut problems);
         let session_id = SessionId::parse(session_id)
             .inspect_err(|error| problems.add("sessionId", error.to_string()));
-        let from = needed_text(&body, "fromAgent", &mut problems);
-        let to = needed_text(&body, "toAgent", &mut problems);
+        let from = required_text(&body, "fromAgent", &mut problems);
+        let to = required_text(&body, "toAgent", &mut problems);
         let from_agent = known_agent(from.as_ref(), "fromAgent", agents, &mut problems);
         let to_agent = known_agent(to.as_ref(), "toAgent", agents, &mut problems);
         if let Some(agent) = to_agent.filter(|agent| !agent.available) {
@@ -72,8 +72,8 @@ impl SessionMove {
         if is_same {
             problems.add("toAgent", "must differ from fromAgent");
         }
-        let reason = needed_text(&body, "reason", &mut problems);
-        let user_intent = needed_text(&body, "userIntent", &mut problems);
+        let reason = required_text(&body, "reason", &mut problems);
+        let user_intent = required_text(&body, "userIntent", &mut problems);
         let harness_trace_id = match body.get("harnessTraceId") {
             None | Some(Value::Null) => None,
             Some(value) => text(value, "harnessTraceId", &mut problems),
@@ -111,7 +111,7 @@ impl SessionMove {
                 Some(reason),
                 Some(user_intent),
                 Some(history),
-            ) => problems.none_or(|| Self {
+            ) => problems.into_result(|| Self {
                 session_id,
                 from_agent: from.name.clone(),
                 to_agent: to.name.clone(),
@@ -141,7 +141,7 @@ fn text(value: &Value, field: &str, problems: &mut Problems) -> Option<Text> {
 }
 
 /// Reads a required text that must not be blank.
-fn needed_text(body: &Map<String, Value>, field: &str, problems: &mut Problems) -> Option<Text> {
+fn required_text(body: &Map<String, Value>, field: &str, problems: &mut Problems) -> Option<Text> {
     match body.get(field) {
         None | Some(Value::Null) => problems.add(field, "is required and must not be empty"),
         Some(value) => match text(value, field, problems) {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_move_keeps_every_key_of_its_history() {
+    fn a_valid_move_keeps_every_key_of_its_history() {
         let asked = read("sess_1", &good()).unwrap();
         assert!(asked.invoke);
         assert_eq!(
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_has_its_own_message_and_all_are_said_at_once() {
+    fn all_problems_are_reported_at_once() {
         let problems = read(
             " ",
             &json!({ "fromAgent": "", "toAgent": 3, "conversationHistory": {}, "invoke": "no", "x": 1 }),
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_are_known_available_and_different() {
+    fn agents_must_be_known_available_and_different() {
         for (from, to, words) in [
             (
                 "nobody",
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_is_kept_as_it_is_written() {
+    fn a_history_is_kept_byte_for_byte() {
         let history = r#"[ {"role":"user", "content":"x","big":123456789012345678901234567890,"huge":1e999,"dup":1,"dup":2 }
 ]"#;
         let mut body: BTreeMap<String, Box<RawValue>> =
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deep_is_refused() {
+    fn deep_nesting_is_refused() {
         assert_eq!(depth(r#"[{"a":"[[[\"[[","b":[1]}]"#), 3);
         let mut body = good();
         let mut deep = json!(1);

@@ -122,7 +122,7 @@ mod tests {
     use RequestState::{Claimed, Delegated, Done, Needs, Next};
 
     #[test]
-    fn the_file_wins_only_where_somebody_changed_it() {
+    fn the_file_wins_only_if_it_changed() {
         for request in RequestState::ALL {
             for agreed in RequestState::ALL {
                 for file in RequestState::ALL {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_may_not_approve_neither_approves_nor_answers_what_needs_a_decision() {
+    fn a_file_without_the_right_neither_approves_nor_skips_needs() {
         for (request, agreed, file, expected) in [
             (Needs, Needs, Delegated, Agreement::IgnoreFile),
             (Needs, Needs, Next, Agreement::IgnoreFile),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alert_is_resolved_raised_again_or_written() {
+    fn an_alert_is_resolved_raised_again_or_written_to_the_file() {
         for (is_resolved, was_active, is_active, expected) in [
             (false, true, true, AlertAgreement::Agree),
             (false, false, true, AlertAgreement::Agree),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_follows_the_text_around_its_tag_until_somebody_works_on_it() {
+    fn a_request_follows_its_text_until_it_is_claimed() {
         let (file, root) = ("/notes.md".parse().unwrap(), "/".parse().unwrap());
         let apply = |request: &mut Request, tag| FollowedText::apply(request, &tag, &file, &root);
         let (nothing, moved) = (
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_states_of_tags_are_no_part_of_a_text() {
+    fn the_states_of_tags_do_not_change_a_text() {
         let text = |state: &str| format!("a #{state}-fix b `#{state}-x` #P1");
         assert_eq!(
             without_states(&text("needs")),

@@ -23,8 +23,8 @@ pub struct Changed {
 /// Adds all tags or none: to the end of a line, or to the Tags line by default. A missing Tags line is created below the
 /// first heading or at the top.
 pub fn add_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Changed, TagRefusal> {
-    let scan = readable(bytes)?;
-    let line = line.map(|line| existing(&scan, line)).transpose()?;
+    let scan = scan_supported(bytes)?;
+    let line = line.map(|line| check_line(&scan, line)).transpose()?;
     let tags_line = scan.tags_line.as_ref().map(|found| found.line);
     if let Some(line) = line.or(tags_line) {
         for (nth, tag) in tags.iter().enumerate() {
@@ -41,10 +41,10 @@ pub fn add_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Chang
     let words: Vec<_> = tags.iter().map(Tag::to_string).collect();
     let words = words.join(" ");
     let (at, text, line) = match line.or(tags_line) {
-        Some(line) => behind_text(&scan, line, &words),
+        Some(line) => at_line_end(&scan, line, &words),
         None => new_tags_line(&scan, &words),
     };
-    let changed = replaced(bytes, at..at, &text);
+    let changed = replace_range(bytes, at..at, &text);
     let inserted = at..at + text.len();
     let after = self::scan(&changed);
     let (new, old): (Vec<_>, Vec<_>) = after
@@ -70,7 +70,7 @@ pub fn add_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Chang
 /// Without a line, a tag is removed from the Tags line; if it is not there, from the text, where it must be on one line
 /// only.
 pub fn remove_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Changed, TagRefusal> {
-    let scan = readable(bytes)?;
+    let scan = scan_supported(bytes)?;
     let mut changed = Changed {
         bytes: bytes.to_vec(),
         line: line.unwrap_or(1),
@@ -78,11 +78,11 @@ pub fn remove_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Ch
     // Search in the original file, so that a refusal describes it. Removing a tag moves no line.
     let mut lines = Vec::new();
     for tag in tags {
-        lines.push(located(&scan, tag, line)?[0].line);
+        lines.push(locate(&scan, tag, line)?[0].line);
     }
     for (tag, line) in tags.iter().zip(lines) {
         // One by one, because the separator of a tag depends on its neighbours.
-        while let Some(next) = without_first(&changed.bytes, tag, line)? {
+        while let Some(next) = remove_first(&changed.bytes, tag, line)? {
             changed = next;
         }
     }
@@ -90,13 +90,13 @@ pub fn remove_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Ch
 }
 
 /// Removes the first occurrence of the tag on the line, if there is one.
-fn without_first(bytes: &[u8], tag: &Tag, line: usize) -> Result<Option<Changed>, TagRefusal> {
+fn remove_first(bytes: &[u8], tag: &Tag, line: usize) -> Result<Option<Changed>, TagRefusal> {
     let scan = scan(bytes);
     let mut on_line = scan.on_line(line).iter();
     let Some(found) = on_line.find(|found| found.tag == *tag) else {
         return Ok(None);
     };
-    let bytes = replaced(bytes, with_separator(&scan, found), b"");
+    let bytes = replace_range(bytes, range_with_separator(&scan, found), b"");
     let kept = scan.occurrences.iter().filter(|one| *one != found);
     let left = self::scan(&bytes).occurrences;
     if left.iter().map(|one| &one.tag).eq(kept.map(|one| &one.tag)) {
@@ -118,8 +118,8 @@ pub fn swap_tag(
     if old == new {
         return Err(TagRefusal::Same { tag: old.clone() });
     }
-    let scan = readable(bytes)?;
-    let found = located(&scan, old, line)?;
+    let scan = scan_supported(bytes)?;
+    let found = locate(&scan, old, line)?;
     let line = found[0].line;
     if found.len() > 1 {
         return Err(TagRefusal::Twice {
@@ -135,20 +135,20 @@ pub fn swap_tag(
         });
     }
     Ok(Changed {
-        bytes: replaced(bytes, found[0].range.clone(), new.to_string().as_bytes()),
+        bytes: replace_range(bytes, found[0].range.clone(), new.to_string().as_bytes()),
         line,
     })
 }
 
 /// Scans a file, unless its encoding represents tags by other bytes.
-fn readable(bytes: &[u8]) -> Result<Scan<'_>, TagRefusal> {
+fn scan_supported(bytes: &[u8]) -> Result<Scan<'_>, TagRefusal> {
     match bytes {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if bytes.contains(&0) => Err(TagRefusal::Utf16),
         _ => Ok(scan(bytes)),
     }
 }
 
-fn existing(scan: &Scan<'_>, line: usize) -> Result<usize, TagRefusal> {
+fn check_line(scan: &Scan<'_>, line: usize) -> Result<usize, TagRefusal> {
     match scan.line_range(line) {
         Some(_) => Ok(line),
         None => Err(TagRefusal::NoSuchLine {
@@ -159,14 +159,14 @@ fn existing(scan: &Scan<'_>, line: usize) -> Result<usize, TagRefusal> {
 }
 
 /// Finds the occurrences of a tag on the selected line; the result is never empty.
-fn located<'a>(
+fn locate<'a>(
     scan: &'a Scan<'_>,
     tag: &Tag,
     line: Option<usize>,
 ) -> Result<Vec<&'a Occurrence>, TagRefusal> {
     let everywhere = scan.occurrences.iter().filter(|found| found.tag == *tag);
     if let Some(line) = line {
-        let line = existing(scan, line)?;
+        let line = check_line(scan, line)?;
         let found: Vec<_> = everywhere.filter(|found| found.line == line).collect();
         return if !found.is_empty() {
             Ok(found)
@@ -215,7 +215,7 @@ fn mention(scan: &Scan<'_>, tag: &Tag, lines: Vec<usize>) -> TagRefusal {
 
 /// Returns the position and the text to insert at the end of a line. Trailing white space stays last, because it may be a
 /// hard line break.
-fn behind_text(scan: &Scan<'_>, line: usize, words: &str) -> (usize, Vec<u8>, usize) {
+fn at_line_end(scan: &Scan<'_>, line: usize, words: &str) -> (usize, Vec<u8>, usize) {
     let range = scan.line_range(line).unwrap_or_default();
     let text = scan.bytes()[range.clone()].trim_ascii_end();
     let gap = if text.is_empty() { "" } else { " " };
@@ -259,7 +259,7 @@ fn new_tags_line(scan: &Scan<'_>, words: &str) -> (usize, Vec<u8>, usize) {
 
 /// Returns the range of a tag with its separator: the space before it, or after it at the beginning of a line; on the
 /// Tags line, a comma after it. A tag alone on its line has none.
-fn with_separator(scan: &Scan<'_>, found: &Occurrence) -> Range<usize> {
+fn range_with_separator(scan: &Scan<'_>, found: &Occurrence) -> Range<usize> {
     let bytes = scan.bytes();
     let line = scan.line_range(found.line).unwrap_or_default();
     let Range { start, end } = found.range.clone();
@@ -280,6 +280,6 @@ fn with_separator(scan: &Scan<'_>, found: &Occurrence) -> Range<usize> {
     }
 }
 
-fn replaced(bytes: &[u8], range: Range<usize>, by: &[u8]) -> Vec<u8> {
+fn replace_range(bytes: &[u8], range: Range<usize>, by: &[u8]) -> Vec<u8> {
     [&bytes[..range.start], by, &bytes[range.end..]].concat()
 }

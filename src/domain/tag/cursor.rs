@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tab_is_as_wide_as_the_next_stop_is_far_and_can_be_consumed_in_part() {
+    fn a_tab_reaches_the_next_stop_and_can_be_split() {
         let line = b" \ta";
         let mut cursor = Cursor::new(line, 0, line.len());
         assert_eq!(cursor.indent(), 4);

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_end_as_the_file_ends_them() {
+    fn every_line_ending_is_recognised() {
         let bytes = b"\xef\xbb\xbfa\r\nb\n\nc\rd";
         let texts: Vec<_> = lines(bytes)
             .into_iter()
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn front_matter_is_closed_or_is_none() {
+    fn front_matter_must_be_closed() {
         let count = |text: &[u8]| front_matter(text, &lines(text));
         assert_eq!(count(b"---\na: 1\n---\n# T\n"), 3);
         assert_eq!(count(b"---\n...\n"), 2);

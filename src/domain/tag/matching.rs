@@ -107,7 +107,7 @@ impl Matching {
                 .and_then(VecDeque::pop_front);
             self.pairs.extend(new.map(|new| (new, *old)));
         }
-        self.leave_out_paired();
+        self.drop_paired();
     }
 
     /// Pairs items whose key occurs once in each list.
@@ -128,10 +128,10 @@ impl Matching {
                 self.pairs.push((*new, *old));
             }
         }
-        self.leave_out_paired();
+        self.drop_paired();
     }
 
-    fn leave_out_paired(&mut self) {
+    fn drop_paired(&mut self) {
         let new: HashSet<usize> = self.pairs.iter().map(|pair| pair.0).collect();
         let old: HashSet<usize> = self.pairs.iter().map(|pair| pair.1).collect();
         self.new_left.retain(|left| !new.contains(left));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_rewritten_in_its_place_is_known_among_others() {
+    fn a_line_rewritten_in_place_keeps_its_request() {
         let was = KnownTag {
             line: Some(7),
             ..known("fix", Claimed, "old")
@@ -182,21 +182,21 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_moved_keep_their_requests() {
+    fn moved_lines_keep_their_requests() {
         let before = [known("fix", Needs, "a"), known("fix", Claimed, "b")];
         let after = [tag("fix", Claimed, "b"), tag("fix", Needs, "a")];
         assert_eq!(match_tags(&after, &before), [(0, 1), (1, 0)]);
     }
 
     #[test]
-    fn of_equal_lines_those_that_say_the_same_belong_together() {
+    fn equal_lines_are_matched_by_state() {
         let before = [known("fix", Needs, "a"), known("fix", Claimed, "a")];
         let after = [tag("fix", Claimed, "a"), tag("fix", Delegated, "a")];
         assert_eq!(match_tags(&after, &before), [(0, 1), (1, 0)]);
     }
 
     #[test]
-    fn a_line_that_was_rewritten_is_known_if_it_is_the_only_one() {
+    fn a_rewritten_line_keeps_its_request_if_it_is_the_only_one() {
         let before = [known("fix", Needs, "old"), known("loop", Needs, "x")];
         let after = [tag("fix", Needs, "new"), tag("loop", Needs, "x")];
         assert_eq!(match_tags(&after, &before), [(0, 0), (1, 1)]);
@@ -215,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_tag_and_each_request_is_matched_at_most_once_and_what_did_not_change_is_matched(
+        fn a_matching_is_unique_and_includes_unchanged_tags(
             found in prop::collection::vec(any_tag(), 0..8),
             gone in prop::collection::vec(any_tag(), 0..4),
         ) {

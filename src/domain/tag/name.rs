@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_says_what_it_is_and_is_written_as_it_was_read() {
+    fn a_tag_is_interpreted_and_survives_its_text() {
         let state = |state, kind| Tag::State {
             state,
             kind: Kind::parse(kind).unwrap(),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_is_refused_with_the_reason() {
+    fn invalid_tags_are_refused_with_the_reason() {
         for (text, error) in [
             ("", IllegalTag::Empty),
             ("#", IllegalTag::Empty),

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_is_one_tag_or_all_that_begin_alike() {
+    fn a_pattern_matches_a_tag_or_a_prefix() {
         let matches = |pattern, written: &str| {
             TagPattern::parse(pattern)
                 .unwrap()

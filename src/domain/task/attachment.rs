@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_and_odd_filenames_are_kept() {
+    fn unusual_filenames_are_accepted() {
         for name in [
             "a.png",
             ".env",

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::dependency::{Dependency, DependencyForm};
 use super::priority::TaskPriority;
-use crate::domain::text::given::{given, given_words};
+use crate::domain::text::field::{present, present_distinct};
 use crate::domain::{Minutes, Problems, Role, Skill, agent_context};
 
 const MOST_DEPENDENCIES: usize = 100;
@@ -34,7 +34,7 @@ pub struct NeedsChange {
     /// The role of the agent; null for none. The router ignores tasks without a role.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = Option<Role>)]
@@ -42,7 +42,7 @@ pub struct NeedsChange {
     /// The wanted skills; an agent qualifies with at least one of them.
     #[serde(
         default,
-        deserialize_with = "given_words",
+        deserialize_with = "present_distinct",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false)]
@@ -50,7 +50,7 @@ pub struct NeedsChange {
     /// The estimated duration in minutes.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = Option<Minutes>)]
@@ -58,7 +58,7 @@ pub struct NeedsChange {
     /// The urgency of the task.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false)]
@@ -66,7 +66,7 @@ pub struct NeedsChange {
     /// The dependencies: task ids, or objects with `taskId` and `outcome`.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Vec<DependencyForm>>)]
@@ -75,7 +75,7 @@ pub struct NeedsChange {
     /// `attempts` and free keys.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Object>)]
@@ -83,7 +83,7 @@ pub struct NeedsChange {
     /// Instructions for the next agent: `nextRole`, `testCommand`, `expectedDuration`, `notes` and free keys.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Object>)]
@@ -166,7 +166,7 @@ impl Needs {
                 break;
             }
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 
     /// Checks only the sizes of the objects.
@@ -183,7 +183,7 @@ impl Needs {
                 );
             }
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 
     /// Lists the fields that differ.
@@ -252,7 +252,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_not_given_stays_and_null_takes_away() {
+    fn absent_fields_stay_and_null_clears() {
         let before = change(json!({
             "agentRole": "testing", "specialistTags": ["Python", "python", "mcp"], "estimatedDuration": 30,
             "priority": "P1", "dependsOn": ["a", { "taskId": "b", "outcome": "failed" }],
@@ -295,7 +295,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_needs_are_refused() {
         for json in [
             json!({ "agentRole": "Testing" }),
             json!({ "specialistTags": null }),

@@ -155,7 +155,7 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn a_handoff_only_wakes_what_has_not_ended(status in any_status()) {
+        fn a_started_handoff_keeps_an_ended_status(status in any_status()) {
             let expected = match status.name() {
                 StatusName::Pending | StatusName::Waiting | StatusName::Active => StatusName::Active,
                 ended => ended,
@@ -180,7 +180,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_status_is_refused() {
+    fn an_invalid_status_is_refused() {
         for json in [
             "\"done\"",
             "3",

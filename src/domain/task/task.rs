@@ -13,7 +13,7 @@ use super::planning::{Planning, PlanningChange};
 use super::priority::TaskPriority;
 use super::status::Status;
 use crate::domain::handoff::ChainEntryWire;
-use crate::domain::text::given::distinct;
+use crate::domain::text::field::distinct;
 use crate::domain::{
     AgentName, ChainEntry, Context, Door, HandoffEnd, HandoffId, IncrementId, IncrementPart,
     Minutes, Outcome, Refusal, Role, Skill, Stage, Text, Timestamp,
@@ -160,7 +160,7 @@ impl Task {
     ) -> Result<Self, ContradictoryTask> {
         let closed = agent_chain.len().saturating_sub(1);
         if agent_chain[..closed].iter().any(ChainEntry::is_open) {
-            return Err(ContradictoryTask::OpenInTheMiddle);
+            return Err(ContradictoryTask::OpenEntryNotLast);
         }
         self.agent_chain = agent_chain;
         Ok(self)
@@ -438,11 +438,11 @@ pub enum ContradictoryTask {
     )]
     CurrentAgent,
     #[error("only the last entry of `agentChain` may be without `completedAt`")]
-    OpenInTheMiddle,
+    OpenEntryNotLast,
     #[error("`incrementId`, `stage` and `round` (1 or more) must all be set or all be null")]
-    HalfAPart,
+    IncompletePart,
     #[error("a task with `blocked` must have a `waitingReason`")]
-    BlockedForNoReason,
+    BlockedWithoutReason,
 }
 
 impl TryFrom<TaskWire> for Task {
@@ -478,10 +478,10 @@ impl TryFrom<TaskWire> for Task {
                 stage,
                 round,
             }),
-            _ => return Err(ContradictoryTask::HalfAPart),
+            _ => return Err(ContradictoryTask::IncompletePart),
         };
         if wire.blocked && wire.waiting_reason.is_none() {
-            return Err(ContradictoryTask::BlockedForNoReason);
+            return Err(ContradictoryTask::BlockedWithoutReason);
         }
         let task = Self {
             id: wire.id,
@@ -707,7 +707,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_completion_is_refused_and_says_so() {
+    fn a_second_completion_is_refused() {
         let mut task = new_task();
         let refusal = task
             .end_handoff(Outcome::Completed, Text::default(), at(2))
@@ -741,7 +741,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_contradicts_itself_is_refused() {
+    fn a_contradictory_task_is_refused() {
         let mut task = new_task();
         task.start_handoff(agent("qa"), None, Door::Delegate, at(2))
             .unwrap();

@@ -66,7 +66,7 @@ const DEEPEST: usize = 40;
 
 impl TaskTree {
     /// Builds a tree from tasks with their parents, parents first. Tasks below the nesting limit are only counted.
-    pub fn grow(mut tasks: Vec<(Option<TaskId>, Self)>) -> Option<Self> {
+    pub fn build(mut tasks: Vec<(Option<TaskId>, Self)>) -> Option<Self> {
         let depths = depths(&tasks);
         // Backwards, so that a task has all its children before it is moved into its parent.
         while tasks.len() > 1 {
@@ -125,9 +125,9 @@ mod tests {
     }
 
     #[test]
-    fn children_stand_below_their_parents_oldest_first() {
+    fn children_are_below_their_parents_oldest_first() {
         let child = |parent: &str, id: &str| (Some(TaskId::parse(parent).unwrap()), task(id));
-        let tree = TaskTree::grow(vec![
+        let tree = TaskTree::build(vec![
             (None, task("a")),
             child("a", "b"),
             child("a", "c"),
@@ -136,17 +136,17 @@ mod tests {
             child("c", "f"),
         ]);
         assert_eq!(shape(&tree.unwrap()), "a(b(d() e()) c(f()))");
-        assert!(TaskTree::grow(Vec::new()).is_none());
+        assert!(TaskTree::build(Vec::new()).is_none());
     }
 
     #[test]
-    fn what_is_too_deep_is_counted() {
+    fn tasks_below_the_limit_are_counted() {
         let id = |number: usize| TaskId::parse(format!("t{number}")).unwrap();
         let tasks = (0..100).map(|number: usize| {
             let parent = number.checked_sub(1).map(id);
             (parent, task(id(number).as_str()))
         });
-        let tree = TaskTree::grow(tasks.collect()).unwrap();
+        let tree = TaskTree::build(tasks.collect()).unwrap();
         let (mut deepest, mut depth) = (&tree, 1);
         while let Some(child) = deepest.children.first() {
             (deepest, depth) = (child, depth + 1);

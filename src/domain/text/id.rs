@@ -75,7 +75,7 @@ mod tests {
     use crate::domain::AgentName;
 
     #[test]
-    fn names_that_are_unsafe_somewhere_are_refused() {
+    fn unsafe_names_are_refused() {
         for (name, why) in [
             ("", IllegalName::Empty),
             (".", IllegalName::Character),

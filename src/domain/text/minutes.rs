@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_has_an_end() {
+    fn minutes_are_limited_to_a_year() {
         for (minutes, is_legal) in [
             ("1", true),
             ("525600", true),

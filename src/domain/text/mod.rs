@@ -1,7 +1,7 @@
 //! Value types shared by the whole domain: text, ids, words, times and validation problems.
 
 pub(super) mod checked_string;
-pub(super) mod given;
+pub(super) mod field;
 pub(super) mod id;
 mod minutes;
 mod problem;

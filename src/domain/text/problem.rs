@@ -42,7 +42,7 @@ impl Problems {
     }
 
     /// Returns the value if there are no problems.
-    pub fn none_or<T>(self, value: impl FnOnce() -> T) -> Result<T, Self> {
+    pub fn into_result<T>(self, value: impl FnOnce() -> T) -> Result<T, Self> {
         if self.0.is_empty() {
             Ok(value())
         } else {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_caller_sent_cannot_make_an_answer_endless() {
+    fn problems_are_limited_in_number_and_size() {
         let mut problems = Problems::default();
         for number in 0..10_000 {
             problems.add(

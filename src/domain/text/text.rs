@@ -81,7 +81,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_nul_is_refused_with_its_place() {
+    fn a_nul_is_refused_with_its_position() {
         let error = serde_json::from_str::<Text>(r#""ab\u0000c""#).unwrap_err();
         assert!(
             error
@@ -92,7 +92,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn everything_else_is_text() {
+    fn all_other_characters_are_accepted() {
         for text in [
             "",
             " ",

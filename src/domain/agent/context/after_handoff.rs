@@ -24,10 +24,10 @@ pub fn after_handoff(
         let work = Text::lossy(work.as_str().trim().to_owned()).beginning(WORK);
         after.insert("workCompleted".to_owned(), work.into_string().into());
     }
-    if role.is_some_and(Role::makes) {
+    if role.is_some_and(Role::produces_work) {
         after.insert("testStatus".to_owned(), "pending".into());
     }
-    if let (Some(report), true) = (report, role.is_some_and(Role::judges)) {
+    if let (Some(report), true) = (report, role.is_some_and(Role::evaluates_work)) {
         after.insert("testStatus".to_owned(), report.result.as_str().into());
         let issues = match report.result {
             ReportResult::Passed => Vec::new(),
@@ -35,8 +35,8 @@ pub fn after_handoff(
         };
         after.insert("knownIssues".to_owned(), issues.into());
     }
-    if let Some(told) = report.and_then(|report| report.agent_context.as_ref()) {
-        after.extend(told.clone());
+    if let Some(reported) = report.and_then(|report| report.agent_context.as_ref()) {
+        after.extend(reported.clone());
     }
     // Last, so that an agent cannot name another one as the previous agent.
     after.insert("previousAgent".to_owned(), agent_name.as_str().into());
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_off_leaves_what_came_out_of_it() {
+    fn a_handoff_adds_its_result() {
         let agent = AgentName::parse("tess").unwrap();
         let testing = Role::parse("testing").unwrap();
         let report: Report = serde_json::from_value(

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_with_a_meaning_have_their_form() {
+    fn known_keys_have_fixed_types() {
         let mut problems = Problems::default();
         check_context(
             &map(

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nested_too_deep_is_seen() {
+    fn deep_nesting_is_detected() {
         let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([{ "x": inner }]));
         assert!(!is_too_deep(&nested(DEEPEST / 2)));
         assert!(is_too_deep(&nested(DEEPEST / 2 + 1)));

@@ -3,14 +3,16 @@
 use serde::{Deserialize, Deserializer};
 
 /// Distinguishes an absent field (`None`) from an explicit null (`Some(None)`).
-pub(in crate::domain) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub(in crate::domain) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
 /// Combines [`present`] and [`distinct`].
-pub(in crate::domain) fn given_words<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+pub(in crate::domain) fn present_distinct<'de, D, T>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + PartialEq,
@@ -47,7 +49,7 @@ mod tests {
     use crate::domain::Skill;
 
     #[test]
-    fn a_list_names_everything_once() {
+    fn a_list_drops_duplicates_and_has_a_limit() {
         #[derive(Deserialize)]
         struct List(#[serde(deserialize_with = "distinct")] Vec<Skill>);
         let List(skills) = serde_json::from_str(r#"["b", "A", "B", "a"]"#).unwrap();
