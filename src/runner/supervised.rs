@@ -19,7 +19,7 @@ use crate::secret::Token;
 use crate::store::StoreError;
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 
-/// How many bytes of standard error are read, from the end.
+/// The number of bytes that are read from the end of standard error.
 const STDERR_READ: u64 = 64 * 1024;
 
 impl Runner {

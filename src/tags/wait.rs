@@ -96,7 +96,7 @@ fn watch_again(
     path: &Path,
 ) -> notify::Result<()> {
     for folder in under_watch.drain(..) {
-        // An error means that it is gone, and the watch with it.
+        // An error means that the folder is gone, and its watch too.
         let _ = watcher.unwatch(&folder);
     }
     loop {

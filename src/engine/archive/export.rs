@@ -26,7 +26,7 @@ const AHEAD: usize = 100;
 /// Rows for the thread that writes files. An `Err` means that reading failed and the rows are incomplete.
 type Rows<T> = mpsc::Receiver<Result<T, ()>>;
 
-/// What an export wrote, as numbers of items.
+/// The numbers of exported items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     pub tasks: u64,
