@@ -411,7 +411,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             task,
             "\"currentAgent\": null",
             "\"currentAgent\": \"qa\"",
-            "registry/bad/task.json: `currentAgent` must be the agent of the open entry of `agentChain`, and null if none is open",
+            "registry/bad/task.json: `currentAgent` must be the agent of the open entry of `agentChain`, or null if no entry is open",
         ),
         (
             task,
@@ -423,7 +423,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             task,
             "\"id\": \"bad\"",
             "\"id\": \"other\"",
-            "registry/bad/task.json: holds the task other, not bad",
+            "registry/bad/task.json: contains the task other, not bad",
         ),
         (
             task,
@@ -447,7 +447,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             "registry/registry.json",
             "\"version\": 1",
             "\"version\": 2",
-            "registry/registry.json: version 2 is not known; this is version 1",
+            "registry/registry.json: version 2 is unknown; this Chorus reads version 1",
         ),
         (
             "registry/registry.json",
@@ -459,13 +459,13 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             "registry/registry.json",
             "\"id\": \"bad\"",
             "\"id\": \"good\"",
-            "registry/bad: is not in the index registry/registry.json\nregistry/good/task.json: task good stands twice in the index",
+            "registry/bad: is not listed in registry/registry.json\nregistry/good/task.json: task good is listed twice in the index",
         ),
         (
             "agents/qa.json",
             "\"qa\"",
             "\"other\"",
-            "agents/qa.json: holds the agent other, so it must be called other.json",
+            "agents/qa.json: contains the agent other; rename it to other.json",
         ),
         (
             "agents/qa.json",
@@ -534,7 +534,7 @@ async fn an_agent_with_another_configuration_is_not_overwritten() {
     };
     assert_eq!(
         bad[0].to_string(),
-        "agents/qa.json: agent qa is already in the database, with another configuration"
+        "agents/qa.json: agent qa is already in the database with a different configuration"
     );
     assert_eq!(app.get("/api/agents/qa").await.data(), before);
 }
@@ -688,7 +688,7 @@ async fn bad_tools_conversations_and_sessions_are_named() {
             "tools/to_qa.json".to_owned(),
             "\"to_qa\"",
             "\"to_x\"",
-            "holds the tool to_x, so it must be called to_x.json",
+            "contains the tool to_x; rename it to to_x.json",
         ),
         (
             "tools/to_qa.json".to_owned(),
@@ -700,13 +700,13 @@ async fn bad_tools_conversations_and_sessions_are_named() {
             "tools/to_qa.json".to_owned(),
             "\"targetAgent\": \"qa\"",
             "\"targetAgent\": \"x\"",
-            "its target x is no agent",
+            "target agent x is neither",
         ),
         (
             of_task(0, "messages.json"),
             "\"handoffId\": \"",
             "\"handoffId\": \"x",
-            "that the task does not have",
+            "which is not a hand-off of the task",
         ),
         (
             of_task(0, "messages.json"),
@@ -724,7 +724,7 @@ async fn bad_tools_conversations_and_sessions_are_named() {
             of_task(4, "task.json"),
             "\"sessionId\": \"plain\"",
             "\"sessionId\": \" \"",
-            "`sessionId` of a task whose conversation moved must not be empty",
+            "`sessionId` of a task with a moved session must not be empty",
         ),
         (
             of_task(4, "task.json"),
@@ -774,7 +774,7 @@ async fn bad_tools_conversations_and_sessions_are_named() {
                 named,
                 [
                     "session plain is already in the database",
-                    "tool to_qa is already in the database, and is another one"
+                    "tool to_qa is already in the database with a different definition"
                 ]
             );
         }

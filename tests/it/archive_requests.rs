@@ -256,27 +256,27 @@ async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
         (
             "/transitions",
             claimed,
-            ": it is claimed, and its last transition must lead there",
+            ": the last of `transitions` must lead to the state claimed",
         ),
         (
             "/transitions/2/to",
             json!("done"),
-            "leads from delegated to done, which only a file can say",
+            "leads from delegated to done, which only a file may do",
         ),
         (
             "/lease/fencing",
             json!(7),
             "must be the number of `attempts`",
         ),
-        ("/lease", json!(null), "`handoffId` needs a `lease`"),
+        ("/lease", json!(null), "`handoffId` requires a `lease`"),
         (
             "/response",
             json!("early"),
-            "only what is done has a `response`",
+            "`response` must be set if and only if the state is done",
         ),
         ("/handoffId", json!(ended_handoff), "which has ended"),
         ("/source/line", json!(0), "only a source of type `file`"),
-        ("/id", json!(ended.id), "so it must be called"),
+        ("/id", json!(ended.id), "rename it to"),
         ("/color", json!(1), "unknown key `color`"),
     ] {
         let report = report_of(&archive, |archive| {
@@ -303,12 +303,12 @@ async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
         (
             &alert,
             json!({ "line": 3 }),
-            "`file` and `line` belong together",
+            "`file` and `line` must both be set or both be null",
         ),
         (
             &alert,
             json!({ "resolvedAt": 3 }),
-            "`resolvedAt` and `resolvedBy` belong together",
+            "`resolvedAt` and `resolvedBy` must both be set or both be null",
         ),
         (
             &alert,
@@ -318,12 +318,12 @@ async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
         (
             &alert,
             json!({ "file": "a", "line": 0 }),
-            "lines count from 1",
+            "`line` must be 1 or more",
         ),
         (
             &alert,
             json!({ "id": "other" }),
-            "holds the alert other, so it must be called other.json",
+            "contains the alert other; rename it to other.json",
         ),
         (&alert, json!({ "raisedAt": null }), "invalid type: null"),
         (
@@ -386,7 +386,7 @@ async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
     });
     assert_eq!(
         report.await,
-        "requests/huge.json: has 3000000000 bytes, and cannot be stored: at most 1000000000 are possible"
+        "requests/huge.json: has 3000000000 bytes, which is more than the limit of 1000000000"
     );
     // All that is bad is named at once.
     let report = report_of(&archive, |archive| {
@@ -457,7 +457,7 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
     };
     assert_eq!(
         bad[0].to_string(),
-        "dispatch/routes.json: somebody has set other routes in the database"
+        "dispatch/routes.json: the database has kind rules of its own"
     );
     import(&app, &archive, true).await.unwrap();
     assert_eq!(Requests(&app.db).rules().await, mine);
@@ -521,7 +521,7 @@ async fn a_server_on_imported_data_puts_what_was_worked_on_back_into_its_line() 
     );
     assert_eq!(
         why,
-        "Re-queued for a person to look at|Re-queued for attempt 2"
+        "Re-queued for a decision by a person|Re-queued for attempt 2"
     );
 }
 

@@ -328,7 +328,7 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
         actions,
         [
             "Re-queued for attempt 2",
-            "Stopped after attempt 2: it is stuck until a person looks at it"
+            "Stopped after attempt 2: the request is stuck and waits for a person"
         ]
     );
     // A person may let it begin anew.

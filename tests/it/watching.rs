@@ -165,7 +165,7 @@ async fn a_request_that_fails_is_told_in_its_file() {
     );
     assert!(
         told.ends_with(&format!(
-            " UTC\n* **Reason**: Not \\`now\\` \\#needs-fix\n* **Earlier run**: `{run}`\n* **Action**: Re-queued for a person to look at\n\n"
+            " UTC\n* **Reason**: Not \\`now\\` \\#needs-fix\n* **Earlier run**: `{run}`\n* **Action**: Re-queued for a decision by a person\n\n"
         )),
         "{told}"
     );
@@ -400,7 +400,7 @@ fn a_tree_that_cannot_be_watched_is_said_at_once() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains(&format!("cannot watch {}: ", missing.display())),
+        said.contains(&format!("Folder {} cannot be watched: ", missing.display())),
         "{said}"
     );
 }

@@ -363,7 +363,7 @@ async fn bad_input_is_refused() {
     exit 1
     --- stdout
     --- stderr
-    error: dependsOn: there is no increment nope
+    error: dependsOn: increment nope does not exist
     ");
     assert_snapshot!(desk.run(["increment", "create", " "]).await, @"
     exit 1

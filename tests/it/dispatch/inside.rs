@@ -18,12 +18,10 @@ async fn an_agent_leaves_work_behind_but_cannot_approve_it() {
     let desk = Desk::at(&server);
     let handoff = run(&desk.client, "worker").await;
     let said = handoff.output.as_str();
-    let refusals = said
-        .matches("may not do what only the operator does")
-        .count();
+    let refusals = said.matches("Only the operator may do this").count();
     assert_eq!(refusals, 3, "{said}");
     assert!(
-        said.contains("Only the operator moves a request out of `needs`"),
+        said.contains("Only the operator may move a request out of `needs`. Wait for the approval"),
         "{said}"
     );
     assert_eq!(said.matches("exit 1").count(), 4, "{said}");

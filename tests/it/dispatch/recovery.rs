@@ -72,7 +72,7 @@ async fn a_request_whose_agent_or_supervisor_is_killed_is_queued_again() {
         assert!(recovery.reason.as_str().contains(reason), "{recovery:?}");
         assert_eq!(
             recovery.action.as_str(),
-            "Re-queued for a person to look at"
+            "Re-queued for a decision by a person"
         );
         let run = workshop.read("SELECT id FROM runs");
         assert_eq!(recovery.earlier_run.as_ref().unwrap().as_str(), run);
@@ -160,7 +160,7 @@ async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
         [
             "Re-queued for attempt 2",
             "Re-queued for attempt 3",
-            "Stopped after attempt 3: it is stuck until a person looks at it"
+            "Stopped after attempt 3: the request is stuck and waits for a person"
         ]
     );
     let doctor = server.chorus(["doctor"]).transcript();

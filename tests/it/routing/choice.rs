@@ -63,18 +63,18 @@ async fn the_choice_is_explained_agent_by_agent() {
             row(
                 "best",
                 2,
-                "It has the role and 2 of 2 skills, and works on 0 other tasks"
+                "Has the role and 2 of 2 skills; works on 0 other tasks"
             ),
-            row("busy", 2, "It works on 1 tasks, and best on 0"),
-            row("alone", 1, "It has 1 of the skills, and best has 2"),
+            row("busy", 2, "Works on 1 task; best works on 0"),
+            row("alone", 1, "Has 1 of the skills; best has 2"),
             row(
                 "gone",
                 2,
-                "Its program is not on this machine; `chorus doctor` says which"
+                "Program is not installed on this machine; see `chorus doctor`"
             ),
-            row("away", 0, "It is not available"),
-            row("coder", 0, "It does not have the role testing"),
-            row("other", 0, "It has none of the skills python, mcp"),
+            row("away", 0, "Not available"),
+            row("coder", 0, "Does not have the role testing"),
+            row("other", 0, "Has none of the skills python, mcp"),
         ]
     );
     // Nothing has changed, and nobody has begun.
@@ -175,7 +175,7 @@ async fn what_nobody_can_do_waits_until_somebody_can() {
     let task = make(&client, &need("testing", &["python"])).await;
     let event = events.until("no_suitable_agent", "testing").await;
     assert_eq!(event["taskId"], task.as_str());
-    let reason = "No agent is available that has the role testing and one of the skills python";
+    let reason = "No available agent has the role testing and one of the skills python";
     let waiting = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(
         (&waiting["waitingReason"], &waiting["blocked"]),
@@ -293,7 +293,7 @@ async fn a_task_without_a_role_or_that_waits_is_left_alone_and_says_why() {
         choice["reason"]
             .as_str()
             .unwrap()
-            .starts_with("It has no role"),
+            .starts_with("The task has no role"),
         "{choice}"
     );
     let waits = json!({ "description": "d", "agentRole": "implementation", "dependsOn": [{ "taskId": plain, "outcome": "failed" }] });
@@ -301,7 +301,7 @@ async fn a_task_without_a_role_or_that_waits_is_left_alone_and_says_why() {
     let choice = get(&client, &format!("/api/route/{waits}")).await;
     assert_eq!(
         choice["reason"],
-        format!("It waits for {plain} (pending, must be failed)")
+        format!("The task waits for {plain} (pending, must be failed)")
     );
     assert_eq!(
         (&choice["agent"], &choice["ready"]),
@@ -310,7 +310,12 @@ async fn a_task_without_a_role_or_that_waits_is_left_alone_and_says_why() {
     let answer = client
         .send_json(Method::POST, &format!("/api/route/{waits}"), &json!({}))
         .await;
-    assert!(answer.unwrap_err().to_string().contains("It waits for"));
+    assert!(
+        answer
+            .unwrap_err()
+            .to_string()
+            .contains("The task waits for")
+    );
     // Only if it failed, and not merely after it.
     send(
         &client,

@@ -129,7 +129,7 @@ async fn a_stage_whose_round_is_over_cannot_be_changed() {
             refused.json()["error"]["message"]
                 .as_str()
                 .unwrap()
-                .contains("which is in round 2")
+                .contains("its increment is in round 2")
         );
     }
     for stage in ["fix", "test", "verify"] {

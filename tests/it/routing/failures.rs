@@ -121,7 +121,7 @@ async fn what_a_person_cancels_is_not_tried_again() {
     );
     assert_eq!(ended["agentChain"].as_array().unwrap().len(), 1);
     let choice = get(&client, &format!("/api/route/{task}")).await;
-    assert_eq!(choice["reason"], "It is blocked: Cancelled: not now");
+    assert_eq!(choice["reason"], "The task is blocked: Cancelled: not now");
 }
 
 #[tokio::test]

@@ -136,7 +136,7 @@ async fn after_five_rounds_a_person_must_look() {
     assert_eq!((of("test"), of("fix"), of("verify")), (5, 4, 1));
     assert_eq!(
         shown["blockedBy"],
-        "It has failed in 5 rounds, the last one: Still red"
+        "The increment failed in 5 rounds: Still red"
     );
     // A person may open the last test again: nothing else begins anew.
     let last = shown["tasks"].as_array().unwrap().last().unwrap()["id"]
@@ -249,7 +249,7 @@ async fn who_never_reports_has_failed() {
     assert_eq!(stages(&shown)[1], "test 1 failed tess tess");
     assert_eq!(
         shown["tasks"][1]["status"]["message"],
-        "tess gave no report, although it was asked again"
+        "Agent tess gave no report, although it was asked again"
     );
 }
 
@@ -361,12 +361,12 @@ async fn an_agent_cannot_end_its_own_stage_or_that_of_others() {
     let workspace = shown["tasks"][0]["agentWorkspace"].as_str().unwrap();
     let said = |file: &str| std::fs::read_to_string(format!("{workspace}/{file}")).unwrap();
     assert!(
-        said("own").contains("part of an increment"),
+        said("own").contains("stage of an increment"),
         "{}",
         said("own")
     );
     assert!(
-        said("others").contains("may only change its own task"),
+        said("others").contains("may change only its own task"),
         "{}",
         said("others")
     );

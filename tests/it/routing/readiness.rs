@@ -235,7 +235,7 @@ async fn a_cycle_is_refused_and_named() {
         .join(" → ");
     assert_eq!(
         refused.json()["error"]["message"],
-        format!("dependsOn: the tasks would wait for each other: {chain}")
+        format!("dependsOn: the dependencies would form a cycle: {chain}. Remove one of them")
     );
     let itself = app.patch(&path, json!({ "dependsOn": [ids[0]] })).await;
     assert_eq!(itself.error(), (409, "CONFLICT".to_owned()));

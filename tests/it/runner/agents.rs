@@ -82,8 +82,8 @@ async fn an_agent_announces_itself_and_is_not_deleted_while_it_works() {
     let handoff = ended(&client, last_id(&task)).await;
     assert_eq!(
         handoff.output.as_str(),
-        "tester changed\nsaid\nerror: This run of tester may speak for tester alone, not for qa\n\
-         error: This run of tester may not change how Chorus is set up"
+        "tester changed\nsaid\nerror: A run of tester may change only its own agent, tester, not qa\n\
+         error: A run of tester may not change the configuration of Chorus. Leave the change to a person"
     );
     let deleted: Agent = delete().await.unwrap().data().unwrap();
     let roles: Vec<_> = deleted.roles.iter().map(ToString::to_string).collect();

@@ -24,9 +24,9 @@ async fn what_an_agent_prints_is_what_comes_back() {
         ("blank", "without a final message"),
         (
             "broken",
-            "exit code 3. It said:\nno idea\nThe message was:\nhalf",
+            "exit code 3. Standard error:\nno idea\nThe final message:\nhalf",
         ),
-        ("dead", "was ended by signal 9 before it gave a result"),
+        ("dead", "was killed by signal 9 before it gave a result"),
     ] {
         let handoff = run(&client, agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
@@ -67,7 +67,7 @@ async fn an_agent_that_cannot_be_started_has_failed_and_says_what_to_do() {
         ("nothing", "has no program"),
         (
             "unspecified",
-            "The spec agents/nobody.md of the agent unspecified is not there",
+            "Spec agents/nobody.md of agent unspecified does not exist",
         ),
         ("outside", "without `..`"),
     ] {
@@ -147,8 +147,8 @@ async fn a_limit_ends_a_run_and_what_was_said_is_kept() {
         ("slow", "time limit of 1 s", "still here"),
         (
             "idle",
-            "printed nothing for its idle limit of 1 s",
-            "It had said:\nso far",
+            "printed nothing for 1 s, its idle limit",
+            "The agent's last message:\nso far",
         ),
     ] {
         let handoff = run(&client, agent).await;
@@ -189,7 +189,10 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
     let handoff = ended(&client, last_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
     assert!(
-        handoff.output.as_str().contains("It had said:\nbegun"),
+        handoff
+            .output
+            .as_str()
+            .contains("The agent's last message:\nbegun"),
         "{}",
         handoff.output
     );
@@ -341,7 +344,7 @@ async fn a_flood_costs_no_memory_and_is_all_in_the_log() {
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     let output = handoff.output.as_str();
     assert!(output.len() < 1100 * 1024, "{}", output.len());
-    assert!(output.ends_with("more bytes are in the log]"));
+    assert!(output.ends_with("B more in the log]"));
     let log = workshop.run_dir(&handoff).join("stdout.log");
     assert_eq!(log.metadata().unwrap().len(), (megabytes << 20) + 8);
     let peak = peak_megabytes(server.pid());

@@ -283,7 +283,7 @@ async fn an_error_of_a_program_is_a_failure_that_is_told() {
         (
             "claude",
             "claude-nokey.json",
-            "Log in with the program itself",
+            "Log in with the agent's program",
         ),
         ("claude", "claude-max-turns.json", "turns"),
         ("codex", "codex-error-400.jsonl", ""),

@@ -222,7 +222,7 @@ async fn conversation_and_tree_are_those_of_the_whole_chain() {
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_are_counted_on_one_chain_whichever_door_it_went_through() {
     for (limit, number, words) in [
-        ("--max-depth", "3", "limit of 3 tasks deep"),
+        ("--max-depth", "3", "limit of 3 nested tasks"),
         ("--max-hops", "2", "limit of 2 hand-offs"),
         ("--max-bounces", "0", "limit of 0 bounces"),
     ] {
@@ -442,7 +442,7 @@ async fn a_run_hands_over_only_its_own_task_and_makes_no_tools() {
     let (status, _, message) = refusal(call(&its, &mine, "to_b", json!({})).await);
     assert_eq!(
         (status, message.as_str()),
-        (403, "a may not use to_b; it is for c")
+        (403, "Agent a may not call tool to_b. Allowed agents: c")
     );
     assert_eq!(workshop.violations(), [""; 0]);
 }
