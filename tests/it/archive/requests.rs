@@ -9,7 +9,7 @@ use chorus::ledger::alert;
 use chorus::ledger::request::{self, FileReport, FilesReport};
 use serde_json::{Value, json};
 
-use crate::archive::{assert_same, bare, export, import};
+use super::{assert_same, bare, export, import};
 use crate::support::requests::{self, LEASE, Requests, new_request, on_task, route};
 use crate::support::{Chorus, Events, Server, TestApp, Workshop, invariants};
 use chorus::store::Database;

@@ -5,7 +5,7 @@ use chorus::engine::archive::ArchiveError;
 use chorus::ledger::mail;
 use serde_json::{Value, json};
 
-use crate::archive::{assert_same, bare, export, import};
+use super::{assert_same, bare, export, import};
 use crate::support::{OPERATOR, TestApp};
 
 /// Makes an installation in which mail was sent, delivered, read and acknowledged.

@@ -1,54 +1,18 @@
-//! Export and import: out, in, and out again is the same, and what is bad is named.
+//! Export and import of tasks, agents, tools and sessions.
 
 use std::path::Path;
 use std::process::Command;
 
-use chorus::engine::archive::{ArchiveError, BadFile, ImportOptions, ImportReport};
+use chorus::engine::archive::{ArchiveError, BadFile};
 use chorus::ledger::agent;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
+use super::{assert_same, bare, export, import};
 use crate::support::{Chorus, TestApp};
 
 /// How many tasks the large archive has.
 fn many() -> usize {
     std::env::var("CHORUS_TEST_TASKS").map_or(300, |tasks| tasks.parse().unwrap())
-}
-
-pub async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
-    app.engine.export(&archive, |_| {}).await.unwrap();
-    (folder, archive)
-}
-
-/// Makes an installation that has never been served, so that no agents were seeded.
-pub async fn bare() -> TestApp {
-    TestApp::unseeded().await
-}
-
-pub async fn import(
-    app: &TestApp,
-    archive: &Path,
-    skip_bad: bool,
-) -> Result<ImportReport, ArchiveError> {
-    app.engine
-        .import(archive, ImportOptions { skip_bad }, |_| {})
-        .await
-}
-
-/// Fails unless two directories hold the same files with the same bytes.
-pub fn assert_same(left: &Path, right: &Path) {
-    let output = Command::new("diff")
-        .arg("-r")
-        .args([left, right])
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stdout)
-    );
 }
 
 /// Does everything to tasks that can be done, with content that is odd but legal.

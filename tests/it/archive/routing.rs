@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::archive::{assert_same, bare, export, import};
+use super::{assert_same, bare, export, import};
 use crate::support::{TestApp, invariants};
 
 /// Routes a task and ends it with a report.
