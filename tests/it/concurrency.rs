@@ -69,7 +69,7 @@ impl Setting {
     fn check(self) {
         assert!(self.server.stop().success());
         let database = self.folder.path().join("chorus.db");
-        assert_eq!(invariants::violations(&database), [""; 0]);
+        invariants::assert_hold(&database);
     }
 }
 

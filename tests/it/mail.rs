@@ -87,7 +87,7 @@ async fn mail_is_in_the_next_prompt_is_delivered_then_and_read_when_that_is_comp
         state(&client, &mail).await["deliveredAt"],
         now["deliveredAt"]
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -124,7 +124,7 @@ async fn a_run_that_fails_leaves_its_mail_to_the_next_one() {
     assert!(after_second["readAt"].is_i64(), "{after_second}");
     let third = run(&client, "worker").await;
     assert_eq!(told(third.output.as_str()), None);
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -180,7 +180,7 @@ async fn mail_survives_restarts_while_an_agent_is_away() {
             .contains("> all of it")
     );
     assert!(state(&client, &mail).await["readAt"].is_i64());
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 /// Returns all mail, as who sent it says and what the server makes of it.

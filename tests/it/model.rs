@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 
 use crate::support::ask::{Ask, Verb};
 use crate::support::model::{AGENTS, Model};
-use crate::support::{Random, TestApp, invariants, setting};
+use crate::support::{Random, TestApp, setting};
 
 /// One step of a sequence: something new, or an earlier request once more.
 #[derive(Debug, Clone)]
@@ -130,7 +130,7 @@ async fn compare(steps: Vec<Step>) {
     }
     compare_all(&app, &model).await;
     app.engine.close().await;
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
 }
 
 async fn compare_all(app: &TestApp, model: &Model) {
@@ -314,6 +314,6 @@ async fn what_happens_at_once_can_be_explained_one_after_the_other() {
             explain(&app, task, &did).await;
         }
         app.engine.close().await;
-        assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+        app.assert_invariants();
     }
 }

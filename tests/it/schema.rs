@@ -5,8 +5,8 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde_json::json;
 
+use crate::support::TestApp;
 use crate::support::requests::{Requests, new_request, route};
-use crate::support::{TestApp, invariants};
 
 /// Makes a ledger with a completed (number 1) and an open (number 2) hand-off of one task, a request that is claimed (1) and one
 /// that waits (2), a route, an alert, and a mail that one of two (1) has acknowledged.
@@ -345,7 +345,7 @@ async fn the_database_itself_refuses_what_must_never_be() {
             .to_string();
         assert!(error.contains(expected), "{attack}: {error}");
     }
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
 }
 
 #[tokio::test]

@@ -322,5 +322,5 @@ async fn at_rest(workshop: &Workshop, server: Server, place: &Place) {
     ] {
         assert_eq!(workshop.read(query), "0", "{what}");
     }
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

@@ -52,8 +52,8 @@ impl Notes {
         (server, desk, events)
     }
 
-    fn check(&self) {
-        assert_eq!(self.workshop.violations(), [""; 0]);
+    fn assert_invariants(&self) {
+        self.workshop.assert_invariants();
     }
 }
 
@@ -143,7 +143,7 @@ async fn a_tag_becomes_a_request_and_the_file_says_what_becomes_of_it() {
     );
     let response = reqwest::get(link).await.unwrap().text().await.unwrap();
     assert!(response.ends_with("finished"), "{response}");
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,7 +174,7 @@ async fn a_request_that_fails_is_told_in_its_file() {
     request(&desk, &mut events, "request_created", "Something else").await;
     assert_eq!(titles(&desk).await, ["Mend it", "Something else"]);
     notes.workshop.until_quiet();
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -200,7 +200,7 @@ async fn a_person_approves_by_writing_into_the_file_unless_that_is_turned_off() 
     desk.approve(&[&ignored]).await;
     notes.gate.let_one_through();
     desk.until(&ignored, RequestState::Done).await;
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -220,7 +220,7 @@ async fn a_tag_that_is_removed_withdraws_its_request_and_one_that_comes_back_rev
     assert_eq!(back.id, made.id);
     assert_eq!(back.source.line, Some(3));
     assert_eq!(titles(&desk).await, ["Mend it", "Keep it"]);
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -259,7 +259,7 @@ async fn editors_that_save_by_renaming_and_files_that_move_confuse_nobody() {
         "2",
         "nothing was taken for new"
     );
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -306,7 +306,7 @@ async fn what_was_changed_while_the_server_was_away_is_reconciled_when_it_comes_
         read(&file),
         "One #delegated-fix\nTwo #done-fix\nThree #done-fix\n"
     );
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -338,7 +338,7 @@ async fn links_that_lead_out_ignored_files_and_code_are_not_read() {
     let error = desk.post(&made, "approve", &json!({})).await;
     assert!(error.is_err());
     assert_eq!(read(&secret), "Seen #needs-fix\n");
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -358,7 +358,7 @@ async fn bytes_of_no_encoding_are_left_as_they_are() {
         .unwrap();
     let expected = [&before[..at], b"#delegated-fix", &before[at + 10..]].concat();
     assert_eq!(after, expected);
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -387,7 +387,7 @@ async fn alerts_in_files_are_raised_and_resolved() {
         .data()
         .unwrap();
     assert_eq!(left, Vec::<Value>::new());
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[test]
@@ -424,7 +424,7 @@ async fn a_folder_that_becomes_a_link_is_gone_and_what_it_leads_to_is_neither_re
     assert!(!now.body.as_str().contains("Secret"), "{}", now.body);
     assert_eq!(notes.workshop.read("SELECT count(*) FROM requests"), "1");
     assert_eq!(read(&outside.join("a.md")), secret);
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -449,7 +449,7 @@ async fn without_file_approval_no_word_of_a_file_moves_a_request_out_of_needs() 
         .workshop
         .read("SELECT count(*) FROM events WHERE type = 'request_tag_ignored'");
     assert_eq!(ignored, "3", "each is said once");
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -472,7 +472,7 @@ async fn what_one_of_a_batch_says_does_not_end_the_work_on_the_others() {
     notes.gate.let_one_through();
     let done = desk.until(&two, RequestState::Done).await;
     assert!(done.response.unwrap().as_str().ends_with("finished"));
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -487,7 +487,7 @@ async fn a_tree_that_goes_away_and_comes_back_is_watched_again() {
     std::fs::write(&file, "One #needs-fix\nTwo #needs-fix\n").unwrap();
     request(&desk, &mut events, "request_created", "Two").await;
     assert_eq!(titles(&desk).await, ["One", "Two"], "nothing was withdrawn");
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[test]
@@ -518,7 +518,7 @@ async fn a_file_that_is_half_written_when_its_request_is_done_is_told_when_it_is
     std::fs::write(&file, "One #claimed-fix\n").unwrap();
     await_tag(&file, "#done-fix");
     assert_eq!(notes.workshop.read("SELECT count(*) FROM requests"), "1");
-    notes.check();
+    notes.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -540,5 +540,5 @@ async fn a_folder_that_takes_the_name_of_another_is_watched() {
     .unwrap();
     request(&desk, &mut events, "request_created", "Three").await;
     assert_eq!(titles(&desk).await, ["Two", "Three"]);
-    notes.check();
+    notes.assert_invariants();
 }

@@ -207,9 +207,8 @@ impl Workshop {
         }
     }
 
-    /// Lists what is wrong in the database.
-    pub fn violations(&self) -> Vec<String> {
-        invariants::violations(&self.data_dir.join("chorus.db"))
+    pub fn assert_invariants(&self) {
+        invariants::assert_hold(&self.data_dir.join("chorus.db"));
     }
 
     /// Reads one text from the database.

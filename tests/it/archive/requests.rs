@@ -48,7 +48,7 @@ fn one(app: &TestApp, query: &str) -> String {
 #[tokio::test]
 async fn requests_alerts_and_routes_go_out_and_in_again() {
     let app = lived_in().await;
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
     let (_first, first) = export(&app).await;
     let other = bare().await;
     let report = import(&other, &first, false).await.unwrap();
@@ -575,7 +575,7 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     let left = [("waits", Needs), ("jumps", Done)];
     Requests(&app.db).reconcile_files(file_with(&left)).await;
     assert!(requests.find(&found[0]).await.withdrawn_at.is_some());
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
     let (_first, first) = export(&app).await;
     let other = bare().await;
     import(&other, &first, false).await.unwrap();

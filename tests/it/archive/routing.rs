@@ -63,7 +63,7 @@ async fn lived_in() -> (TestApp, String) {
 #[tokio::test]
 async fn needs_increments_and_reports_go_out_and_in_again() {
     let (app, id) = lived_in().await;
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
     let (_first, first) = export(&app).await;
     let other = bare().await;
     let report = import(&other, &first, false).await.unwrap();
@@ -74,7 +74,7 @@ async fn needs_increments_and_reports_go_out_and_in_again() {
     assert_eq!(increment(&app, &id).await, increment(&other, &id).await);
     // What ended elsewhere has no run here.
     let mut violations = invariants::violations(&other.data_dir.database());
-    violations.retain(|violation| !violation.starts_with("a hand-off has no run"));
+    violations.retain(|violation| !violation.starts_with("an invoked hand-off has no run"));
     assert_eq!(violations, [""; 0]);
     let ready = |page: Value| -> Vec<Value> {
         page.as_array()

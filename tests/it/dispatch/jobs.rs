@@ -62,7 +62,7 @@ async fn a_job_survives_a_restart_and_is_resumed_by_its_id() {
     assert_eq!(started.trim(), request.id.as_str(), "it was started once");
     let asked = std::fs::read_to_string(place.join("asked")).unwrap();
     assert!(asked.starts_with("How big is the market?"), "{asked}");
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,7 +97,7 @@ async fn a_job_that_fails_or_never_starts_is_tried_again_and_then_stuck() {
         reason.starts_with("The agent ended without a final message"),
         "{reason}"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,7 +118,7 @@ async fn a_job_is_followed_while_an_older_one_of_its_request_is_still_asked_afte
     desk.approve(&[&request]).await;
     let done = desk.until(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the answer");
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,5 +131,5 @@ async fn an_answer_counts_although_its_command_leaves_a_child_behind() {
     let request = desk.delegate("research", "How big?").await;
     let done = desk.until(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the answer");
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

@@ -77,7 +77,7 @@ async fn a_request_whose_agent_or_supervisor_is_killed_is_queued_again() {
         let run = workshop.read("SELECT id FROM runs");
         assert_eq!(recovery.earlier_run.as_ref().unwrap().as_str(), run);
         workshop.until_quiet();
-        assert_eq!(workshop.violations(), [""; 0]);
+        workshop.assert_invariants();
     }
 }
 
@@ -94,7 +94,7 @@ async fn a_request_goes_on_when_the_server_is_killed_and_is_done_once() {
     let done = desk.until(&request, RequestState::Done).await;
     assert_eq!((done.attempts, done.recovery.len()), (1, 0));
     assert!(done.response.unwrap().as_str().ends_with("finished"));
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,7 +137,7 @@ async fn a_request_whose_server_supervisor_and_agent_were_killed_is_found_by_the
         "1",
         "the second attempt goes on with the task of the first"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,7 +172,7 @@ async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
     desk.approve(&[&request]).await;
     let again = desk.until(&request, RequestState::Needs).await;
     assert_eq!((again.attempts, again.stuck), (4, true));
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -207,7 +207,7 @@ async fn whoever_takes_a_request_back_stops_its_agent() {
                 "cancelled"
             }
         );
-        assert_eq!(workshop.violations(), [""; 0]);
+        workshop.assert_invariants();
     }
 }
 
@@ -222,5 +222,5 @@ async fn cancelling_the_hand_off_of_a_request_leaves_it_to_a_person() {
     let back = desk.until(&request, RequestState::Needs).await;
     assert_eq!((back.attempts, back.stuck), (1, false));
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Reply, TestApp, invariants};
+use crate::support::{Reply, TestApp};
 
 /// An installation with one agent for everything, and one for judging.
 async fn crew() -> TestApp {
@@ -76,10 +76,6 @@ fn stands(shown: &Value) -> (String, u64) {
     (state, shown["round"].as_u64().unwrap())
 }
 
-fn check(app: &TestApp) {
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
-}
-
 #[tokio::test]
 async fn what_a_person_has_ended_stays_ended() {
     let app = crew().await;
@@ -106,7 +102,7 @@ async fn what_a_person_has_ended_stays_ended() {
     assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
     work(&app, &id, "verify", "passed").await;
     assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 1));
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -136,7 +132,7 @@ async fn a_stage_whose_round_is_over_cannot_be_changed() {
         work(&app, &id, stage, "passed").await;
     }
     assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 2));
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -176,7 +172,7 @@ async fn a_test_that_fails_behind_a_verification_is_verified_again() {
     let verify = last(&app, &id, "verify").await;
     set(&app, &verify, "failed").await.data();
     assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 3));
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -196,7 +192,7 @@ async fn an_increment_that_goes_on_is_not_blocked_any_more() {
     let test = last(&app, &id, "test").await;
     set(&app, &test, "failed").await.data();
     assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 2));
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -248,7 +244,7 @@ async fn a_blocked_increment_is_tried_again_when_a_person_says_so() {
             .error(),
         (404, "NOT_FOUND".to_owned())
     );
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -278,7 +274,7 @@ async fn a_stage_that_a_person_handed_over_takes_the_report_of_its_agent() {
         .data();
     assert_eq!(ended["status"]["type"], "completed");
     assert_eq!(ended["agentContext"]["workCompleted"], "Wrote it");
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -345,7 +341,7 @@ async fn nobody_hides_that_it_made_what_is_tested() {
     // Whatever its task is called later.
     app.patch(&format!("/api/tasks/{task}"), role).await.data();
     assert_eq!(work(&app, &id, "verify", "passed").await, "zed");
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -383,7 +379,7 @@ async fn what_was_left_behind_is_told_to_those_who_come_later_too() {
         .await
         .data();
     assert_eq!(changed["agentContext"]["previousAgent"], "ada");
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -416,7 +412,7 @@ async fn a_report_in_a_message_cannot_spoil_what_comes_after() {
     // It can be exported.
     let (_folder, archive) = crate::archive::export(&app).await;
     assert!(archive.join("registry").exists());
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -525,7 +521,7 @@ async fn an_increment_is_blocked_exactly_while_a_stage_of_its_round_is() {
     set(&app, &verify, "waiting").await.data();
     assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
     set(&app, &verify, "completed").await.data();
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -586,7 +582,7 @@ async fn nothing_of_a_round_that_is_over_goes_on() {
     let ended = app.get(&format!("/api/tasks/{test}")).await.data();
     assert_eq!(ended["status"]["type"], "completed", "it was before");
     assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 3));
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -629,5 +625,5 @@ async fn what_was_at_work_when_its_predecessor_failed_waits_for_the_successor() 
         work(&app, second, stage, "passed").await;
     }
     assert_eq!(stands(&shown(&app, second).await), ("done".to_owned(), 1));
-    check(&app);
+    app.assert_invariants();
 }

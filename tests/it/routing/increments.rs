@@ -63,7 +63,7 @@ async fn a_good_increment_goes_from_hand_to_hand() {
         workspaces.collect::<std::collections::HashSet<_>>().len(),
         1
     );
-    assert_eq!(workshop.violations(), Vec::<String>::new());
+    workshop.assert_invariants();
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn what_fails_is_mended_and_tested_again() {
     let verify = &shown["tasks"][2];
     assert_eq!(verify["dependsOn"][0]["taskId"], shown["tasks"][4]["id"]);
     assert_eq!(verify["agentContext"]["testStatus"], "passed");
-    assert_eq!(workshop.violations(), Vec::<String>::new());
+    workshop.assert_invariants();
 }
 
 #[tokio::test]

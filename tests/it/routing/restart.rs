@@ -69,5 +69,5 @@ async fn an_increment_goes_on_after_the_server_was_killed_at_every_stage() {
             "test 2 completed tess",
         ]
     );
-    assert_eq!(workshop.violations(), Vec::<String>::new());
+    workshop.assert_invariants();
 }

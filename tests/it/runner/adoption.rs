@@ -62,7 +62,7 @@ async fn agents_go_on_when_the_server_goes_and_are_taken_up_by_the_next() {
             assert_eq!(said(&workshop, task.id.as_str()), format!("{one}|two"));
         }
         workshop.until_quiet();
-        assert_eq!(workshop.violations(), [""; 0]);
+        workshop.assert_invariants();
     }
 }
 
@@ -101,7 +101,7 @@ async fn an_agent_that_ends_while_no_server_is_there_is_recorded_by_the_next() {
         assert_eq!(handoff.outcome, Some(outcome), "{}", handoff.output);
         assert_eq!(handoff.run.unwrap().state, RunState::Ended);
     }
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,7 +132,7 @@ async fn a_server_that_dies_right_after_it_was_asked_has_the_work_done_once() {
         assert_eq!(ran, format!("{}\n", task.id), "once");
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -171,7 +171,7 @@ async fn what_is_killed_while_no_server_is_there_is_interrupted_and_nothing_of_i
         );
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 /// Leaves a run as if its server had died between taking and starting it, and returns how the next server ends it.

@@ -90,5 +90,5 @@ async fn an_agent_announces_itself_and_is_not_deleted_while_it_works() {
     assert_eq!(roles, ["testing", "fixing"]);
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

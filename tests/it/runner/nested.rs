@@ -56,7 +56,7 @@ async fn an_agent_that_hands_on_its_task_gets_the_final_message_of_a_child() {
             Some("parent")
         );
         workshop.until_quiet();
-        assert_eq!(workshop.violations(), [""; 0]);
+        workshop.assert_invariants();
     }
 }
 

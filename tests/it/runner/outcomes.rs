@@ -38,7 +38,7 @@ async fn what_an_agent_prints_is_what_comes_back() {
         assert_eq!(handoff.error, Some(handoff.output), "{agent}");
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
     let metrics = client
         .request(reqwest::Method::GET, "/metrics")
         .send()
@@ -80,7 +80,7 @@ async fn an_agent_that_cannot_be_started_has_failed_and_says_what_to_do() {
         );
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,7 +161,7 @@ async fn a_limit_ends_a_run_and_what_was_said_is_kept() {
     }
     // One that says something all the time is never idle: only the wall clock ends it.
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -227,7 +227,7 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
         handoff.output
     );
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 fn fixture(name: &str) -> String {

@@ -58,7 +58,7 @@ async fn no_more_than_so_many_work_at_once_and_the_oldest_is_next() {
         assert_eq!(handoff.output.as_str(), task.id.as_str());
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,5 +87,5 @@ async fn a_run_that_is_cancelled_while_it_waits_is_never_started() {
         "1"
     );
     assert!(!workshop.run_dir(&handoff).exists());
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

@@ -262,7 +262,7 @@ async fn who_waits_follows_control_to_its_last_agent() {
         }
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]

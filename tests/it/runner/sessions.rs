@@ -84,7 +84,7 @@ async fn the_whole_conversation_arrives_at_every_agent_that_it_moves_to() {
         assert_eq!(moved.conversation_history.as_json(), expected.to_string());
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,7 +107,7 @@ async fn a_conversation_that_moves_on_closes_the_hand_off_before_and_stops_its_a
     assert_eq!(slow.run.unwrap().outcome, Some(Outcome::Cancelled));
     assert_eq!(quick.output.as_str(), "done");
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,7 +144,7 @@ move other first >>answers; echo >>answers; move s second >>answers; echo >>answ
     assert_eq!(answers[2]["data"]["id"], json!(last.id));
     assert_eq!(second.trace_id, first.trace_id);
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -178,7 +178,7 @@ async fn a_session_that_bounces_too_often_is_refused_and_what_is_only_recorded_d
     move_to(&client, "s", &body("a", "b", false)).await;
     assert_eq!(moves(&client, "s").await.len(), 43);
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -248,7 +248,7 @@ async fn a_conversation_that_a_tool_passes_on_stays_in_its_session() {
         assert!(told.contains("user: what was said"), "{told}");
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -273,5 +273,5 @@ async fn who_waits_for_a_conversation_waits_for_whoever_has_it_last() {
     let asker = ended(&client, crate::support::last_id(&asker)).await;
     assert_eq!(asker.output.as_str(), "the answer");
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

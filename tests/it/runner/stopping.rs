@@ -44,7 +44,7 @@ async fn a_cancel_returns_as_soon_as_the_tree_is_gone() {
     let handoff = ended(&client, last_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Cancelled));
     assert_eq!(handoff.run.unwrap().outcome, Some(Outcome::Cancelled));
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,7 +63,7 @@ async fn an_agent_that_does_not_go_is_killed_after_the_grace() {
         "{:?}",
         asked.elapsed()
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,7 +85,7 @@ async fn a_cancel_at_any_moment_of_the_start_leaves_nothing() {
         workshop.read("SELECT count(*) FROM runs WHERE state <> 'ended'"),
         "0"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -115,7 +115,7 @@ async fn a_completion_from_outside_counts_and_what_is_printed_later_is_in_the_lo
         workshop.read("SELECT group_concat(content) FROM messages WHERE NOT is_prompt"),
         "begun,begun"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,7 +146,7 @@ async fn two_processes_never_work_on_one_task_at_once() {
     let handoff = ended(&client, last_id(&task)).await;
     assert_eq!(handoff.output.as_str(), "done");
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +168,7 @@ async fn a_run_that_was_ended_while_no_server_could_stop_it_is_stopped_by_the_ne
     let task = hand_off(&client, &task, &body).await.unwrap();
     ended(&client, last_id(&task)).await;
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]

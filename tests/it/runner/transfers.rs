@@ -164,7 +164,7 @@ async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
         "score, _handoff_from, _handoff_tool, _handoff_instructions, _handoff_chain"
     );
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -258,7 +258,7 @@ async fn limits_are_counted_on_one_chain_whichever_door_it_went_through() {
         let path = format!("/api/tasks/{}", third.id);
         let third: Task = get(&client, &path).await.data().unwrap();
         assert_eq!(third.current_agent().unwrap().as_str(), "c");
-        assert_eq!(workshop.violations(), [""; 0]);
+        workshop.assert_invariants();
     }
 }
 
@@ -300,7 +300,7 @@ async fn of_many_transfers_at_once_one_wins_and_the_others_are_told() {
             .unwrap();
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -352,7 +352,7 @@ async fn the_next_agent_starts_when_the_one_that_passed_control_is_gone() {
         assert_eq!(next.output.as_str(), "alone", "{agent}");
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -407,7 +407,7 @@ async fn a_server_that_is_killed_in_the_middle_of_a_chain_goes_on_with_it() {
     assert_eq!(ended(&client, last_id(c)).await.output.as_str(), "c ends");
     drop(server);
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -444,7 +444,7 @@ async fn a_run_hands_over_only_its_own_task_and_makes_no_tools() {
         (status, message.as_str()),
         (403, "a may not use to_b; it is for c")
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -464,7 +464,7 @@ async fn who_waits_for_an_agent_that_passes_control_occupies_no_slot() {
     let asker = ended(&client, last_id(&asker)).await;
     assert_eq!(asker.output.as_str(), "I was told: the answer");
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,7 @@ use chorus::store::StoreError;
 use chorus::store::tables::handoffs;
 use serde_json::json;
 
-use crate::support::{TestApp, invariants};
+use crate::support::TestApp;
 
 fn mail_to(to: &str, subject: &str) -> SendMail {
     SendMail {
@@ -106,7 +106,7 @@ async fn only_a_completed_hand_off_has_read_its_mail() {
     end(&app, &task, Outcome::Completed).await;
     assert_eq!(stands(&app, &mail).await, (true, true));
     assert_eq!(events(&app, "mail_read").await, 1);
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -149,7 +149,7 @@ async fn two_hand_offs_of_one_agent_may_both_have_a_mail() {
     assert_eq!(stands(&app, &mail).await, (true, false));
     end(&app, &second.0, Outcome::Completed).await;
     assert_eq!(stands(&app, &mail).await, (true, true));
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn many_who_acknowledge_at_once_acknowledge_once() {
     }
     assert!(last.recipients[0].acknowledged_at.is_some());
     assert_eq!(events(&app, "mail_acknowledged").await, 1);
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -197,5 +197,5 @@ async fn many_who_write_at_once_lose_nothing() {
     let found = found.items.len();
     assert_eq!((refused, found), (20, 180));
     assert_eq!(events(&app, "mail_sent").await, 180);
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
 }

@@ -31,10 +31,6 @@ async fn stands(requests: Requests<'_>, request: &Request) -> (RequestState, u32
     (found.state, found.attempts, found.stuck)
 }
 
-fn assert_sound(app: &TestApp) {
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
-}
-
 #[tokio::test]
 async fn a_request_lives_from_needs_to_done() {
     let app = TestApp::new().await;
@@ -116,7 +112,7 @@ async fn a_request_lives_from_needs_to_done() {
             "{again:?}"
         );
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -153,7 +149,7 @@ async fn of_two_hundred_claimers_one_wins_and_the_others_are_told_who() {
         stands(Requests(&app.db), &request).await,
         (RequestState::Claimed, 1, false)
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -197,7 +193,7 @@ async fn an_old_fencing_number_counts_for_nothing() {
         .finish(&request, Some(2), person("second"))
         .await
         .unwrap();
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -231,7 +227,7 @@ async fn many_are_approved_at_once_or_none() {
             .all(|request| request.state == RequestState::Delegated)
     );
     assert_eq!(app.last_event().await, number + 3);
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -277,7 +273,7 @@ async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
         let made = requests.leave(new_request("fix", "c")).await;
         Requests(&app.db).leave_to_next(made.id, by).await.unwrap();
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -340,7 +336,7 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
         stands(requests, &fix).await,
         (RequestState::Delegated, 2, false)
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -398,7 +394,7 @@ async fn who_gives_up_leaves_it_to_a_person() {
         stands(requests, &own).await,
         (RequestState::Needs, 1, false)
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -496,7 +492,7 @@ async fn what_somebody_claimed_meanwhile_is_not_begun() {
             .await,
         []
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 async fn find(app: &TestApp, task: &Task) -> Task {
@@ -583,7 +579,7 @@ async fn the_end_of_its_handoff_moves_a_request() {
         (RequestState::Needs, 3, true)
     );
     assert_eq!(app.read(request::overview).await.stuck.len(), 1);
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -633,7 +629,7 @@ async fn an_answer_from_outside_ends_the_handoff_and_one_of_its_own_agent_does_n
         "answered"
     );
     assert_eq!(find(&app, &task).await.status, Status::Completed);
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -674,7 +670,7 @@ async fn a_transfer_takes_the_request_along() {
             );
         }
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -711,7 +707,7 @@ async fn a_run_that_begins_a_conversation_keeps_its_request() {
             (RequestState::Done, 1, false)
         );
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -758,7 +754,7 @@ async fn a_batch_is_one_handoff_and_each_request_has_its_own_life() {
         stands(requests, &twice).await,
         (RequestState::Claimed, 1, false)
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -792,7 +788,7 @@ async fn a_job_goes_on_when_its_starter_has_ended() {
                 .unwrap(),
             1
         );
-        assert_sound(&app);
+        app.assert_invariants();
         let job = app.read(request::list_jobs).await.remove(0);
         assert_eq!(
             (job.request_id.clone(), job.poll_seconds),
@@ -804,7 +800,7 @@ async fn a_job_goes_on_when_its_starter_has_ended() {
         assert_eq!(stands(requests, &request).await, (state, 1, false));
         assert!(app.read(request::list_jobs).await.is_empty());
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -818,7 +814,7 @@ async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
     requests.end_run(&run, Outcome::Completed, "job-7").await;
     let child = requests.transfer(&task.id, "to_qa", None).await;
     assert_eq!(app.read(request::list_jobs).await, []);
-    assert_sound(&app);
+    app.assert_invariants();
     let run = requests.take_run(&child).await;
     let run_id = run.run_id.clone();
     let found = app.read(move |view| run::find(view, &run_id)).await;
@@ -838,7 +834,7 @@ async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
         requests.find(&request).await.response.unwrap().as_str(),
         "by hand"
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
@@ -858,5 +854,5 @@ async fn what_is_noticed_on_a_task_stands_in_its_history() {
     let nowhere = on_task(&TaskId::new(), new_request("docs", "nowhere"));
     let refused = refusal(Requests(&app.db).leave_as(nowhere, Actor::Operator).await);
     assert!(matches!(refused, Refusal::TaskNotFound(_)), "{refused:?}");
-    assert_sound(&app);
+    app.assert_invariants();
 }
