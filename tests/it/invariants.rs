@@ -42,7 +42,7 @@ async fn good_database() -> TestApp {
             .data();
     }
     transfer_and_record_session(&app).await;
-    requests::live(&app.db, &app.clock).await;
+    requests::populate(&app.db, &app.clock).await;
     start_increment(&app).await;
     app.engine.close().await;
     app

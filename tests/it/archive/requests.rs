@@ -10,14 +10,14 @@ use chorus::ledger::request::{self, FileReport, FilesReport};
 use serde_json::{Value, json};
 
 use super::{assert_same, bare, export, import};
-use crate::support::requests::{self, LEASE, Requests, new_request, on_task, route};
+use crate::support::requests::{self, LEASE, Requests, agent_rule, new_request, on_task};
 use crate::support::{Chorus, Events, Server, TestApp, Workshop, invariants};
 use chorus::store::Database;
 
 /// Makes an installation in which requests have lived, with what only files bring.
 async fn lived_in() -> TestApp {
     let app = TestApp::new().await;
-    requests::live(&app.db, &app.clock).await;
+    requests::populate(&app.db, &app.clock).await;
     let by_files = "UPDATE alerts SET file = '/a.md', line = 3, is_active_in_file = 1;
                     UPDATE requests SET withdrawn_at = 5 WHERE title = 'waits';";
     let connection = invariants::open(&app.data_dir.database());
@@ -116,27 +116,32 @@ async fn what_was_imported_lives_on() {
     assert_eq!(titled("is a job").await.response.unwrap().as_str(), "built");
     // Who had a claim has it still, with its number; and loses it when the lease runs out.
     let held = titled("is held").await;
-    assert_eq!(requests.beat(&held, Some(1)).await.unwrap().attempts, 1);
+    assert_eq!(
+        requests.heartbeat(&held, Some(1)).await.unwrap().attempts,
+        1
+    );
     other.clock.advance(LEASE + 1);
     assert_eq!(Requests(&other.db).expire_leases().await, 1);
     assert_eq!(titled("is held").await.state, RequestState::Needs);
     // The next ones come behind the old ones.
-    let new = requests.approved(new_request("fix", "new")).await;
+    let new = requests.create_approved(new_request("fix", "new")).await;
     assert_eq!(all(&other.db).await[11].id, new.id);
-    requests.begin(&new).await;
+    requests.dispatch_one(&new).await;
 }
 
 #[tokio::test]
 async fn what_is_not_in_the_archive_is_referred_to_by_nobody() {
     let app = TestApp::new().await;
     let requests = Requests(&app.db);
-    Requests(&app.db).set_rules(vec![route("fix", "qa")]).await;
-    let request = requests.approved(new_request("fix", "worked on")).await;
-    let task = requests.begin(&request).await;
-    let noticed = requests
-        .leave(on_task(&task.id, new_request("docs", "noticed")))
+    requests.set_rules(vec![agent_rule("fix", "qa")]).await;
+    let request = requests
+        .create_approved(new_request("fix", "worked on"))
         .await;
-    let alert = requests.raise("seen", Some(&task.id)).await;
+    let task = requests.dispatch_one(&request).await;
+    let noticed = requests
+        .create(on_task(&task.id, new_request("docs", "noticed")))
+        .await;
+    let alert = requests.raise_alert("seen", Some(&task.id)).await;
     let (_folder, archive) = export(&app).await;
     // The task goes, and a request that its history speaks of.
     let other_task = app.task("Stays").await;
@@ -223,16 +228,18 @@ fn edit(file: &Path, change: impl FnOnce(&mut Value)) {
 async fn bad_requests_alerts_and_routes_are_named_and_nothing_is_imported() {
     let app = TestApp::new().await;
     let requests = Requests(&app.db);
-    Requests(&app.db).set_rules(vec![route("fix", "qa")]).await;
-    let request = requests.approved(new_request("fix", "worked on")).await;
-    let task = requests.begin(&request).await;
-    requests.take_run(&task).await;
-    let ended = requests.approved(new_request("fix", "done")).await;
-    let task = requests.begin(&ended).await;
-    let run = requests.take_run(&task).await;
+    requests.set_rules(vec![agent_rule("fix", "qa")]).await;
+    let request = requests
+        .create_approved(new_request("fix", "worked on"))
+        .await;
+    let task = requests.dispatch_one(&request).await;
+    requests.claim_run(&task).await;
+    let ended = requests.create_approved(new_request("fix", "done")).await;
+    let task = requests.dispatch_one(&ended).await;
+    let run = requests.claim_run(&task).await;
     requests.end_run(&run, Outcome::Completed, "x").await;
     let ended_handoff = task.agent_chain()[0].id.clone();
-    let alert = requests.raise("seen", None).await;
+    let alert = requests.raise_alert("seen", None).await;
     let (_folder, archive) = export(&app).await;
     let file = format!("requests/{}.json", request.id);
     let claimed = json!([]);
@@ -426,20 +433,20 @@ async fn what_is_there_already_is_named() {
 #[tokio::test]
 async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
     let app = TestApp::new().await;
-    let mine = vec![route("mine", "qa")];
+    let mine = vec![agent_rule("mine", "qa")];
     Requests(&app.db).set_rules(mine.clone()).await;
     let (_folder, archive) = export(&app).await;
     // Nobody has chosen others.
     let seeded = TestApp::new().await;
     seeded
         .engine
-        .seed_kind_rules(vec![route("default", "qa")])
+        .seed_kind_rules(vec![agent_rule("default", "qa")])
         .await
         .unwrap();
     import(&seeded, &archive, false).await.unwrap();
     assert_eq!(Requests(&seeded.db).rules().await, mine);
     // What was imported is not mixed with the defaults later; an agent that is not there is no reason to refuse.
-    let stranger: Vec<KindRule> = vec![route("mine", "stranger")];
+    let stranger: Vec<KindRule> = vec![agent_rule("mine", "stranger")];
     edit(&archive.join("dispatch/routes.json"), |routes| {
         routes[0]["agent"] = json!("stranger");
     });
@@ -447,7 +454,7 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
     import(&fresh, &archive, false).await.unwrap();
     fresh
         .engine
-        .seed_kind_rules(vec![route("default", "qa")])
+        .seed_kind_rules(vec![agent_rule("default", "qa")])
         .await
         .unwrap();
     assert_eq!(Requests(&fresh.db).rules().await, stranger);
@@ -468,10 +475,13 @@ async fn default_routes_give_way_to_imported_ones_and_chosen_ones_do_not() {
     assert_eq!(Requests(&fresh.db).rules().await, []);
     fresh
         .engine
-        .seed_kind_rules(vec![route("default", "qa")])
+        .seed_kind_rules(vec![agent_rule("default", "qa")])
         .await
         .unwrap();
-    assert_eq!(Requests(&fresh.db).rules().await, [route("default", "qa")]);
+    assert_eq!(
+        Requests(&fresh.db).rules().await,
+        [agent_rule("default", "qa")]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -480,18 +490,20 @@ async fn a_server_on_imported_data_puts_what_was_worked_on_back_into_its_line() 
     let requests = Requests(&app.db);
     let again = KindRule {
         retry: true,
-        ..route("test", "qa")
+        ..agent_rule("test", "qa")
     };
-    Requests(&app.db)
-        .set_rules(vec![route("fix", "qa"), again])
+    requests
+        .set_rules(vec![agent_rule("fix", "qa"), again])
         .await;
-    let fix = requests.approved(new_request("fix", "for a person")).await;
+    let fix = requests
+        .create_approved(new_request("fix", "for a person"))
+        .await;
     let test = requests
-        .approved(new_request("test", "for the dispatcher"))
+        .create_approved(new_request("test", "for the dispatcher"))
         .await;
     for request in [&fix, &test] {
-        let task = requests.begin(request).await;
-        requests.take_run(&task).await;
+        let task = requests.dispatch_one(request).await;
+        requests.claim_run(&task).await;
     }
     let (_folder, archive) = export(&app).await;
     let workshop = Workshop::new();
@@ -553,9 +565,9 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
     use RequestState::{Claimed, Delegated, Done, Needs};
     let app = TestApp::new().await;
     let requests = Requests(&app.db);
-    let routes = vec![route("fix", "developer")];
-    Requests(&app.db).set_rules(routes).await;
-    requests.tool("to_qa", "qa").await;
+    let routes = vec![agent_rule("fix", "developer")];
+    requests.set_rules(routes).await;
+    requests.create_tool("to_qa", "qa").await;
     for tags in [
         [("moves on", Delegated), ("waits", Needs), ("jumps", Needs)],
         // The file wins, also over the order of states.
@@ -565,15 +577,15 @@ async fn requests_of_files_go_out_and_in_and_find_their_tags_again() {
             ("jumps", Claimed),
         ],
     ] {
-        Requests(&app.db).reconcile_files(file_with(&tags)).await;
+        requests.reconcile_files(file_with(&tags)).await;
     }
     let found = all(&app.db).await;
-    let task = requests.begin(&found[0]).await;
-    let run = requests.take_run(&task).await;
+    let task = requests.dispatch_one(&found[0]).await;
+    let run = requests.claim_run(&task).await;
     let child = requests.transfer(&task.id, "to_qa", Some(run)).await;
     // Its tag is gone while another task works on it.
     let left = [("waits", Needs), ("jumps", Done)];
-    Requests(&app.db).reconcile_files(file_with(&left)).await;
+    requests.reconcile_files(file_with(&left)).await;
     assert!(requests.find(&found[0]).await.withdrawn_at.is_some());
     app.assert_invariants();
     let (_first, first) = export(&app).await;

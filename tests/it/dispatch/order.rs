@@ -83,7 +83,7 @@ async fn delegate(app: &TestApp, title: &str) -> RequestId {
         agent_workspace: None,
     };
     let made = Requests(&app.db)
-        .leave_as(new, Actor::Operator)
+        .create_as(new, Actor::Operator)
         .await
         .unwrap();
     let approved = Requests(&app.db)
