@@ -1,4 +1,4 @@
-//! Export and import: an export, its import and the export of that are identical, and bad files are reported.
+//! Export and import: an archive that is imported and exported again is identical, and bad files are reported.
 
 mod mail;
 mod requests;
@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use crate::support::TestApp;
 
+/// Exports an archive into a folder that lives as long as the returned guard.
 pub async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let archive = folder.path().join("archive");
@@ -20,11 +21,7 @@ pub async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
     (folder, archive)
 }
 
-/// Makes an installation that has never been served, so that no agents were seeded.
-pub async fn bare() -> TestApp {
-    TestApp::unseeded().await
-}
-
+/// Imports an archive, without its bad files if `skip_bad`.
 pub async fn import(
     app: &TestApp,
     archive: &Path,
@@ -35,8 +32,8 @@ pub async fn import(
         .await
 }
 
-/// Fails unless two directories hold the same files with the same bytes.
-pub fn assert_same(left: &Path, right: &Path) {
+/// Fails unless two folders hold the same files with the same bytes.
+pub fn assert_same_files(left: &Path, right: &Path) {
     let output = Command::new("diff")
         .arg("-r")
         .args([left, right])
