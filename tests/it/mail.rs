@@ -5,7 +5,7 @@ use chorus::domain::Outcome;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Desk, Server, Workshop, begin, ended, last_id, own_port, run, task};
+use crate::support::{Operator, Server, Workshop, begin, ended, last_id, own_port, run, task};
 
 /// An agent that prints what it is told.
 const PARROT: &str = "cat";
@@ -248,18 +248,18 @@ It is "8081" now.
 X"#;
     let workshop = Workshop::new().agent("worker", script);
     let server = workshop.serve(1);
-    let desk = Desk::at(&server);
+    let operator = Operator::of(&server);
     let body = json!({ "to": ["worker"], "subject": "Which port?", "ackRequired": true });
-    let asked = send(&desk.client, body).await;
-    let handoff = run(&desk.client, "worker").await;
+    let asked = send(&operator.client, body).await;
+    let handoff = run(&operator.client, "worker").await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
         "{}",
         handoff.output
     );
-    assert!(state(&desk.client, &asked).await["acknowledgedAt"].is_i64());
-    let own = desk
+    assert!(state(&operator.client, &asked).await["acknowledgedAt"].is_i64());
+    let own = operator
         .client
         .get("/api/mail", &[("to", "operator".to_owned())])
         .await;

@@ -87,9 +87,9 @@ async fn a_hand_off_reaches_the_collector_as_it_was() {
     let attributes = span.attributes();
     let attributes: Vec<_> = attributes.iter().map(|(k, v)| (&**k, &**v)).collect();
     assert_eq!(attributes, expected);
-    assert_eq!(received.sender["service.name"], "chorus");
+    assert_eq!(received.resource["service.name"], "chorus");
     assert_eq!(
-        received.sender["service.version"],
+        received.resource["service.version"],
         env!("CARGO_PKG_VERSION")
     );
     assert_eq!(received.headers["content-type"], "application/x-protobuf");

@@ -8,7 +8,7 @@ use chorus::ledger::agent;
 use serde_json::{Value, json};
 
 use super::{assert_same_files, export, import};
-use crate::support::{Chorus, TestApp, setting};
+use crate::support::{Chorus, TestApp, env_number};
 
 /// Performs every operation on tasks, with content that is odd but legal.
 async fn create_odd_content(app: &TestApp) {
@@ -548,7 +548,7 @@ fn a_large_archive_is_imported_and_exported_by_the_commands() {
         folder.path().join("data"),
         folder.path().join("out"),
     );
-    let ids: Vec<_> = (0..setting("CHORUS_TEST_TASKS", 300))
+    let ids: Vec<_> = (0..env_number("CHORUS_TEST_TASKS", 300))
         .map(|number| format!("task-{number}"))
         .collect();
     write_minimal_archive(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{TestApp, setting};
+use crate::support::{TestApp, env_number};
 
 const OUTCOMES: [&str; 3] = ["completed", "failed", "any"];
 const STATUSES: [&str; 5] = ["pending", "active", "waiting", "completed", "failed"];
@@ -202,7 +202,7 @@ async fn play(verbs: Vec<Verb>) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 12 * setting("CHORUS_TEST_CASES", 1),
+        cases: 12 * env_number("CHORUS_TEST_CASES", 1),
         ..ProptestConfig::default()
     })]
 

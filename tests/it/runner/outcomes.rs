@@ -3,7 +3,7 @@
 use chorus::domain::Outcome;
 use serde_json::json;
 
-use crate::support::{Events, Workshop, begin, ended, last_id, run, setting};
+use crate::support::{Events, Workshop, begin, ended, env_number, last_id, run};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_prints_is_what_comes_back() {
@@ -322,7 +322,7 @@ fn peak_megabytes(pid: u32) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_costs_no_memory_and_is_all_in_the_log() {
-    let megabytes = u64::from(setting("CHORUS_TEST_FLOOD_MB", 20));
+    let megabytes = u64::from(env_number("CHORUS_TEST_FLOOD_MB", 20));
     let line = "x".repeat(1023);
     let lines = megabytes * 1024;
     let workshop = Workshop::new()
