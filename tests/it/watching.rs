@@ -89,7 +89,7 @@ async fn request(
     event_type: &str,
     text: &str,
 ) -> Request {
-    let event = events.until(event_type, text).await;
+    let event = events.wait_for(event_type, text).await;
     let path = format!("/api/requests/{}", event["requestId"].as_str().unwrap());
     operator
         .client
@@ -222,7 +222,7 @@ async fn a_tag_that_is_removed_withdraws_its_request_and_one_that_comes_back_rev
     let (_server, operator, mut events) = notes.serve(&[]).await;
     let made = request(&operator, &mut events, "request_created", "Mend it").await;
     std::fs::write(&file, "Mend it\nKeep it #needs-fix\n").unwrap();
-    events.until("request_withdrawn", "a.md").await;
+    events.wait_for("request_withdrawn", "a.md").await;
     let error = operator
         .post(&made, "approve", &json!({}))
         .await
@@ -265,7 +265,7 @@ async fn editors_that_save_by_renaming_and_files_that_move_confuse_nobody() {
     assert_eq!(done.source.file.unwrap().as_str(), moved.to_str().unwrap());
     // A file that is deleted and comes back.
     std::fs::remove_file(&moved).unwrap();
-    events.until("request_withdrawn", "").await;
+    events.wait_for("request_withdrawn", "").await;
     notes.write("new/a.md", "More #needs-fix\n");
     request(&operator, &mut events, "request_restored", "a.md").await;
     assert_eq!(titles(&operator).await, ["Mend it", "More"]);
@@ -300,9 +300,9 @@ async fn what_was_changed_while_the_server_was_away_is_reconciled_when_it_comes_
     std::fs::write(&file, "One #needs-fix\nTwo #done-fix\nThree #done-fix\n").unwrap();
     let (_server, operator, mut events) = notes.serve(&["--no-dispatch"]).await;
     await_tag(&file, "#delegated-fix");
-    let event = events.until("request_done", "a.md:3 says").await;
+    let event = events.wait_for("request_done", "a.md:3 says").await;
     assert_eq!(event["data"]["by"], "file");
-    events.until("request_withdrawn", "a.md").await;
+    events.wait_for("request_withdrawn", "a.md").await;
     let mut states = Vec::new();
     for request in &requests {
         let now = operator.get_request(request).await;
@@ -349,7 +349,7 @@ async fn links_that_lead_out_ignored_files_and_code_are_not_read() {
     std::fs::remove_file(&file).unwrap();
     std::fs::write(&secret, "Seen #needs-fix\n").unwrap();
     std::os::unix::fs::symlink(&secret, &file).unwrap();
-    events.until("request_withdrawn", "seen.md").await;
+    events.wait_for("request_withdrawn", "seen.md").await;
     let error = operator.post(&made, "approve", &json!({})).await;
     assert!(error.is_err());
     assert_eq!(read(&secret), "Seen #needs-fix\n");
@@ -381,7 +381,7 @@ async fn alerts_in_files_are_raised_and_resolved() {
     let notes = Notes::new();
     let file = notes.write("a.md", "The key expires #active-alert\n");
     let (server, operator, mut events) = notes.serve(&[]).await;
-    let raised = events.until("alert_raised", "The key expires").await;
+    let raised = events.wait_for("alert_raised", "The key expires").await;
     let id = raised["data"]["alertId"].as_str().unwrap().to_owned();
     let list = server.chorus(["alert", "list"]).transcript();
     assert!(list.contains(file.to_str().unwrap()), "{list}");
@@ -389,10 +389,10 @@ async fn alerts_in_files_are_raised_and_resolved() {
     assert!(resolved.status.success());
     await_tag(&file, "#done-alert");
     std::fs::write(&file, "The key expires #active-alert\n").unwrap();
-    let again = events.until("alert_raised", "The key expires").await;
+    let again = events.wait_for("alert_raised", "The key expires").await;
     assert_ne!(again["data"]["alertId"], id.as_str());
     std::fs::write(&file, "The key expires #done-alert\n").unwrap();
-    let event = events.until("alert_resolved", "file").await;
+    let event = events.wait_for("alert_resolved", "file").await;
     assert_eq!(event["data"]["alertId"], again["data"]["alertId"]);
     let left: Vec<Value> = operator
         .client
@@ -434,7 +434,7 @@ async fn a_folder_that_becomes_a_link_is_gone_and_what_it_leads_to_is_neither_re
     std::os::unix::fs::symlink(&outside, notes.root.join("d")).unwrap();
     // Either the request is withdrawn first, or its file is looked at for it.
     let _ = operator.post(&made, "next", &json!({})).await;
-    events.until("request_withdrawn", "a.md").await;
+    events.wait_for("request_withdrawn", "a.md").await;
     let now = operator.get_request(&made).await;
     assert!(!now.body.as_str().contains("Secret"), "{}", now.body);
     assert_eq!(notes.workshop.read("SELECT count(*) FROM requests"), "1");
@@ -452,7 +452,7 @@ async fn without_file_approval_no_word_of_a_file_moves_a_request_out_of_needs() 
     }
     std::fs::write(&file, "One #claimed-fix\nTwo #done-fix\nThree #next-fix\n").unwrap();
     for state in ["claimed", "done", "next"] {
-        events.until("request_tag_ignored", state).await;
+        events.wait_for("request_tag_ignored", state).await;
     }
     // Their tags are put back.
     eventually(|| read(&file) == "One #needs-fix\nTwo #needs-fix\nThree #needs-fix\n");
@@ -479,7 +479,7 @@ async fn what_one_of_a_batch_says_does_not_end_the_work_on_the_others() {
     let two = request(&operator, &mut events, "request_created", "Two").await;
     operator.approve(&[&one, &two]).await;
     operator.wait_for_state(&one, RequestState::Claimed).await;
-    events.until("message_added", "").await;
+    events.wait_for("message_added", "").await;
     eventually(|| read(&file).matches("#claimed-fix").count() == 2);
     let text = read(&file);
     std::fs::write(&file, text.replacen("#claimed", "#done", 1)).unwrap();
@@ -535,9 +535,9 @@ async fn a_file_that_is_half_written_when_its_request_is_done_is_told_when_it_is
     operator.approve(&[&made]).await;
     await_tag(&file, "#claimed-fix");
     std::fs::write(&file, "").unwrap();
-    events.until("request_withdrawn", "a.md").await;
+    events.wait_for("request_withdrawn", "a.md").await;
     notes.gate.let_one_through();
-    events.until("request_done", "worker").await;
+    events.wait_for("request_done", "worker").await;
     std::fs::write(&file, "One #claimed-fix\n").unwrap();
     await_tag(&file, "#done-fix");
     assert_eq!(notes.workshop.read("SELECT count(*) FROM requests"), "1");

@@ -24,4 +24,6 @@ pub use random::{Random, env_number};
 pub use server::{Chorus, Server};
 pub use shown::{indented, settled};
 pub use workshop::{Events, Gate, Workshop};
-pub use workshop::{begin, ended, hand_off, last_id, own_port, run, task};
+pub use workshop::{
+    create_task, hand_off, last_handoff_id, own_port, run, start_handoff, wait_for_end,
+};

@@ -518,7 +518,7 @@ async fn a_server_on_imported_data_requeues_the_requests_that_were_worked_on() {
     let server = Server::start(&workshop.data_dir);
     let mut events = Events::listen(&server.client()).await;
     for _ in 0..2 {
-        events.until("request_requeued", "").await;
+        events.wait_for("request_requeued", "").await;
     }
     assert!(server.stop().success());
     let left = workshop.read(

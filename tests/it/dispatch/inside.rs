@@ -4,7 +4,7 @@ use chorus::domain::{Request, RequestSourceType, RequestState};
 use serde_json::json;
 
 use super::route;
-use crate::support::{Operator, Workshop, ended, last_id, run};
+use crate::support::{Operator, Workshop, last_handoff_id, run, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_leaves_work_behind_but_cannot_approve_it() {
@@ -79,7 +79,7 @@ async fn an_agent_answers_its_own_request_and_gives_up_another() {
     for task_id in [done.task_id, back.task_id] {
         let path = format!("/api/tasks/{}", task_id.unwrap());
         let task = operator.client.get(&path, &[]).await.unwrap();
-        let handoff = ended(&operator.client, last_id(&task.data().unwrap())).await;
+        let handoff = wait_for_end(&operator.client, last_handoff_id(&task.data().unwrap())).await;
         assert_eq!(handoff.output.as_str(), "goodbye");
     }
     workshop.assert_invariants();

@@ -44,7 +44,7 @@ async fn a_job_survives_a_restart_and_is_resumed_by_its_id() {
     let request = operator
         .create_approved("research", "How big is the market?")
         .await;
-    let event = events.until("request_job_started", "").await;
+    let event = events.wait_for("request_job_started", "").await;
     assert_eq!(event["data"]["jobId"], "job-1");
     let claimed = operator.get_request(&request).await;
     assert_eq!(claimed.state, RequestState::Claimed);
@@ -77,11 +77,11 @@ async fn a_job_that_fails_or_never_starts_is_tried_again_and_then_stuck() {
         .set_kind_rules(&route(&json!({ "retry": true })))
         .await;
     let request = operator.create_approved("research", "How big?").await;
-    events.until("request_job_started", "job-1").await;
+    events.wait_for("request_job_started", "job-1").await;
     let task = operator.get_request(&request).await.task_id.unwrap();
     let place = workshop.data_dir.join("workspaces").join(task.as_str());
     std::fs::write(place.join("job-1"), "bad").unwrap();
-    events.until("request_job_started", "job-2").await;
+    events.wait_for("request_job_started", "job-2").await;
     std::fs::write(place.join("job-2"), "bad").unwrap();
     let stuck = operator.wait_for_state(&request, RequestState::Needs).await;
     assert!(stuck.stuck);
@@ -117,7 +117,7 @@ async fn a_job_is_followed_while_an_older_one_of_its_request_is_still_asked_afte
         .set_kind_rules(&route(&json!({ "pollCommand": ["slow-poll", "{job}"] })))
         .await;
     let request = operator.create_approved("research", "How big?").await;
-    events.until("request_job_started", "job-1").await;
+    events.wait_for("request_job_started", "job-1").await;
     let reason = json!({ "reason": "Start again" });
     operator.post(&request, "requeue", &reason).await.unwrap();
     operator.approve(&[&request]).await;

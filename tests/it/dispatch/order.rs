@@ -49,10 +49,10 @@ async fn the_most_urgent_is_started_first_and_what_comes_later_overtakes() {
         requests.push(operator.create_request(kind, title, priority).await);
     }
     operator.approve(&requests.iter().collect::<Vec<_>>()).await;
-    events.until("run_started", "worker").await;
+    events.wait_for("run_started", "worker").await;
     // One works, and one stands in line for its slot; everything else waits to be chosen.
     while claimed(&workshop) != "P0-docs P1-chores" {
-        events.until("request_claimed", "").await;
+        events.wait_for("request_claimed", "").await;
     }
     let late = operator.create_request("docs", "P0-late", "P0").await;
     operator.approve(&[&late]).await;

@@ -35,7 +35,7 @@ async fn begun(server: &Server, routes: &Value) -> (Operator, Request, Events) {
     let mut events = Events::listen(&operator.client).await;
     operator.set_kind_rules(routes).await;
     let request = operator.create_approved("fix", "Mend it").await;
-    events.until("message_added", "begun").await;
+    events.wait_for("message_added", "begun").await;
     (operator, request, events)
 }
 
@@ -114,7 +114,7 @@ async fn a_request_whose_server_supervisor_and_agent_were_killed_is_found_by_the
     let mut events = Events::listen(&operator.client).await;
     // The route says to try again, so nobody has to look.
     events
-        .until("request_requeued", "\"to\":\"delegated\"")
+        .wait_for("request_requeued", "\"to\":\"delegated\"")
         .await;
     gate.let_one_through();
     let done = operator.wait_for_state(&request, RequestState::Done).await;

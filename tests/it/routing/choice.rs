@@ -113,7 +113,9 @@ async fn an_agent_does_not_test_its_own_work_if_another_one_qualifies() {
     let test = json!({ "description": "t", "agentRole": "testing", "specialistTags": ["python", "mcp"], "dependsOn": [made] });
     let test = create_task(&client, &test).await;
     let mut events = Events::listen(&client).await;
-    events.until_on(&test, "status_changed", "completed").await;
+    events
+        .wait_for_on(&test, "status_changed", "completed")
+        .await;
     let task = get(&client, &format!("/api/tasks/{test}")).await;
     assert_eq!(
         task["agentChain"][0]["agentName"], "tess",
@@ -127,7 +129,7 @@ async fn an_agent_does_not_test_its_own_work_if_another_one_qualifies() {
         &json!({ "status": "pending" }),
     )
     .await;
-    events.until("agent_handoff_started", "tess").await;
+    events.wait_for("agent_handoff_started", "tess").await;
 }
 
 #[tokio::test]
@@ -147,11 +149,11 @@ async fn the_most_urgent_and_then_the_oldest_task_goes_first() {
         .await
     };
     let first = create_with(2).await;
-    events.until("run_started", "dev").await;
+    events.wait_for("run_started", "dev").await;
     // The slot is taken. The next task is queued for it; the others wait to be routed.
     let queued = create_with(2).await;
     events
-        .until_on(&queued, "agent_handoff_started", "dev")
+        .wait_for_on(&queued, "agent_handoff_started", "dev")
         .await;
     let (late, early, urgent) = (
         create_with(3).await,
@@ -161,7 +163,7 @@ async fn the_most_urgent_and_then_the_oldest_task_goes_first() {
     let mut order = Vec::new();
     for _ in 0..4 {
         gate.let_one_through();
-        let event = events.until("run_started", "dev").await;
+        let event = events.wait_for("run_started", "dev").await;
         order.push(event["taskId"].as_str().unwrap().to_owned());
     }
     gate.let_one_through();
@@ -177,7 +179,7 @@ async fn a_task_waits_until_an_agent_qualifies() {
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = create_task(&client, &task_with_role("testing", &["python"])).await;
-    let event = events.until("no_suitable_agent", "testing").await;
+    let event = events.wait_for("no_suitable_agent", "testing").await;
     assert_eq!(event["taskId"], task.as_str());
     let reason = "No agent is available that has the role testing and one of the skills python";
     let waiting = get(&client, &format!("/api/tasks/{task}")).await;
@@ -199,7 +201,7 @@ async fn a_task_waits_until_an_agent_qualifies() {
     );
     // Another task is routed meanwhile.
     let other = create_task(&client, &task_with_role("implementation", &[])).await;
-    events.until("agent_handoff_completed", "dev").await;
+    events.wait_for("agent_handoff_completed", "dev").await;
     // A new agent that does not qualify causes no second event.
     let agent = |skills: &[&str]| json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", "echo ok"], "roles": ["testing"], "skills": skills });
     send(&client, Method::PUT, "/api/agents/rusty", &agent(&["rust"])).await;
@@ -210,8 +212,10 @@ async fn a_task_waits_until_an_agent_qualifies() {
         &agent(&["python"]),
     )
     .await;
-    events.until("agent_handoff_started", "tess").await;
-    events.until_on(&task, "status_changed", "completed").await;
+    events.wait_for("agent_handoff_started", "tess").await;
+    events
+        .wait_for_on(&task, "status_changed", "completed")
+        .await;
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(
         (&ended["status"]["type"], &ended["waitingReason"]),
@@ -234,7 +238,7 @@ async fn the_fallback_agent_gets_tasks_for_which_no_agent_qualifies() {
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let waits = create_task(&client, &task_with_role("testing", &[])).await;
-    events.until("no_suitable_agent", "testing").await;
+    events.wait_for("no_suitable_agent", "testing").await;
     // A server started with a fallback agent gives it the waiting task as well.
     server.stop();
     let server = workshop.serve_with(2, &["--port", "0", "--fallback-agent", "anybody"]);
@@ -243,7 +247,9 @@ async fn the_fallback_agent_gets_tasks_for_which_no_agent_qualifies() {
     for task in [waits, comes] {
         let path = format!("/api/tasks/{task}");
         let mut events = Events::listen(&client).await;
-        events.until_on(&task, "status_changed", "completed").await;
+        events
+            .wait_for_on(&task, "status_changed", "completed")
+            .await;
         let ended = get(&client, &path).await;
         assert_eq!(ended["agentChain"][0]["agentName"], "anybody");
         assert_eq!(ended["waitingReason"], json!(null));
@@ -269,7 +275,7 @@ async fn many_tasks_without_a_qualified_agent_do_not_block_others() {
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let event = events.until("agent_handoff_completed", "dev").await;
+    let event = events.wait_for("agent_handoff_completed", "dev").await;
     assert_eq!(event["taskId"], last.as_str());
     let counts = "SELECT count(*) || ' ' || (SELECT count(*) FROM tasks WHERE is_unsuited = 1) FROM events WHERE type = 'no_suitable_agent'";
     assert_eq!(workshop.read(counts), "700 700");
@@ -282,7 +288,7 @@ async fn many_tasks_without_a_qualified_agent_do_not_block_others() {
     )
     .await;
     create_task(&client, &task_with_role("implementation", &[])).await;
-    events.until("agent_handoff_completed", "dev").await;
+    events.wait_for("agent_handoff_completed", "dev").await;
     assert_eq!(workshop.read(counts), "700 700");
 }
 
@@ -333,7 +339,7 @@ async fn a_task_without_a_role_or_with_unmet_dependencies_is_not_routed() {
         &json!({ "status": { "type": "failed", "message": "m" } }),
     )
     .await;
-    events.until("agent_handoff_completed", "dev").await;
+    events.wait_for("agent_handoff_completed", "dev").await;
     // A role can be set later.
     send(
         &client,
@@ -350,6 +356,6 @@ async fn a_task_without_a_role_or_with_unmet_dependencies_is_not_routed() {
     )
     .await;
     events
-        .until_on(&plain, "agent_handoff_completed", "dev")
+        .wait_for_on(&plain, "agent_handoff_completed", "dev")
         .await;
 }

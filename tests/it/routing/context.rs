@@ -75,7 +75,9 @@ async fn context_that_an_agent_sets_is_passed_on() {
     let test = json!({ "description": "t", "agentRole": "testing", "dependsOn": [made], "handoffInstructions": { "testCommand": "make test", "notes": "Look twice" } });
     let test = create_task(&client, &test).await;
     let mut events = Events::listen(&client).await;
-    events.until_on(&test, "status_changed", "completed").await;
+    events
+        .wait_for_on(&test, "status_changed", "completed")
+        .await;
     let task = get(&client, &format!("/api/tasks/{test}")).await;
     let prompt = last_prompt(&client, &workshop.data_dir, &task).await;
     let carried: Value = serde_json::from_str(context_block(&prompt)).unwrap();

@@ -28,7 +28,7 @@ async fn another_agent_retries_after_a_failed_run() {
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = create_task(&client, &task_with_role("testing", &["python", "mcp"])).await;
-    events.until("status_changed", "completed").await;
+    events.wait_for("status_changed", "completed").await;
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(agents_of(&ended), ["a-broken", "b-good"]);
     assert_eq!(
@@ -55,7 +55,7 @@ async fn after_the_last_attempt_the_task_is_blocked_and_the_operator_gets_mail()
         &json!({ "available": false }),
     )
     .await;
-    events.until("task_blocked", "2 times").await;
+    events.wait_for("task_blocked", "2 times").await;
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(ended["agentChain"].as_array().unwrap().len(), 2);
     assert_eq!(
@@ -91,7 +91,7 @@ async fn after_the_last_attempt_the_task_is_blocked_and_the_operator_gets_mail()
         &json!({ "status": "pending" }),
     )
     .await;
-    events.until("status_changed", "completed").await;
+    events.wait_for("status_changed", "completed").await;
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(agents_of(&ended)[2], "three");
     assert_eq!(
@@ -111,7 +111,7 @@ async fn a_cancelled_hand_off_is_not_retried() {
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = create_task(&client, &task_with_role("implementation", &[])).await;
-    events.until("run_started", "dev").await;
+    events.wait_for("run_started", "dev").await;
     send(
         &client,
         Method::POST,
@@ -142,7 +142,7 @@ async fn a_failed_report_fails_the_task_and_releases_its_waiters() {
     let fix = create_task(&client, &only_if_failed).await;
     let after = json!({ "description": "a", "agentRole": "fixing", "dependsOn": [test] });
     let after = create_task(&client, &after).await;
-    events.until("status_changed", "\"completed\"").await;
+    events.wait_for("status_changed", "\"completed\"").await;
     let (test, fix, after) = (
         get(&client, &format!("/api/tasks/{test}")).await,
         get(&client, &format!("/api/tasks/{fix}")).await,

@@ -176,8 +176,8 @@ async fn after_five_rounds_the_increment_is_blocked() {
         &json!({ "status": "pending" }),
     )
     .await;
-    events.until("increment_resumed", &id).await;
-    events.until("increment_blocked", &id).await;
+    events.wait_for("increment_resumed", &id).await;
+    events.wait_for("increment_blocked", &id).await;
     let again = get(&client, &format!("/api/increments/{id}")).await;
     assert_eq!(again["tasks"].as_array().unwrap().len(), 11);
     assert_eq!(again["round"], 5);
@@ -396,7 +396,7 @@ async fn an_agent_cannot_set_the_status_of_its_own_stage_or_of_others() {
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let mut events = Events::listen(&client).await;
-    events.until("no_suitable_agent", "testing").await;
+    events.wait_for("no_suitable_agent", "testing").await;
     let increment = get(&client, &format!("/api/increments/{id}")).await;
     assert_eq!(
         stage_lines(&increment)[..2],

@@ -41,14 +41,14 @@ async fn create_increment(client: &Client, body: &Value) -> String {
 async fn wait_until_done(client: &Client, id: &str) -> Value {
     Events::listen(client)
         .await
-        .until("increment_done", id)
+        .wait_for("increment_done", id)
         .await;
     get(client, &format!("/api/increments/{id}")).await
 }
 
 async fn wait_until_blocked(client: &Client, id: &str) -> Value {
     let mut events = Events::listen(client).await;
-    events.until("increment_blocked", id).await;
+    events.wait_for("increment_blocked", id).await;
     get(client, &format!("/api/increments/{id}")).await
 }
 

@@ -54,7 +54,7 @@ async fn an_increment_continues_after_a_kill_at_every_stage() {
             .parse::<usize>()
             .unwrap();
         while seen <= wanted {
-            events.until("run_started", "").await;
+            events.wait_for("run_started", "").await;
             seen += 1;
         }
         // The server is killed while the agent works. The agent ends without a server, and the next server records that.
@@ -63,7 +63,7 @@ async fn an_increment_continues_after_a_kill_at_every_stage() {
         server = workshop.serve_with(2, &["--port", &port]);
         let mut events = Events::listen(&server.client()).await;
         for _ in 0..=wanted {
-            events.until("agent_handoff_completed", "").await;
+            events.wait_for("agent_handoff_completed", "").await;
         }
         let last = workshop.read("SELECT agent_name FROM handoffs WHERE completed_at IS NOT NULL ORDER BY completed_at DESC, number DESC LIMIT 1");
         assert_eq!(last, agent);

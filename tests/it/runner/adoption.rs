@@ -3,7 +3,7 @@
 use chorus::domain::{Handoff, Outcome, RunState};
 use serde_json::json;
 
-use crate::support::{Events, Server, Workshop, begin, ended, last_id};
+use crate::support::{Events, Server, Workshop, last_handoff_id, start_handoff, wait_for_end};
 
 /// Agents that say something, wait at a gate, and say something more.
 fn workers() -> (Workshop, crate::support::Gate) {
@@ -33,8 +33,8 @@ async fn agents_go_on_when_the_server_goes_and_are_taken_up_by_the_next() {
         let mut events = Events::listen(&server.client()).await;
         let mut tasks = Vec::new();
         for _ in 0..5 {
-            let task = begin(&server.client(), "worker").await;
-            events.until("message_added", task.id.as_str()).await;
+            let task = start_handoff(&server.client(), "worker").await;
+            events.wait_for("message_added", task.id.as_str()).await;
             tasks.push(task);
         }
         let before = workshop.supervisors();
@@ -50,7 +50,7 @@ async fn agents_go_on_when_the_server_goes_and_are_taken_up_by_the_next() {
             gate.let_one_through();
         }
         for task in &tasks {
-            let handoff = ended(&client, last_id(task)).await;
+            let handoff = wait_for_end(&client, last_handoff_id(task)).await;
             assert_eq!(
                 handoff.outcome,
                 Some(Outcome::Completed),
@@ -76,14 +76,14 @@ async fn an_agent_that_ends_while_no_server_is_there_is_recorded_by_the_next() {
     let server = workshop.serve(3);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let good = begin(&client, "worker").await;
-    events.until("message_added", good.id.as_str()).await;
-    let bad = begin(&client, "worker").await;
-    events.until("message_added", bad.id.as_str()).await;
+    let good = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", good.id.as_str()).await;
+    let bad = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", bad.id.as_str()).await;
     let workspace = workshop.data_dir.join("workspaces").join(bad.id.as_str());
     std::fs::write(workspace.join("fail"), "3").unwrap();
-    let idle = begin(&client, "idle").await;
-    events.until("message_added", "so far").await;
+    let idle = start_handoff(&client, "idle").await;
+    events.wait_for("message_added", "so far").await;
     server.kill();
     gate.let_one_through();
     gate.let_one_through();
@@ -97,7 +97,7 @@ async fn an_agent_that_ends_while_no_server_is_there_is_recorded_by_the_next() {
         (bad, Outcome::Failed),
         (idle, Outcome::TimedOut),
     ] {
-        let handoff = ended(&client, last_id(&task)).await;
+        let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
         assert_eq!(handoff.outcome, Some(outcome), "{}", handoff.output);
         assert_eq!(handoff.run.unwrap().state, RunState::Ended);
     }
@@ -112,13 +112,13 @@ async fn a_server_that_dies_right_after_it_was_asked_has_the_work_done_once() {
         let server = workshop.serve(4);
         // The more are asked, the further the first has come.
         for _ in 0..round {
-            tasks.push(begin(&server.client(), "worker").await);
+            tasks.push(start_handoff(&server.client(), "worker").await);
         }
         server.kill();
     }
     let server = workshop.serve(4);
     for task in &tasks {
-        let handoff = ended(&server.client(), last_id(task)).await;
+        let handoff = wait_for_end(&server.client(), last_handoff_id(task)).await;
         assert_eq!(
             handoff.outcome,
             Some(Outcome::Completed),
@@ -141,11 +141,11 @@ async fn what_is_killed_while_no_server_is_there_is_interrupted_and_nothing_of_i
     let server = workshop.serve(3);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let first = begin(&client, "worker").await;
-    events.until("message_added", first.id.as_str()).await;
+    let first = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", first.id.as_str()).await;
     let of_first = workshop.processes();
-    let second = begin(&client, "worker").await;
-    events.until("message_added", second.id.as_str()).await;
+    let second = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", second.id.as_str()).await;
     server.kill();
     // Both supervisors, before they can say how their agents ended; of the second nothing else.
     for pid in workshop.supervisors() {
@@ -157,7 +157,7 @@ async fn what_is_killed_while_no_server_is_there_is_interrupted_and_nothing_of_i
     assert_ne!(workshop.processes(), []);
     let server = workshop.serve(3);
     for task in [first, second] {
-        let handoff = ended(&server.client(), last_id(&task)).await;
+        let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
         assert_eq!(
             handoff.outcome,
             Some(Outcome::Interrupted),
@@ -177,14 +177,14 @@ async fn what_is_killed_while_no_server_is_there_is_interrupted_and_nothing_of_i
 /// Leaves a run as if its server had died between taking and starting it, and returns how the next server ends it.
 async fn taken_in(workshop: &Workshop, data_dir: &str) -> Handoff {
     let server = workshop.serve(0);
-    let task = begin(&server.client(), "worker").await;
+    let task = start_handoff(&server.client(), "worker").await;
     server.kill();
     let connection = crate::support::invariants::open(&workshop.data_dir.join("chorus.db"));
     let taken = "UPDATE runs SET state = 'running', started_at = 1, token_hash = zeroblob(32), claimed_in = $1";
     connection.execute(taken, [data_dir]).unwrap();
     drop(connection);
     let server = workshop.serve(1);
-    ended(&server.client(), last_id(&task)).await
+    wait_for_end(&server.client(), last_handoff_id(&task)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

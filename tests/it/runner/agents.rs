@@ -5,7 +5,7 @@ use chorus::domain::{Agent, OWN_ENVIRONMENT, Outcome};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Events, Workshop, begin, ended, last_id, run};
+use crate::support::{Events, Workshop, last_handoff_id, run, start_handoff, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_limit_of_a_session_limits_the_run() {
@@ -61,8 +61,8 @@ async fn an_agent_announces_itself_and_is_not_deleted_while_it_works() {
     ];
     assert!(server.chorus(add).output().status.success());
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "tester").await;
-    let changed = events.until("agent_changed", "tester").await;
+    let task = start_handoff(&client, "tester").await;
+    let changed = events.wait_for("agent_changed", "tester").await;
     assert_eq!(
         changed["data"]["changed"],
         "roles, skills, maxSessionDuration"
@@ -79,7 +79,7 @@ async fn an_agent_announces_itself_and_is_not_deleted_while_it_works() {
         error.message
     );
     gate.let_one_through();
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(
         handoff.output.as_str(),
         "tester changed\nsaid\nerror: This run of tester may speak for tester alone, not for qa\n\

@@ -5,7 +5,9 @@ use chorus::domain::{Outcome, Task};
 use chorus::secret::Token;
 use serde_json::json;
 
-use crate::support::{Events, Server, Workshop, begin, ended, hand_off, last_id, run};
+use crate::support::{
+    Events, Server, Workshop, hand_off, last_handoff_id, run, start_handoff, wait_for_end,
+};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/agent/handoff.sh");
 
@@ -74,7 +76,9 @@ fn waiting_agents() -> Workshop {
 
 /// Waits until the agent of a task's hand-off works, and returns a client that shows its token.
 async fn in_its_name(server: &Server, events: &mut Events, task: &Task) -> Client {
-    let said = events.until("message_added", &last_id(task)).await;
+    let said = events
+        .wait_for("message_added", &last_handoff_id(task))
+        .await;
     let said = said["data"]["content"].as_str().unwrap().to_owned();
     let token = Token::given(said.split_once(' ').unwrap().1.to_owned());
     Client::new(&server.url, Some(token)).unwrap()
@@ -98,7 +102,7 @@ async fn a_chain_that_is_too_deep_is_refused_and_named() {
     let workshop = waiting_agents();
     let server = workshop.serve_with(1, &["--port", "0", "--max-depth", "3"]);
     let mut events = Events::listen(&server.client()).await;
-    let mut task = begin(&server.client(), "a").await;
+    let mut task = start_handoff(&server.client(), "a").await;
     for next in ["b", "c"] {
         let client = in_its_name(&server, &mut events, &task).await;
         task = ask(&client, &task, next).await.unwrap();
@@ -117,7 +121,7 @@ async fn bounces_are_counted() {
     let workshop = waiting_agents();
     let server = workshop.serve_with(1, &["--port", "0", "--max-bounces", "1"]);
     let mut events = Events::listen(&server.client()).await;
-    let mut task = begin(&server.client(), "a").await;
+    let mut task = start_handoff(&server.client(), "a").await;
     for next in ["b", "a"] {
         let client = in_its_name(&server, &mut events, &task).await;
         task = ask(&client, &task, next).await.unwrap();
@@ -133,7 +137,7 @@ async fn hops_are_counted_over_the_whole_tree() {
     let workshop = waiting_agents();
     let server = workshop.serve_with(4, &["--port", "0", "--max-hops", "2"]);
     let mut events = Events::listen(&server.client()).await;
-    let task = begin(&server.client(), "a").await;
+    let task = start_handoff(&server.client(), "a").await;
     let client = in_its_name(&server, &mut events, &task).await;
     for child in ["b", "c"] {
         let child = ask(&client, &task, child).await.unwrap();
@@ -151,12 +155,12 @@ async fn only_the_run_itself_may_hand_on_and_only_while_it_works() {
     let server = workshop.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let first = begin(&client, "a").await;
+    let first = start_handoff(&client, "a").await;
     let its = in_its_name(&server, &mut events, &first).await;
     let (status, code, _) = refusal(ask(&client, &first, "b").await);
     assert_eq!((status, code.as_str()), (409, "CONFLICT"));
     // What is not its own, or below it, it may not change; what it makes is below it.
-    let second = begin(&client, "b").await;
+    let second = start_handoff(&client, "b").await;
     let (status, code, _) = refusal(ask(&its, &second, "c").await);
     assert_eq!((status, code.as_str()), (403, "FORBIDDEN"));
     for (method, path, body) in [
@@ -219,7 +223,7 @@ async fn only_the_run_itself_may_hand_on_and_only_while_it_works() {
     let (status, code, _) = refusal(ask(&its, &first, "b").await);
     assert_eq!((status, code.as_str()), (401, "UNAUTHORIZED"));
     assert_eq!(
-        ended(&client, last_id(&first)).await.outcome,
+        wait_for_end(&client, last_handoff_id(&first)).await.outcome,
         Some(Outcome::Cancelled)
     );
 }

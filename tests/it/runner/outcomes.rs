@@ -3,7 +3,9 @@
 use chorus::domain::Outcome;
 use serde_json::json;
 
-use crate::support::{Events, Workshop, begin, ended, env_number, last_id, run};
+use crate::support::{
+    Events, Workshop, env_number, last_handoff_id, run, start_handoff, wait_for_end,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_prints_is_what_comes_back() {
@@ -100,7 +102,7 @@ async fn a_workspace_that_is_gone_is_named() {
     let task = crate::support::hand_off(&client, &task, &body)
         .await
         .unwrap();
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
         handoff.output.as_str().contains("working directory"),
@@ -117,9 +119,9 @@ async fn an_agent_that_is_deleted_is_not_run_and_one_that_works_is_stopped() {
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let first = begin(&client, "first").await;
-    let second = begin(&client, "second").await;
-    events.until("message_added", "begun").await;
+    let first = start_handoff(&client, "first").await;
+    let second = start_handoff(&client, "second").await;
+    events.wait_for("message_added", "begun").await;
     server.kill();
     let connection = rusqlite::Connection::open(workshop.data_dir.join("chorus.db")).unwrap();
     connection.execute_batch("DELETE FROM agents").unwrap();
@@ -127,7 +129,7 @@ async fn an_agent_that_is_deleted_is_not_run_and_one_that_works_is_stopped() {
 
     let server = workshop.serve(1);
     for (task, told) in [(first, "while it worked"), (second, "after it was asked")] {
-        let handoff = ended(&server.client(), last_id(&task)).await;
+        let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed));
         assert!(handoff.output.as_str().contains(told), "{}", handoff.output);
     }
@@ -181,12 +183,12 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
     let client = server.client();
     let mut events = Events::listen(&client).await;
 
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
     for pid in workshop.supervisors() {
         assert!(workshop.kill(pid));
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
     assert!(
         handoff.output.as_str().contains("It had said:\nbegun"),
@@ -196,12 +198,12 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
     workshop.until_quiet();
 
     // A result that was given counts, whoever dies afterwards.
-    let task = begin(&client, "claude").await;
-    events.until("message_added", "tool_result").await;
+    let task = start_handoff(&client, "claude").await;
+    events.wait_for("message_added", "tool_result").await;
     for pid in workshop.supervisors() {
         assert!(workshop.kill(pid));
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
@@ -211,15 +213,15 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
     workshop.until_quiet();
 
     // The agent alone.
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
     let supervisors = workshop.supervisors();
     for (pid, _) in workshop.processes() {
         if !supervisors.contains(&pid) {
             workshop.kill(pid);
         }
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
         handoff.output.as_str().contains("signal 9"),

@@ -8,7 +8,7 @@ use chorus::client::ClientError;
 use chorus::domain::{Handoff, Outcome};
 use serde_json::{Value, json};
 
-use crate::support::{Workshop, ended, hand_off, last_id, run, task};
+use crate::support::{Workshop, create_task, hand_off, last_handoff_id, run, wait_for_end};
 
 /// Writes down all that it gets, prints a recorded output and ends with a code.
 const PLAYER: &str = r#"for argument in "$@"; do printf '%s\0' "$argument"; done >"$RECORD/arguments"
@@ -149,11 +149,11 @@ async fn an_agent_gets_what_is_its_own_and_nothing_else_of_chorus() {
     let workshop = played("claude", "claude-stream-bash.jsonl", &json!({}));
     let server = workshop.serve(1);
     let client = server.client();
-    let task = task(&client).await;
+    let task = create_task(&client).await;
     let prompt = "/help me with @README.md and 'quotes', $HOME, `ticks`, ünï";
     let body = json!({ "agentName": "player", "prompt": prompt, "reason": "because" });
     let task = hand_off(&client, &task, &body).await.unwrap();
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     let record = Record::read(&workshop.path("record"));
 
     let tools = record
@@ -307,7 +307,7 @@ async fn resuming_goes_on_with_the_last_session_of_this_agent_on_this_task() {
         .agent("other", "echo nothing to resume");
     let server = workshop.serve(1);
     let client = server.client();
-    let task = task(&client).await;
+    let task = create_task(&client).await;
     let resume = json!({ "agentName": "player", "prompt": "go on", "resume": true });
     let refused = hand_off(&client, &task, &resume).await;
     assert!(
@@ -316,7 +316,7 @@ async fn resuming_goes_on_with_the_last_session_of_this_agent_on_this_task() {
     );
     let first = json!({ "agentName": "player", "prompt": "begin" });
     let begun = hand_off(&client, &task, &first).await.unwrap();
-    ended(&client, last_id(&begun)).await;
+    wait_for_end(&client, last_handoff_id(&begun)).await;
     let session = workshop.read("SELECT session_id FROM runs");
     assert!(
         !Record::read(&workshop.path("record"))
@@ -326,9 +326,9 @@ async fn resuming_goes_on_with_the_last_session_of_this_agent_on_this_task() {
     // The session is the agent's own, not that of whoever was last.
     let other = json!({ "agentName": "other", "prompt": "p" });
     let other = hand_off(&client, &task, &other).await.unwrap();
-    ended(&client, last_id(&other)).await;
+    wait_for_end(&client, last_handoff_id(&other)).await;
     let resumed = hand_off(&client, &task, &resume).await.unwrap();
-    let handoff = ended(&client, last_id(&resumed)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&resumed)).await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),

@@ -7,7 +7,9 @@ use chorus::client::Client;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Events, Workshop, begin, ended, hand_off, last_id, run};
+use crate::support::{
+    Events, Workshop, hand_off, last_handoff_id, run, start_handoff, wait_for_end,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_agent_says_becomes_messages_and_events_in_order() {
@@ -103,8 +105,8 @@ async fn the_log_is_what_was_printed_whole_or_in_part() {
 async fn the_log_of_a_run_that_waits_is_not_there_yet() {
     let workshop = Workshop::new().agent("worker", "echo done");
     let server = workshop.serve(0);
-    let task = begin(&server.client(), "worker").await;
-    let (status, _, body) = log(&server.client(), &last_id(&task), "follow=true", "").await;
+    let task = start_handoff(&server.client(), "worker").await;
+    let (status, _, body) = log(&server.client(), &last_handoff_id(&task), "follow=true", "").await;
     assert_eq!(status, 404);
     let body: Value = serde_json::from_str(&body).unwrap();
     assert!(
@@ -125,10 +127,10 @@ async fn who_follows_the_log_of_a_run_that_waits_sees_it_begin() {
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    begin(&client, "first").await;
-    events.until("message_added", "begun").await;
-    let second = begin(&client, "second").await;
-    let id = last_id(&second);
+    start_handoff(&client, "first").await;
+    events.wait_for("message_added", "begun").await;
+    let second = start_handoff(&client, "second").await;
+    let id = last_handoff_id(&second);
     let (followed, ()) = tokio::join!(log(&client, &id, "follow=true", ""), async {
         gate.let_one_through();
     });
@@ -148,11 +150,11 @@ async fn chorus_log_follows_until_the_agent_has_ended() {
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "worker").await;
-    events.until("run_started", "").await;
-    events.until("message_added", "one").await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("run_started", "").await;
+    events.wait_for("message_added", "one").await;
     let mut follow = server
-        .chorus(["log", "-f", &last_id(&task)])
+        .chorus(["log", "-f", &last_handoff_id(&task)])
         .stdout(Stdio::piped())
         .spawn();
     let mut printed = BufReader::new(follow.stdout.take().unwrap());
@@ -164,7 +166,7 @@ async fn chorus_log_follows_until_the_agent_has_ended() {
     printed.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "two\nthree");
     assert!(follow.wait().unwrap().success());
-    ended(&client, last_id(&task)).await;
+    wait_for_end(&client, last_handoff_id(&task)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -173,10 +175,10 @@ async fn a_server_that_stops_does_not_wait_for_who_follows_a_log() {
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "one").await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "one").await;
     let mut follow = server
-        .chorus(["log", "-f", &last_id(&task)])
+        .chorus(["log", "-f", &last_handoff_id(&task)])
         .stdout(Stdio::piped())
         .spawn();
     let mut printed = BufReader::new(follow.stdout.take().unwrap());
@@ -195,11 +197,11 @@ async fn the_log_of_a_task_is_that_of_its_last_hand_off() {
         .agent("second", "echo late");
     let server = workshop.serve(1);
     let client = server.client();
-    let task = begin(&client, "first").await;
-    let first = ended(&client, last_id(&task)).await;
+    let task = start_handoff(&client, "first").await;
+    let first = wait_for_end(&client, last_handoff_id(&task)).await;
     let body = json!({ "agentName": "second", "prompt": "p" });
     let task = hand_off(&client, &task, &body).await.unwrap();
-    ended(&client, last_id(&task)).await;
+    wait_for_end(&client, last_handoff_id(&task)).await;
     let log = |id: &str| server.chorus(["log", id]).transcript();
     assert!(log(task.id.as_str()).contains("late\n"));
     assert!(log(first.id.as_str()).contains("early\n"));

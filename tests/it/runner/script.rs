@@ -8,7 +8,7 @@ use chorus::domain::Handoff;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Events, Server, Workshop, own_port, task};
+use crate::support::{Events, Server, Workshop, create_task, own_port};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/agent/handoff.sh");
 
@@ -63,7 +63,7 @@ async fn prompts_arrive_and_final_messages_come_back_unchanged() {
     let workshop = Workshop::new().agent("echo", "cat >/dev/null; cat answer");
     let server = workshop.serve(1);
     let client = server.client();
-    let task = task(&client).await;
+    let task = create_task(&client).await;
     let folder = workshop.data_dir.join("workspaces").join(task.id.as_str());
     std::fs::create_dir_all(&folder).unwrap();
     let mut texts = odd_texts();
@@ -103,8 +103,8 @@ async fn a_hand_off_that_fails_or_is_refused_ends_with_1_and_tells_why() {
         .agent("sleeper", "echo begun; exec sleep 600");
     let server = workshop.serve(2);
     let client = server.client();
-    let busy = crate::support::begin(&client, "sleeper").await;
-    let free = task(&client).await;
+    let busy = crate::support::start_handoff(&client, "sleeper").await;
+    let free = create_task(&client).await;
     for (arguments, told) in [
         ([free.id.as_str(), "broken", "p"], "failed: "),
         ([free.id.as_str(), "nobody", "p"], "Unknown agent: nobody"),
@@ -140,7 +140,7 @@ async fn who_waits_is_answered_by_the_server_that_comes_after() {
         let server = workshop.serve_with(2, &["--port", &port]);
         let client = server.client();
         let mut events = Events::listen(&client).await;
-        let (first, second) = (task(&client).await, task(&client).await);
+        let (first, second) = (create_task(&client).await, create_task(&client).await);
         let url = server.url.clone();
         let by_script = Command::new(SCRIPT)
             .args([first.id.as_str(), "worker", "p"])
@@ -156,7 +156,7 @@ async fn who_waits_is_answered_by_the_server_that_comes_after() {
             .stdout(Stdio::piped())
             .spawn();
         for _ in 0..2 {
-            events.until("message_added", "begun").await;
+            events.wait_for("message_added", "begun").await;
         }
         go(server);
         gate.let_one_through();
@@ -182,7 +182,7 @@ async fn a_message_from_outside_is_printed_as_it_is() {
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = task(&client).await;
+    let task = create_task(&client).await;
     for text in odd_texts() {
         let waiter = Command::new(SCRIPT)
             .args([task.id.as_str(), "sleeper", "p"])
@@ -193,7 +193,7 @@ async fn a_message_from_outside_is_printed_as_it_is() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        events.until("agent_handoff_started", "").await;
+        events.wait_for("agent_handoff_started", "").await;
         let path = format!("/api/tasks/{}/handoff/complete", task.id);
         let body = json!({ "output": text });
         client.send_json(Method::PUT, &path, &body).await.unwrap();
@@ -231,7 +231,7 @@ async fn who_waits_follows_control_to_its_last_agent() {
         made.unwrap();
     }
     for agent in ["first", "unlucky"] {
-        let (one, other) = (task(&client).await, task(&client).await);
+        let (one, other) = (create_task(&client).await, create_task(&client).await);
         let by_script =
             tokio::task::block_in_place(|| script(&server, &[one.id.as_str(), agent, "p"], ""));
         let by_program = server.chorus(["handoff", other.id.as_str(), agent, "p"]);
@@ -281,7 +281,7 @@ async fn who_waits_for_a_tool_or_a_session_follows_control_too() {
         let made = client.send_json(Method::POST, "/api/tools", &tool).await;
         made.unwrap();
     }
-    let task = task(&client).await;
+    let task = create_task(&client).await;
     let call = ["tool", "call", task.id.as_str(), "to_first", "--wait"];
     let moved = "session handoff s last first --reason r --intent i --wait";
     for arguments in [call.to_vec(), moved.split(' ').collect()] {

@@ -5,7 +5,7 @@ use chorus::domain::{Outcome, Session, SessionHandoff, Task};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Events, Workshop, ended};
+use crate::support::{Events, Workshop, wait_for_end};
 
 async fn move_to(client: &Client, session: &str, body: &Value) -> String {
     let path = format!("/api/sessions/{session}/handoffs");
@@ -51,7 +51,7 @@ async fn the_whole_conversation_arrives_at_every_agent_that_it_moves_to() {
             "conversationHistory": history, "harnessTraceId": format!("harness {place}"),
         });
         let id = move_to(&client, "sess_abc", &body).await;
-        let handoff = ended(&client, &id).await;
+        let handoff = wait_for_end(&client, &id).await;
         assert_eq!(handoff.output.as_str(), format!("{to} has answered"));
         assert_eq!(handoff.outcome, Some(Outcome::Completed));
         let path = format!("/api/tasks/{}", handoff.task_id);
@@ -97,9 +97,12 @@ async fn a_conversation_that_moves_on_closes_the_hand_off_before_and_stops_its_a
     let mut events = Events::listen(&client).await;
     let body = |from, to| json!({ "fromAgent": from, "toAgent": to, "reason": "r", "userIntent": "i", "conversationHistory": [] });
     let slow = move_to(&client, "s", &body("quick", "slow")).await;
-    events.until("message_added", "begun").await;
+    events.wait_for("message_added", "begun").await;
     let quick = move_to(&client, "s", &body("slow", "quick")).await;
-    let (slow, quick) = (ended(&client, slow).await, ended(&client, quick).await);
+    let (slow, quick) = (
+        wait_for_end(&client, slow).await,
+        wait_for_end(&client, quick).await,
+    );
     assert_eq!(
         (slow.outcome, slow.output.as_str()),
         (Some(Outcome::Completed), "Routed to quick")
@@ -127,11 +130,11 @@ move other first >>answers; echo >>answers; move s second >>answers; echo >>answ
     move_to(&client, "other", &body).await;
     let mut body = body;
     body["invoke"] = json!(true);
-    let first = ended(&client, move_to(&client, "s", &body).await).await;
+    let first = wait_for_end(&client, move_to(&client, "s", &body).await).await;
     assert_eq!(first.output.as_str(), "Routed to second");
     assert_eq!(first.run.unwrap().outcome, Some(Outcome::Completed));
     let last = moves(&client, "s").await.pop().unwrap();
-    let second = ended(&client, &last.id).await;
+    let second = wait_for_end(&client, &last.id).await;
     let answers: Vec<Value> = second
         .output
         .as_str()
@@ -211,13 +214,13 @@ async fn a_conversation_that_a_tool_passes_on_stays_in_its_session() {
             "conversationHistory": [{ "role": "user", "content": "what was said" }],
         })
     };
-    let first = ended(
+    let first = wait_for_end(
         &client,
         move_to(&client, "s", &body("third", "first")).await,
     )
     .await;
     assert_eq!(first.output.as_str(), "Routed to second");
-    events.until("message_added", "here").await;
+    events.wait_for("message_added", "here").await;
     let session: Session = client
         .get("/api/sessions/s", &[])
         .await
@@ -230,13 +233,13 @@ async fn a_conversation_that_a_tool_passes_on_stays_in_its_session() {
         ("second", Some("second"))
     );
     // Whoever moves it takes it from the one that has it, and the next begins when that one is gone.
-    let third = ended(
+    let third = wait_for_end(
         &client,
         move_to(&client, "s", &body("second", "third")).await,
     )
     .await;
     assert_eq!(third.output.as_str(), "alone");
-    let second = ended(&client, first.transferred_to.unwrap()).await;
+    let second = wait_for_end(&client, first.transferred_to.unwrap()).await;
     assert_eq!(second.output.as_str(), "Routed to third");
     assert_eq!(second.transferred_to, Some(third.id));
     let path = format!("/api/tasks/{}", first.task_id);
@@ -264,13 +267,13 @@ async fn who_waits_for_a_conversation_waits_for_whoever_has_it_last() {
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let asker = crate::support::begin(&client, "asker").await;
-    events.until("message_added", "begun").await;
+    let asker = crate::support::start_handoff(&client, "asker").await;
+    events.wait_for("message_added", "begun").await;
     let body = json!({
         "fromAgent": "slow", "toAgent": "quick", "reason": "r", "userIntent": "i", "conversationHistory": [],
     });
     move_to(&client, "s", &body).await;
-    let asker = ended(&client, crate::support::last_id(&asker)).await;
+    let asker = wait_for_end(&client, crate::support::last_handoff_id(&asker)).await;
     assert_eq!(asker.output.as_str(), "the answer");
     workshop.until_quiet();
     workshop.assert_invariants();

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Events, Workshop, begin, ended, hand_off, last_id};
+use crate::support::{Events, Workshop, hand_off, last_handoff_id, start_handoff, wait_for_end};
 
 /// Does not hear SIGTERM, nor do the processes that it scatters.
 const STUBBORN: &str = "trap '' TERM
@@ -36,12 +36,12 @@ async fn a_cancel_returns_as_soon_as_the_tree_is_gone() {
     let server = workshop.serve_with(4, &["--port", "0", "--grace-seconds", "600"]);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "polite").await;
-    events.until("message_added", "begun").await;
+    let task = start_handoff(&client, "polite").await;
+    events.wait_for("message_added", "begun").await;
     let cancelled = tokio::time::timeout(Duration::from_mins(1), cancel(&client, &task)).await;
     assert_eq!(workshop.processes(), []);
     assert_eq!(cancelled.unwrap().current_agent(), None);
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Cancelled));
     assert_eq!(handoff.run.unwrap().outcome, Some(Outcome::Cancelled));
     workshop.assert_invariants();
@@ -53,8 +53,8 @@ async fn an_agent_that_does_not_go_is_killed_after_the_grace() {
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "stubborn").await;
-    events.until("message_added", "begun").await;
+    let task = start_handoff(&client, "stubborn").await;
+    events.wait_for("message_added", "begun").await;
     let asked = Instant::now();
     cancel(&client, &task).await;
     assert_eq!(workshop.processes(), []);
@@ -74,7 +74,7 @@ async fn a_cancel_at_any_moment_of_the_start_leaves_nothing() {
     // The moments differ by how many others are started at the same time.
     for others in [0, 1, 3, 7, 15] {
         let round = (0..=others).map(|_| async {
-            let task = begin(&client, "sleeper").await;
+            let task = start_handoff(&client, "sleeper").await;
             cancel(&client, &task).await;
         });
         let round = tokio::time::timeout(Duration::from_mins(1), join_all(round));
@@ -97,19 +97,19 @@ async fn a_completion_from_outside_counts_and_what_is_printed_later_is_in_the_lo
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
     let completed = complete(&client, &task, "from outside").await;
     assert_eq!(completed.current_agent(), None);
     workshop.until_quiet();
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "from outside");
     // The next run on this server begins when the first is out of the way, and its messages come after all of it.
     let log = std::fs::read_to_string(workshop.run_dir(&handoff).join("stdout.log")).unwrap();
     assert_eq!(log, "begun\ntoo late\n");
-    let next = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
+    let next = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
     cancel(&client, &next).await;
     assert_eq!(
         workshop.read("SELECT group_concat(content) FROM messages WHERE NOT is_prompt"),
@@ -126,24 +126,24 @@ async fn two_processes_never_work_on_one_task_at_once() {
     let server = workshop.serve_with(4, &["--port", "0", "--grace-seconds", "3"]);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "stubborn").await;
-    events.until("message_added", "begun").await;
+    let task = start_handoff(&client, "stubborn").await;
+    events.wait_for("message_added", "begun").await;
     let first = workshop.processes();
     complete(&client, &task, "enough").await;
     let body = json!({ "agentName": "next", "prompt": "go on" });
     let task = hand_off(&client, &task, &body).await.unwrap();
     // It is queued for as long as the first one lives: the grace of some seconds.
     let handoff = client
-        .get(&format!("/api/handoffs/{}", last_id(&task)), &[])
+        .get(&format!("/api/handoffs/{}", last_handoff_id(&task)), &[])
         .await;
     let handoff: chorus::domain::Handoff = handoff.unwrap().data().unwrap();
     assert_eq!(handoff.run.unwrap().state, RunState::Queued);
-    events.until("run_started", "next").await;
+    events.wait_for("run_started", "next").await;
     for (pid, line) in first {
         let is_there = workshop.processes().iter().any(|(other, _)| *other == pid);
         assert!(!is_there, "{line} still works");
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.output.as_str(), "done");
     workshop.until_quiet();
     workshop.assert_invariants();
@@ -157,8 +157,8 @@ async fn a_run_that_was_ended_while_no_server_could_stop_it_is_stopped_by_the_ne
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "stubborn").await;
-    events.until("message_added", "begun").await;
+    let task = start_handoff(&client, "stubborn").await;
+    events.wait_for("message_added", "begun").await;
     // It has a second to go, in which the server dies.
     complete(&client, &task, "enough").await;
     server.kill();
@@ -166,7 +166,7 @@ async fn a_run_that_was_ended_while_no_server_could_stop_it_is_stopped_by_the_ne
     let client = server.client();
     let body = json!({ "agentName": "next", "prompt": "go on" });
     let task = hand_off(&client, &task, &body).await.unwrap();
-    ended(&client, last_id(&task)).await;
+    wait_for_end(&client, last_handoff_id(&task)).await;
     workshop.until_quiet();
     workshop.assert_invariants();
 }
@@ -177,8 +177,8 @@ async fn a_run_that_was_ended_while_no_server_was_there_is_stopped_by_the_next()
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
     server.kill();
     // As if a server had recorded the end and died before it told anybody.
     let ended_by_hand =
@@ -191,6 +191,6 @@ async fn a_run_that_was_ended_while_no_server_was_there_is_stopped_by_the_next()
     assert_ne!(workshop.processes(), []);
     let server = workshop.serve(1);
     workshop.until_quiet();
-    let handoff = ended(&server.client(), last_id(&task)).await;
+    let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
     assert_eq!(handoff.output.as_str(), "by hand");
 }

@@ -7,7 +7,9 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Events, Server, Workshop, begin, ended, hand_off, last_id};
+use crate::support::{
+    Events, Server, Workshop, hand_off, last_handoff_id, start_handoff, wait_for_end,
+};
 
 /// What an agent's script can say to pass control: `call TOOL ARGUMENTS`.
 const CALL: &str = r#"call() { curl -s -H "Authorization: Bearer $CHORUS_TOKEN" "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID/tools/$1" -d "$2"; }
@@ -67,7 +69,9 @@ fn refusal<T: std::fmt::Debug>(refused: Result<T, ClientError>) -> (u16, String,
 
 /// Waits until the agent of a task's hand-off works, and returns a client that shows the token that it prints.
 async fn in_its_name(server: &Server, events: &mut Events, task: &Task) -> Client {
-    let said = events.until("message_added", &last_id(task)).await;
+    let said = events
+        .wait_for("message_added", &last_handoff_id(task))
+        .await;
     let said = said["data"]["content"].as_str().unwrap().to_owned();
     let token = Token::given(said.split_once(' ').unwrap().1.to_owned());
     Client::new(&server.url, Some(token)).unwrap()
@@ -116,7 +120,7 @@ async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
     ]);
     make_tools(&client, &["b", "c"], variables).await;
     let mut events = Events::listen(&client).await;
-    let first = begin(&client, "a").await;
+    let first = start_handoff(&client, "a").await;
     let first = settled(&client, &first).await;
     let tasks = all_tasks(&client).await;
     let [a, b, c] = &tasks[..] else {
@@ -153,10 +157,10 @@ async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
         assert!(told.contains(part), "{part}\nis not in\n{told}");
     }
     assert!(!told.contains("`to_c`"), "nobody passes control to himself");
-    let last = ended(&client, last_id(c)).await;
+    let last = wait_for_end(&client, last_handoff_id(c)).await;
     assert_eq!(last.output.as_str(), "c has closed");
     // Whoever follows the first learns of the others by their events alone.
-    let merged = events.until("context_merged", "notes").await;
+    let merged = events.wait_for("context_merged", "notes").await;
     assert_eq!(merged["masterTaskId"], json!(a.id));
     assert_eq!(merged["data"]["added"], "notes");
     assert_eq!(
@@ -174,7 +178,7 @@ async fn conversation_and_tree_are_those_of_the_whole_chain() {
     let server = workshop.serve(1);
     let client = server.client();
     make_tools(&client, &["b"], json!([])).await;
-    let first = begin(&client, "a").await;
+    let first = start_handoff(&client, "a").await;
     settled(&client, &first).await;
     let child = all_tasks(&client).await.remove(1);
     for id in [&first.id, &child.id] {
@@ -232,7 +236,7 @@ async fn limits_are_counted_on_one_chain_whichever_door_it_went_through() {
         make_tools(&client, &["a", "b", "c", "d"], json!([])).await;
         let mut events = Events::listen(&client).await;
         // By a person to a, by a's tool to b, by b's delegation to c, and then one too many.
-        let first = begin(&client, "a").await;
+        let first = start_handoff(&client, "a").await;
         let its = in_its_name(&server, &mut events, &first).await;
         let second = call(&its, &first, "to_b", json!({})).await.unwrap();
         let its = in_its_name(&server, &mut events, &second).await;
@@ -270,7 +274,7 @@ async fn of_many_transfers_at_once_one_wins_and_the_others_are_told() {
     make_tools(&client, &["b", "c"], json!([])).await;
     let mut events = Events::listen(&client).await;
     for by_itself in [true, false] {
-        let task = begin(&client, "a").await;
+        let task = start_handoff(&client, "a").await;
         let its = in_its_name(&server, &mut events, &task).await;
         let by = if by_itself { &its } else { &client };
         let calls = (0..40).map(|place| {
@@ -310,7 +314,7 @@ async fn an_agent_that_missed_the_answer_asks_again_and_gets_it() {
     let client = server.client();
     make_tools(&client, &["b"], json!([])).await;
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "a").await;
+    let task = start_handoff(&client, "a").await;
     let its = in_its_name(&server, &mut events, &task).await;
     let call = async |key: &str| {
         let path = format!("/api/tasks/{}/tools/to_b", task.id);
@@ -344,11 +348,11 @@ async fn the_next_agent_starts_when_the_one_that_passed_control_is_gone() {
     let client = server.client();
     make_tools(&client, &["next"], json!([])).await;
     for agent in ["polite", "stubborn"] {
-        let task = begin(&client, agent).await;
-        let first = ended(&client, last_id(&task)).await;
+        let task = start_handoff(&client, agent).await;
+        let first = wait_for_end(&client, last_handoff_id(&task)).await;
         assert_eq!(first.outcome, Some(Outcome::Completed));
         assert_eq!(first.output.as_str(), "Routed to next");
-        let next = ended(&client, first.transferred_to.unwrap()).await;
+        let next = wait_for_end(&client, first.transferred_to.unwrap()).await;
         assert_eq!(next.output.as_str(), "alone", "{agent}");
     }
     workshop.until_quiet();
@@ -382,16 +386,19 @@ async fn a_server_that_is_killed_in_the_middle_of_a_chain_goes_on_with_it() {
         json!([{ "name": "n", "type": "number" }]),
     )
     .await;
-    let first = begin(&client, "a").await;
+    let first = start_handoff(&client, "a").await;
     assert_eq!(
-        ended(&client, last_id(&first)).await.output.as_str(),
+        wait_for_end(&client, last_handoff_id(&first))
+            .await
+            .output
+            .as_str(),
         "Routed to b"
     );
     // The first is still there, so the second has not begun: the next server ends the one and begins the other.
     server.kill();
     let server = serve();
     let mut events = Events::listen(&client).await;
-    events.until("message_added", "b works").await;
+    events.wait_for("message_added", "b works").await;
     server.kill();
     // Its token is good for the server that comes after.
     let server = serve();
@@ -404,7 +411,13 @@ async fn a_server_that_is_killed_in_the_middle_of_a_chain_goes_on_with_it() {
     assert_eq!(b.context.0["n"], json!(1));
     assert_eq!(c.context.0["n"], json!(2));
     assert_eq!(c.context.0["_handoff_chain"], json!(["a", "b"]));
-    assert_eq!(ended(&client, last_id(c)).await.output.as_str(), "c ends");
+    assert_eq!(
+        wait_for_end(&client, last_handoff_id(c))
+            .await
+            .output
+            .as_str(),
+        "c ends"
+    );
     drop(server);
     workshop.until_quiet();
     workshop.assert_invariants();
@@ -417,7 +430,10 @@ async fn a_run_hands_over_only_its_own_task_and_makes_no_tools() {
     let client = server.client();
     make_tools(&client, &["c"], json!([])).await;
     let mut events = Events::listen(&client).await;
-    let (mine, other) = (begin(&client, "a").await, begin(&client, "b").await);
+    let (mine, other) = (
+        start_handoff(&client, "a").await,
+        start_handoff(&client, "b").await,
+    );
     let its = in_its_name(&server, &mut events, &mine).await;
     assert_eq!(refusal(call(&its, &other, "to_c", json!({})).await).0, 403);
     let below = hand_off(&its, &mine, &json!({ "agentName": "b", "prompt": "p" }))
@@ -460,8 +476,8 @@ async fn who_waits_for_an_agent_that_passes_control_occupies_no_slot() {
     let server = workshop.serve(1);
     let client = server.client();
     make_tools(&client, &["second", "third"], json!([])).await;
-    let asker = begin(&client, "asker").await;
-    let asker = ended(&client, last_id(&asker)).await;
+    let asker = start_handoff(&client, "asker").await;
+    let asker = wait_for_end(&client, last_handoff_id(&asker)).await;
     assert_eq!(asker.output.as_str(), "I was told: the answer");
     workshop.until_quiet();
     workshop.assert_invariants();
@@ -485,7 +501,7 @@ async fn what_a_tool_says_to_its_target_is_for_that_one_only() {
         json!([{ "name": "lead", "type": "string" }]),
     )
     .await;
-    settled(&client, &begin(&client, "a").await).await;
+    settled(&client, &start_handoff(&client, "a").await).await;
     let tasks = all_tasks(&client).await;
     let [_, of_b, of_c] = &tasks[..] else {
         panic!("{tasks:?}")
@@ -494,7 +510,7 @@ async fn what_a_tool_says_to_its_target_is_for_that_one_only() {
     // Whoever comes by another door has the variables, and nothing that was said to another.
     let ask = json!({ "agentName": "d", "prompt": "p" });
     let of_d = hand_off(&client, of_b, &ask).await.unwrap();
-    ended(&client, last_id(&of_d)).await;
+    wait_for_end(&client, last_handoff_id(&of_d)).await;
     for task in [of_c, &of_d] {
         let told = told(&workshop, task);
         assert!(told.contains("lead: 123\n"), "{told}");
