@@ -1,4 +1,4 @@
-//! Agents that are made, changed and limited while they run.
+//! Agents that are created, changed and limited while they run.
 
 use chorus::client::ClientError;
 use chorus::domain::{Agent, OWN_ENVIRONMENT, Outcome};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{Events, Workshop, last_handoff_id, run, start_handoff, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_limit_of_a_session_limits_the_run() {
+async fn the_maximum_session_duration_limits_the_run() {
     let workshop = Workshop::new();
     let server = workshop.serve(1);
     let client = server.client();
@@ -23,18 +23,18 @@ async fn the_limit_of_a_session_limits_the_run() {
         let spec = std::fs::read(workshop.run_dir(&handoff).join("spec.json")).unwrap();
         let spec: Value = serde_json::from_slice(&spec).unwrap();
         assert_eq!(spec["maxSeconds"], limit);
-        // What Chorus says to every process is what no agent may set.
-        let mut said: Vec<_> = spec["environment"].as_object().unwrap().keys().collect();
+        // Chorus sets exactly the variables that no agent may set.
+        let mut names: Vec<_> = spec["environment"].as_object().unwrap().keys().collect();
         let mut own = OWN_ENVIRONMENT.to_vec();
-        said.sort_unstable();
+        names.sort_unstable();
         own.sort_unstable();
-        assert_eq!(said, own);
+        assert_eq!(names, own);
     }
     workshop.until_quiet();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_announces_itself_and_is_not_deleted_while_it_works() {
+async fn an_agent_sets_its_capabilities_and_is_not_deleted_while_it_works() {
     let workshop = Workshop::new();
     let gate = workshop.gate("gate");
     let script = format!(
@@ -70,7 +70,7 @@ async fn an_agent_announces_itself_and_is_not_deleted_while_it_works() {
     let delete = || client.send(client.request(Method::DELETE, "/api/agents/tester"));
     let refused = delete().await;
     let Err(ClientError::Refused { status, error }) = refused else {
-        panic!("it works");
+        panic!("a working agent was deleted");
     };
     assert_eq!(status, StatusCode::CONFLICT);
     assert!(

@@ -1,11 +1,11 @@
-//! Which run is started when.
+//! The order in which runs are started.
 
 use chorus::domain::{Handoff, Outcome, RunState};
 
 use crate::support::{Events, Workshop, last_handoff_id, start_handoff, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_more_than_so_many_work_at_once_and_the_oldest_is_next() {
+async fn at_most_max_runs_run_at_once_and_the_oldest_is_next() {
     let workshop = Workshop::new();
     let gate = workshop.gate("gate");
     let script = format!("echo $CHORUS_TASK_ID; read _ <{}", gate.path().display());
@@ -22,16 +22,16 @@ async fn no_more_than_so_many_work_at_once_and_the_oldest_is_next() {
         let handoff: Handoff = client.get(&path, &[]).await.unwrap().data().unwrap();
         handoff.run.unwrap().state
     };
-    // The two that work say so, whichever is first.
-    let mut begun = Vec::new();
+    // The two running agents print their task ids, in any order.
+    let mut started = Vec::new();
     for _ in 0..2 {
         let event = events.wait_for("message_added", "").await;
-        begun.push(event["data"]["content"].as_str().unwrap().to_owned());
+        started.push(event["data"]["content"].as_str().unwrap().to_owned());
     }
-    begun.sort_unstable();
+    started.sort_unstable();
     let mut oldest: Vec<_> = tasks[..2].iter().map(|task| task.id.to_string()).collect();
     oldest.sort_unstable();
-    assert_eq!(begun, oldest);
+    assert_eq!(started, oldest);
     for number in 0..6 {
         let expected = if number < 2 {
             RunState::Running
@@ -42,7 +42,7 @@ async fn no_more_than_so_many_work_at_once_and_the_oldest_is_next() {
     }
     for next in &tasks[2..] {
         gate.let_one_through();
-        // Whoever of the two goes, the oldest that waits comes.
+        // Whichever run ends, the oldest queued run starts.
         let event = events.wait_for("message_added", "").await;
         assert_eq!(event["data"]["content"], next.id.as_str());
         let running = workshop.read("SELECT count(*) FROM runs WHERE state = 'running'");
@@ -62,7 +62,7 @@ async fn no_more_than_so_many_work_at_once_and_the_oldest_is_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_cancelled_while_it_waits_is_never_started() {
+async fn a_run_that_is_cancelled_in_the_queue_is_never_started() {
     let workshop = Workshop::new();
     let gate = workshop.gate("gate");
     let script = format!("echo begun; read _ <{}", gate.path().display());

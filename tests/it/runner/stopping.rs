@@ -1,4 +1,4 @@
-//! Ending hand-offs while their agents work: nothing of them stays, and nothing that they say later counts.
+//! Ending hand-offs while their agents work: no process stays, and later output does not count.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::{Events, Workshop, hand_off, last_handoff_id, start_handoff, wait_for_end};
 
-/// Does not hear SIGTERM, nor do the processes that it scatters.
+/// Ignores SIGTERM, and so does the process that it starts.
 const STUBBORN: &str = "trap '' TERM
     setsid sleep 600 &
     echo begun
@@ -30,9 +30,9 @@ async fn complete(client: &Client, task: &Task, output: &str) -> Task {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancel_returns_as_soon_as_the_tree_is_gone() {
+async fn a_cancel_returns_as_soon_as_all_processes_are_gone() {
     let workshop = Workshop::new().agent("polite", "setsid sleep 600 & echo begun; exec sleep 600");
-    // One that hears the signal need not wait for the end of the grace.
+    // An agent that ends on SIGTERM does not use up the grace period.
     let server = workshop.serve_with(4, &["--port", "0", "--grace-seconds", "600"]);
     let client = server.client();
     let mut events = Events::listen(&client).await;
@@ -48,37 +48,37 @@ async fn a_cancel_returns_as_soon_as_the_tree_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_does_not_go_is_killed_after_the_grace() {
+async fn an_agent_that_ignores_sigterm_is_killed_after_the_grace_period() {
     let workshop = Workshop::new().agent("stubborn", STUBBORN);
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = start_handoff(&client, "stubborn").await;
     events.wait_for("message_added", "begun").await;
-    let asked = Instant::now();
+    let start = Instant::now();
     cancel(&client, &task).await;
     assert_eq!(workshop.processes(), []);
     assert!(
-        asked.elapsed() >= Duration::from_millis(900),
+        start.elapsed() >= Duration::from_millis(900),
         "{:?}",
-        asked.elapsed()
+        start.elapsed()
     );
     workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancel_at_any_moment_of_the_start_leaves_nothing() {
+async fn a_cancel_at_any_moment_of_the_start_leaves_no_process() {
     let workshop = Workshop::new().agent("sleeper", "exec sleep 600");
     let server = workshop.serve(8);
     let client = server.client();
-    // The moments differ by how many others are started at the same time.
+    // The number of other starts varies the moment of the cancel.
     for others in [0, 1, 3, 7, 15] {
         let round = (0..=others).map(|_| async {
             let task = start_handoff(&client, "sleeper").await;
             cancel(&client, &task).await;
         });
         let round = tokio::time::timeout(Duration::from_mins(1), join_all(round));
-        round.await.expect("every cancel is answered");
+        round.await.expect("a cancel was not answered");
         assert_eq!(workshop.processes(), []);
     }
     assert_eq!(
@@ -89,7 +89,7 @@ async fn a_cancel_at_any_moment_of_the_start_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_completion_from_outside_counts_and_what_is_printed_later_is_in_the_log_only() {
+async fn output_after_an_outside_completion_is_only_in_the_log() {
     let workshop = Workshop::new().agent(
         "worker",
         "trap 'echo too late; exit 0' TERM; echo begun; while :; do sleep 0.02; done",
@@ -105,7 +105,7 @@ async fn a_completion_from_outside_counts_and_what_is_printed_later_is_in_the_lo
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "from outside");
-    // The next run on this server begins when the first is out of the way, and its messages come after all of it.
+    // The next run starts after the first has ended, so its messages come last.
     let log = std::fs::read_to_string(workshop.run_dir(&handoff).join("stdout.log")).unwrap();
     assert_eq!(log, "begun\ntoo late\n");
     let next = start_handoff(&client, "worker").await;
@@ -132,7 +132,7 @@ async fn two_processes_never_work_on_one_task_at_once() {
     complete(&client, &task, "enough").await;
     let body = json!({ "agentName": "next", "prompt": "go on" });
     let task = hand_off(&client, &task, &body).await.unwrap();
-    // It is queued for as long as the first one lives: the grace of some seconds.
+    // The run is queued while the first agent lives, for the grace period.
     let handoff = client
         .get(&format!("/api/handoffs/{}", last_handoff_id(&task)), &[])
         .await;
@@ -140,8 +140,8 @@ async fn two_processes_never_work_on_one_task_at_once() {
     assert_eq!(handoff.run.unwrap().state, RunState::Queued);
     events.wait_for("run_started", "next").await;
     for (pid, line) in first {
-        let is_there = workshop.processes().iter().any(|(other, _)| *other == pid);
-        assert!(!is_there, "{line} still works");
+        let is_alive = workshop.processes().iter().any(|(other, _)| *other == pid);
+        assert!(!is_alive, "{line} still runs");
     }
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.output.as_str(), "done");
@@ -150,7 +150,7 @@ async fn two_processes_never_work_on_one_task_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_was_ended_while_no_server_could_stop_it_is_stopped_by_the_next() {
+async fn a_run_whose_server_died_while_stopping_it_is_stopped_by_the_next() {
     let workshop = Workshop::new()
         .agent("stubborn", STUBBORN)
         .agent("next", "echo done");
@@ -159,7 +159,7 @@ async fn a_run_that_was_ended_while_no_server_could_stop_it_is_stopped_by_the_ne
     let mut events = Events::listen(&client).await;
     let task = start_handoff(&client, "stubborn").await;
     events.wait_for("message_added", "begun").await;
-    // It has a second to go, in which the server dies.
+    // The server is killed within the grace period of one second.
     complete(&client, &task, "enough").await;
     server.kill();
     let server = workshop.serve(1);
@@ -172,7 +172,7 @@ async fn a_run_that_was_ended_while_no_server_could_stop_it_is_stopped_by_the_ne
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_was_ended_while_no_server_was_there_is_stopped_by_the_next() {
+async fn a_run_that_was_ended_without_a_server_is_stopped_by_the_next() {
     let workshop = Workshop::new().agent("worker", "echo begun; exec sleep 600");
     let server = workshop.serve(1);
     let client = server.client();
@@ -180,7 +180,7 @@ async fn a_run_that_was_ended_while_no_server_was_there_is_stopped_by_the_next()
     let task = start_handoff(&client, "worker").await;
     events.wait_for("message_added", "begun").await;
     server.kill();
-    // As if a server had recorded the end and died before it told anybody.
+    // As if the server had recorded the end and died before it stopped the run.
     let ended_by_hand =
         "UPDATE handoffs SET completed_at = 1, outcome = 'completed', output = 'by hand';
                          UPDATE runs SET state = 'ended', outcome = 'cancelled', ended_at = 1;
