@@ -13,7 +13,7 @@ use chorus::tags::{EditError, edit};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use tempfile::TempDir;
 
-use crate::support::{Chorus, Random, setting};
+use crate::support::{Chorus, Random, env_number};
 
 /// A folder with one file.
 struct Note {
@@ -74,7 +74,7 @@ fn at_once(commands: impl IntoIterator<Item = Chorus>) -> Vec<Output> {
 
 #[test]
 fn of_many_processes_that_swap_the_same_tag_exactly_one_succeeds() {
-    for _ in 0..setting("CHORUS_TAG_ROUNDS", 2) {
+    for _ in 0..env_number("CHORUS_TAG_ROUNDS", 2) {
         let note = Note::new("# Note\r\n**Tags**: #needs-fix #P1\r\n");
         let claims: Vec<_> = (0..60).map(|nth| format!("#claimed-by-{nth}")).collect();
         let outputs = at_once(claims.iter().map(|claim| note.swap("#needs-fix", claim)));
@@ -319,7 +319,7 @@ fn a_kill_in_the_middle_leaves_the_old_file_or_the_new_one() {
     let old = format!("# T\n**Tags**: #needs-fix\n{filler}");
     let new = old.replace("#needs-fix", "#done-fix");
     let note = Note::new(&old);
-    for _ in 0..setting("CHORUS_CRASH_ROUNDS", 20) {
+    for _ in 0..env_number("CHORUS_CRASH_ROUNDS", 20) {
         // Whatever a swap does can be seen: it opens, reads, makes, writes, changes and renames files.
         let happenings = Happenings::of(note.folder.path(), WatchFlags::ALL_EVENTS);
         let mut process = note
