@@ -19,7 +19,7 @@ impl ServerArguments {
     }
 
     /// Prints an answer as it came, if that was asked for. Returns whether it was.
-    pub fn print_json(&self, ui: Ui, reply: &Reply) -> Result<bool, Failure> {
+    pub fn print_json<T>(&self, ui: Ui, reply: &Reply<T>) -> Result<bool, Failure> {
         if self.json {
             ui.text(&reply.text)?;
         }
