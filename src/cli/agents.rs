@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use reqwest::Method;
-use reqwest::header::IF_NONE_MATCH;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::arguments::{AgentsCommand, Clearable, ServerArguments};
-use super::server::{json_file, segment};
+use super::input::json_file;
 use super::ui::{Failure, Table, Ui, printable, usage};
-use crate::client::Reply;
-use crate::domain::{Agent, Provider, UsageSum};
+use crate::api::Answer;
+use crate::client::{Input, Reply};
+use crate::domain::{Agent, AgentChange, Provider};
 
 pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
     match command {
-        AgentsCommand::List { server } => list(ui, &server).await,
+        AgentsCommand::List { server } => {
+            server.show_list(ui, &server.client()?.agents().list().await?, table)
+        }
         AgentsCommand::Show { agent, server } => show(ui, &agent, &server).await,
         AgentsCommand::Add {
             name,
@@ -33,10 +33,8 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
                 Some(name) => name,
                 None => name_in(&body)?,
             };
-            let client = server.client()?;
-            let request = client.request(Method::PUT, &path(&name));
-            let request = request.header(IF_NONE_MATCH, "*").json(&body);
-            done(ui, &server, &client.send(request).await?, "made")
+            let reply = server.client()?.agents().create(&name, &body).await?;
+            done(ui, &server, &reply, "made")
         }
         AgentsCommand::Edit {
             name,
@@ -55,14 +53,12 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             fields.set(&mut change);
             offered.set(available, &mut change);
             let body = whole(file.as_deref(), &change)?;
-            let client = server.client()?;
-            let reply = client.send_json(Method::PATCH, &path(&name), &body).await?;
+            let reply = server.client()?.agents().edit(&name, &body).await?;
             done(ui, &server, &reply, "changed")
         }
         AgentsCommand::Rm { name, server } => {
-            let client = server.client()?;
-            let request = client.request(Method::DELETE, &path(&name));
-            done(ui, &server, &client.send(request).await?, "deleted")
+            let reply = server.client()?.agents().delete(&name).await?;
+            done(ui, &server, &reply, "deleted")
         }
         AgentsCommand::Capabilities {
             name,
@@ -72,48 +68,48 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
         } => {
             let mut capabilities = Map::new();
             offered.set(available, &mut capabilities);
-            let path = format!("{}/capabilities", path(&name));
+            let capabilities = serde_json::from_value(Value::Object(capabilities))
+                .map_err(|error| Failure::caused(&error))?;
             let client = server.client()?;
-            let reply = client.send_json(Method::POST, &path, &capabilities).await?;
+            let reply = client.agents().announce(&name, &capabilities).await?;
             done(ui, &server, &reply, "changed")
         }
     }
 }
 
-fn path(agent: &str) -> String {
-    format!("/api/agents/{}", segment(agent))
-}
-
 /// Returns the JSON of an agent: of the file, if there is one.
-fn whole(file: Option<&Path>, agent: &Map<String, Value>) -> Result<Box<RawValue>, Failure> {
-    match file {
+fn whole(file: Option<&Path>, agent: &Map<String, Value>) -> Result<Input<AgentChange>, Failure> {
+    let json = match file {
         Some(file) => json_file(file),
         None => serde_json::value::to_raw_value(agent).map_err(|error| Failure::caused(&error)),
-    }
+    };
+    Ok(Input::Json(json?))
 }
 
 /// Finds the name of an agent in its JSON.
-fn name_in(json: &RawValue) -> Result<String, Failure> {
-    let agent: Value = serde_json::from_str(json.get()).map_err(|error| Failure::caused(&error))?;
-    agent["name"].as_str().map(str::to_owned).ok_or_else(|| {
+fn name_in(input: &Input<AgentChange>) -> Result<String, Failure> {
+    let name = match input {
+        Input::Typed(agent) => agent.name.as_ref().map(ToString::to_string),
+        Input::Json(json) => {
+            let agent: Value =
+                serde_json::from_str(json.get()).map_err(|error| Failure::caused(&error))?;
+            agent["name"].as_str().map(str::to_owned)
+        }
+    };
+    name.ok_or_else(|| {
         Failure::new("the file says no name")
             .with_hint("write it before --file, or as \"name\" in the file")
     })
 }
 
-/// Says in one line what became of an agent.
-fn done(ui: Ui, server: &ServerArguments, reply: &Reply, what: &str) -> Result<(), Failure> {
-    if server.print_json(ui, reply)? {
-        return Ok(());
-    }
-    ui.line(format_args!("{} {what}", reply.data::<Agent>()?.name))
+/// Prints the name of an agent and what happened to it.
+fn done(ui: Ui, server: &ServerArguments, reply: &Reply<Agent>, what: &str) -> Result<(), Failure> {
+    server.show(ui, reply, |agent| {
+        ui.line(format_args!("{} {what}", agent.name))
+    })
 }
 
-async fn list(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
-    let reply = server.client()?.get("/api/agents", &[]).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
+fn table(answer: &Answer<Vec<Agent>>) -> Table {
     let headings = [
         "name",
         "provider",
@@ -124,7 +120,7 @@ async fn list(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
         "tools",
     ];
     let mut table = Table::new(&headings);
-    for agent in reply.data::<Vec<Agent>>()? {
+    for agent in &answer.data {
         table.row([
             agent.name.as_str(),
             agent.provider.as_str(),
@@ -135,17 +131,17 @@ async fn list(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
             agent.allowed_tools.as_str(),
         ]);
     }
-    ui.table(&table)
+    table
 }
 
 async fn show(ui: Ui, agent: &str, server: &ServerArguments) -> Result<(), Failure> {
-    let reply = server.client()?.get(&path(agent), &[]).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
+    let client = server.client()?;
+    let reply = client.agents().get(agent).await?;
+    if server.json {
+        return ui.text(&reply.text);
     }
-    let path = format!("{}/usage", path(agent));
-    let used: UsageSum = server.client()?.get(&path, &[]).await?.data()?;
-    let agent: Agent = reply.data()?;
+    let used = client.agents().usage(agent).await?.data()?;
+    let agent = reply.data()?;
     let arguments: Vec<_> = agent
         .arguments
         .iter()
