@@ -3,16 +3,8 @@
 use reqwest::Method;
 use reqwest::header::IF_NONE_MATCH;
 
-use super::{Client, Input, Replied};
+use super::{Agents, Input, Replied};
 use crate::domain::{Agent, AgentChange, Capabilities, FunctionDefinition, UsageSum};
-
-pub struct Agents<'a>(&'a Client);
-
-impl Client {
-    pub const fn agents(&self) -> Agents<'_> {
-        Agents(self)
-    }
-}
 
 impl Agents<'_> {
     /// Is refused if there is an agent with this name.
@@ -36,8 +28,7 @@ impl Agents<'_> {
     }
 
     pub async fn delete(&self, name: &str) -> Replied<Agent> {
-        let request = self.0.at(Method::DELETE, &["agents", name]);
-        self.0.exchange(request).await
+        self.0.call(Method::DELETE, &["agents", name]).await
     }
 
     pub async fn announce(&self, name: &str, offered: &Capabilities) -> Replied<Agent> {

@@ -3,17 +3,9 @@
 use reqwest::Method;
 use serde::Serialize;
 
-use super::{Client, Replied};
+use super::{Alerts, Replied};
 use crate::api::AlertInput;
 use crate::domain::Alert;
-
-pub struct Alerts<'a>(&'a Client);
-
-impl Client {
-    pub const fn alerts(&self) -> Alerts<'_> {
-        Alerts(self)
-    }
-}
 
 /// Filters of the list of alerts.
 #[derive(Debug, Default, Serialize)]
@@ -34,7 +26,6 @@ impl Alerts<'_> {
     }
 
     pub async fn resolve(&self, id: &str) -> Replied<Alert> {
-        let request = self.0.at(Method::POST, &["alerts", id, "resolve"]);
-        self.0.exchange(request).await
+        self.0.call(Method::POST, &["alerts", id, "resolve"]).await
     }
 }

@@ -1,16 +1,8 @@
 //! The dispatcher: its queue, and the rule of each kind of request.
 
-use super::{Client, Input, Replied};
+use super::{Dispatch, Input, Replied};
 use crate::api::{DispatchOverview, RoutesInput};
 use crate::domain::KindRule;
-
-pub struct Dispatch<'a>(&'a Client);
-
-impl Client {
-    pub const fn dispatch(&self) -> Dispatch<'_> {
-        Dispatch(self)
-    }
-}
 
 impl Dispatch<'_> {
     pub async fn overview(&self) -> Replied<DispatchOverview> {

@@ -5,17 +5,9 @@ use futures_util::Stream;
 use reqwest::Method;
 use serde::Serialize;
 
-use super::{Client, ClientError, Replied};
+use super::{ClientError, Handoffs, Replied};
 use crate::api::LogStream;
 use crate::domain::{Handoff, HandoffAnalytics};
-
-pub struct Handoffs<'a>(&'a Client);
-
-impl Client {
-    pub const fn handoffs(&self) -> Handoffs<'_> {
-        Handoffs(self)
-    }
-}
 
 /// Filters of the figures.
 #[derive(Debug, Default, Serialize)]

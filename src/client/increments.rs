@@ -3,17 +3,9 @@
 use reqwest::Method;
 use serde::Serialize;
 
-use super::{Client, Replied};
+use super::{Increments, Replied};
 use crate::api::IncrementInput;
 use crate::domain::{Increment, IncrementState, IncrementTasks};
-
-pub struct Increments<'a>(&'a Client);
-
-impl Client {
-    pub const fn increments(&self) -> Increments<'_> {
-        Increments(self)
-    }
-}
 
 /// Filters of the list of increments.
 #[derive(Debug, Default, Serialize)]
@@ -37,7 +29,8 @@ impl Increments<'_> {
     }
 
     pub async fn retry(&self, id: &str) -> Replied<IncrementTasks> {
-        let request = self.0.at(Method::POST, &["increments", id, "retry"]);
-        self.0.exchange(request).await
+        self.0
+            .call(Method::POST, &["increments", id, "retry"])
+            .await
     }
 }

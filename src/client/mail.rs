@@ -2,17 +2,9 @@
 
 use serde::Serialize;
 
-use super::{Client, Replied};
+use super::{Mailbox, Replied};
 use crate::api::{MailInput, MarkInput};
 use crate::domain::Mail;
-
-pub struct Mailbox<'a>(&'a Client);
-
-impl Client {
-    pub const fn mail(&self) -> Mailbox<'_> {
-        Mailbox(self)
-    }
-}
 
 /// Filters of the list of mail.
 #[derive(Debug, Default, Serialize)]

@@ -20,21 +20,44 @@ mod tasks;
 mod tools;
 mod transport;
 
-pub use agents::Agents;
-pub use alerts::{AlertList, Alerts};
-pub use dispatch::Dispatch;
+pub use alerts::AlertList;
 pub use error::ClientError;
 pub use events::Events;
-pub use handoffs::{AnalyticsQuery, Handoffs};
-pub use increments::{IncrementList, Increments};
+pub use handoffs::AnalyticsQuery;
+pub use increments::IncrementList;
 pub use input::Input;
-pub use mail::{MailList, Mailbox};
+pub use mail::MailList;
 pub use reply::{Reply, Untyped};
-pub use requests::{RequestList, Requests};
-pub use sessions::{SessionMoveInput, Sessions};
-pub use tasks::{ReadyList, TaskList, Tasks};
-pub use tools::Tools;
+pub use requests::RequestList;
+pub use sessions::SessionMoveInput;
+pub use tasks::{ReadyList, TaskList};
 pub use transport::{Client, DEFAULT_URL};
 
 /// The answer of the API, or the reason why there is none.
 type Replied<T> = Result<Reply<T>, ClientError>;
+
+/// Defines a handle for each noun, and the method of the client that returns it.
+macro_rules! nouns {
+    ($($method:ident: $noun:ident),* $(,)?) => {
+        $(pub struct $noun<'a>(&'a Client);)*
+
+        impl Client {
+            $(pub const fn $method(&self) -> $noun<'_> {
+                $noun(self)
+            })*
+        }
+    };
+}
+
+nouns! {
+    agents: Agents,
+    alerts: Alerts,
+    dispatch: Dispatch,
+    handoffs: Handoffs,
+    increments: Increments,
+    mail: Mailbox,
+    requests: Requests,
+    sessions: Sessions,
+    tasks: Tasks,
+    tools: Tools,
+}

@@ -3,17 +3,9 @@
 use reqwest::Method;
 use serde::Serialize;
 
-use super::{Client, Replied};
+use super::{Replied, Requests};
 use crate::api::{ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequestInput, RequeueInput};
 use crate::domain::{Kind, Priority, Request, RequestState};
-
-pub struct Requests<'a>(&'a Client);
-
-impl Client {
-    pub const fn requests(&self) -> Requests<'_> {
-        Requests(self)
-    }
-}
 
 /// Filters of the list of requests.
 #[derive(Debug, Default, Serialize)]
@@ -76,7 +68,6 @@ impl Requests<'_> {
     }
 
     async fn act(&self, id: &str, action: &str) -> Replied<Request> {
-        let request = self.0.at(Method::POST, &["requests", id, action]);
-        self.0.exchange(request).await
+        self.0.call(Method::POST, &["requests", id, action]).await
     }
 }

@@ -2,17 +2,9 @@
 
 use serde::Serialize;
 
-use super::{Client, Replied};
+use super::{Replied, Sessions};
 use crate::api::{Count, SessionHandoffStarted};
 use crate::domain::{ConversationHistory, Session, SessionHandoff};
-
-pub struct Sessions<'a>(&'a Client);
-
-impl Client {
-    pub const fn sessions(&self) -> Sessions<'_> {
-        Sessions(self)
-    }
-}
 
 /// A conversation that moves. Its history is sent as it is written, because it may hold characters that no text can hold.
 #[derive(Debug, Serialize)]

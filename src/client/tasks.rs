@@ -4,20 +4,12 @@ use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Client, Replied};
+use super::{Replied, Tasks};
 use crate::api::{CancelInput, ConversationInput, HandoffInput, StatusInput, TaskInput};
 use crate::domain::{
     AgentName, Message, NeedsChange, PlanningChange, Report, Role, RouteChoice, StatusName, Task,
     TaskSummary, TaskTree, UsageSum,
 };
-
-pub struct Tasks<'a>(&'a Client);
-
-impl Client {
-    pub const fn tasks(&self) -> Tasks<'_> {
-        Tasks(self)
-    }
-}
 
 /// Filters of the list of tasks.
 #[derive(Debug, Default, Serialize)]
@@ -122,9 +114,7 @@ impl Tasks<'_> {
     }
 
     pub async fn route(&self, id: &str) -> Replied<Task> {
-        self.0
-            .exchange(self.0.at(Method::POST, &["route", id]))
-            .await
+        self.0.call(Method::POST, &["route", id]).await
     }
 
     /// Explains whom the router would choose. Changes nothing.

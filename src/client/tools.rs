@@ -2,16 +2,8 @@
 
 use reqwest::Method;
 
-use super::{Client, Input, Replied};
+use super::{Input, Replied, Tools};
 use crate::domain::Tool;
-
-pub struct Tools<'a>(&'a Client);
-
-impl Client {
-    pub const fn tools(&self) -> Tools<'_> {
-        Tools(self)
-    }
-}
 
 impl Tools<'_> {
     pub async fn create(&self, tool: &Input<Tool>) -> Replied<Tool> {
@@ -32,7 +24,6 @@ impl Tools<'_> {
     }
 
     pub async fn delete(&self, name: &str) -> Replied<Tool> {
-        let request = self.0.at(Method::DELETE, &["tools", name]);
-        self.0.exchange(request).await
+        self.0.call(Method::DELETE, &["tools", name]).await
     }
 }

@@ -156,6 +156,11 @@ impl Client {
             .await
     }
 
+    /// Sends a request without a body.
+    pub(super) async fn call<T>(&self, method: Method, segments: &[&str]) -> Replied<T> {
+        self.exchange(self.at(method, segments)).await
+    }
+
     /// Sends a request and reads the whole answer.
     pub(super) async fn exchange<T>(&self, request: RequestBuilder) -> Replied<T> {
         let response = self.respond(request).await?;
