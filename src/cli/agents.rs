@@ -1,4 +1,4 @@
-//! `chorus agents`
+//! `chorus agent`
 
 use std::path::Path;
 

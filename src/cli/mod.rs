@@ -34,7 +34,7 @@ mod wait;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 
 use crate::supervisor::supervise;
 use arguments::{Arguments, Command};
@@ -46,7 +46,8 @@ pub fn main() -> ExitCode {
     if let Some(dir) = run_to_supervise() {
         return hold_run(ui, &dir);
     }
-    let arguments = Arguments::parse();
+    let matches = arguments::command().get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = match arguments.command {
         Command::Supervise { dir } => return hold_run(ui, &dir),
         Command::Tag(command) => tag::run(ui, command),
@@ -89,28 +90,21 @@ fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
 
 async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Serve(arguments) => serve::run(ui, arguments).await,
-        Command::Demo(arguments) => demo::run(ui, arguments).await,
-        Command::DemoAgent => demo::run_agent(ui).await,
         Command::Task(command) => task::run(ui, command).await,
         Command::Handoff(arguments) => handoff::run(ui, arguments).await,
         Command::Cancel(arguments) => handoff::cancel(ui, arguments).await,
-        Command::Tool(command) => tool::run(ui, command).await,
-        Command::Session(command) => session::run(ui, command).await,
-        Command::Ready(arguments) => ready::run(ui, arguments).await,
-        Command::Route(arguments) => route::run(ui, arguments).await,
-        Command::Increment(command) => increment::run(ui, command).await,
-        Command::Report(arguments) => report::run(ui, arguments).await,
-        Command::Request(command) => request::run(ui, command).await,
-        Command::Await(arguments) => request::wait(ui, arguments).await,
-        Command::Alert(command) => alert::run(ui, command).await,
-        Command::Mail(command) => mail::run(ui, command).await,
-        Command::Stats(arguments) => stats::run(ui, arguments).await,
         Command::Log(arguments) => log::run(ui, arguments).await,
-        Command::Supervise { .. } | Command::Tag(_) | Command::AwaitTag(_) => {
-            unreachable!("it has no runtime")
-        }
+        Command::Request(command) => request::run(ui, command).await,
+        Command::Increment(command) => increment::run(ui, command).await,
+        Command::Session(command) => session::run(ui, command).await,
+        Command::Mail(command) => mail::run(ui, command).await,
+        Command::Alert(command) => alert::run(ui, command).await,
         Command::Agents(command) => agents::run(ui, command).await,
+        Command::Tool(command) => tool::run(ui, command).await,
+        Command::Serve(arguments) => serve::run(ui, arguments).await,
+        Command::Demo(arguments) => demo::run(ui, arguments).await,
+        Command::DemoAgent => demo::run_agent(ui).await,
+        Command::Stats(arguments) => stats::run(ui, arguments).await,
         Command::Export(arguments) => archive::export(ui, arguments).await,
         Command::Import(arguments) => archive::import(ui, arguments).await,
         Command::Backup(arguments) => backup::run(ui, arguments).await,
@@ -118,13 +112,20 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Doctor(arguments) => doctor::run(ui, arguments).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "chorus", &mut script);
+            clap_complete::generate(shell, &mut arguments::command(), "chorus", &mut script);
             ui.line(String::from_utf8_lossy(&script).trim_end())
+        }
+        Command::Ready(arguments) => ready::run(ui, arguments).await,
+        Command::Route(arguments) => route::run(ui, arguments).await,
+        Command::Report(arguments) => report::run(ui, arguments).await,
+        Command::Await(arguments) => request::wait(ui, arguments).await,
+        Command::Supervise { .. } | Command::Tag(_) | Command::AwaitTag(_) => {
+            unreachable!("main runs these commands without a runtime")
         }
     }
 }
 
-/// Returns the description of the whole command line, for tests of what users see.
+/// Returns the whole grammar of the command line, for tests and for docs/cli.md.
 pub fn command() -> clap::Command {
-    Arguments::command()
+    arguments::command()
 }

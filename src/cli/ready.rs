@@ -1,4 +1,4 @@
-//! `chorus ready`
+//! `chorus task ready`
 
 use super::arguments::ReadyArguments;
 use super::ui::{Failure, Table, Ui};

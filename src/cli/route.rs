@@ -1,4 +1,4 @@
-//! `chorus route`
+//! `chorus task route`
 
 use super::arguments::{RouteArguments, ServerArguments};
 use super::server::print_answer;
@@ -28,21 +28,17 @@ pub(super) async fn run(ui: Ui, arguments: RouteArguments) -> Result<(), Failure
 
 /// Gives a task to the agent that suits best, and prints who that is.
 async fn route(ui: Ui, task: &str, server: &ServerArguments) -> Result<(), Failure> {
-    let reply = server
-        .client()?
-        .tasks()
-        .route(task)
-        .await
-        .map_err(|error| {
-            let failure = Failure::from(error);
-            match failure.exit {
-                Exit::Conflict if failure.message.contains("No agent is available") => failure
-                    .with_hint(format!(
-                        "`chorus route {task} --dry-run` says why each agent is taken or not"
-                    )),
-                _ => failure,
-            }
-        })?;
+    let client = server.client()?;
+    let reply = client.tasks().route(task).await.map_err(|error| {
+        let failure = Failure::from(error);
+        match failure.exit {
+            Exit::Conflict if failure.message.contains("No agent is available") => failure
+                .with_hint(format!(
+                    "`chorus task route {task} --dry-run` says why each agent is taken or not"
+                )),
+            _ => failure,
+        }
+    })?;
     server.show(ui, &reply, |routed| {
         let agent = routed.current_agent().map_or("-", AgentName::as_str);
         ui.line(format_args!("{} {agent}", routed.id))
@@ -82,7 +78,7 @@ async fn explain_ready(ui: Ui, server: &ServerArguments) -> Result<(), Failure> 
     }
     ui.table(&table)?;
     if meta.next.is_some() {
-        ui.notice("There are more: chorus ready");
+        ui.notice("There are more: chorus task ready");
     }
     Ok(())
 }

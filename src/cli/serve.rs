@@ -137,7 +137,7 @@ impl Serving {
             && !is_agent(&engine, name).await?
         {
             ui.notice(format_args!(
-                "there is no agent {name} yet, which is to get what nobody suits; add it with `chorus agents add {name}`"
+                "there is no agent {name} yet, which is to get what nobody suits; add it with `chorus agent create {name}`"
             ));
         }
         if arguments.tmux && !tmux_is_installed() {

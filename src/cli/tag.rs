@@ -1,4 +1,4 @@
-//! `chorus tag` and `chorus await-tag`: without the server, and without its runtime.
+//! `chorus tag`: without the server, and without its runtime.
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -39,6 +39,7 @@ pub(super) fn run(ui: Ui, command: TagCommand) -> Result<(), Failure> {
             done(ui, &file, line, &new.to_string())
         }
         TagCommand::Find(arguments) => find(ui, arguments),
+        TagCommand::Wait(arguments) => wait(&arguments),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What can be typed after `chorus agents`.
+//! Arguments of `chorus agent`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::ServerArguments;
 use crate::domain::{Minutes, Provider, Role, Skill};
 
-/// What says that something is to be changed; the names of all arguments of [`AgentFields`] and [`OfferedFields`].
+/// The names of all arguments of [`AgentFields`] and [`OfferedFields`], one of which `edit` requires.
 const FIELDS: [&str; 16] = [
     "provider",
     "program",
@@ -30,73 +30,76 @@ const FIELDS: [&str; 16] = [
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum AgentsCommand {
-    /// List the agents
-    List {
-        #[command(flatten)]
-        server: ServerArguments,
-    },
-    /// Show an agent
-    Show {
-        /// The agent
-        agent: String,
-        #[command(flatten)]
-        server: ServerArguments,
-    },
-    /// Make an agent
+    /// Create an agent
+    #[command(name = "create", alias = "add")]
     Add {
-        /// Its name: letters, digits, ., _ and -
+        /// Name: letters, digits, ., _ and -
         #[arg(required_unless_present = "file")]
         name: Option<String>,
         #[command(flatten)]
         fields: Box<AgentFields>,
         #[command(flatten)]
         offered: OfferedFields,
-        /// Let it take no hand-offs yet
+        /// Create the agent as unavailable: it gets no hand-offs yet
         #[arg(long)]
         unavailable: bool,
-        /// A file that has the agent as JSON; - reads it from standard input
+        /// JSON file with the whole agent; - reads standard input
         #[arg(long, conflicts_with_all = &FIELDS[..15], conflicts_with = "unavailable")]
         file: Option<PathBuf>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Change an agent; what is not given stays as it is
+    /// List agents
+    List {
+        #[command(flatten)]
+        server: ServerArguments,
+    },
+    /// Show an agent
+    Show {
+        /// Agent to show
+        agent: String,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
+    /// Change fields of an agent
     #[command(group(ArgGroup::new("change").required(true).multiple(true).args(FIELDS).args(["clear", "file"])))]
     Edit {
-        /// The agent
+        /// Agent to change
         name: String,
         #[command(flatten)]
         fields: Box<AgentFields>,
         #[command(flatten)]
         offered: OfferedFields,
-        /// Whether it takes hand-offs
+        /// Whether the agent accepts hand-offs
         #[arg(long, value_name = "true|false")]
         available: Option<bool>,
-        /// What it has no longer (repeatable, or separated by commas)
-        #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+        /// Field to clear (repeatable, or separated by commas)
+        #[arg(long, value_name = "FIELD", value_delimiter = ',')]
         clear: Vec<Clearable>,
-        /// A file that has what changes as JSON; - reads it from standard input
+        /// JSON file with the fields to change; - reads standard input
         #[arg(long, conflicts_with_all = FIELDS, conflicts_with = "clear")]
         file: Option<PathBuf>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Delete an agent that nothing needs; what it did stays
+    /// Delete an unused agent; its hand-offs stay
     Rm {
-        /// The agent
+        /// Agent to delete
         name: String,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Say what an agent offers; an agent says it of itself
+    /// Declare the roles, skills and limits of an agent
+    ///
+    /// An agent declares its own capabilities inside its run.
     #[command(group(ArgGroup::new("change").required(true).multiple(true).args(&FIELDS[11..])))]
     Capabilities {
-        /// The agent; inside a run, the agent that runs
+        /// Agent [default inside a run: the run's agent]
         #[arg(env = "CHORUS_AGENT")]
         name: String,
         #[command(flatten)]
         offered: OfferedFields,
-        /// Whether it takes hand-offs
+        /// Whether the agent accepts hand-offs
         #[arg(long, value_name = "true|false")]
         available: Option<bool>,
         #[command(flatten)]
@@ -104,66 +107,69 @@ pub(in crate::cli) enum AgentsCommand {
     },
 }
 
-/// How an agent is run.
+/// The fields that describe how an agent runs.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AgentFields {
-    /// What runs it: claude-code, codex, opencode, gemini, or command for any program
+    /// Provider: claude-code, codex, opencode, gemini or command
+    ///
+    /// `command` runs any program.
     #[arg(long, value_parser = provider)]
     pub provider: Option<Provider>,
-    /// The program, if not the provider's own
+    /// Program to run instead of the provider's own
     #[arg(long, value_name = "PATH")]
     pub program: Option<String>,
-    /// What the program is started with; all arguments are given together (repeatable)
+    /// Argument of the program (repeatable; replaces all)
     #[arg(long = "arg", value_name = "ARGUMENT", allow_hyphen_values = true)]
     pub arguments: Vec<String>,
-    /// A variable of its environment; all are given together. Not for secrets (repeatable)
+    /// Environment variable, not for secrets (repeatable; replaces all)
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     pub environment: Vec<(String, String)>,
-    /// The Markdown file that tells it what it is, below the data directory; a new agent has agents/NAME.md, a
-    /// command none
+    /// Markdown file with the agent's system prompt
+    ///
+    /// The path is relative to the data directory. The default is agents/NAME.md, and no file for the provider `command`.
     #[arg(long, value_name = "PATH")]
     pub spec: Option<String>,
-    /// The tools that it may use
+    /// Tools that the agent may use
     #[arg(long, value_name = "TOOLS")]
     pub allowed_tools: Option<String>,
-    /// How it asks for permission: default, plan, bypassPermissions, or another that its provider knows
+    /// Permission mode: default, plan, bypassPermissions or the provider's own
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<String>,
-    /// The model that it uses
+    /// Model that the agent uses
     #[arg(long)]
     pub model: Option<String>,
     #[arg(
         long,
         value_name = "FORM",
-        help = "What of the output of a command is its final message: all, last_line or json:FIELD"
+        help = "Final message of a command: all, last_line or json:FIELD"
     )]
     pub output_form: Option<String>,
-    /// How many seconds a run may take
+    /// Seconds that a run may take
     #[arg(long, value_name = "SECONDS")]
     pub max_seconds: Option<u64>,
-    /// How many seconds a run may be silent
+    /// Seconds that a run may print nothing
     #[arg(long, value_name = "SECONDS")]
     pub idle_seconds: Option<u64>,
 }
 
-/// What an agent offers.
+/// The capabilities of an agent.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OfferedFields {
-    /// The parts that it plays, such as testing (repeatable, or separated by commas)
+    /// Role, such as testing (repeatable, or separated by commas)
     #[arg(long, value_name = "ROLE", value_delimiter = ',')]
     pub roles: Vec<Role>,
-    /// What it is good at, such as python (repeatable, or separated by commas)
+    /// Skill, such as python (repeatable, or separated by commas)
     #[arg(long, value_name = "SKILL", value_delimiter = ',')]
     pub skills: Vec<Skill>,
-    /// How many minutes a run may take at most, whatever else is allowed
+    /// Maximum minutes of a run, above every other limit
     #[arg(long, value_name = "MINUTES")]
     pub max_session_duration: Option<Minutes>,
-    /// What it is there for
+    /// Responsibilities of the agent
     #[arg(long, value_name = "TEXT")]
     pub responsibilities: Option<String>,
 }
 
-/// What an agent need not have.
+/// An optional field of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum Clearable {
     Spec,
@@ -181,7 +187,7 @@ pub(in crate::cli) enum Clearable {
 }
 
 impl Clearable {
-    /// Returns the key in JSON, and what it is without it.
+    /// Returns the JSON key and the empty value.
     pub fn cleared(self) -> (&'static str, Value) {
         match self {
             Self::Spec => ("specPath", json!("")),
@@ -201,7 +207,7 @@ impl Clearable {
 }
 
 impl AgentFields {
-    /// Puts what was given into an agent.
+    /// Sets the fields that were given.
     pub fn set(self, agent: &mut Map<String, Value>) {
         let environment: Map<_, _> = self
             .environment
@@ -235,7 +241,7 @@ impl AgentFields {
     }
 }
 
-/// Makes the path of a program absolute, from where the user is. A name is looked for on PATH.
+/// Makes the path of a program absolute. A bare name stays, because the server looks it up on PATH.
 fn from_here(program: String) -> String {
     if !program.contains('/') {
         return program;
@@ -245,7 +251,7 @@ fn from_here(program: String) -> String {
 }
 
 impl OfferedFields {
-    /// Puts what was given into an agent.
+    /// Sets the fields that were given.
     pub fn set(self, available: Option<bool>, agent: &mut Map<String, Value>) {
         for (key, value) in [
             ("roles", (!self.roles.is_empty()).then(|| json!(self.roles))),

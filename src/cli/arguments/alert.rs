@@ -1,4 +1,4 @@
-//! What can be typed after `chorus alert`.
+//! Arguments of `chorus alert`.
 
 use clap::Subcommand;
 
@@ -6,35 +6,36 @@ use super::ServerArguments;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum AlertCommand {
-    /// Raise an alert, and print its id
+    /// Create an alert and print its id
+    #[command(name = "create", alias = "raise")]
     Raise {
-        /// What a person must see; - reads it from standard input
+        /// Message to the operator; - reads standard input
         message: String,
-        /// The task that it is about; inside a run, if none is named, the run's own
+        /// Task the alert is about [default inside a run: the run's task]
         #[arg(long, value_name = "TASK")]
         task: Option<String>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Resolve alerts: they have been seen, and what is to be done is done. A run cannot
-    Resolve {
-        /// The alerts
-        #[arg(required = true, value_name = "ALERT")]
-        alerts: Vec<String>,
+    /// List active alerts, oldest first
+    List {
+        /// Include resolved alerts
+        #[arg(long)]
+        all: bool,
+        /// Maximum number of alerts
+        #[arg(long, default_value_t = 100)]
+        limit: u32,
+        /// List only alerts created after this one
+        #[arg(long, value_name = "ALERT")]
+        after: Option<String>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// List the alerts that are active, oldest first
-    List {
-        /// Those that are resolved too
-        #[arg(long)]
-        all: bool,
-        /// At most so many
-        #[arg(long, default_value_t = 100)]
-        limit: u32,
-        /// Only alerts raised after this one
-        #[arg(long, value_name = "ALERT")]
-        after: Option<String>,
+    /// Resolve alerts; only people can, a run cannot
+    Resolve {
+        /// Alerts to resolve
+        #[arg(required = true, value_name = "ALERT")]
+        alerts: Vec<String>,
         #[command(flatten)]
         server: ServerArguments,
     },

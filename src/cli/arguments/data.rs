@@ -1,15 +1,15 @@
-//! What can be typed after the commands that look after a data directory.
+//! Arguments of the commands that work on a data directory.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::DataArguments;
+use super::{COMMON, DataArguments};
 use crate::client::DEFAULT_URL;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ExportArguments {
-    /// The directory to make
+    /// Directory to create
     pub dir: PathBuf,
     #[command(flatten)]
     pub data: DataArguments,
@@ -17,9 +17,9 @@ pub(in crate::cli) struct ExportArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ImportArguments {
-    /// The directory that `chorus export` made
+    /// Directory that `chorus export` wrote
     pub dir: PathBuf,
-    /// Leave out bad files, and say which, instead of importing nothing
+    /// Skip and report invalid files instead of importing nothing
     #[arg(long)]
     pub skip_bad: bool,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(in crate::cli) struct ImportArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct BackupArguments {
-    /// The file to make
+    /// File to create
     pub file: PathBuf,
     #[command(flatten)]
     pub data: DataArguments,
@@ -36,7 +36,7 @@ pub(in crate::cli) struct BackupArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MigrateArguments {
-    /// Change nothing; exit 1 if a migration is pending or not the one that was applied
+    /// Change nothing; exit 1 if a migration is pending or was edited
     #[arg(long)]
     pub check: bool,
     #[command(flatten)]
@@ -45,8 +45,8 @@ pub(in crate::cli) struct MigrateArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DoctorArguments {
-    /// The server
-    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL)]
+    /// URL of the server
+    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL, help_heading = COMMON)]
     pub url: String,
     #[command(flatten)]
     pub data: DataArguments,

@@ -1,28 +1,28 @@
-//! What can be typed after `chorus handoff`, `chorus cancel` and `chorus log`.
+//! Arguments of `chorus handoff`, `chorus cancel` and `chorus log`.
 
 use clap::Args;
 
-use super::{DataArguments, ServerArguments};
+use super::{COMMON, DataArguments, ServerArguments};
 use crate::client::DEFAULT_URL;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct HandoffArguments {
-    /// The task
+    /// Task to hand off
     pub task: String,
-    /// Whom to ask
+    /// Agent that gets the task
     pub agent: String,
-    /// What to ask; - reads it from standard input
+    /// Prompt for the agent; - reads standard input
     pub prompt: String,
-    /// Why
-    #[arg(long)]
+    /// Reason for the hand-off
+    #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Continue the agent's last session on this task
     #[arg(long)]
     pub resume: bool,
-    /// Print the hand-off's id and do not wait
+    /// Print the hand-off's id without waiting
     #[arg(long)]
     pub no_wait: bool,
-    /// Wait at most so many seconds; the hand-off goes on
+    /// Stop waiting after this many seconds; the hand-off continues
     #[arg(long, value_name = "SECONDS", conflicts_with = "no_wait")]
     pub timeout: Option<u64>,
     #[command(flatten)]
@@ -31,10 +31,10 @@ pub(in crate::cli) struct HandoffArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CancelArguments {
-    /// The task
+    /// Task whose hand-off is cancelled
     pub task: String,
-    /// Why
-    #[arg(long)]
+    /// Reason for the cancellation
+    #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,
@@ -42,16 +42,16 @@ pub(in crate::cli) struct CancelArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LogArguments {
-    /// The hand-off, or a task, whose last hand-off is meant
+    /// Hand-off, or a task to read its last hand-off
     pub handoff: String,
-    /// Go on with what is added, until the run has ended
+    /// Follow the output until the run has ended
     #[arg(short, long)]
     pub follow: bool,
-    /// Standard error instead of standard output
+    /// Print standard error instead of standard output
     #[arg(long)]
     pub stderr: bool,
-    /// The server
-    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL)]
+    /// URL of the server
+    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL, help_heading = COMMON)]
     pub url: String,
     #[command(flatten)]
     pub data: DataArguments,

@@ -1,4 +1,4 @@
-//! What can be typed after `chorus increment`.
+//! Arguments of `chorus increment`.
 
 use std::path::PathBuf;
 
@@ -10,36 +10,41 @@ use crate::domain::{IncrementId, IncrementState, TaskPriority};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum IncrementCommand {
-    /// Make an increment and print its id: an implementation, its test and its verification, each a task for the router
+    /// Create an increment and print its id
+    ///
+    /// An increment is an implementation, a test and a verification. Each stage is a task, which the router gives to a suitable
+    /// agent.
     Create(CreateIncrementArguments),
-    /// Show where an increment stands, stage by stage
+    /// List increments, oldest first
+    List {
+        /// List only increments in this state
+        #[arg(long, value_parser = states())]
+        state: Option<IncrementState>,
+        /// Maximum number of increments
+        #[arg(long, default_value_t = 100)]
+        limit: u32,
+        /// List only increments created after this one
+        #[arg(long, value_name = "INCREMENT")]
+        after: Option<String>,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
+    /// Show the stages of an increment
     Show {
-        /// The increment
+        /// Increment to show
         increment: String,
-        /// Wait until it is done, or blocked, which is a failure
+        /// Wait until the increment is done; exit 1 if it is blocked
         #[arg(long)]
         wait: bool,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Let a blocked increment go on: what is blocked is tried again, what failed is mended and tested once more
+    /// Retry a blocked increment
+    ///
+    /// A blocked stage runs again. A failed test gets one more round of fix and test.
     Retry {
-        /// The increment
+        /// Increment to retry
         increment: String,
-        #[command(flatten)]
-        server: ServerArguments,
-    },
-    /// List increments, oldest first
-    List {
-        /// Only those in this state
-        #[arg(long, value_parser = states())]
-        state: Option<IncrementState>,
-        /// At most so many
-        #[arg(long, default_value_t = 100)]
-        limit: u32,
-        /// Only those made after this one
-        #[arg(long, value_name = "INCREMENT")]
-        after: Option<String>,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -47,9 +52,9 @@ pub(in crate::cli) enum IncrementCommand {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CreateIncrementArguments {
-    /// What it is, in a line
+    /// Title, in one line
     pub title: String,
-    /// What is to be done, in full; - reads it from standard input
+    /// Full description of the work; - reads standard input
     #[arg(
         long,
         default_value = "",
@@ -57,26 +62,25 @@ pub(in crate::cli) struct CreateIncrementArguments {
         value_name = "TEXT"
     )]
     pub description: String,
-    /// How it is tested
+    /// Command that tests the work
     #[arg(long, value_name = "COMMAND")]
     pub test_command: Option<String>,
-    /// An increment that must be done before (repeatable)
+    /// Increment that must be done first (repeatable)
     #[arg(long, value_name = "INCREMENT")]
     pub depends_on: Vec<IncrementId>,
-    /// What its agents should be good at, such as `python,mcp`, beside what their stage asks for
+    /// Skills the agents should have, such as `python,mcp`
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,
-    /// How urgent it is: 0 (the most urgent) to 4, or P0 to P4; 2 if nobody says
+    /// Priority: 0 (most urgent) to 4, or P0 to P4 [default: 2]
     #[arg(long, value_name = "0-4")]
     pub priority: Option<TaskPriority>,
-    /// The working directory of its agents
+    /// Working directory of the agents
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
     #[command(flatten)]
     pub server: ServerArguments,
 }
 
-/// Reads the word that stands for a state.
 fn states() -> impl TypedValueParser<Value = IncrementState> {
     PossibleValuesParser::new(IncrementState::ALL.map(IncrementState::as_str))
         .try_map(|word| IncrementState::parse(&word).ok_or("is not a state"))

@@ -1,4 +1,4 @@
-//! What can be typed after `chorus mail`.
+//! Arguments of `chorus mail`.
 
 use std::path::PathBuf;
 
@@ -9,24 +9,28 @@ use crate::domain::{MailType, Urgency};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum MailCommand {
-    /// Send a mail, and print its id. A run sends as its agent; a person as the operator, whose token is in the data directory
+    /// Send a mail and print its id
+    ///
+    /// A run sends as its agent. A person sends as the operator, with the token in the data directory.
+    #[command(alias = "create")]
     Send(Box<SendMailArguments>),
-    /// List the mail of somebody that is not read, or is to be acknowledged. Reading changes nothing
+    /// List mail that is unread or waits for an acknowledgement
+    #[command(alias = "list")]
     Inbox(InboxArguments),
-    /// Show a mail, and what became of it. It stays as unread as it was
+    /// Show a mail and its recipients without marking it as read
     Show {
-        /// The mail
+        /// Mail to show
         mail: String,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Acknowledge a mail, which is then read too
+    /// Acknowledge a mail and mark it as read
     Ack(MarkArguments),
     /// Mark a mail as read
     Read(MarkArguments),
-    /// Show all mail of a thread, oldest first
+    /// Show the mail of a thread, oldest first
     Thread {
-        /// The thread, or a mail of it
+        /// Thread, or a mail of the thread
         thread: String,
         #[command(flatten)]
         server: ServerArguments,
@@ -35,47 +39,49 @@ pub(in crate::cli) enum MailCommand {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SendMailArguments {
-    /// Whom it is for: agents, operator, or role:NAME for all that have the role
+    /// Recipients: agents, operator, or role:NAME for everybody in a role
     #[arg(required = true, value_name = "TO")]
     pub to: Vec<String>,
-    /// What it says in one line
-    #[arg(long)]
+    /// Subject, in one line
+    #[arg(long, value_name = "TEXT")]
     pub subject: String,
-    /// What it says; - reads it from standard input
+    /// Text of the mail; - reads standard input
     #[arg(long, value_name = "TEXT")]
     pub body: Option<String>,
-    /// A file with what it says; - is standard input
+    /// File with the text of the mail; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "body")]
     pub body_file: Option<PathBuf>,
-    /// Who is to know of it; can be given more than once
+    /// Recipient of a copy (repeatable)
     #[arg(long, value_name = "NAME")]
     pub cc: Vec<String>,
-    /// What it is about: `task_handoff`, `test_failure_report`, `fix_complete`, `verification_request`, `assignment` or `note`
+    /// Type of the mail, such as `test_failure_report` or `note`
+    ///
+    /// One of `task_handoff`, `test_failure_report`, `fix_complete`, `verification_request`, `assignment` or `note`.
     #[arg(long = "type", value_name = "TYPE", value_parser = mail_type)]
     pub mail_type: Option<MailType>,
-    /// The task that it is about; inside a run, if none is named, the run's own
+    /// Task the mail is about [default inside a run: the run's task]
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
-    /// The thread that it goes on with
+    /// Thread that the mail continues
     #[arg(long, value_name = "THREAD", conflicts_with = "reply_to")]
     pub thread: Option<String>,
-    /// The mail that it answers
+    /// Mail that this one answers
     #[arg(long, value_name = "MAIL")]
     pub reply_to: Option<String>,
-    /// How soon it is to be looked at
+    /// Urgency of the mail
     #[arg(long, value_name = "low|normal|high|urgent", value_parser = urgency)]
     pub urgency: Option<Urgency>,
-    /// Ask for an acknowledgement
+    /// Ask the recipients to acknowledge the mail
     #[arg(long)]
     pub ack: bool,
-    /// What they must know, as a JSON object; - reads it from standard input
+    /// Context for the recipients, a JSON object; - reads standard input
     #[arg(long, value_name = "JSON")]
     pub context: Option<String>,
-    /// What kind of hand-off, such as `implementation_to_testing`
+    /// Kind of hand-off, such as `implementation_to_testing`
     #[arg(long, value_name = "WORD")]
     pub handoff_type: Option<String>,
-    /// Who sends it, if it is not you: an agent. Without a token it is shown as not verified
-    #[arg(long, value_name = "NAME")]
+    /// Send as this agent; shown as unverified without the agent's token
+    #[arg(long = "as", alias = "from", value_name = "NAME")]
     pub from: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,
@@ -83,22 +89,22 @@ pub(in crate::cli) struct SendMailArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InboxArguments {
-    /// Whose: an agent, or operator; the agent of the run, or operator, if nobody is named
+    /// Agent or operator whose mail is listed
     #[arg(env = "CHORUS_AGENT", default_value = "operator")]
     pub name: String,
-    /// All mail, also what is read and acknowledged
+    /// Include mail that was read and acknowledged
     #[arg(long)]
     pub all: bool,
-    /// Only what should have been acknowledged by now
+    /// List only mail with an overdue acknowledgement
     #[arg(long)]
     pub overdue: bool,
-    /// Only what has these words
+    /// List only mail that contains these words
     #[arg(long, value_name = "WORDS")]
     pub search: Option<String>,
-    /// At most so many
+    /// Maximum number of mails
     #[arg(long, default_value_t = 100)]
     pub limit: u32,
-    /// Only mail sent after this one
+    /// List only mail sent after this one
     #[arg(long, value_name = "MAIL")]
     pub after: Option<String>,
     #[command(flatten)]
@@ -107,22 +113,20 @@ pub(in crate::cli) struct InboxArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MarkArguments {
-    /// The mail
+    /// Mail to mark
     pub mail: String,
-    /// For whom, if several get it
+    /// Recipient to mark it for, if the mail has several
     #[arg(long = "as", value_name = "NAME")]
     pub recipient: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,
 }
 
-/// Reads what a mail is about.
 fn mail_type(word: &str) -> Result<MailType, String> {
     let all = MailType::ALL.map(MailType::as_str);
     MailType::parse(word).ok_or_else(|| format!("must be one of: {}", all.join(", ")))
 }
 
-/// Reads how urgent a mail is.
 fn urgency(word: &str) -> Result<Urgency, String> {
     let all = Urgency::ALL.map(Urgency::as_str);
     Urgency::parse(word).ok_or_else(|| format!("must be one of: {}", all.join(", ")))

@@ -1,4 +1,4 @@
-//! What can be typed. One file per noun.
+//! The grammar of the command line. One file per noun.
 
 mod agents;
 mod alert;
@@ -7,6 +7,7 @@ mod handoff;
 mod increment;
 mod mail;
 mod needs;
+mod overview;
 mod request;
 mod routing;
 mod serve;
@@ -18,7 +19,7 @@ mod tool;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 pub(super) use agents::{AgentsCommand, Clearable};
 pub(super) use alert::AlertCommand;
@@ -40,7 +41,10 @@ pub(super) use tool::{ToolCommand, ToolFields};
 
 use crate::client::DEFAULT_URL;
 
-/// A hand-off server for coding agents: one binary, one SQLite file.
+/// Heading of the options that most commands share.
+const COMMON: &str = "Common options";
+
+/// Hand-off server for coding agents: one binary, one SQLite file
 #[derive(Debug, Parser)]
 #[command(
     name = "chorus",
@@ -52,104 +56,121 @@ pub(super) struct Arguments {
     pub command: Command,
 }
 
+/// The commands, in the order of their groups in [`overview`].
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run the server
-    Serve(ServeArguments),
-    /// Show a whole chain of hand-offs with scripted agents; needs no agent program and no key
-    Demo(DemoArguments),
-    /// Play an agent of the demo; started by the server
-    #[command(hide = true)]
-    DemoAgent,
-    /// Make, show and change tasks
+    /// Create, show and change tasks
     #[command(subcommand)]
     Task(TaskCommand),
     /// Hand a task to an agent, wait, and print its final message
     Handoff(HandoffArguments),
-    /// Stop the hand-off that is open on a task
+    /// Cancel the open hand-off of a task
     Cancel(CancelArguments),
-    /// Make, change and use hand-off tools, by which agents pass control
-    #[command(subcommand)]
-    Tool(ToolCommand),
-    /// Move conversations between agents, and show where they were
-    #[command(subcommand)]
-    Session(SessionCommand),
-    /// List the tasks that are ready, the most urgent first: pending, and all that they wait for has ended as it must
-    Ready(ReadyArguments),
-    /// Give a task to the agent that suits best, or say who would get it and why
-    Route(RouteArguments),
-    /// Make work that is implemented, tested, fixed and verified by different agents, and see where it stands
+    /// Print the output of an agent's run
+    Log(LogArguments),
+    /// Create, approve and work on requests
+    #[command(subcommand, alias = "requests")]
+    Request(RequestCommand),
+    /// Create and follow work that is implemented, tested and verified
     #[command(subcommand)]
     Increment(IncrementCommand),
-    /// Say what came out of your work; for agents, inside a run
-    Report(ReportArguments),
-    /// Leave work behind, approve it, and work on it
-    #[command(subcommand, visible_alias = "requests")]
-    Request(RequestCommand),
-    /// Wait until a request is done, and print its response
-    Await(AwaitArguments),
-    /// Raise, list and resolve alerts: what a person must see until it is resolved
+    /// Move conversations between agents, and show their history
     #[command(subcommand)]
-    Alert(AlertCommand),
-    /// Send mail to agents, and read and acknowledge it
+    Session(SessionCommand),
+    /// Send, read and acknowledge mail
     #[command(subcommand)]
     Mail(MailCommand),
-    /// Show how hand-offs went: success, time, cost and common paths
-    Stats(StatsArguments),
-    /// Change and find tags in Markdown files; needs no server
+    /// Create, list and resolve alerts for the operator
+    #[command(subcommand)]
+    Alert(AlertCommand),
+    /// Create, show, change and delete agents
+    #[command(name = "agent", subcommand, visible_alias = "agents")]
+    Agents(AgentsCommand),
+    /// Create, change and call hand-off tools
+    #[command(subcommand)]
+    Tool(ToolCommand),
+    /// Add, remove, find and await tags in Markdown files
+    ///
+    /// Needs no server.
     #[command(subcommand)]
     Tag(TagCommand),
-    /// Wait until a file has a tag; needs no server
+    /// Run the server
+    Serve(ServeArguments),
+    /// Run a chain of scripted agents; needs no API key
+    Demo(DemoArguments),
+    /// Check the data, permissions, clock and agent programs
+    Doctor(DoctorArguments),
+    /// Show success, time, cost and common paths of hand-offs
+    Stats(StatsArguments),
+    /// Write all data as JSON files to a new directory
+    Export(ExportArguments),
+    /// Read the files of `chorus export`, all of them or none
+    ///
+    /// Stop the server first: no server may use the data directory during an import.
+    Import(ImportArguments),
+    /// Copy the database to a file, also while the server runs
+    ///
+    /// The copy is consistent. Attachments are not in the database: copy the directory uploads/ as well.
+    Backup(BackupArguments),
+    /// Apply pending database migrations
+    Migrate(MigrateArguments),
+    /// Print a completion script for a shell
+    Completions {
+        /// Shell to complete for
+        shell: clap_complete::Shell,
+    },
+    /// Old name of `chorus task ready`
+    #[command(hide = true)]
+    Ready(ReadyArguments),
+    /// Old name of `chorus task route`
+    #[command(hide = true)]
+    Route(RouteArguments),
+    /// Old name of `chorus task report`
+    #[command(hide = true)]
+    Report(ReportArguments),
+    /// Old name of `chorus request wait`
+    #[command(hide = true)]
+    Await(AwaitArguments),
+    /// Old name of `chorus tag wait`
+    #[command(hide = true)]
     AwaitTag(AwaitTagArguments),
-    /// Print what an agent's program printed
-    Log(LogArguments),
-    /// Hold one run; started by the server
+    /// Play an agent of the demo; started by the server
+    #[command(hide = true)]
+    DemoAgent,
+    /// Supervise one run; started by the server
     #[command(hide = true)]
     Supervise {
-        /// The run directory
+        /// Run directory
         dir: PathBuf,
-    },
-    /// Show, make, change and delete agents
-    #[command(subcommand)]
-    Agents(AgentsCommand),
-    /// Write the whole ledger as JSON files to a new directory
-    Export(ExportArguments),
-    /// Take in what `chorus export` wrote: all of it or nothing. No server may run on the data directory
-    Import(ImportArguments),
-    /// Write a consistent copy of the database, also while the server runs. Attachments are in uploads/ and are not part of it
-    Backup(BackupArguments),
-    /// Bring the database up to date
-    Migrate(MigrateArguments),
-    /// Check data, permissions, clock and the programs of agents, and say what to do
-    Doctor(DoctorArguments),
-    /// Print a script that completes commands in a shell
-    Completions {
-        /// Which shell
-        shell: clap_complete::Shell,
     },
 }
 
-/// Which data directory.
+/// Returns the whole command line, with its commands in groups.
+pub(super) fn command() -> clap::Command {
+    overview::in_groups(Arguments::command())
+}
+
 #[derive(Debug, Clone, Args)]
 pub(super) struct DataArguments {
-    /// The directory that holds everything
+    /// Data directory of the server
     #[arg(
         long,
         env = "CHORUS_DATA_DIR",
         default_value = "./data",
+        help_heading = COMMON,
         value_name = "DIR"
     )]
     pub data_dir: PathBuf,
 }
 
-/// Which server, and how its answers are shown.
+/// The options of every command that talks to a server.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ServerArguments {
-    /// The server
-    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL)]
+    /// URL of the server
+    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL, help_heading = COMMON)]
     pub url: String,
-    /// Print what the API answers
-    #[arg(long)]
+    /// Print the JSON answer of the API
+    #[arg(long, help_heading = COMMON)]
     pub json: bool,
     #[command(flatten)]
     pub data: DataArguments,

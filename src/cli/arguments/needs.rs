@@ -1,4 +1,4 @@
-//! What a task needs, as it is typed after `chorus task create` and `chorus task update`.
+//! The needs of a task: arguments that `chorus task create` and `chorus task edit` share.
 
 use std::str::FromStr;
 
@@ -10,30 +10,38 @@ use crate::domain::{
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct NeedsArguments {
-    /// Who is to work on it, such as `testing`: the router gives it to an agent with this role. '' for nobody in particular
+    /// Role that works on the task, such as `testing`; '' for none
+    ///
+    /// The router gives the task to an agent that has this role.
     #[arg(long, value_name = "ROLE")]
     pub agent_role: Option<OrNothing<Role>>,
-    /// What its agent should be good at, such as `python,mcp`: one of these is enough. '' for nothing
+    /// Skills, one of which the agent should have: `python,mcp`; '' for none
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,
-    /// How many minutes it will take, as you think. '' if nobody knows
+    /// Estimated duration in minutes; '' for unknown
     #[arg(long, value_name = "MINUTES")]
     pub estimated_duration: Option<OrNothing<Minutes>>,
-    /// How urgent it is: 0 (the most urgent) to 4, or P0 to P4; 2 if nobody says
+    /// Priority: 0 (most urgent) to 4, or P0 to P4 [default: 2]
     #[arg(long, value_name = "0-4")]
     pub priority: Option<TaskPriority>,
-    /// A task that comes first, and how it must end: completed (if nothing is said), failed or any (repeatable). '' for none
+    /// Task that must end first (repeatable); '' for none
+    ///
+    /// OUTCOME is `completed` (the default), `failed` or `any`.
     #[arg(long, value_name = "TASK[:OUTCOME]", value_parser = or_nothing(dependency))]
     pub depends_on: Vec<OrNothing<Dependency>>,
-    /// What was done before, for whoever works on it: a JSON object; @FILE reads it from a file, - from standard input
+    /// Context of earlier work, a JSON object, @FILE or -
+    ///
+    /// @FILE reads the object from a file, - from standard input.
     #[arg(long, value_name = "JSON")]
     pub agent_context: Option<String>,
-    /// What whoever works on it is to do: a JSON object; @FILE reads it from a file, - from standard input
+    /// Instructions for the agent, a JSON object, @FILE or -
+    ///
+    /// @FILE reads the object from a file, - from standard input.
     #[arg(long, value_name = "JSON")]
     pub handoff_instructions: Option<String>,
 }
 
-/// A value, or nothing: '' takes away what was set.
+/// A value, or '' to clear the field.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct OrNothing<T>(pub Option<T>);
 
@@ -45,7 +53,6 @@ impl<T: FromStr> FromStr for OrNothing<T> {
     }
 }
 
-/// Reads a value, or nothing.
 fn or_nothing<T, E>(
     read: impl Fn(&str) -> Result<T, E> + Clone,
 ) -> impl Fn(&str) -> Result<OrNothing<T>, E> + Clone {
@@ -55,7 +62,7 @@ fn or_nothing<T, E>(
     }
 }
 
-/// Tags that commas separate; none in ''.
+/// Tags separated by commas; '' is the empty list.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct Tags(pub Vec<Skill>);
 
@@ -78,13 +85,14 @@ impl std::fmt::Display for Tags {
     }
 }
 
-/// Reads a task and how it must end.
+/// Reads `TASK[:OUTCOME]`.
 fn dependency(text: &str) -> Result<Dependency, String> {
     let (task, outcome) = match text.rsplit_once(':') {
         None => (text, DependencyOutcome::default()),
         Some((task, word)) => {
             let outcome = DependencyOutcome::parse(word);
-            let outcome = outcome.ok_or("behind the : must be completed, failed or any")?;
+            let outcome =
+                outcome.ok_or("the outcome after the colon must be completed, failed or any")?;
             (task, outcome)
         }
     };

@@ -1,4 +1,4 @@
-//! What can be typed after `chorus request` and `chorus await`.
+//! Arguments of `chorus request`.
 
 use std::path::PathBuf;
 
@@ -9,128 +9,144 @@ use crate::domain::{Effort, Kind, Priority, RequestState};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum RequestCommand {
-    /// Leave work behind and print its id; a person decides what becomes of it
+    /// Create a request for a person to approve, and print its id
     Create(CreateRequestArguments),
     /// List requests, oldest first
     List {
-        /// Only those of this kind
+        /// List only requests of this kind
         #[arg(long)]
         kind: Option<Kind>,
-        /// Only those in this state
+        /// List only requests in this state
         #[arg(long)]
         state: Option<StateArgument>,
-        /// Only those of this priority
+        /// List only requests of this priority
         #[arg(long, value_name = "P0|P1|P2", value_parser = priority)]
         priority: Option<Priority>,
-        /// Those that were withdrawn, instead of all others
+        /// List withdrawn requests instead of the others
         #[arg(long)]
         withdrawn: bool,
-        /// At most so many
+        /// Maximum number of requests
         #[arg(long)]
         limit: Option<u32>,
-        /// Only those made after this one
+        /// List only requests created after this one
         #[arg(long, value_name = "REQUEST")]
         after: Option<String>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Show a request: what is asked, its life, its response
+    /// Show a request, its history and its response
     Show {
-        /// The request
+        /// Request to show
         request: String,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Approve requests for the dispatcher: all of them or none. Needs the operator's token, which is in the data directory
+    /// Approve requests, all of them or none, for the dispatcher
+    ///
+    /// Needs the operator's token, which is in the data directory.
     Approve {
-        /// The requests
-        #[arg(required_unless_present = "all")]
+        /// Requests to approve
+        #[arg(required_unless_present = "all", value_name = "REQUEST")]
         requests: Vec<String>,
-        /// All that wait for a decision
+        /// Approve all requests that wait for a decision
         #[arg(long, conflicts_with = "requests")]
         all: bool,
-        /// Of all, those of this kind
+        /// With --all, approve only requests of this kind
         #[arg(long, requires = "all")]
         kind: Option<Kind>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Leave requests to whoever starts next on them. Needs the operator's token, which is in the data directory
+    /// Release requests to anyone who claims them
+    ///
+    /// The dispatcher does not start these requests. Needs the operator's token, which is in the data directory.
     Next {
-        /// The requests
-        #[arg(required = true)]
+        /// Requests to release
+        #[arg(required = true, value_name = "REQUEST")]
         requests: Vec<String>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Claim a request and print the number of the claim, which `heartbeat`, `done` and `requeue` take as --fencing
+    /// Claim a request and print the fencing token of the claim
+    ///
+    /// Pass the fencing token to `heartbeat`, `done` and `requeue` as --fencing: a later claim then makes these calls fail.
     Claim {
-        /// The request
+        /// Request to claim
         request: String,
-        /// Who works on it
-        #[arg(long, env = "CHORUS_AGENT", value_name = "NAME")]
+        /// Claim as this agent or person [default: $USER]
+        #[arg(
+            long = "as",
+            alias = "agent",
+            env = "CHORUS_AGENT",
+            value_name = "NAME"
+        )]
         agent: Option<String>,
-        /// How many seconds the claim lasts without a heartbeat
+        /// Seconds until the claim ends without a heartbeat
         #[arg(long, value_name = "SECONDS")]
         lease: Option<u64>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Say that you still work on a request
+    /// Extend the lease of a claimed request
     Heartbeat {
-        /// The request
+        /// Request to keep
         request: String,
-        /// The number of the claim
+        /// Fencing token that `claim` printed
         #[arg(long, value_name = "N")]
         fencing: Option<u32>,
-        /// For how many seconds more
+        /// Seconds until the claim ends without another heartbeat
         #[arg(long, value_name = "SECONDS")]
         lease: Option<u64>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Answer a request
+    /// Finish a request with a response
     Done {
-        /// The request
+        /// Request to finish
         request: String,
-        /// The response; - reads it from standard input
+        /// Response; - reads standard input
         response: String,
-        /// The number of the claim
+        /// Fencing token that `claim` printed
         #[arg(long, value_name = "N")]
         fencing: Option<u32>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Give a request up; a person looks again. An agent that works on it is stopped
+    /// Return a request to the operator, and stop its agent
     Requeue {
-        /// The request
+        /// Request to return
         request: String,
-        /// Why
+        /// Reason; - reads standard input
         reason: String,
-        /// The number of the claim
+        /// Fencing token that `claim` printed
         #[arg(long, value_name = "N")]
         fencing: Option<u32>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Show what is worked on, where and since when; what waits, in order; and what nobody will start
+    /// Wait until a request is done, and print its response
+    Wait(AwaitArguments),
+    /// Show running, queued and stuck requests
     Top {
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Show who gets requests of which kind, or set that from a file
+    /// Show or replace the rules that map kinds of requests to agents
+    #[command(name = "kinds", alias = "routes")]
     Routes {
-        /// A JSON list of routes, which replaces all; - reads standard input. Needs the operator's token
+        /// JSON list that replaces all rules; - reads standard input
+        ///
+        /// Needs the operator's token, which is in the data directory.
         #[arg(long, value_name = "FILE")]
         set: Option<PathBuf>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Print the form of a request of a kind, or of its response
+    /// Print the template of a request or of a response
     Template {
-        /// The kind, such as `research`
+        /// Kind of request, such as `research`
         kind: String,
-        /// The form of the response
+        /// Print the template of the response
         #[arg(long)]
         response: bool,
         #[command(flatten)]
@@ -140,24 +156,29 @@ pub(in crate::cli) enum RequestCommand {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CreateRequestArguments {
-    /// What is to be done, in a line
+    /// Title, in one line
     pub title: String,
-    /// What kind of work it is, such as `implementation`
+    /// Kind of work, such as `implementation`
     #[arg(long)]
     pub kind: Kind,
-    /// What is to be done, in full; - reads it from standard input
-    #[arg(long, default_value = "")]
+    /// Full description of the work; - reads standard input
+    #[arg(
+        long,
+        default_value = "",
+        hide_default_value = true,
+        value_name = "TEXT"
+    )]
     pub body: String,
-    /// How urgent it is
+    /// Priority; P0 is the most urgent
     #[arg(long, value_name = "P0|P1|P2", value_parser = priority)]
     pub priority: Option<Priority>,
-    /// How much work it seems to be
+    /// Estimated size of the work
     #[arg(long, value_name = "S|M|L", value_parser = effort)]
     pub effort: Option<Effort>,
-    /// The task from which it comes
+    /// Task that the request comes from
     #[arg(long)]
     pub task: Option<String>,
-    /// The directory in which it is to be worked on
+    /// Working directory of the agent
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
     #[command(flatten)]
@@ -166,29 +187,28 @@ pub(in crate::cli) struct CreateRequestArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AwaitArguments {
-    /// The request
+    /// Request to wait for
     pub request: String,
-    /// What to wait for
+    /// State to wait for
     #[arg(long, default_value = "done")]
     pub state: StateArgument,
-    /// Wait at most so many seconds
+    /// Stop waiting after this many seconds, and exit 1
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
     #[command(flatten)]
     pub server: ServerArguments,
 }
 
-/// Reads a priority in letters of either size.
+/// Reads a priority in upper or lower case.
 fn priority(text: &str) -> Result<Priority, &'static str> {
     Priority::parse(&text.to_ascii_uppercase()).ok_or("must be P0, P1 or P2")
 }
 
-/// Reads an effort in letters of either size.
+/// Reads an effort in upper or lower case.
 fn effort(text: &str) -> Result<Effort, &'static str> {
     Effort::parse(&text.to_ascii_uppercase()).ok_or("must be S, M or L")
 }
 
-/// A state, as it is typed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(in crate::cli) enum StateArgument {
     Needs,

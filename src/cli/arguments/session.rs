@@ -1,4 +1,4 @@
-//! What can be typed after `chorus session`.
+//! Arguments of `chorus session`.
 
 use std::path::PathBuf;
 
@@ -10,32 +10,34 @@ use super::ServerArguments;
 pub(in crate::cli) enum SessionCommand {
     /// List sessions, oldest first
     List {
-        /// At most so many
+        /// Maximum number of sessions
         #[arg(long, default_value_t = 100)]
         limit: u32,
-        /// Only sessions behind this one
+        /// List only sessions after this one in the list
         #[arg(long, value_name = "SESSION")]
         after: Option<String>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Show a session and its hand-offs. As JSON: its hand-offs with all that was said
+    /// Show a session and its hand-offs
+    ///
+    /// --json prints the hand-offs with the whole conversation.
     Show {
-        /// The session
+        /// Session to show
         session: String,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Move a conversation to another agent, and print the hand-off's id
+    /// Move a conversation to another agent and print the hand-off's id
     Handoff(SessionHandoffArguments),
     /// Count the hand-offs of a session
     Count {
-        /// The session
+        /// Session to count
         session: String,
-        /// Only those from this agent
+        /// Count only hand-offs from this agent
         #[arg(long, value_name = "AGENT")]
         from: Option<String>,
-        /// Only those to this agent
+        /// Count only hand-offs to this agent
         #[arg(long, value_name = "AGENT")]
         to: Option<String>,
         #[command(flatten)]
@@ -45,28 +47,30 @@ pub(in crate::cli) enum SessionCommand {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SessionHandoffArguments {
-    /// The session; a new id makes one
+    /// Session id; a new id creates a session
     pub session: String,
-    /// The agent that has the conversation
+    /// Agent that has the conversation now
     pub from: String,
-    /// The agent that is to have it
+    /// Agent that gets the conversation
     pub to: String,
-    /// Why it moves
+    /// Reason for the move
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
-    /// What the user wants
+    /// Goal of the user
     #[arg(long, value_name = "TEXT")]
     pub intent: String,
-    /// A file that has what was said as a JSON array; - reads it from standard input [default: what the session moved with last]
+    /// JSON array of the messages so far, a file or - for standard input
+    ///
+    /// Without it, the session keeps the messages of its last move.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
-    /// The trace of the harness that leads the conversation
+    /// Trace id of the harness that leads the conversation
     #[arg(long, value_name = "ID")]
     pub harness_trace: Option<String>,
-    /// Only record the move; do not run the agent
+    /// Record the move without running the agent
     #[arg(long)]
     pub no_invoke: bool,
-    /// Wait for the end of all that follows, and print the last final message
+    /// Wait for the end of the chain and print its last message
     #[arg(long, conflicts_with = "no_invoke")]
     pub wait: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What can be typed after `chorus stats`.
+//! Arguments of `chorus stats`.
 
 use chrono::{Local, NaiveDate, NaiveTime};
 use clap::Args;
@@ -8,28 +8,26 @@ use crate::domain::Timestamp;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct StatsArguments {
-    /// Only hand-offs that started since then: 30m, 24h, 7d or 2w ago, a day such as 2026-01-31, or milliseconds since the
-    /// epoch
+    /// Count only hand-offs started since then, such as 24h or 2026-01-31
+    ///
+    /// A length of time (30m, 24h, 7d, 2w), a day (2026-01-31) or milliseconds since the epoch.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<Since>,
-    /// Only hand-offs from or to this agent
+    /// Count only hand-offs from or to this agent
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,
 }
 
-/// A time to begin at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Since {
-    /// So many milliseconds ago.
+    /// Milliseconds before now.
     Ago(i64),
-    /// At this time.
     At(Timestamp),
 }
 
-/// Reads a time to begin at.
-/// Fewer milliseconds than this are a number without its unit.
+/// A smaller number of milliseconds is taken for a number without its unit.
 const FIRST_MILLIS: i64 = 10_000_000_000;
 
 fn since(text: &str) -> Result<Since, String> {

@@ -1,4 +1,4 @@
-//! What can be typed after `chorus tag` and `chorus await-tag`.
+//! Arguments of `chorus tag`.
 
 use std::path::PathBuf;
 
@@ -8,70 +8,73 @@ use crate::domain::tag::{IllegalTag, Tag, TagPattern};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum TagCommand {
-    /// Add tags to a file: all of them or, if one is there already, none
+    /// Add tags to a file, all of them or none
     ///
-    /// They go to the `**Tags**:` line below the first heading, which is made if it is not there; at the top of a file without a
-    /// heading.
+    /// The tags go to the `**Tags**:` line below the first heading, or at the top of a file without a heading. A missing line is
+    /// created. If the file already has one of the tags, nothing changes.
     Add {
-        /// The file
+        /// File to change
         file: PathBuf,
         /// Tags such as '#needs-implementation' or '#P1', with or without the #
         #[arg(required = true, value_name = "TAG", value_parser = tag)]
         tags: Vec<Tag>,
-        /// Add them behind the text of this line instead
+        /// Add the tags at the end of this line instead
         #[arg(long, value_name = "LINE")]
         inline: Option<usize>,
     },
-    /// Remove tags from a file: all of them or, if one is not there, none
+    /// Remove tags from a file, all of them or none
     ///
-    /// The tag on the Tags line is meant; if it is not there, the one in the text, if that has it on one line only. A Tags line
-    /// stays when it is empty.
+    /// Removes the tag from the Tags line; if it is not there, from the text, where it must be on one line only. An empty Tags
+    /// line stays. If a tag is missing, nothing changes.
     Remove {
-        /// The file
+        /// File to change
         file: PathBuf,
         /// Tags, with or without the #
         #[arg(required = true, value_name = "TAG", value_parser = tag)]
         tags: Vec<Tag>,
-        /// The tags on this line are meant
+        /// Remove the tags from this line
         #[arg(long, value_name = "LINE")]
         inline: Option<usize>,
     },
-    /// Swap a tag for another: of any number at once exactly one succeeds; the others exit 1 and say what is there now
+    /// Replace a tag by another; only one of several callers succeeds
     ///
-    /// The tag on the Tags line is meant; if it is not there, the one in the text, if that has it only once. No other byte of the
-    /// file changes.
+    /// Replaces the tag on the Tags line; if it is not there, in the text, where it must occur only once. No other byte of the
+    /// file changes. If several callers swap the same tag at once, one succeeds; the others exit 1 and print the tags that the
+    /// file has now.
     Swap {
-        /// The file
+        /// File to change
         file: PathBuf,
-        /// The tag that is there, with or without the #
+        /// Tag to replace, with or without the #
         #[arg(value_parser = tag)]
         old: Tag,
-        /// The tag that is to be there
+        /// New tag
         #[arg(value_parser = tag)]
         new: Tag,
-        /// The tag on this line is meant
+        /// Replace the tag on this line
         #[arg(long, value_name = "LINE")]
         inline: Option<usize>,
     },
-    /// Find a tag in Markdown files; exit 1 if it is nowhere
+    /// Find a tag in Markdown files; exit 1 if no file has it
     ///
-    /// Tags in code and comments are only mentions. Hidden files and those that .gitignore names are passed over, and symbolic
-    /// links are not followed.
+    /// Tags in code and comments do not count. Hidden files and files that .gitignore names are skipped; symbolic links are not
+    /// followed.
     Find(TagFindArguments),
+    /// Wait until a file has a tag
+    Wait(AwaitTagArguments),
 }
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TagFindArguments {
-    /// The tag, with or without the #; a * at its end stands for any rest: '#needs-*'
+    /// Tag, with or without the #; may end in a wildcard: '#needs-*'
     #[arg(value_parser = pattern)]
     pub tag: TagPattern,
-    /// Folders and files [default: the current folder]
+    /// Folders and files to search [default: the current folder]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Print the lines around it too
+    /// Print the surrounding lines too
     #[arg(long)]
     pub context: bool,
-    /// Look only at the Tags lines of files
+    /// Search only the Tags lines of files
     #[arg(long)]
     pub tags_only: bool,
     /// Print a JSON array
@@ -81,12 +84,12 @@ pub(in crate::cli) struct TagFindArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AwaitTagArguments {
-    /// The file; it need not be there yet
+    /// File to watch; it may not exist yet
     pub file: PathBuf,
-    /// The tag, with or without the #; a * at its end stands for any rest
+    /// Tag, with or without the #; may end in a wildcard: '#needs-*'
     #[arg(value_parser = pattern)]
     pub tag: TagPattern,
-    /// Wait at most so many seconds, then exit 1
+    /// Stop waiting after this many seconds, and exit 1
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
 }

@@ -1,76 +1,81 @@
-//! What can be typed after `chorus task`.
+//! Arguments of `chorus task`.
 
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{NeedsArguments, ServerArguments, Tags};
+use super::{
+    NeedsArguments, ReadyArguments, ReportArguments, RouteArguments, ServerArguments, Tags,
+};
 use crate::domain::{MessageType, Role, StatusName};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum TaskCommand {
-    /// Make a task
+    /// Create a task and print its id
     Create(CreateTaskArguments),
     /// List tasks, oldest first
     List(ListTasksArguments),
-    /// Set what a task needs; what is not given stays as it is
-    Update {
-        /// The task
-        task: String,
-        #[command(flatten)]
-        needs: Box<NeedsArguments>,
-        /// Merge --agent-context and --handoff-instructions into what is there, key by key; a null takes a key away
-        #[arg(long)]
-        merge: bool,
-        #[command(flatten)]
-        server: ServerArguments,
-    },
     /// Show a task
     Show {
-        /// The task
+        /// Task to show
         task: String,
-        /// Everything: what it needs, what it waits for, its context and instructions
+        /// Show needs, dependencies, context and instructions too
         #[arg(long)]
         full: bool,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Set a task's status
-    Status {
-        /// The task
+    /// Change the needs of a task: role, skills, priority, dependencies
+    #[command(name = "edit", alias = "update")]
+    Update {
+        /// Task to change
         task: String,
-        /// The status
+        #[command(flatten)]
+        needs: Box<NeedsArguments>,
+        /// Merge the two JSON objects key by key instead of replacing them
+        ///
+        /// Applies to --agent-context and --handoff-instructions. A null removes its key.
+        #[arg(long)]
+        merge: bool,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
+    /// Set the status of a task
+    Status {
+        /// Task to change
+        task: String,
+        /// New status
         #[arg(value_enum)]
         status: StatusArgument,
-        /// Why it failed
-        #[arg(long)]
+        /// Reason of a failure
+        #[arg(long, value_name = "TEXT")]
         message: Option<String>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Set planning fields of a task; what is not given stays as it is
+    /// Set the plan of a task
     Plan {
-        /// The task
+        /// Task to plan
         task: String,
-        /// What it is about, in short
-        #[arg(long)]
+        /// Summary of the task
+        #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
-        /// What must be there (repeatable)
+        /// Requirement (repeatable; replaces all)
         #[arg(long = "requirement", value_name = "TEXT")]
         requirements: Vec<String>,
-        /// How one sees that it is done (repeatable)
+        /// Acceptance criterion (repeatable; replaces all)
         #[arg(long = "criterion", value_name = "TEXT")]
         acceptance_criteria: Vec<String>,
-        /// A step (repeatable)
+        /// Step of the plan (repeatable; replaces all)
         #[arg(long = "step", value_name = "TEXT")]
         plan: Vec<String>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Show the chain that a task belongs to, as a tree: who worked on what, how it ended, how long it took and what it cost
+    /// Show the task tree with agents, outcomes, durations and costs
     Tree {
-        /// The task
+        /// Any task of the tree
         task: String,
         /// Print a Mermaid flowchart
         #[arg(long, conflicts_with_all = ["dot", "json"])]
@@ -81,38 +86,44 @@ pub(in crate::cli) enum TaskCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Show what was said on the chain that a task belongs to, and where control moved
+    /// Show the messages and transfers of a task tree
     Conversation {
-        /// The task
+        /// Any task of the tree
         task: String,
-        /// At most so many messages; all if it is not given
+        /// Maximum number of messages [default: all]
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
-        /// Only messages behind this one
+        /// Show only messages after this number
         #[arg(long, value_name = "NUMBER")]
         after: Option<i64>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Add a message to a task's conversation
+    /// Add a message to the conversation of a task
     Say {
-        /// The task
+        /// Task to add the message to
         task: String,
-        /// What to say; - reads it from standard input
+        /// Message; - reads standard input
         text: String,
-        /// What kind of message it is
+        /// Type of the message
         #[arg(long = "type", value_name = "TYPE", default_value = MessageType::UserMessage.as_str(), value_parser = message_types())]
         message_type: MessageType,
         #[command(flatten)]
         server: ServerArguments,
     },
+    /// List tasks that are ready to start, most urgent first
+    Ready(ReadyArguments),
+    /// Give a task to the most suitable agent, or show the choice
+    Route(RouteArguments),
+    /// Report the result of a run; for agents
+    Report(ReportArguments),
 }
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CreateTaskArguments {
-    /// What is to be done; - reads it from standard input
+    /// Description of the work; - reads standard input
     pub description: String,
-    /// The working directory of its agents
+    /// Working directory of the agents
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
     #[command(flatten)]
@@ -123,32 +134,30 @@ pub(in crate::cli) struct CreateTaskArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListTasksArguments {
-    /// Only tasks with this status
+    /// List only tasks with this status
     #[arg(long, value_enum)]
     pub status: Option<StatusArgument>,
-    /// Only tasks for this role
+    /// List only tasks for this role
     #[arg(long, value_name = "ROLE")]
     pub agent_role: Option<Role>,
-    /// Only tasks with at least one of these tags
+    /// List only tasks with at least one of these skills
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,
-    /// At most so many
+    /// Maximum number of tasks
     #[arg(long, default_value_t = 100)]
     pub limit: u32,
-    /// Only tasks made after this one
+    /// List only tasks created after this one
     #[arg(long, value_name = "TASK")]
     pub after: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,
 }
 
-/// Reads the word that stands for a type of message.
 fn message_types() -> impl TypedValueParser<Value = MessageType> {
     PossibleValuesParser::new(MessageType::ALL.map(MessageType::as_str))
         .try_map(|word| MessageType::parse(&word).ok_or("is not a type of message"))
 }
 
-/// A status on the command line.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(in crate::cli) enum StatusArgument {
     Pending,

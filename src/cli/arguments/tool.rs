@@ -1,4 +1,4 @@
-//! What can be typed after `chorus tool`.
+//! Arguments of `chorus tool`.
 
 use std::path::PathBuf;
 
@@ -9,64 +9,64 @@ use crate::domain::{ContextVariable, VariableType};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ToolCommand {
-    /// Make a hand-off tool
+    /// Create a hand-off tool
     Create {
-        /// Its name: small letters, digits and _
+        /// Name: lower-case letters, digits and _
         #[arg(required_unless_present = "file")]
         name: Option<String>,
-        /// The agent that goes on
+        /// Agent that gets control
         #[arg(long, value_name = "AGENT", required_unless_present = "file")]
         target: Option<String>,
-        /// When to use it
+        /// Situation in which agents should use the tool
         #[arg(long, value_name = "TEXT", required_unless_present = "file")]
         description: Option<String>,
         #[command(flatten)]
         fields: ToolFields,
-        /// A file that has the whole tool as JSON; - reads it from standard input
+        /// JSON file with the whole tool; - reads standard input
         #[arg(long, conflicts_with_all = ["name", "target", "description", "variables", "instructions", "allow"])]
         file: Option<PathBuf>,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// List the hand-off tools
+    /// List hand-off tools
     List {
-        /// Only those that this agent may use
-        #[arg(long, value_name = "AGENT")]
+        /// List only tools that this agent may use
+        #[arg(long = "as", alias = "for-agent", value_name = "AGENT")]
         for_agent: Option<String>,
         #[command(flatten)]
         server: ServerArguments,
     },
     /// Show a hand-off tool
     Show {
-        /// The tool
+        /// Tool to show
         name: String,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Change a hand-off tool; what is not given stays as it is
+    /// Change fields of a hand-off tool
     #[command(group(
         ArgGroup::new("change").required(true).multiple(true).args([
             "target", "description", "variables", "no_variables", "instructions", "allow", "allow_all", "file",
         ])
     ))]
     Edit {
-        /// The tool
+        /// Tool to change
         name: String,
-        /// The agent that goes on
+        /// Agent that gets control
         #[arg(long, value_name = "AGENT")]
         target: Option<String>,
-        /// When to use it
+        /// Situation in which agents should use the tool
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
         #[command(flatten)]
         fields: ToolFields,
-        /// Pass no variables any more
+        /// Remove all variables
         #[arg(long, conflicts_with = "variables")]
         no_variables: bool,
-        /// Let every agent but the target use it
+        /// Allow every agent except the target
         #[arg(long, conflicts_with = "allow")]
         allow_all: bool,
-        /// A file that has the whole tool as JSON; - reads it from standard input
+        /// JSON file with the whole tool; - reads standard input
         #[arg(
             long,
             conflicts_with_all = ["target", "description", "variables", "no_variables", "instructions", "allow", "allow_all"]
@@ -75,26 +75,26 @@ pub(in crate::cli) enum ToolCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Delete a hand-off tool; what it did stays
+    /// Delete a hand-off tool; its hand-offs stay
     Rm {
-        /// The tool
+        /// Tool to delete
         name: String,
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Pass control of a task by a tool, and print the id of the child task that goes on
+    /// Transfer a task with a tool and print the id of the child task
     Call {
-        /// The task
+        /// Task to transfer
         task: String,
-        /// The tool
+        /// Tool to call
         tool: String,
-        /// The variables as a JSON object; - reads it from standard input
+        /// Variables as a JSON object; - reads standard input
         #[arg(default_value = "{}")]
         arguments: String,
-        /// A variable: text as it is, or JSON if the tool wants another type (repeatable)
+        /// Variable as text, or as JSON if its type is not string (repeatable)
         #[arg(long = "var", value_name = "NAME=VALUE", value_parser = named_value)]
         variables: Vec<(String, String)>,
-        /// Wait for the end of all that follows, and print the last final message
+        /// Wait for the end of the chain and print its last message
         #[arg(long)]
         wait: bool,
         #[command(flatten)]
@@ -102,17 +102,18 @@ pub(in crate::cli) enum ToolCommand {
     },
 }
 
-/// What a tool may have beside a target and a description.
+/// The optional fields of a tool.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ToolFields {
-    /// What is passed on; ! says that it must be given. TYPE is string, number, boolean, object or array. All
-    /// variables are given together (repeatable)
+    /// Variable to pass on, ! if required (repeatable; replaces all)
+    ///
+    /// TYPE is string, number, boolean, object or array. Example: `lead_id:string!=The lead`.
     #[arg(long = "variable", value_name = "NAME:TYPE[!]=DESCRIPTION", value_parser = variable)]
     pub variables: Vec<ContextVariable>,
-    /// What the target is told
+    /// Instructions for the target agent
     #[arg(long, value_name = "TEXT")]
     pub instructions: Option<String>,
-    /// An agent that may use it; if none is named, all but the target may (repeatable)
+    /// Agent that may use the tool (repeatable) [default: all but the target]
     #[arg(long, value_name = "AGENT")]
     pub allow: Vec<String>,
 }

@@ -25,7 +25,7 @@ pub(in crate::cli) async fn run(ui: Ui) -> Result<(), Failure> {
     let prompt = std::io::read_to_string(std::io::stdin())
         .map_err(|error| Failure::new(error.to_string()))?;
     let asked = prompt
-        .rsplit("# What you are asked now")
+        .rsplit("# Your assignment")
         .next()
         .unwrap_or_default();
     let message = match agent.as_str() {

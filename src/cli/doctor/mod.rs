@@ -333,7 +333,7 @@ async fn check_routes(engine: &Engine, agents: &[Agent], findings: &mut Vec<Find
     }
     for (agent, kinds) in missing {
         findings.push(Note(format!(
-            "requests of kind {} go to the agent {agent}, which is not configured; change that with `chorus request routes --set FILE`",
+            "requests of kind {} go to the agent {agent}, which is not configured; change that with `chorus request kinds --set FILE`",
             kinds.join(", ")
         )));
     }

@@ -48,7 +48,7 @@ fn note_task(task: &TaskSummary) -> Finding {
         (
             "waits for an agent",
             format!(
-                "chorus route {id} --dry-run says why nobody suits; give an agent the role, or change the task: chorus task update {id} --agent-role ROLE"
+                "chorus task route {id} --dry-run says why nobody suits; give an agent the role, or change the task: chorus task edit {id} --agent-role ROLE"
             ),
         )
     };

@@ -88,7 +88,7 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             server,
         } => {
             let agent = agent.or_else(|| std::env::var("USER").ok());
-            let agent = agent.ok_or_else(|| Failure::new("say who works on it with --agent"))?;
+            let agent = agent.ok_or_else(|| Failure::new("say who works on it with --as"))?;
             let input = ClaimInput {
                 agent: field("agent", agent)?,
                 lease_seconds: lease,
@@ -143,6 +143,7 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
                 &client.requests().requeue(&request, &input).await?,
             )
         }
+        RequestCommand::Wait(arguments) => wait(ui, arguments).await,
         RequestCommand::Top { server } => top::run(ui, &server).await,
         RequestCommand::Routes { set, server } => {
             let client = server.client()?;

@@ -1,4 +1,4 @@
-//! `chorus await`
+//! `chorus request wait`
 
 use std::time::Duration;
 

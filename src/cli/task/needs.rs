@@ -1,4 +1,4 @@
-//! `chorus task create` and `chorus task update`: what a task is, and what it needs.
+//! `chorus task create` and `chorus task edit`: what a task is, and what it needs.
 
 use super::done;
 use crate::api::TaskInput;
@@ -44,7 +44,7 @@ pub(super) async fn update(
     if change.is_empty() {
         return Err(
             Failure::usage("say what is to be set, such as --agent-role")
-                .with_hint("`chorus task update --help` lists what can be"),
+                .with_hint("`chorus task edit --help` lists what can be"),
         );
     }
     let reply = server.client()?.tasks().edit(task, &change, merge).await?;

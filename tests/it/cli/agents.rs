@@ -1,4 +1,4 @@
-//! `chorus agents`
+//! `chorus agent`
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -13,7 +13,7 @@ async fn agents_are_listed_and_shown() {
         .post("/api/agents/qa/capabilities", offered)
         .await
         .data();
-    assert_snapshot!(desk.run(["agents", "list"]).await, @"
+    assert_snapshot!(desk.run(["agent", "list"]).await, @"
     exit 0
     --- stdout
     developer	claude-code	yes			bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
@@ -23,7 +23,7 @@ async fn agents_are_listed_and_shown() {
     qa	claude-code	no	testing	qa python	bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
     --- stderr
     ");
-    assert_snapshot!(desk.run(["agents", "show", "planner"]).await, @"
+    assert_snapshot!(desk.run(["agent", "show", "planner"]).await, @"
     exit 0
     --- stdout
     agent        planner
@@ -34,7 +34,7 @@ async fn agents_are_listed_and_shown() {
     tools        Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
     --- stderr
     ");
-    assert_snapshot!(desk.run(["agents", "show", "no/body"]).await, @"
+    assert_snapshot!(desk.run(["agent", "show", "no/body"]).await, @"
     exit 3
     --- stdout
     --- stderr
@@ -46,8 +46,8 @@ async fn agents_are_listed_and_shown() {
 async fn an_agent_is_made_shown_changed_and_deleted() {
     let desk = Desk::open().await;
     let add = [
-        "agents",
-        "add",
+        "agent",
+        "create",
         "reviewer",
         "--provider",
         "command",
@@ -99,7 +99,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
             "responsibilities": "Reads changes\nand says so",
         })
     );
-    assert_snapshot!(desk.run(["agents", "show", "reviewer"]).await, @r#"
+    assert_snapshot!(desk.run(["agent", "show", "reviewer"]).await, @r#"
     exit 0
     --- stdout
     agent        reviewer
@@ -123,7 +123,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     --- stderr
     "#);
     // Adding does not change what is there.
-    let again = ["agents", "add", "Reviewer", "--roles", "fixing"];
+    let again = ["agent", "create", "Reviewer", "--roles", "fixing"];
     assert_snapshot!(desk.run(again).await, @"
     exit 4
     --- stdout
@@ -132,7 +132,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     ");
 
     let edit = [
-        "agents",
+        "agent",
         "edit",
         "Reviewer",
         "--available",
@@ -161,25 +161,25 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     ] {
         assert_eq!(changed[key], value, "{key}");
     }
-    assert_snapshot!(desk.run(["agents", "edit", "nobody", "--roles", "fixing"]).await, @"
+    assert_snapshot!(desk.run(["agent", "edit", "nobody", "--roles", "fixing"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Agent not found: nobody
     ");
-    assert_snapshot!(desk.run(["agents", "edit", "reviewer", "--clear", "program"]).await, @"
+    assert_snapshot!(desk.run(["agent", "edit", "reviewer", "--clear", "program"]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: program: must be given, because the provider is command
     ");
-    assert_snapshot!(desk.run(["agents", "rm", "reviewer"]).await, @"
+    assert_snapshot!(desk.run(["agent", "rm", "reviewer"]).await, @"
     exit 0
     --- stdout
     reviewer deleted
     --- stderr
     ");
-    assert_snapshot!(desk.run(["agents", "rm", "reviewer"]).await, @"
+    assert_snapshot!(desk.run(["agent", "rm", "reviewer"]).await, @"
     exit 3
     --- stdout
     --- stderr
@@ -193,14 +193,14 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     let folder = desk.app.data_dir.path();
     let json = r#"{ "name": "reviewer", "provider": "command", "program": "true" }"#;
     std::fs::write(folder.join("reviewer.json"), json).unwrap();
-    let add = desk.chorus(["agents", "add", "--file", "reviewer.json"]);
+    let add = desk.chorus(["agent", "create", "--file", "reviewer.json"]);
     assert_snapshot!(transcript(add.current_dir(folder)).await.unwrap(), @"
     exit 0
     --- stdout
     reviewer made
     --- stderr
     ");
-    let edit = desk.chorus(["agents", "edit", "reviewer", "--file", "-"]);
+    let edit = desk.chorus(["agent", "edit", "reviewer", "--file", "-"]);
     let edit = edit.input(r#"{ "skills": ["go"], "idleSeconds": 7 }"#);
     assert_snapshot!(transcript(edit).await.unwrap(), @"
     exit 0
@@ -215,11 +215,11 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     );
     // What one server shows, another one takes.
     let shown = desk.app.get("/api/agents/reviewer").await.data();
-    desk.run(["agents", "rm", "reviewer"]).await;
-    let add = desk.chorus(["agents", "add", "reviewer", "--file", "-"]);
+    desk.run(["agent", "rm", "reviewer"]).await;
+    let add = desk.chorus(["agent", "create", "reviewer", "--file", "-"]);
     transcript(add.input(&shown.to_string())).await.unwrap();
     assert_eq!(desk.app.get("/api/agents/reviewer").await.data(), shown);
-    let nameless = desk.chorus(["agents", "add", "--file", "-"]).input("{}");
+    let nameless = desk.chorus(["agent", "create", "--file", "-"]).input("{}");
     assert_snapshot!(transcript(nameless).await.unwrap(), @r#"
     exit 1
     --- stdout
@@ -227,14 +227,14 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     error: the file says no name
     hint: write it before --file, or as "name" in the file
     "#);
-    let other = desk.chorus(["agents", "add", "other", "--file", "-"]);
+    let other = desk.chorus(["agent", "create", "other", "--file", "-"]);
     assert_snapshot!(transcript(other.input(json)).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
     error: name: must be other, as in the path; an agent keeps its name
     ");
-    let unknown = desk.chorus(["agents", "add", "other", "--file", "-"]);
+    let unknown = desk.chorus(["agent", "create", "other", "--file", "-"]);
     assert_snapshot!(transcript(unknown.input(r#"{"colour": "red"}"#)).await.unwrap(), @"
     exit 1
     --- stdout
@@ -246,7 +246,7 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
 #[tokio::test]
 async fn what_cannot_be_is_refused_before_anything_is_sent() {
     let desk = Desk::open().await;
-    assert_snapshot!(desk.run(["agents", "add", "x", "--provider", "gpt"]).await, @"
+    assert_snapshot!(desk.run(["agent", "create", "x", "--provider", "gpt"]).await, @"
     exit 2
     --- stdout
     --- stderr
@@ -254,7 +254,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(desk.run(["agents", "add", "x", "--roles", "Not a role"]).await, @"
+    assert_snapshot!(desk.run(["agent", "create", "x", "--roles", "Not a role"]).await, @"
     exit 2
     --- stdout
     --- stderr
@@ -262,7 +262,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(desk.run(["agents", "add", "x", "--env", "novalue"]).await, @"
+    assert_snapshot!(desk.run(["agent", "create", "x", "--env", "novalue"]).await, @"
     exit 2
     --- stdout
     --- stderr
@@ -270,7 +270,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(desk.run(["agents", "add", "x", "--max-session-duration", "0"]).await, @"
+    assert_snapshot!(desk.run(["agent", "create", "x", "--max-session-duration", "0"]).await, @"
     exit 2
     --- stdout
     --- stderr
@@ -279,30 +279,30 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
     For more information, try '--help'.
     ");
     for wrong in [
-        &["agents", "add"][..],
-        &["agents", "add", "x", "--model", "m", "--file", "-"],
-        &["agents", "edit", "qa"],
-        &["agents", "edit", "qa", "--clear", "name"],
-        &["agents", "capabilities", "qa"],
-        &["agents", "capabilities", "--roles", "testing"],
+        &["agent", "create"][..],
+        &["agent", "create", "x", "--model", "m", "--file", "-"],
+        &["agent", "edit", "qa"],
+        &["agent", "edit", "qa", "--clear", "name"],
+        &["agent", "capabilities", "qa"],
+        &["agent", "capabilities", "--roles", "testing"],
     ] {
         let shown = desk.run(wrong.iter().copied()).await;
         assert!(shown.starts_with("exit 2\n"), "{wrong:?}\n{shown}");
     }
     // What only the server knows.
-    assert_snapshot!(desk.run(["agents", "add", "operator", "--provider", "command", "--program", "x"]).await, @"
+    assert_snapshot!(desk.run(["agent", "create", "operator", "--provider", "command", "--program", "x"]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: name: operator is not a name for an agent: it stands for somebody else in histories; choose another
     ");
-    assert_snapshot!(desk.run(["agents", "add", "../x", "--provider", "command", "--program", "x"]).await, @"
+    assert_snapshot!(desk.run(["agent", "create", "../x", "--provider", "command", "--program", "x"]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: name: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`
     ");
-    assert_snapshot!(desk.run(["agents", "add", "x"]).await, @"
+    assert_snapshot!(desk.run(["agent", "create", "x"]).await, @"
     exit 1
     --- stdout
     --- stderr
@@ -324,7 +324,7 @@ async fn an_agent_says_of_itself_what_it_offers() {
         transcript(command.env("CHORUS_AGENT", "qa").env("CHORUS_TOKEN", token))
     };
     let offer = [
-        "agents",
+        "agent",
         "capabilities",
         "--roles",
         "testing",
@@ -344,14 +344,14 @@ async fn an_agent_says_of_itself_what_it_offers() {
         (&qa["roles"], &qa["skills"], &qa["maxSessionDuration"]),
         (&json!(["testing"]), &json!(["qa", "python"]), &json!(20))
     );
-    let raise = ["agents", "capabilities", "--max-session-duration", "21"];
+    let raise = ["agent", "capabilities", "--max-session-duration", "21"];
     assert_snapshot!(inside(&raise).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
     error: A run of qa may lower its maxSessionDuration of 20 minutes, not raise or remove it; a person can
     ");
-    let other = ["agents", "capabilities", "planner", "--roles", "testing"];
+    let other = ["agent", "capabilities", "planner", "--roles", "testing"];
     assert_snapshot!(inside(&other).await.unwrap(), @"
     exit 1
     --- stdout
@@ -359,7 +359,7 @@ async fn an_agent_says_of_itself_what_it_offers() {
     error: This run of qa may speak for qa alone, not for planner
     ");
     // Deleting an agent that works is refused, and says why.
-    assert_snapshot!(desk.run(["agents", "rm", "qa"]).await, @"
+    assert_snapshot!(desk.run(["agent", "rm", "qa"]).await, @"
     exit 4
     --- stdout
     --- stderr

@@ -22,14 +22,14 @@ async fn an_alert_is_raised_listed_and_resolved() {
     --- stderr
     ");
     let task = desk.app.task("Write it").await;
-    assert_snapshot!(desk.run(["alert", "raise", "The disk\nis full", "--task", &task]).await, @"
+    assert_snapshot!(desk.run(["alert", "create", "The disk\nis full", "--task", &task]).await, @"
     exit 0
     --- stdout
     <id 1>
     --- stderr
     ");
     desk.app.clock.advance(5_000);
-    let piped = desk.chorus(["alert", "raise", "-"]).input("From a pipe");
+    let piped = desk.chorus(["alert", "create", "-"]).input("From a pipe");
     assert_snapshot!(transcript(piped).await.unwrap(), @"
     exit 0
     --- stdout
@@ -129,26 +129,26 @@ async fn several_are_resolved_and_those_that_cannot_be_are_named() {
 #[tokio::test]
 async fn an_alert_that_says_nothing_or_is_about_nothing_is_refused() {
     let desk = Desk::open().await;
-    assert_snapshot!(desk.run(["alert", "raise", " "]).await, @"
+    assert_snapshot!(desk.run(["alert", "create", " "]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: message: must not be empty
     ");
-    assert_snapshot!(desk.run(["alert", "raise", "Look", "--task", "nope"]).await, @"
+    assert_snapshot!(desk.run(["alert", "create", "Look", "--task", "nope"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
     ");
-    assert_snapshot!(desk.run(["alert", "raise"]).await, @"
+    assert_snapshot!(desk.run(["alert", "create"]).await, @"
     exit 2
     --- stdout
     --- stderr
     error: the following required arguments were not provided:
       <MESSAGE>
 
-    Usage: chorus alert raise --url <URL> <MESSAGE>
+    Usage: chorus alert create --url <URL> <MESSAGE>
 
     For more information, try '--help'.
     ");
@@ -198,7 +198,7 @@ async fn an_alert_with_terminal_escapes_is_shown_harmless() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_raises_an_alert_about_its_task_and_cannot_resolve_it() {
-    let script = "id=$(chorus alert raise 'The key has expired') && chorus alert resolve $id 2>&1";
+    let script = "id=$(chorus alert create 'The key has expired') && chorus alert resolve $id 2>&1";
     let workshop = Workshop::new().agent("worker", script);
     let server = workshop.serve(1);
     let client = server.client();

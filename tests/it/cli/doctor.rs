@@ -242,7 +242,7 @@ fn what_the_router_does_not_go_on_with_is_noted() {
         String::from_utf8(made.stdout).unwrap().trim().to_owned()
     };
     let lost = make(&["task", "create", "Lost", "--agent-role", "knitting"]);
-    make(&["route", &lost]);
+    make(&["task", "route", &lost]);
     let blocked = make(&["task", "create", "Blocked"]);
     let increment = make(&["increment", "create", "Read \"dates\""]);
     assert!(server.stop().success());
@@ -264,7 +264,7 @@ fn what_the_router_does_not_go_on_with_is_noted() {
     let held = held.join("\n").replace(&"x".repeat(496), "<496 times x>");
     assert_snapshot!(held, @r#"
     note  task <id 1> waits for an agent: No agent is available that has the role knitting
-          to do: chorus route <id 1> --dry-run says why nobody suits; give an agent the role, or change the task: chorus task update <id 1> --agent-role ROLE
+          to do: chorus task route <id 1> --dry-run says why nobody suits; give an agent the role, or change the task: chorus task edit <id 1> --agent-role ROLE
     note  task <id 2> is blocked: �[2J<496 times x>…
           to do: chorus task show <id 2> --full; then chorus task status <id 2> pending lets it go on, completed or failed ends it
     note  increment <id 3> is blocked (Read "dates"): Which calendar?

@@ -138,7 +138,7 @@ async fn something_else_that_answers_is_not_taken_for_a_server() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let page = axum::Router::new().fallback(|| async { "<h1>It works!</h1>" });
     tokio::spawn(async { axum::serve(listener, page).await });
-    let seen = transcript(Chorus::new(["agents", "list", "--url", &url]))
+    let seen = transcript(Chorus::new(["agent", "list", "--url", &url]))
         .await
         .unwrap();
     assert_snapshot!(seen, @"

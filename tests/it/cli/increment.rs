@@ -141,7 +141,7 @@ async fn an_increment_is_drawn_stage_by_stage() {
     --- stderr
     "#);
     let first = stage(&desk, &id, "implementation").await;
-    desk.run(["route", &first]).await;
+    desk.run(["task", "route", &first]).await;
     let seen = desk.run(["increment", "show", &id]).await;
     assert!(
         seen.contains("\n▶ implementation  round 1  <id 2>  ada works on it\n"),
@@ -313,7 +313,7 @@ async fn agents_take_an_increment_to_its_end_round_by_round_while_somebody_waits
         "read _ <{}; echo one >done; echo Wrote it",
         gate.path().display()
     );
-    let test = r#"if [ $(wc -l <done) -lt 2 ]; then chorus report failed --summary "Line 2 is missing"; else chorus report passed; fi"#;
+    let test = r#"if [ $(wc -l <done) -lt 2 ]; then chorus task report failed --summary "Line 2 is missing"; else chorus task report passed; fi"#;
     let verify = r#"echo 'As asked. {"result": "passed", "summary": "As asked"}'"#;
     let workshop = workshop
         .specialist("ada", "implementation", &[], &make)

@@ -156,7 +156,7 @@ async fn a_thread_is_shown_by_any_of_its_mail() {
         "mail",
         "send",
         "operator",
-        "--from",
+        "--as",
         "qa",
         "--reply-to",
         &first,
@@ -252,7 +252,7 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     error: the following required arguments were not provided:
       <TO>...
 
-    Usage: chorus mail send --subject <SUBJECT> --url <URL> <TO>...
+    Usage: chorus mail send --subject <TEXT> --url <URL> <TO>...
 
     For more information, try '--help'.
     ");

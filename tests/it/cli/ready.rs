@@ -1,4 +1,4 @@
-//! `chorus ready`
+//! `chorus task ready`
 
 use std::process::Command;
 
@@ -54,7 +54,7 @@ async fn desk() -> Desk {
 #[tokio::test]
 async fn the_most_urgent_task_comes_first_and_what_waits_is_not_there() {
     let desk = desk().await;
-    assert_snapshot!(desk.run(["ready"]).await, @r#"
+    assert_snapshot!(desk.run(["task", "ready"]).await, @r#"
     exit 0
     --- stdout
     0	<id 1>	testing	python,mcp	Now "quoted"
@@ -62,7 +62,7 @@ async fn the_most_urgent_task_comes_first_and_what_waits_is_not_there() {
     3	<id 3>	implementation	-	Later
     --- stderr
     "#);
-    assert_snapshot!(desk.run(["ready", "--limit", "1"]).await, @r#"
+    assert_snapshot!(desk.run(["task", "ready", "--limit", "1"]).await, @r#"
     exit 0
     --- stdout
     0	<id 1>	testing	python,mcp	Now "quoted"
@@ -71,14 +71,14 @@ async fn the_most_urgent_task_comes_first_and_what_waits_is_not_there() {
     "#);
     let ready = desk.app.get("/api/ready").await.data();
     let first = ready[0]["id"].as_str().unwrap();
-    assert_snapshot!(desk.run(["ready", "--after", first, "--limit", "1"]).await, @"
+    assert_snapshot!(desk.run(["task", "ready", "--after", first, "--limit", "1"]).await, @"
     exit 0
     --- stdout
     2	<id 1>	-	-	Plain
     --- stderr
     There are more: --after <id 1>
     ");
-    let seen = desk.make(["ready", "--json"]).await;
+    let seen = desk.make(["task", "ready", "--json"]).await;
     let seen: Value = serde_json::from_str(&seen).unwrap();
     assert_eq!(seen["data"], ready);
 }
@@ -86,19 +86,19 @@ async fn the_most_urgent_task_comes_first_and_what_waits_is_not_there() {
 #[tokio::test]
 async fn an_agent_sees_what_it_suits() {
     let desk = desk().await;
-    assert_snapshot!(desk.run(["ready", "--for-agent", "ada"]).await, @"
+    assert_snapshot!(desk.run(["task", "ready", "--as", "ada"]).await, @"
     exit 0
     --- stdout
     3	<id 1>	implementation	-	Later
     --- stderr
     ");
-    assert_snapshot!(desk.run(["ready", "--for-agent", "nobody"]).await, @"
+    assert_snapshot!(desk.run(["task", "ready", "--as", "nobody"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Agent not found: nobody
     ");
-    let nobody = Chorus::new(["ready", "--url", "http://127.0.0.1:1"]);
+    let nobody = Chorus::new(["task", "ready", "--url", "http://127.0.0.1:1"]);
     let seen = transcript(nobody).await.unwrap();
     assert!(seen.starts_with("exit 5"), "{seen}");
 }
@@ -107,7 +107,7 @@ async fn an_agent_sees_what_it_suits() {
 async fn on_a_terminal_the_columns_have_headings() {
     let desk = desk().await;
     let program = format!(
-        "{} ready --for-agent tess --url {}",
+        "{} task ready --as tess --url {}",
         env!("CARGO_BIN_EXE_chorus"),
         desk.url
     );

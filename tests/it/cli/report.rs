@@ -1,4 +1,4 @@
-//! `chorus report`
+//! `chorus task report`
 
 use chorus::domain::Handoff;
 use insta::assert_snapshot;
@@ -10,16 +10,18 @@ use crate::support::{Server, Workshop, run, settled};
 #[tokio::test]
 async fn outside_of_a_run_it_says_what_a_person_does() {
     let desk = Desk::open().await;
-    assert_snapshot!(desk.run(["report", "passed"]).await, @"
+    assert_snapshot!(desk.run(["task", "report", "passed"]).await, @"
     exit 2
     --- stdout
     --- stderr
-    error: `chorus report` is for agents: it works inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN
+    error: `chorus task report` is for agents: it works inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN
     hint: a person sets the status instead: chorus task status TASK completed|failed
     ");
-    let alone = desk.chorus(["report", "passed"]).env("CHORUS_TASK_ID", "t");
+    let alone = desk
+        .chorus(["task", "report", "passed"])
+        .env("CHORUS_TASK_ID", "t");
     assert!(alone.transcript().starts_with("exit 2"));
-    assert_snapshot!(desk.run(["report", "fine"]).await, @"
+    assert_snapshot!(desk.run(["task", "report", "fine"]).await, @"
     exit 2
     --- stdout
     --- stderr
@@ -46,9 +48,9 @@ async fn task_of(server: &Server, handoff: &Handoff) -> Value {
 #[tokio::test]
 async fn an_agent_reports_with_details_and_context() {
     let script = r#"
-        chorus report failed --summary "2 of 9 \"fail\"" --details '{"log": ["a"]}' --agent-context '{"filesModified": ["a.rs"]}'
-        echo "as JSON: $(chorus report failed --details '[1' --json | cut -c1-8)"
-        echo "from a pipe" | chorus report blocked --summary - --details plain
+        chorus task report failed --summary "2 of 9 \"fail\"" --details '{"log": ["a"]}' --agent-context '{"filesModified": ["a.rs"]}'
+        echo "as JSON: $(chorus task report failed --details '[1' --json | cut -c1-8)"
+        echo "from a pipe" | chorus task report blocked --summary - --details plain
     "#;
     let workshop = Workshop::new().agent("tess", script);
     let server = workshop.serve(1);
@@ -71,10 +73,10 @@ async fn an_agent_reports_with_details_and_context() {
 async fn a_bad_report_is_refused_and_says_why() {
     let script = r#"
         try() { "$@" 2>&1; echo "exit $?"; }
-        try chorus report passed --agent-context '{"a": }'
-        try chorus report passed --agent-context '{"attempts": "many"}'
-        CHORUS_TASK_ID=nope try chorus report passed
-        CHORUS_URL=http://127.0.0.1:1 try chorus report passed
+        try chorus task report passed --agent-context '{"a": }'
+        try chorus task report passed --agent-context '{"attempts": "many"}'
+        CHORUS_TASK_ID=nope try chorus task report passed
+        CHORUS_URL=http://127.0.0.1:1 try chorus task report passed
     "#;
     let workshop = Workshop::new().agent("tess", script);
     let server = workshop.serve(1);
@@ -100,14 +102,14 @@ async fn what_is_reported_counts_more_than_the_last_message() {
         "tess",
         "testing",
         &[],
-        r#"chorus report failed --summary "It breaks" >&2; echo '{"result": "passed"}'"#,
+        r#"chorus task report failed --summary "It breaks" >&2; echo '{"result": "passed"}'"#,
     );
     let server = workshop.serve_with(1, &["--port", "0", "--no-route"]);
     let made = server
         .chorus(["task", "create", "Test it", "--agent-role", "testing"])
         .output();
     let id = String::from_utf8(made.stdout).unwrap().trim().to_owned();
-    let routed = server.chorus(["route", &id]).transcript();
+    let routed = server.chorus(["task", "route", &id]).transcript();
     assert!(routed.starts_with("exit 0"), "{routed}");
     let client = server.client();
     let path = format!("/api/tasks/{id}");

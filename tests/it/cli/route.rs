@@ -1,4 +1,4 @@
-//! `chorus route`
+//! `chorus task route`
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ async fn a_dry_run_says_who_is_taken_and_why() {
             "rust,qa",
         ])
         .await;
-    assert_snapshot!(desk.run(["route", &id, "--dry-run"]).await, @"
+    assert_snapshot!(desk.run(["task", "route", &id, "--dry-run"]).await, @"
     exit 0
     --- stdout
     <id 1> goes to bob
@@ -41,7 +41,9 @@ async fn a_dry_run_says_who_is_taken_and_why() {
     --- stderr
     ");
     assert_eq!(desk.task(&id).await["currentAgent"], json!(null));
-    let printed = desk.make(["route", &id, "--dry-run", "--json"]).await;
+    let printed = desk
+        .make(["task", "route", &id, "--dry-run", "--json"])
+        .await;
     let printed: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(
         printed["data"],
@@ -53,7 +55,7 @@ async fn a_dry_run_says_who_is_taken_and_why() {
 async fn a_dry_run_says_why_nobody_is_taken() {
     let desk = desk().await;
     let plain = desk.make(["task", "create", "Plain"]).await;
-    assert_snapshot!(desk.run(["route", &plain, "--dry-run"]).await, @"
+    assert_snapshot!(desk.run(["task", "route", &plain, "--dry-run"]).await, @"
     exit 0
     --- stdout
     <id 1> goes to nobody: It has no role: set one with `chorus task update ID --agent-role ROLE`, or hand it to an agent
@@ -70,7 +72,7 @@ async fn a_dry_run_says_why_nobody_is_taken() {
             &plain,
         ])
         .await;
-    assert_snapshot!(desk.run(["route", &early, "--dry-run"]).await, @"
+    assert_snapshot!(desk.run(["task", "route", &early, "--dry-run"]).await, @"
     exit 0
     --- stdout
     <id 1> goes to nobody now: It waits for <id 2> (pending, must be completed). Then it would go to ada
@@ -83,7 +85,7 @@ async fn a_dry_run_says_why_nobody_is_taken() {
     let lost = desk
         .make(["task", "create", "Lost", "--agent-role", "verification"])
         .await;
-    let seen = desk.run(["route", &lost, "--dry-run"]).await;
+    let seen = desk.run(["task", "route", &lost, "--dry-run"]).await;
     assert!(
         seen.contains(
             "<id 1> goes to nobody: No agent is available that has the role verification\n"
@@ -106,14 +108,14 @@ async fn a_task_goes_to_the_agent_that_suits_best() {
             "qa",
         ])
         .await;
-    assert_snapshot!(desk.run(["route", &id]).await, @"
+    assert_snapshot!(desk.run(["task", "route", &id]).await, @"
     exit 0
     --- stdout
     <id 1> bob
     --- stderr
     ");
     assert_eq!(desk.task(&id).await["currentAgent"], "bob");
-    assert_snapshot!(desk.run(["route", &id]).await, @"
+    assert_snapshot!(desk.run(["task", "route", &id]).await, @"
     exit 4
     --- stdout
     --- stderr
@@ -122,7 +124,7 @@ async fn a_task_goes_to_the_agent_that_suits_best() {
     let other = desk
         .make(["task", "create", "More", "--agent-role", "implementation"])
         .await;
-    let printed = desk.make(["route", &other, "--json"]).await;
+    let printed = desk.make(["task", "route", &other, "--json"]).await;
     let printed: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(printed["data"], desk.task(&other).await);
 }
@@ -141,37 +143,37 @@ async fn whom_nobody_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
             "x",
         ])
         .await;
-    assert_snapshot!(desk.run(["route", &lost]).await, @"
+    assert_snapshot!(desk.run(["task", "route", &lost]).await, @"
     exit 4
     --- stdout
     --- stderr
     error: Task <id 1> was given to nobody: No agent is available that has the role verification and one of the skills x
-    hint: `chorus route <id 1> --dry-run` says why each agent is taken or not
+    hint: `chorus task route <id 1> --dry-run` says why each agent is taken or not
     ");
-    assert_snapshot!(desk.run(["route", "nope"]).await, @"
+    assert_snapshot!(desk.run(["task", "route", "nope"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
     ");
-    assert_snapshot!(desk.run(["route", "nope", "--dry-run"]).await, @"
+    assert_snapshot!(desk.run(["task", "route", "nope", "--dry-run"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
     ");
-    assert_snapshot!(desk.run(["route"]).await, @"
+    assert_snapshot!(desk.run(["task", "route"]).await, @"
     exit 2
     --- stdout
     --- stderr
     error: the following required arguments were not provided:
       <TASK>
 
-    Usage: chorus route --url <URL> <TASK>
+    Usage: chorus task route --url <URL> <TASK>
 
     For more information, try '--help'.
     ");
-    let nobody = Chorus::new(["route", "--dry-run", "--url", "http://127.0.0.1:1"]);
+    let nobody = Chorus::new(["task", "route", "--dry-run", "--url", "http://127.0.0.1:1"]);
     let seen = transcript(nobody).await.unwrap();
     assert!(seen.starts_with("exit 5"), "{seen}");
 }
@@ -179,7 +181,7 @@ async fn whom_nobody_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
 #[tokio::test]
 async fn without_a_task_the_first_ready_ones_are_explained() {
     let desk = desk().await;
-    assert_snapshot!(desk.run(["route", "--dry-run"]).await, @"
+    assert_snapshot!(desk.run(["task", "route", "--dry-run"]).await, @"
     exit 0
     --- stdout
     --- stderr
@@ -197,14 +199,14 @@ async fn without_a_task_the_first_ready_ones_are_explained() {
         "1",
     ])
     .await;
-    assert_snapshot!(desk.run(["route", "--dry-run"]).await, @"
+    assert_snapshot!(desk.run(["task", "route", "--dry-run"]).await, @"
     exit 0
     --- stdout
     1	<id 1>	verification	-	No agent is available that has the role verification
     2	<id 2>	testing	ada	It has the role, and works on 0 other tasks
     --- stderr
     ");
-    let printed = desk.make(["route", "--dry-run", "--json"]).await;
+    let printed = desk.make(["task", "route", "--dry-run", "--json"]).await;
     let printed: Value = serde_json::from_str(&printed).unwrap();
     let agents: Vec<_> = printed["data"]
         .as_array()
@@ -223,10 +225,10 @@ async fn without_a_task_the_first_ready_ones_are_explained() {
             .await
             .data();
     }
-    let seen = desk.run(["route", "--dry-run"]).await;
+    let seen = desk.run(["task", "route", "--dry-run"]).await;
     assert_eq!(seen.lines().filter(|line| line.contains('\t')).count(), 20);
     assert!(
-        seen.ends_with("--- stderr\nThere are more: chorus ready\n"),
+        seen.ends_with("--- stderr\nThere are more: chorus task ready\n"),
         "{seen}"
     );
 }

@@ -1,4 +1,4 @@
-//! `chorus tag` and `chorus await-tag`: what a user sees
+//! `chorus tag`: what a user sees
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -306,29 +306,29 @@ fn names_that_are_not_utf8_work_and_are_shown_harmless() {
 #[test]
 fn waiting_ends_at_once_if_the_tag_is_there_and_at_the_timeout_if_not() {
     let folder = Folder::new(&[("request.md", "# R\n**Tags**: #done-research\n")]);
-    assert_snapshot!(folder.run(["await-tag", "request.md", "#done-research"]), @"
+    assert_snapshot!(folder.run(["tag", "wait", "request.md", "#done-research"]), @"
     exit 0
     --- stdout
     --- stderr
     ");
-    assert_snapshot!(folder.run(["await-tag", "request.md", "#done-*"]), @"
+    assert_snapshot!(folder.run(["tag", "wait", "request.md", "#done-*"]), @"
     exit 0
     --- stdout
     --- stderr
     ");
-    assert_snapshot!(folder.run(["await-tag", "request.md", "#done-fix", "--timeout", "0"]), @"
+    assert_snapshot!(folder.run(["tag", "wait", "request.md", "#done-fix", "--timeout", "0"]), @"
     exit 1
     --- stdout
     --- stderr
     error: #done-fix did not come to request.md in time; now there are #done-research (line 2)
     ");
-    assert_snapshot!(folder.run(["await-tag", "missing/x.md", "#done-fix", "--timeout", "0"]), @"
+    assert_snapshot!(folder.run(["tag", "wait", "missing/x.md", "#done-fix", "--timeout", "0"]), @"
     exit 1
     --- stdout
     --- stderr
     error: #done-fix did not come to missing/x.md in time; the file is not there
     ");
-    assert_snapshot!(folder.run(["await-tag", ".", "#done-fix", "--timeout", "0"]), @"
+    assert_snapshot!(folder.run(["tag", "wait", ".", "#done-fix", "--timeout", "0"]), @"
     exit 1
     --- stdout
     --- stderr

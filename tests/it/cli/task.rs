@@ -281,7 +281,7 @@ async fn json_is_what_the_api_answers() {
         ),
         (vec!["tool", "list", "--json"], "/api/tools".to_owned()),
         (
-            vec!["tool", "list", "--for-agent", "qa", "--json"],
+            vec!["tool", "list", "--as", "qa", "--json"],
             "/api/agents/qa/tools".to_owned(),
         ),
         (
@@ -297,9 +297,9 @@ async fn json_is_what_the_api_answers() {
             vec!["task", "list", "--json"],
             "/api/tasks?view=summary&limit=100".to_owned(),
         ),
-        (vec!["agents", "list", "--json"], "/api/agents".to_owned()),
+        (vec!["agent", "list", "--json"], "/api/agents".to_owned()),
         (
-            vec!["agents", "show", "qa", "--json"],
+            vec!["agent", "show", "qa", "--json"],
             "/api/agents/qa".to_owned(),
         ),
     ] {
@@ -354,7 +354,7 @@ async fn text_with_terminal_escapes_is_shown_harmless() {
         vec!["task", "list"],
         vec!["task", "show", &id],
         vec!["task", "tree", &id],
-        vec!["agents", "show", evil],
+        vec!["agent", "show", evil],
     ] {
         let seen = desk.run(command.clone()).await;
         let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');

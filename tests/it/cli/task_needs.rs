@@ -60,14 +60,14 @@ async fn what_is_not_given_stays_and_nothing_takes_away() {
     let id = desk.app.task("Second").await;
     let any = format!("{first}:any");
     assert_snapshot!(
-        desk.run(["task", "update", &id, "--agent-role", "fixing", "--tags", "a,b", "--estimated-duration", "5", "--depends-on", &any])
+        desk.run(["task", "edit", &id, "--agent-role", "fixing", "--tags", "a,b", "--estimated-duration", "5", "--depends-on", &any])
             .await, @"
     exit 0
     --- stdout
     <id 1> pending
     --- stderr
     ");
-    desk.run(["task", "update", &id, "--priority", "0"]).await;
+    desk.run(["task", "edit", &id, "--priority", "0"]).await;
     let task = desk.task(&id).await;
     assert_eq!(task["agentRole"], "fixing");
     assert_eq!(task["specialistTags"], json!(["a", "b"]));
@@ -79,7 +79,7 @@ async fn what_is_not_given_stays_and_nothing_takes_away() {
     let seen = desk
         .run([
             "task",
-            "update",
+            "edit",
             &id,
             "--agent-role",
             "",
@@ -115,7 +115,7 @@ async fn objects_come_from_files_and_standard_input_and_are_merged_if_asked() {
     )
     .unwrap();
     let at_file = format!("@{}", file.display());
-    let update = ["task", "update", &id, "--agent-context"];
+    let update = ["task", "edit", &id, "--agent-context"];
     desk.run(update.into_iter().chain([at_file.as_str()])).await;
     let context = desk.task(&id).await["agentContext"].clone();
     assert_eq!(context, json!({ "workCompleted": "It\n\"works\"", "x": 1 }));
@@ -141,7 +141,7 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
     let seen = desk
         .run([
             "task",
-            "update",
+            "edit",
             &id,
             "--agent-context",
             "{\"a\": 1,\n \"b\" 2}",
@@ -155,7 +155,7 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
     hint: a JSON object is given as it is, as @FILE, or as - for standard input
     ");
     let seen = desk
-        .run(["task", "update", &id, "--handoff-instructions", "[]"])
+        .run(["task", "edit", &id, "--handoff-instructions", "[]"])
         .await;
     assert_snapshot!(seen, @r#"
     exit 2
@@ -164,7 +164,7 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
     error: --handoff-instructions must be a JSON object such as {"key": "value"}
     "#);
     let seen = desk
-        .run(["task", "update", &id, "--agent-context", "@/no/such/file"])
+        .run(["task", "edit", &id, "--agent-context", "@/no/such/file"])
         .await;
     assert_snapshot!(seen, @"
     exit 2
@@ -172,14 +172,14 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
     --- stderr
     error: --agent-context: cannot read /no/such/file: No such file or directory (os error 2)
     ");
-    assert_snapshot!(desk.run(["task", "update", &id]).await, @"
+    assert_snapshot!(desk.run(["task", "edit", &id]).await, @"
     exit 2
     --- stdout
     --- stderr
     error: say what is to be set, such as --agent-role
-    hint: `chorus task update --help` lists what can be
+    hint: `chorus task edit --help` lists what can be
     ");
-    assert_snapshot!(desk.run(["task", "update", &id, "--agent-role", "No Role"]).await, @"
+    assert_snapshot!(desk.run(["task", "edit", &id, "--agent-role", "No Role"]).await, @"
     exit 2
     --- stdout
     --- stderr
@@ -187,11 +187,11 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(desk.run(["task", "update", &id, "--depends-on", "x:done"]).await, @"
+    assert_snapshot!(desk.run(["task", "edit", &id, "--depends-on", "x:done"]).await, @"
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'x:done' for '--depends-on <TASK[:OUTCOME]>': behind the : must be completed, failed or any
+    error: invalid value 'x:done' for '--depends-on <TASK[:OUTCOME]>': the outcome after the colon must be completed, failed or any
 
     For more information, try '--help'.
     ");
@@ -205,7 +205,7 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
         ["--depends-on", "a b"],
         ["--depends-on", ":any"],
     ] {
-        for command in [vec!["task", "update", &id], vec!["task", "create", "d"]] {
+        for command in [vec!["task", "edit", &id], vec!["task", "create", "d"]] {
             let seen = desk.run(command.into_iter().chain(wrong)).await;
             assert!(
                 seen.starts_with("exit 2\n--- stdout\n--- stderr\nerror: invalid value"),
@@ -235,27 +235,27 @@ async fn what_the_server_refuses_is_said() {
         desk.app.task("b").await,
         desk.app.task("c").await,
     ];
-    assert_snapshot!(desk.run(["task", "update", "nope", "--priority", "1"]).await, @"
+    assert_snapshot!(desk.run(["task", "edit", "nope", "--priority", "1"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
     ");
-    assert_snapshot!(desk.run(["task", "update", &a, "--depends-on", "nope"]).await, @"
+    assert_snapshot!(desk.run(["task", "edit", &a, "--depends-on", "nope"]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: dependsOn: there is no task nope
     ");
-    assert_snapshot!(desk.run(["task", "update", &a, "--agent-context", r#"{"attempts": "many"}"#]).await, @"
+    assert_snapshot!(desk.run(["task", "edit", &a, "--agent-context", r#"{"attempts": "many"}"#]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: agentContext.attempts: must be a number, 0 or more
     ");
-    desk.run(["task", "update", &b, "--depends-on", &a]).await;
-    desk.run(["task", "update", &c, "--depends-on", &b]).await;
-    assert_snapshot!(desk.run(["task", "update", &a, "--depends-on", &c]).await, @"
+    desk.run(["task", "edit", &b, "--depends-on", &a]).await;
+    desk.run(["task", "edit", &c, "--depends-on", &b]).await;
+    assert_snapshot!(desk.run(["task", "edit", &a, "--depends-on", &c]).await, @"
     exit 4
     --- stdout
     --- stderr
@@ -263,7 +263,7 @@ async fn what_the_server_refuses_is_said() {
     ");
     let nobody = Chorus::new([
         "task",
-        "update",
+        "edit",
         &a,
         "--priority",
         "1",
@@ -308,9 +308,9 @@ async fn a_list_shows_roles_and_what_is_held_only_if_there_is_any() {
     let blocked = desk
         .make(["task", "create", "Hard", "--agent-role", "implementation"])
         .await;
-    let seen = desk.run(["route", &lost]).await;
+    let seen = desk.run(["task", "route", &lost]).await;
     assert!(seen.starts_with("exit 4"), "{seen}");
-    desk.run(["route", &blocked]).await;
+    desk.run(["task", "route", &blocked]).await;
     desk.run(["cancel", &blocked, "--reason", "Not\nnow"]).await;
     assert_snapshot!(desk.run(["task", "list"]).await, @"
     exit 0

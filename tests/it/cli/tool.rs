@@ -76,18 +76,18 @@ async fn a_tool_is_made_listed_and_shown() {
     to_qa	qa	branch:string! tries:number	developer planner	When it is written
     --- stderr
     ");
-    assert_snapshot!(desk.run(["tool", "list", "--for-agent", "planner"]).await, @"
+    assert_snapshot!(desk.run(["tool", "list", "--as", "planner"]).await, @"
     exit 0
     --- stdout
     to_qa	When it is written
     --- stderr
     ");
-    assert_snapshot!(desk.run(["tool", "list", "--for-agent", "qa"]).await, @"
+    assert_snapshot!(desk.run(["tool", "list", "--as", "qa"]).await, @"
     exit 0
     --- stdout
     --- stderr
     ");
-    assert_snapshot!(desk.run(["tool", "list", "--for-agent", "nobody"]).await, @"
+    assert_snapshot!(desk.run(["tool", "list", "--as", "nobody"]).await, @"
     exit 3
     --- stdout
     --- stderr
@@ -504,7 +504,7 @@ async fn a_tool_with_terminal_escapes_is_shown_harmless() {
     desk.app.post(&path, json!({ "a": evil })).await.data();
     for command in [
         vec!["tool", "list"],
-        vec!["tool", "list", "--for-agent", "planner"],
+        vec!["tool", "list", "--as", "planner"],
         vec!["tool", "show", "evil"],
         vec!["tool", "show", evil],
         vec!["tool", "call", evil, evil],

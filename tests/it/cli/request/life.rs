@@ -37,7 +37,7 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
     <id 1> delegated
     --- stderr
     ");
-    assert_snapshot!(office.run(["request", "claim", &id, "--agent", "worker", "--lease", "60"]).await, @"
+    assert_snapshot!(office.run(["request", "claim", &id, "--as", "worker", "--lease", "60"]).await, @"
     exit 0
     --- stdout
     1
@@ -105,7 +105,7 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
     released.
     --- stderr
     ");
-    assert_snapshot!(office.run(["await", &id, "--timeout", "60"]).await, @"
+    assert_snapshot!(office.run(["request", "wait", &id, "--timeout", "60"]).await, @"
     exit 0
     --- stdout
     It is
@@ -233,9 +233,9 @@ async fn several_are_approved_together_or_not_at_all() {
     --- stdout
     --- stderr
     error: the following required arguments were not provided:
-      <REQUESTS>...
+      <REQUEST>...
 
-    Usage: chorus request approve --url <URL> --data-dir <DIR> <REQUESTS>...
+    Usage: chorus request approve --url <URL> --data-dir <DIR> <REQUEST>...
 
     For more information, try '--help'.
     ");
@@ -267,7 +267,7 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
     1
     --- stderr
     ");
-    assert_snapshot!(office.run(["request", "claim", &first, "--agent", "other"]).await, @"
+    assert_snapshot!(office.run(["request", "claim", &first, "--as", "other"]).await, @"
     exit 4
     --- stdout
     --- stderr
@@ -326,13 +326,13 @@ async fn what_is_asked_for_is_printed_as_it_came() {
     for arguments in [
         &["request", "show", &id][..],
         &["request", "approve", &id],
-        &["request", "claim", &id, "--agent", "worker"],
+        &["request", "claim", &id, "--as", "worker"],
         &["request", "heartbeat", &id],
         &["request", "requeue", &id, "No time"],
         &["request", "next", &id],
         &["request", "claim", &id],
         &["request", "done", &id, "Done."],
-        &["await", &id],
+        &["request", "wait", &id],
     ] {
         let printed = office
             .chorus(arguments.iter().copied().chain(["--json"]))
@@ -344,7 +344,7 @@ async fn what_is_asked_for_is_printed_as_it_came() {
     }
     for (arguments, path) in [
         (["request", "top"], "/api/dispatch"),
-        (["request", "routes"], "/api/dispatch/routes"),
+        (["request", "kinds"], "/api/dispatch/routes"),
     ] {
         let printed = office
             .chorus(arguments.into_iter().chain(["--json"]))

@@ -1,4 +1,4 @@
-//! `chorus request` and `chorus await`.
+//! `chorus request`.
 
 mod life;
 mod operator;

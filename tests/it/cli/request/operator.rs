@@ -43,8 +43,8 @@ async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_leaves_work_behind_and_cannot_approve_it() {
     let script = "id=$(chorus request create 'Fix the lock' --kind fix) && chorus request approve $id 2>&1; \
-                  chorus request next $id 2>&1; chorus request done $id yes 2>&1; chorus request routes --set /dev/null 2>&1; \
-                  echo '[]' | chorus request routes --set - 2>&1; echo exit $?";
+                  chorus request next $id 2>&1; chorus request done $id yes 2>&1; chorus request kinds --set /dev/null 2>&1; \
+                  echo '[]' | chorus request kinds --set - 2>&1; echo exit $?";
     let workshop = Workshop::new().agent("worker", script);
     let server = workshop.serve(1);
     let client = server.client();
@@ -71,7 +71,7 @@ async fn an_agent_leaves_work_behind_and_cannot_approve_it() {
 #[tokio::test]
 async fn routes_are_shown_and_set_from_a_file() {
     let office = Office::open();
-    assert_snapshot!(office.run(["request", "routes"]).await, @"
+    assert_snapshot!(office.run(["request", "kinds"]).await, @"
     exit 0
     --- stdout
     brainstorm	planner	agent	1	attempts 2
@@ -87,14 +87,14 @@ async fn routes_are_shown_and_set_from_a_file() {
     let file = folder.path().join("routes.json");
     let path = file.to_str().unwrap();
     std::fs::write(&file, r#"{ "routes": [{ "kind": "fix", "agent": "qa", "rank": 1.5, "retry": true, "batch": true, "maxAttempts": 3 }] }"#).unwrap();
-    assert_snapshot!(office.run(["request", "routes", "--set", path]).await, @"
+    assert_snapshot!(office.run(["request", "kinds", "--set", path]).await, @"
     exit 0
     --- stdout
     fix	qa	agent	1.5	attempts 3 retry batch
     --- stderr
     ");
     let piped = office
-        .chorus(["request", "routes", "--set", "-"])
+        .chorus(["request", "kinds", "--set", "-"])
         .input("[]");
     assert_snapshot!(transcript(piped).await.unwrap(), @"
     exit 0
@@ -106,26 +106,26 @@ async fn routes_are_shown_and_set_from_a_file() {
         r#"[{ "kind": "fix", "agent": "nobody", "rank": 1, "maxAttempts": 3 }]"#,
     )
     .unwrap();
-    assert_snapshot!(office.run(["request", "routes", "--set", path]).await, @"
+    assert_snapshot!(office.run(["request", "kinds", "--set", path]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: routes[0].agent: unknown agent nobody; the agents are: developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
     ");
     std::fs::write(&file, "kind: fix").unwrap();
-    assert_snapshot!(office.run(["request", "routes", "--set", path]).await, @"
+    assert_snapshot!(office.run(["request", "kinds", "--set", path]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: <tmp>/routes.json is not JSON: expected value at line 1 column 1
     ");
-    assert_snapshot!(office.run(["request", "routes", "--set", "/no/where"]).await, @"
+    assert_snapshot!(office.run(["request", "kinds", "--set", "/no/where"]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: cannot read /no/where: No such file or directory (os error 2)
     ");
-    assert_snapshot!(office.run(["request", "routes"]).await, @"
+    assert_snapshot!(office.run(["request", "kinds"]).await, @"
     exit 0
     --- stdout
     --- stderr
@@ -141,7 +141,7 @@ async fn what_is_before_the_dispatcher_is_shown() {
         .await;
     office.run(["request", "approve", &first, &second]).await;
     office
-        .run(["request", "claim", &first, "--agent", "worker"])
+        .run(["request", "claim", &first, "--as", "worker"])
         .await;
     let seen = office.run(["request", "top"]).await;
     // How long ago something was is real time.

@@ -28,7 +28,7 @@ async fn a_request_that_is_not_there_exits_with_three() {
             "{arguments:?}"
         );
     }
-    assert_snapshot!(office.run(["await", "../tasks"]).await, @"
+    assert_snapshot!(office.run(["request", "wait", "../tasks"]).await, @"
     exit 3
     --- stdout
     --- stderr
@@ -102,7 +102,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
 
     For more information, try '--help'.
     ");
-    assert_snapshot!(office.run(["await", "x", "--state", "over"]).await, @"
+    assert_snapshot!(office.run(["request", "wait", "x", "--state", "over"]).await, @"
     exit 2
     --- stdout
     --- stderr
@@ -136,7 +136,7 @@ async fn a_server_that_is_not_there_exits_with_five() {
     hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
     ");
     // Who waits is patient with a server that restarts, but not beyond the time that they have.
-    let wait = Chorus::new(["await", "x", "--timeout", "1", "--url", &url]);
+    let wait = Chorus::new(["request", "wait", "x", "--timeout", "1", "--url", &url]);
     assert_snapshot!(transcript(wait).await.unwrap(), @"
     exit 5
     --- stdout

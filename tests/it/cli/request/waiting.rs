@@ -1,4 +1,4 @@
-//! `chorus await`.
+//! `chorus request wait`.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use super::{Office, show};
 use crate::cli::transcript;
 use crate::support::{Chorus, Server, Workshop, own_port};
 
-/// Starts `chorus await`.
+/// Starts `chorus request wait`.
 fn begin_to_wait(server: &Server, id: &str) -> std::process::Child {
     server
-        .chorus(["await", id, "--timeout", "60"])
+        .chorus(["request", "wait", id, "--timeout", "60"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -39,25 +39,25 @@ async fn until_asked(client: &Client) {
 async fn who_waits_in_vain_is_told_at_the_timeout() {
     let office = Office::open();
     let id = office.create("One").await;
-    assert_snapshot!(office.run(["await", &id, "--timeout", "0"]).await, @"
+    assert_snapshot!(office.run(["request", "wait", &id, "--timeout", "0"]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: request <id 1> is still needs and not done
     ");
-    assert_snapshot!(office.run(["await", &id, "--timeout", "1", "--state", "claimed"]).await, @"
+    assert_snapshot!(office.run(["request", "wait", &id, "--timeout", "1", "--state", "claimed"]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: request <id 1> is still needs and not claimed
     ");
-    assert_snapshot!(office.run(["await", &id, "--state", "needs", "--timeout", "60"]).await, @"
+    assert_snapshot!(office.run(["request", "wait", &id, "--state", "needs", "--timeout", "60"]).await, @"
     exit 0
     --- stdout
     --- stderr
     ");
     office.run(["request", "approve", &id]).await;
-    assert_snapshot!(office.run(["await", &id, "--state", "next", "--timeout", "60"]).await, @"
+    assert_snapshot!(office.run(["request", "wait", &id, "--state", "next", "--timeout", "60"]).await, @"
     exit 0
     --- stdout
     --- stderr
@@ -114,7 +114,7 @@ async fn an_agent_that_is_dispatched_answers_who_waits() {
     let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0"]);
     let client = server.client();
     let routes = server
-        .chorus(["request", "routes", "--set", "-"])
+        .chorus(["request", "kinds", "--set", "-"])
         .input(r#"[{ "kind": "fix", "agent": "worker", "rank": 1 }]"#);
     assert!(transcript(routes).await.unwrap().starts_with("exit 0"));
     let made = server
