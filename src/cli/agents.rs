@@ -1,15 +1,14 @@
 //! `chorus agent`
 
-use std::path::Path;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-use serde_json::{Map, Value};
-
-use super::arguments::{AgentsCommand, Clearable, ServerArguments};
-use super::input::json_file;
+use super::arguments::{AgentFields, AgentsCommand, Clearable, OfferedFields, ServerArguments};
+use super::input::{json_file, optional};
 use super::ui::{Failure, Table, Ui, printable, usage};
 use crate::api::Answer;
 use crate::client::{Input, Reply};
-use crate::domain::{Agent, AgentChange, Provider};
+use crate::domain::{Agent, AgentChange, Capabilities, Provider, Text};
 
 pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
     match command {
@@ -25,15 +24,16 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             file,
             server,
         } => {
-            let mut agent = Map::new();
-            fields.set(&mut agent);
-            offered.set(unavailable.then_some(false), &mut agent);
-            let body = whole(file.as_deref(), &agent)?;
-            let name = match name {
-                Some(name) => name,
-                None => name_in(&body)?,
+            let (name, agent) = if let Some(file) = file {
+                let json = json_file(&file)?;
+                let name = name.map_or_else(|| name_in(&json), Ok)?;
+                (name, Input::Json(json))
+            } else {
+                let offered = capabilities(offered, unavailable.then_some(false), &[]);
+                let agent = change(*fields, offered, &[])?;
+                (name.unwrap_or_default(), Input::Typed(agent))
             };
-            let reply = server.client()?.agents().create(&name, &body).await?;
+            let reply = server.client()?.agents().create(&name, &agent).await?;
             done(ui, &server, &reply, "made")
         }
         AgentsCommand::Edit {
@@ -45,15 +45,14 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             file,
             server,
         } => {
-            let mut change: Map<String, Value> = clear
-                .into_iter()
-                .map(Clearable::cleared)
-                .map(|(key, value)| (key.to_owned(), value))
-                .collect();
-            fields.set(&mut change);
-            offered.set(available, &mut change);
-            let body = whole(file.as_deref(), &change)?;
-            let reply = server.client()?.agents().edit(&name, &body).await?;
+            let change = match file {
+                Some(file) => Input::Json(json_file(&file)?),
+                None => {
+                    let offered = capabilities(offered, available, &clear);
+                    Input::Typed(change(*fields, offered, &clear)?)
+                }
+            };
+            let reply = server.client()?.agents().edit(&name, &change).await?;
             done(ui, &server, &reply, "changed")
         }
         AgentsCommand::Rm { name, server } => {
@@ -66,37 +65,86 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             available,
             server,
         } => {
-            let mut capabilities = Map::new();
-            offered.set(available, &mut capabilities);
-            let capabilities = serde_json::from_value(Value::Object(capabilities))
-                .map_err(|error| Failure::caused(&error))?;
+            let offered = capabilities(offered, available, &[]);
             let client = server.client()?;
-            let reply = client.agents().announce(&name, &capabilities).await?;
+            let reply = client.agents().announce(&name, &offered).await?;
             done(ui, &server, &reply, "changed")
         }
     }
 }
 
-/// Returns the JSON of an agent: of the file, if there is one.
-fn whole(file: Option<&Path>, agent: &Map<String, Value>) -> Result<Input<AgentChange>, Failure> {
-    let json = match file {
-        Some(file) => json_file(file),
-        None => serde_json::value::to_raw_value(agent).map_err(|error| Failure::caused(&error)),
-    };
-    Ok(Input::Json(json?))
+/// Returns the change of an agent. An option that is given wins over `--clear`.
+fn change(
+    fields: AgentFields,
+    offered: Capabilities,
+    clear: &[Clearable],
+) -> Result<AgentChange, Failure> {
+    let clears = |what| clear.contains(&what);
+    let environment = fields.environment.into_iter();
+    let environment: Vec<_> = environment
+        .map(|(name, value)| (Text::lossy(name), Text::lossy(value)))
+        .collect();
+    let arguments = fields.arguments.into_iter().map(Text::lossy).collect();
+    let program = fields.program.map(from_here);
+    Ok(AgentChange {
+        spec_path: text(fields.spec, clears(Clearable::Spec)),
+        allowed_tools: text(fields.allowed_tools, clears(Clearable::AllowedTools)),
+        permission_mode: fields.permission_mode.map(Text::lossy),
+        provider: fields.provider,
+        model: or_none(fields.model.map(Text::lossy), clears(Clearable::Model)),
+        program: or_none(program, clears(Clearable::Program)),
+        arguments: list(arguments, clears(Clearable::Arguments)),
+        environment: list(environment, clears(Clearable::Environment))
+            .map(|variables| variables.into_iter().collect()),
+        output_form: optional("outputForm", fields.output_form)?,
+        max_seconds: or_none(fields.max_seconds, clears(Clearable::MaxSeconds)),
+        idle_seconds: or_none(fields.idle_seconds, clears(Clearable::IdleSeconds)),
+        ..AgentChange::from(offered)
+    })
+}
+
+fn capabilities(
+    fields: OfferedFields,
+    available: Option<bool>,
+    clear: &[Clearable],
+) -> Capabilities {
+    let clears = |what| clear.contains(&what);
+    let duration = fields.max_session_duration;
+    Capabilities {
+        roles: list(fields.roles, clears(Clearable::Roles)),
+        skills: list(fields.skills, clears(Clearable::Skills)),
+        max_session_duration: or_none(duration, clears(Clearable::MaxSessionDuration)),
+        responsibilities: text(fields.responsibilities, clears(Clearable::Responsibilities)),
+        available,
+    }
+}
+
+fn text(given: Option<String>, is_cleared: bool) -> Option<Text> {
+    let given = given.map(Text::lossy);
+    given.or_else(|| is_cleared.then(Text::default))
+}
+
+fn or_none<T>(given: Option<T>, is_cleared: bool) -> Option<Option<T>> {
+    (given.is_some() || is_cleared).then_some(given)
+}
+
+fn list<T>(given: Vec<T>, is_cleared: bool) -> Option<Vec<T>> {
+    (!given.is_empty() || is_cleared).then_some(given)
+}
+
+/// Makes the path of a program absolute. A bare name stays, because the server looks it up on PATH.
+fn from_here(program: String) -> Text {
+    let absolute = program.contains('/').then(|| std::path::absolute(&program));
+    Text::lossy(match absolute {
+        Some(Ok(absolute)) => absolute.to_string_lossy().into_owned(),
+        _ => program,
+    })
 }
 
 /// Finds the name of an agent in its JSON.
-fn name_in(input: &Input<AgentChange>) -> Result<String, Failure> {
-    let name = match input {
-        Input::Typed(agent) => agent.name.as_ref().map(ToString::to_string),
-        Input::Json(json) => {
-            let agent: Value =
-                serde_json::from_str(json.get()).map_err(|error| Failure::caused(&error))?;
-            agent["name"].as_str().map(str::to_owned)
-        }
-    };
-    name.ok_or_else(|| {
+fn name_in(json: &RawValue) -> Result<String, Failure> {
+    let agent: Value = serde_json::from_str(json.get()).map_err(|error| Failure::caused(&error))?;
+    agent["name"].as_str().map(str::to_owned).ok_or_else(|| {
         Failure::new("the file says no name")
             .with_hint("write it before --file, or as \"name\" in the file")
     })

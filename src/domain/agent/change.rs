@@ -261,6 +261,13 @@ mod tests {
     }
 
     #[test]
+    fn a_change_survives_the_wire() {
+        let sent = json!({ "model": null, "program": "p", "roles": [], "environment": { "K": "v" }, "available": false });
+        let change = change(sent.clone());
+        assert_eq!(serde_json::to_value(change).unwrap(), sent);
+    }
+
+    #[test]
     fn what_always_has_a_value_cannot_be_null() {
         for key in ["specPath", "provider", "arguments", "available", "roles"] {
             let json = json!({ key: null });

@@ -83,10 +83,7 @@ async fn what_an_agent_sets_itself_is_carried_on() {
     );
     assert!(told.contains("Run the test: make test"), "{told}");
     assert!(told.contains("\"notes\":\"Look twice\""), "{told}");
-    assert!(
-        !told.contains("# Conversation so far"),
-        "it starts fresh"
-    );
+    assert!(!told.contains("# Conversation so far"), "it starts fresh");
 }
 
 #[tokio::test]
