@@ -38,7 +38,7 @@ pub struct Found {
     pub context: Vec<ContextLine>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ContextLine {
     /// From 1.
     pub line: usize,

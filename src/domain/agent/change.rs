@@ -2,89 +2,97 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::agent::{Agent, OutputForm, Provider};
 use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
-use crate::domain::text::field::{present, present_distinct};
+use crate::domain::text::field::{absent, present, present_distinct};
 use crate::domain::{Minutes, Text};
 
 /// A partial update of an agent. Absent fields keep their value, or get the default for a new agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an agent")]
 #[schema(example = json!({
     "provider": "command", "program": "/usr/local/bin/review", "roles": ["verification"], "skills": ["rust"], "maxSessionDuration": 30
 }))]
 pub struct AgentChange {
     /// The name of the agent, which must equal the name in the path.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub name: Option<AgentName>,
     /// The Markdown file with the system prompt. Default: `agents/NAME.md`; none for a `command`.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub spec_path: Option<Text>,
     /// The tools that the agent may use.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub allowed_tools: Option<Text>,
     /// The permission mode of the agent's program. Default: `default`.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub permission_mode: Option<Text>,
     /// The program type of the agent. Default: `claude-code`.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub provider: Option<Provider>,
     /// The model; null for the provider's default.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>)]
     pub model: Option<Option<Text>>,
     /// The program; null for the provider's default.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>)]
     pub program: Option<Option<Text>>,
     /// Additional command line arguments.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     pub arguments: Option<Vec<Text>>,
     /// Additional environment variables. Do not store secrets here: everybody who can read agents sees them.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
     pub environment: Option<BTreeMap<Text, Text>>,
     /// The part of the output of a `command` that is the final message: `all` (default), `last_line` or `json:FIELD`.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub output_form: Option<OutputForm>,
     /// The time limit of a run in seconds; null for the server's limit.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub max_seconds: Option<Option<u64>>,
     /// The limit of a run without output in seconds; null for the server's limit.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub idle_seconds: Option<Option<u64>>,
     /// Whether the agent accepts hand-offs.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
     /// The roles of the agent.
-    #[serde(default, deserialize_with = "present_distinct")]
+    #[serde(
+        default,
+        deserialize_with = "present_distinct",
+        skip_serializing_if = "absent"
+    )]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
     /// The skills of the agent.
-    #[serde(default, deserialize_with = "present_distinct")]
+    #[serde(
+        default,
+        deserialize_with = "present_distinct",
+        skip_serializing_if = "absent"
+    )]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
     /// The upper limit of a run in minutes, which no other limit can exceed; null for none.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
     /// A short description of the agent's responsibilities.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
 }
@@ -146,7 +154,7 @@ impl AgentChange {
 }
 
 /// The capabilities of an agent, as announced by the agent or set by a person.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(
     rename_all = "camelCase",
     deny_unknown_fields,
@@ -155,23 +163,31 @@ impl AgentChange {
 #[schema(example = json!({ "roles": ["testing"], "skills": ["python", "qa"], "maxSessionDuration": 45 }))]
 pub struct Capabilities {
     /// The roles of the agent.
-    #[serde(default, deserialize_with = "present_distinct")]
+    #[serde(
+        default,
+        deserialize_with = "present_distinct",
+        skip_serializing_if = "absent"
+    )]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
     /// The skills of the agent.
-    #[serde(default, deserialize_with = "present_distinct")]
+    #[serde(
+        default,
+        deserialize_with = "present_distinct",
+        skip_serializing_if = "absent"
+    )]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
     /// The upper limit of a run in minutes; null for none. A run may only lower the limit of its own agent.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
     /// A short description of the agent's responsibilities.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
     /// Whether the agent accepts hand-offs.
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
 }

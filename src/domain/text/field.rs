@@ -1,4 +1,4 @@
-//! Deserialisers for lists of words and for the fields of a change.
+//! Lists of words and optional fields of a change, as they are read and written.
 
 use serde::{Deserialize, Deserializer};
 
@@ -18,6 +18,12 @@ where
     T: Deserialize<'de> + PartialEq,
 {
     distinct(deserializer).map(Some)
+}
+
+/// Keeps an absent field out of the JSON: there, null would clear it.
+#[expect(clippy::ref_option, reason = "serde passes the field by reference")]
+pub(in crate::domain) const fn absent<T>(field: &Option<T>) -> bool {
+    field.is_none()
 }
 
 /// The limit of roles or skills in one list.
