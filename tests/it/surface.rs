@@ -5,11 +5,6 @@ use std::fmt::Write;
 use crate::support::Chorus;
 
 #[test]
-fn the_openapi_document() {
-    insta::assert_snapshot!("openapi", chorus::api::openapi());
-}
-
-#[test]
 fn the_help_of_every_command() {
     let mut help = String::new();
     write_help(&chorus::cli::command(), &mut Vec::new(), &mut help);

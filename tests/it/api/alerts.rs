@@ -102,7 +102,7 @@ async fn what_is_not_there_is_not_found() {
 async fn an_alert_must_say_something_and_not_too_much() {
     let app = TestApp::new().await;
     let refused = async |body: Value| app.post("/api/alerts", body).await.line();
-    assert_snapshot!(app.request(Method::POST, "/api/alerts", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
+    assert_snapshot!(app.request(Method::POST, "/api/alerts", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
     assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `message`"}}"#);
     assert_snapshot!(refused(json!({ "message": "" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"message: must not be empty"}}"#);
     assert_snapshot!(refused(json!({ "message": " \n\t" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"message: must not be empty"}}"#);
@@ -112,7 +112,7 @@ async fn an_alert_must_say_something_and_not_too_much() {
     assert_snapshot!(refused(json!({ "message": "a", "taskId": 7 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"taskId: invalid type: integer `7`, expected a string"}}"#);
     assert_snapshot!(refused(json!({ "message": "a", "taskId": "../x" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"taskId: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
     assert_snapshot!(refused(json!({ "message": "a", "by": "me" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"by: unknown field `by`, expected `message` or `taskId`"}}"#);
-    assert_snapshot!(refused(json!(["a"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused(json!(["a"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     let limit = Limits::default().alert;
     assert_snapshot!(refused(json!({ "message": "a".repeat(limit + 1) })).await, @r#"413 {"error":{"code":"TOO_LARGE","message":"message is too large: the limit is 16384 bytes","details":{"limit":16384}}}"#);
     // Bytes count, not characters.

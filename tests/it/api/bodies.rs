@@ -39,15 +39,15 @@ async fn a_missing_or_repeated_field_is_named() {
 
 #[tokio::test]
 async fn what_is_not_a_json_object_is_refused() {
-    assert_snapshot!(refused("").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
-    assert_snapshot!(refused("description=d").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
-    assert_snapshot!(refused(r#"["d", null, null]"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
-    assert_snapshot!(refused(r#""d""#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
-    assert_snapshot!(refused("null").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused("").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
+    assert_snapshot!(refused("description=d").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    assert_snapshot!(refused(r#"["d", null, null]"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    assert_snapshot!(refused(r#""d""#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    assert_snapshot!(refused("null").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_snapshot!(refused(r#"{"description": "d""#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"EOF while parsing an object at line 1 column 19"}}"#);
     assert_snapshot!(refused(r#"{"description": "d",}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"trailing comma at line 1 column 21"}}"#);
     assert_snapshot!(refused(r#"{"description": "d"} {}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"trailing characters at line 1 column 22"}}"#);
-    assert_snapshot!(refused("\u{feff}{\"description\": \"d\"}").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused("\u{feff}{\"description\": \"d\"}").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
 }
 
 #[tokio::test]
@@ -144,15 +144,15 @@ async fn a_body_that_breaks_off_is_refused() {
         Err(std::io::Error::other("the line was cut")),
     ]);
     let body = axum::body::Body::from_stream(broken);
-    assert_snapshot!(app.request(Method::POST, "/api/tasks", body).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body ended early: the line was cut"}}"#);
+    assert_snapshot!(app.request(Method::POST, "/api/tasks", body).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body ended early: the line was cut; send the request again"}}"#);
 }
 
 #[tokio::test]
 async fn what_is_not_there_has_an_envelope_too() {
     let app = TestApp::new().await;
-    assert_snapshot!(app.get("/nope").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"There is nothing at /nope; /api/docs lists what there is"}}"#);
-    assert_snapshot!(app.get("/api/tasks/").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"There is nothing at /api/tasks/; /api/docs lists what there is"}}"#);
-    assert_snapshot!(app.post("/api", json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"There is nothing at /api; /api/docs lists what there is"}}"#);
+    assert_snapshot!(app.get("/nope").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"No such path: /nope; see /api/docs for all paths"}}"#);
+    assert_snapshot!(app.get("/api/tasks/").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"No such path: /api/tasks/; see /api/docs for all paths"}}"#);
+    assert_snapshot!(app.post("/api", json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"No such path: /api; see /api/docs for all paths"}}"#);
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn a_method_that_is_not_possible_has_an_envelope_too() {
     let app = TestApp::new().await;
     let reply = app.request(Method::DELETE, "/api/tasks", "").await;
     assert_eq!(reply.headers["allow"], "GET,HEAD,POST");
-    assert_snapshot!(reply.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"DELETE is not possible at /api/tasks"}}"#);
+    assert_snapshot!(reply.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"DELETE is not allowed at /api/tasks; see /api/docs for the methods of each path"}}"#);
     let reply = app.request(Method::POST, "/api/agents", "").await;
-    assert_snapshot!(reply.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"POST is not possible at /api/agents"}}"#);
+    assert_snapshot!(reply.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"POST is not allowed at /api/agents; see /api/docs for the methods of each path"}}"#);
 }

@@ -37,7 +37,7 @@ async fn status(request: RequestBuilder) -> u16 {
 #[tokio::test]
 async fn a_foreign_host_is_refused_everywhere() {
     let guarded = Guarded::start(&["--allow-host", "board.example"]);
-    assert_snapshot!(shown(guarded.get("/api/tasks").header("host", "evil.example")).await, @r#"403 {"error":{"code":"FORBIDDEN","message":"Host \"evil.example\" is not one of this server's names; start it with --allow-host to add one"}}"#);
+    assert_snapshot!(shown(guarded.get("/api/tasks").header("host", "evil.example")).await, @r#"403 {"error":{"code":"FORBIDDEN","message":"Host \"evil.example\" is not allowed; to allow it, start the server with --allow-host"}}"#);
     for path in ["/healthz", "/api/docs", "/nope", "/api/events"] {
         assert_eq!(
             status(guarded.get(path).header("host", "evil.example")).await,
@@ -71,7 +71,7 @@ async fn a_foreign_page_is_refused_and_does_nothing() {
             .header("origin", origin)
             .json(&json!({ "description": "d" }))
     };
-    assert_snapshot!(shown(post("https://evil.example")).await, @r#"403 {"error":{"code":"FORBIDDEN","message":"Origin \"https://evil.example\" may not use this server; start it with --allow-origin to allow it"}}"#);
+    assert_snapshot!(shown(post("https://evil.example")).await, @r#"403 {"error":{"code":"FORBIDDEN","message":"Origin \"https://evil.example\" is not allowed; to allow it, start the server with --allow-origin"}}"#);
     for origin in ["null", "http://localhost:1", "http://127.0.0.1"] {
         assert_eq!(status(post(origin)).await, 403, "{origin}");
     }
@@ -90,7 +90,7 @@ async fn beyond_this_machine_every_request_but_two_needs_the_token() {
     let answer = guarded.get("/api/tasks").send().await.unwrap();
     assert_eq!(answer.headers()["www-authenticate"], "Bearer");
     assert_snapshot!(shown(guarded.get("/api/tasks")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"A token is needed: Authorization: Bearer <token>"}}"#);
-    assert_snapshot!(shown(guarded.get("/api/tasks").bearer_auth("guess")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"The token is not known, or its run has ended"}}"#);
+    assert_snapshot!(shown(guarded.get("/api/tasks").bearer_auth("guess")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"The token is unknown, or its run has ended; send the operator's token or the token of a current run"}}"#);
     for path in ["/readyz", "/metrics", "/api/docs", "/nope"] {
         assert_eq!(status(guarded.get(path)).await, 401, "{path}");
     }

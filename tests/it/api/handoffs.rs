@@ -148,7 +148,7 @@ async fn a_handoff_is_cancelled_without_any_body() {
     }
     let path = format!("/api/tasks/{id}/handoff/cancel");
     assert_snapshot!(app.request(Method::POST, &path, r#"{"why": "x"}"#).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"why: unknown field `why`, expected `reason`"}}"#);
-    assert_snapshot!(app.request(Method::POST, &path, "x").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(app.request(Method::POST, &path, "x").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
 }
 
 #[tokio::test]

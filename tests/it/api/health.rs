@@ -37,7 +37,7 @@ async fn a_server_is_ready_when_it_has_really_written() {
 async fn a_server_that_cannot_write_is_not_ready_but_healthy() {
     let app = TestApp::new().await;
     app.db.close().await;
-    assert_snapshot!(app.get("/readyz").await.line(), @r#"503 {"error":{"code":"NOT_READY","message":"The database cannot be written; the log has the cause"}}"#);
+    assert_snapshot!(app.get("/readyz").await.line(), @r#"503 {"error":{"code":"NOT_READY","message":"The database cannot be written; see the server log for the cause"}}"#);
     assert_eq!(app.get("/healthz").await.status, 200);
 }
 

@@ -14,6 +14,7 @@ mod health;
 mod idempotency;
 mod mail;
 mod messages;
+mod openapi;
 mod paging;
 mod queue;
 mod requests;

@@ -201,7 +201,7 @@ async fn every_rule_has_its_own_message_and_all_are_told_at_once() {
     let garbage = app
         .request(Method::POST, "/api/sessions/s/handoffs", "[1")
         .await;
-    assert_snapshot!(garbage.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(garbage.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     let long = "x".repeat(201);
     let reply = app
         .post(

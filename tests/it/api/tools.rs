@@ -50,7 +50,7 @@ async fn a_tool_is_made_shown_changed_and_deleted() {
         .await
         .data();
     changed["name"] = json!("other");
-    assert_snapshot!(app.put("/api/tools/handoff_to_qa", changed.clone()).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be handoff_to_qa, as in the path; a tool keeps its name"}}"#);
+    assert_snapshot!(app.put("/api/tools/handoff_to_qa", changed.clone()).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be handoff_to_qa, the name in the path; tools cannot be renamed"}}"#);
     assert_snapshot!(app.put("/api/tools/other", changed).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: other"}}"#);
     let gone = app
         .request(Method::DELETE, "/api/tools/handoff_to_qa", "")
@@ -381,7 +381,7 @@ async fn a_call_that_is_refused_changes_nothing() {
     assert_snapshot!(call(own("nothing"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: nothing. The tools are: handoff_to_qa"}}"#);
     assert_snapshot!(call(own("No%20Tool"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: No Tool. The tools are: handoff_to_qa"}}"#);
     assert_snapshot!(call("/api/tasks/none/tools/handoff_to_qa".to_owned(), json!({ "build": "b" })).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: none"}}"#);
-    assert_snapshot!(call(own("handoff_to_qa"), json!(["b"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(call(own("handoff_to_qa"), json!(["b"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     let huge = json!({ "build": "x".repeat(300 * 1024) });
     assert_snapshot!(call(own("handoff_to_qa"), huge).await.line(), @r#"413 {"error":{"code":"TOO_LARGE","message":"context is too large: the limit is 262144 bytes","details":{"limit":262144}}}"#);
     let own_target = active_task(&app, "qa").await;

@@ -166,14 +166,14 @@ async fn what_is_wrong_with_an_agent_is_said_before_it_runs() {
     assert_snapshot!(put("available", Value::Null).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"available: invalid type: null, expected a boolean"}}"#);
     assert_snapshot!(put("outputForm", json!("xml")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"outputForm: must be `all`, `last_line` or `json:FIELD`"}}"#);
     assert_snapshot!(put("color", json!("red")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"color: unknown field `color`, expected one of `name`, `specPath`, `allowedTools`, `permissionMode`, `provider`, `model`, `program`, `arguments`, `environment`, `outputForm`, `maxSeconds`, `idleSeconds`, `available`, `roles`, `skills`, `maxSessionDuration`, `responsibilities`"}}"#);
-    assert_snapshot!(put("name", json!("other")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be reviewer, as in the path; an agent keeps its name"}}"#);
+    assert_snapshot!(put("name", json!("other")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be reviewer, the name in the path; agents cannot be renamed"}}"#);
     let many: Vec<_> = (0..51).map(|number| format!("s{number}")).collect();
     assert_snapshot!(put("skills", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills: must not have more than 50 different words"}}"#);
     let many: Vec<_> = (0..1001).map(|number| number.to_string()).collect();
     assert_snapshot!(put("arguments", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"arguments: must not be more than 1000","details":{"problems":[{"field":"arguments","message":"must not be more than 1000"}]}}}"#);
     assert_snapshot!(put("responsibilities", json!("x".repeat(4097))).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"responsibilities: must not be longer than 4096 bytes","details":{"problems":[{"field":"responsibilities","message":"must not be longer than 4096 bytes"}]}}}"#);
-    assert_snapshot!(app.put("/api/agents/reviewer", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
-    assert_snapshot!(app.request(Method::PUT, "/api/agents/reviewer", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
+    assert_snapshot!(app.put("/api/agents/reviewer", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    assert_snapshot!(app.request(Method::PUT, "/api/agents/reviewer", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
     let huge = "x".repeat(app.engine.limits().body);
     assert_eq!(
         put("responsibilities", json!(huge)).await.error(),
@@ -243,7 +243,7 @@ async fn of_many_who_make_an_agent_at_once_one_wins() {
     let mut odd = only_new("reviewer", &reviewer(), None);
     odd.headers_mut()
         .insert(header::IF_NONE_MATCH, "\"abc\"".parse().unwrap());
-    assert_snapshot!(app.send(odd).await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"If-None-Match: must be *, which says that it must not be there yet"}}"#);
+    assert_snapshot!(app.send(odd).await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"If-None-Match: must be *, which means: create, but do not replace"}}"#);
 }
 
 #[tokio::test]

@@ -252,7 +252,7 @@ async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
     assert_snapshot!(refused(json!([{ "kind": "fix", "agent": "developer" }])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0]: missing field `rank`"}}"#);
     assert_snapshot!(refused(json!(["fix"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0]: invalid type: string \"fix\", expected a route"}}"#);
     assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `routes`"}}"#);
-    assert_snapshot!(refused(json!(null)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused(json!(null)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_snapshot!(refused(json!({ "routes": [], "more": [] })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"more: unknown field `more`, expected `routes`"}}"#);
     let raw = async |body: &str| {
         let request = axum::http::Request::put(ROUTES)

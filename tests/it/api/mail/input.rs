@@ -19,10 +19,10 @@ fn with(key: &str, value: Value) -> Value {
 async fn a_field_that_is_wrong_is_named() {
     let app = TestApp::new().await;
     let refused = async |key: &str, value: Value| send(&app, with(key, value)).await.line();
-    assert_snapshot!(app.request(Method::POST, "/api/mail", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
+    assert_snapshot!(app.request(Method::POST, "/api/mail", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
     assert_snapshot!(send(&app, json!({})).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `to`"}}"#);
     assert_snapshot!(send(&app, json!({ "to": ["qa"] })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `subject`"}}"#);
-    assert_snapshot!(send(&app, json!(["qa"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(send(&app, json!(["qa"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_snapshot!(refused("to", json!("qa")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to: invalid type: string \"qa\", expected a sequence"}}"#);
     assert_snapshot!(refused("to", json!([7])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to[0]: invalid type: integer `7`, expected a string"}}"#);
     assert_snapshot!(refused("to", json!([""])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: ","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);

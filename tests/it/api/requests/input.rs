@@ -272,9 +272,9 @@ async fn what_is_not_a_request_at_all_is_refused() {
             .await
             .line()
     };
-    assert_snapshot!(refused(b"").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
-    assert_snapshot!(refused(b"null").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
-    assert_snapshot!(refused(b"[]").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused(b"").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
+    assert_snapshot!(refused(b"null").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    assert_snapshot!(refused(b"[]").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_snapshot!(refused(b"{}").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `title`"}}"#);
     assert_snapshot!(refused(br#"{"title":"a","kind":"fix"}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `body`"}}"#);
     assert_snapshot!(refused(br#"{"title":"a","body":"b"}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `kind`"}}"#);
@@ -308,7 +308,7 @@ async fn a_response_and_a_reason_are_texts_within_the_limit() {
     assert_snapshot!(refused("requeue", json!({ "reason": "r", "response": "r" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"response: unknown field `response`, expected `reason` or `fencing`"}}"#);
     assert_snapshot!(refused("heartbeat", json!({ "leaseSeconds": 0 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"leaseSeconds: must be 1 to 86400"}}"#);
     assert_snapshot!(refused("heartbeat", json!({ "agent": "a" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agent: unknown field `agent`, expected `fencing` or `leaseSeconds`"}}"#);
-    assert_snapshot!(refused("heartbeat", json!([])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused("heartbeat", json!([])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_eq!(show(&app, &id).await, before);
     let response = "x".repeat(limit);
     act(

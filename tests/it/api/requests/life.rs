@@ -436,7 +436,7 @@ async fn a_response_is_read_as_it_was_written() {
     let app = TestApp::new().await;
     let id = in_state(&app, "claimed").await;
     let path = format!("/api/requests/{id}/response");
-    assert_snapshot!(app.get(&path).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Request <id 1> has no response yet: it is claimed"}}"#);
+    assert_snapshot!(app.get(&path).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Request <id 1> has no response yet: it is claimed; wait for it with GET /api/requests/<id 1>?wait=25"}}"#);
     let response = "# Done\r\n\tüber \"alles\" \u{1b}[2J 🎶\n";
     act(&app, &id, "done", json!({ "response": response }))
         .await
@@ -449,7 +449,7 @@ async fn a_response_is_read_as_it_was_written() {
     );
     assert_eq!(reply.body, response.as_bytes());
     assert_snapshot!(app.get("/api/requests/nope/response").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Request not found: nope"}}"#);
-    assert_snapshot!(app.request(Method::POST, &path, "").await.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"POST is not possible at /api/requests/<id 1>/response"}}"#);
+    assert_snapshot!(app.request(Method::POST, &path, "").await.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"POST is not allowed at /api/requests/<id 1>/response; see /api/docs for the methods of each path"}}"#);
 }
 
 #[tokio::test]

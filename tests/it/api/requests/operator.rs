@@ -213,7 +213,7 @@ async fn of_many_all_are_approved_or_none() {
             .line()
     };
     assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `ids`"}}"#);
-    assert_snapshot!(refused(json!([first])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused(json!([first])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_snapshot!(refused(json!({ "ids": [first], "all": true })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"all: unknown field `all`, expected `ids`"}}"#);
     assert_eq!(show(&app, &first).await["state"], "needs");
     let more = join_all((1..1000).map(|_| create(&app, "more"))).await;

@@ -149,6 +149,6 @@ async fn wrong_waiting_parameters_are_refused_by_name() {
     assert_snapshot!(refused("wait=-1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: wait: invalid digit found in string"}}"#);
     assert_snapshot!(refused("wait=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: wait: invalid digit found in string"}}"#);
     assert_snapshot!(refused("wait=1&state=finished").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: unknown variant `finished`, expected one of `needs`, `delegated`, `next`, `claimed`, `done`"}}"#);
-    assert_snapshot!(refused("state=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: needs `wait`, the seconds to wait for it"}}"#);
+    assert_snapshot!(refused("state=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: needs wait, the number of seconds to wait"}}"#);
     assert_snapshot!(refused("timeout=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: timeout: unknown field `timeout`, expected `wait` or `state`"}}"#);
 }
