@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::TestApp;
 
 #[tokio::test]
-async fn the_document_is_the_one_of_the_library() {
+async fn the_served_document_equals_the_one_of_the_library() {
     let app = TestApp::new().await;
     let reply = app.get("/api/openapi.json").await;
     assert_eq!(reply.headers["content-type"], "application/json");
@@ -14,7 +14,7 @@ async fn the_document_is_the_one_of_the_library() {
 }
 
 #[tokio::test]
-async fn every_reference_in_the_document_leads_somewhere() {
+async fn every_reference_in_the_document_resolves() {
     let text = chorus::api::openapi();
     let document: Value = serde_json::from_str(&text).unwrap();
     for reference in text.split("\"$ref\": \"#").skip(1) {
@@ -24,7 +24,7 @@ async fn every_reference_in_the_document_leads_somewhere() {
 }
 
 #[tokio::test]
-async fn the_page_loads_nothing_from_elsewhere() {
+async fn the_page_loads_nothing_from_other_servers() {
     let app = TestApp::new().await;
     let reply = app.get("/api/docs").await;
     assert_eq!(reply.headers["content-type"], "text/html; charset=utf-8");

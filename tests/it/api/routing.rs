@@ -13,7 +13,7 @@ async fn agent(app: &TestApp, name: &str, roles: &[&str], skills: &[&str]) {
 }
 
 #[tokio::test]
-async fn what_a_task_cannot_need_is_refused_by_name_and_nothing_is_written() {
+async fn an_invalid_edit_names_the_field_and_changes_nothing() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let before = app.get(&format!("/api/tasks/{id}")).await.body;
@@ -32,7 +32,7 @@ async fn what_a_task_cannot_need_is_refused_by_name_and_nothing_is_written() {
     assert_snapshot!(refused(json!({ "agentContext": { "x": "y".repeat(70_000) } })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentContext: must not be larger than 65536 bytes","details":{"problems":[{"field":"agentContext","message":"must not be larger than 65536 bytes"}]}}}"#);
     assert_snapshot!(refused(json!({ "description": "other" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"description: unknown field `description`, expected one of `agentRole`, `specialistTags`, `estimatedDuration`, `priority`, `dependsOn`, `agentContext`, `handoffInstructions`"}}"#);
     assert_eq!(app.get(&format!("/api/tasks/{id}")).await.body, before);
-    // Any JSON value comes back as it was sent.
+    // Any JSON value is stored unchanged.
     let odd = json!({ "x": "a\0b \u{202e} \"quoted\"\n", "y": [null, 1e300, { "z": {} }] });
     let set = app
         .patch(&format!("/api/tasks/{id}"), json!({ "agentContext": odd }))
@@ -51,7 +51,7 @@ async fn what_a_task_cannot_need_is_refused_by_name_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn what_is_merged_has_a_limit_too() {
+async fn a_merged_context_has_a_limit_too() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let path = format!("/api/tasks/{id}?merge=true");
@@ -70,7 +70,7 @@ async fn what_is_merged_has_a_limit_too() {
 }
 
 #[tokio::test]
-async fn a_change_that_changes_nothing_writes_nothing() {
+async fn an_edit_without_effect_records_no_event() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let path = format!("/api/tasks/{id}");
@@ -98,7 +98,7 @@ async fn tasks_are_listed_by_role_and_tags() {
     let python = make(Some("testing"), &["python"]).await;
     let both = make(Some("testing"), &["mcp", "python"]).await;
     let fix = make(Some("fixing"), &["python"]).await;
-    let plain = make(None, &[]).await;
+    make(None, &[]).await;
     let list = async |query: &str| -> Vec<String> {
         let page = app.get(&format!("/api/tasks?{query}")).await.data();
         page.as_array()
@@ -264,7 +264,7 @@ async fn answers_of_deprecated_paths_name_their_successor() {
 }
 
 #[tokio::test]
-async fn an_increment_that_cannot_be_is_refused_and_leaves_nothing() {
+async fn an_invalid_increment_is_refused_and_creates_nothing() {
     let app = TestApp::new().await;
     let refused = async |body: Value| app.post("/api/increments", body).await.line();
     assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `title`"}}"#);
@@ -300,7 +300,7 @@ async fn an_increment_that_cannot_be_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn the_same_key_makes_one_increment() {
+async fn a_repeated_key_creates_one_increment() {
     let app = TestApp::new().await;
     let make = async || {
         let request = axum::http::Request::post("/api/increments")
@@ -319,7 +319,7 @@ async fn the_same_key_makes_one_increment() {
 }
 
 #[tokio::test]
-async fn only_the_run_that_works_reports() {
+async fn only_the_run_of_a_task_submits_its_report() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let path = format!("/api/tasks/{id}/report");
