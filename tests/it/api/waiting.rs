@@ -20,7 +20,7 @@ async fn busy_task(app: &TestApp) -> (String, String) {
 }
 
 /// Sends a request in the background, and returns as soon as it waits.
-async fn start_waiting(app: &TestApp, path: &str) -> JoinHandle<Reply> {
+pub(super) async fn start_waiting(app: &TestApp, path: &str) -> JoinHandle<Reply> {
     let asked = app.in_background(path);
     while app.engine.feed().watched() == 0 {
         assert!(!asked.is_finished(), "it did not wait");
@@ -29,7 +29,7 @@ async fn start_waiting(app: &TestApp, path: &str) -> JoinHandle<Reply> {
     asked
 }
 
-async fn answer(asked: JoinHandle<Reply>) -> Value {
+pub(super) async fn answer(asked: JoinHandle<Reply>) -> Value {
     let reply = tokio::time::timeout(Duration::from_mins(1), asked).await;
     reply.expect("it answers").unwrap().data()
 }

@@ -201,26 +201,18 @@ async fn a_request_without_attempts_left_is_stuck_until_it_is_approved_again() {
     let app = seeded().await;
     let id = approve_new(&app, "Hopeless", "fix", "P0").await;
     let path = |action: &str| format!("/api/requests/{id}/{action}");
-    app.post(
-        &path("claim"),
-        json!({ "agent": "somebody", "leaseSeconds": 1 }),
-    )
-    .await
-    .data();
-    app.clock.advance(1_000);
-    dispatch(&app, 0).await;
+    let lose_claim = async || {
+        let claim = json!({ "agent": "somebody", "leaseSeconds": 1 });
+        app.post(&path("claim"), claim).await.data();
+        app.clock.advance(1_000);
+        dispatch(&app, 0).await;
+    };
+    lose_claim().await;
     assert_eq!(titles(&app, "stuck").await, [""; 0]);
     app.post_as_operator(&path("approve"), json!({}))
         .await
         .data();
-    app.post(
-        &path("claim"),
-        json!({ "agent": "somebody", "leaseSeconds": 1 }),
-    )
-    .await
-    .data();
-    app.clock.advance(1_000);
-    dispatch(&app, 0).await;
+    lose_claim().await;
     let overview = app.get("/api/dispatch").await.data();
     assert_snapshot!(crate::support::settled(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
     app.post_as_operator(&path("approve"), json!({}))

@@ -1,27 +1,15 @@
 //! Waiting for a request: `?wait=` and `&state=`.
-
-use std::time::Duration;
-
 use insta::assert_snapshot;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::{act, act_as_operator, approve, claim, create, in_state, reconcile, withdrawn};
+use crate::api::waiting::{self, answer};
 use crate::support::{Reply, TestApp};
 
 /// Reads a request in the background, and returns as soon as the call waits.
 async fn start_waiting(app: &TestApp, id: &str, query: &str) -> JoinHandle<Reply> {
-    let asked = app.in_background(&format!("/api/requests/{id}?{query}"));
-    while app.engine.feed().watched() == 0 {
-        assert!(!asked.is_finished(), "it did not wait");
-        tokio::task::yield_now().await;
-    }
-    asked
-}
-
-async fn answer(asked: JoinHandle<Reply>) -> Value {
-    let reply = tokio::time::timeout(Duration::from_mins(1), asked).await;
-    reply.expect("it answers").unwrap().data()
+    waiting::start_waiting(app, &format!("/api/requests/{id}?{query}")).await
 }
 
 #[tokio::test]
