@@ -24,6 +24,23 @@ async fn every_reference_in_the_document_resolves() {
 }
 
 #[tokio::test]
+async fn the_page_shows_every_method_and_marks_deprecated_operations() {
+    let app = TestApp::new().await;
+    let page = String::from_utf8(app.get("/api/docs").await.body).unwrap();
+    let shown = page.split_once("const methods = [").unwrap().1;
+    let shown = shown.split_once(']').unwrap().0;
+    let document: Value = serde_json::from_str(&chorus::api::openapi()).unwrap();
+    for item in document["paths"].as_object().unwrap().values() {
+        for method in item.as_object().unwrap().keys() {
+            assert!(shown.contains(&format!("'{method}'")), "{method}");
+            assert!(page.contains(&format!(".{method} {{ color:")), "{method}");
+        }
+    }
+    assert!(page.contains("operation.deprecated ?"));
+    assert!(page.contains(".badge {"));
+}
+
+#[tokio::test]
 async fn the_page_loads_nothing_from_other_servers() {
     let app = TestApp::new().await;
     let reply = app.get("/api/docs").await;
