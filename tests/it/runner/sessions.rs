@@ -172,7 +172,7 @@ async fn a_session_that_bounces_too_often_is_refused_and_what_is_only_recorded_d
         .await;
     let error = refused.unwrap_err().to_string();
     assert!(
-        error.contains("a → b → a → b") && error.contains("1 bounces"),
+        error.contains("a → b → a → b") && error.contains("limit of 1 bounce between"),
         "{error}"
     );
     move_to(&client, "s", &body("a", "b", false)).await;
