@@ -201,7 +201,7 @@ async fn a_run_of_another_data_directory_is_not_done_again_by_a_copy_of_its_data
     let handoff = taken_in(&workshop, "/srv/the/original").await;
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
     assert!(
-        handoff.output.as_str().contains("at work elsewhere"),
+        handoff.output.as_str().contains("another data directory"),
         "{}",
         handoff.output
     );

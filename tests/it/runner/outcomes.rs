@@ -63,7 +63,7 @@ async fn an_agent_that_cannot_be_started_has_failed_and_says_what_to_do() {
         );
     let server = workshop.serve(2);
     for (agent, told) in [
-        ("gone", "The program /nowhere/agent is not installed"),
+        ("gone", "Program /nowhere/agent is not installed"),
         ("nothing", "has no program"),
         (
             "unspecified",
@@ -103,7 +103,7 @@ async fn a_workspace_that_is_gone_is_named() {
     let handoff = ended(&client, last_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
-        handoff.output.as_str().contains("working directory"),
+        handoff.output.as_str().contains("Working directory"),
         "{}",
         handoff.output
     );
@@ -126,7 +126,10 @@ async fn an_agent_that_is_deleted_is_not_run_and_one_that_works_is_stopped() {
     drop(connection);
 
     let server = workshop.serve(1);
-    for (task, told) in [(first, "while it worked"), (second, "after it was asked")] {
+    for (task, told) in [
+        (first, "during its run"),
+        (second, "before its run started"),
+    ] {
         let handoff = ended(&server.client(), last_id(&task)).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed));
         assert!(handoff.output.as_str().contains(told), "{}", handoff.output);
