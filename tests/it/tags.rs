@@ -282,7 +282,7 @@ fn in_a_folder_that_cannot_be_written_the_file_stays_and_the_reason_is_said() {
     std::fs::set_permissions(note.folder.path(), Permissions::from_mode(0o755)).unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("its folder must be writable"), "{said}");
+    assert!(said.contains("make its folder writable"), "{said}");
     assert_eq!(note.read(), b"#needs-fix\n");
     assert_eq!(note.names(), ["note.md"]);
 }

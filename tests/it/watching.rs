@@ -523,7 +523,7 @@ fn the_servers_own_data_is_not_watched() {
         .output();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("own data directory"), "{said}");
+    assert!(said.contains("the server's data directory"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -147,7 +147,7 @@ async fn invalid_mail_is_reported() {
         ("subject", json!("a\nb"), "subject: must be one line"),
         ("to", json!([]), "`to` must not be empty"),
         ("to", json!(["a b"]), "must be the name of an agent"),
-        ("recipients", json!([]), "must have somebody whom it is for"),
+        ("recipients", json!([]), "at least one without `cc`"),
         (
             "ackDueAt",
             if good["ackRequired"] == json!(true) {
@@ -155,9 +155,9 @@ async fn invalid_mail_is_reported() {
             } else {
                 json!(5)
             },
-            "`ackDueAt` is there",
+            "`ackDueAt` must be set",
         ),
-        ("id", json!("other"), "must be called other.json"),
+        ("id", json!("other"), "rename it to other.json"),
     ] {
         let mut bad = good.clone();
         bad[key] = value;

@@ -269,11 +269,7 @@ async fn bad_requests_alerts_and_kind_rules_are_reported_and_nothing_is_imported
             json!("done"),
             "leads from delegated to done, which only a file may do",
         ),
-        (
-            "/lease/fencing",
-            json!(7),
-            "must be the number of `attempts`",
-        ),
+        ("/lease/fencing", json!(7), "must be equal and at least 1"),
         ("/lease", json!(null), "`handoffId` requires a `lease`"),
         (
             "/response",
@@ -367,11 +363,7 @@ async fn bad_requests_alerts_and_kind_rules_are_reported_and_nothing_is_imported
             "requests/x.json:1: EOF while parsing",
         ),
         ("requests/notes.txt", "", "requests/notes.txt:1: EOF"),
-        (
-            "dispatch/more.json",
-            "[]",
-            "dispatch/more.json: is not known",
-        ),
+        ("dispatch/more.json", "[]", "dispatch/more.json: is unknown"),
         (
             routes.as_str(),
             "{}",

@@ -204,7 +204,7 @@ async fn a_copy_of_a_database_does_not_repeat_the_runs_of_the_original() {
     let handoff = restart_with_claimed_run(&workshop, "/srv/the/original").await;
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
     assert!(
-        handoff.output.as_str().contains("at work elsewhere"),
+        handoff.output.as_str().contains("another data directory"),
         "{}",
         handoff.output
     );

@@ -66,7 +66,7 @@ async fn an_agent_that_cannot_be_started_has_failed_with_a_reason() {
         );
     let server = workshop.serve(2);
     for (agent, expected) in [
-        ("gone", "The program /nowhere/agent is not installed"),
+        ("gone", "Program /nowhere/agent is not installed"),
         ("nothing", "has no program"),
         (
             "unspecified",
@@ -106,7 +106,7 @@ async fn a_missing_workspace_is_reported() {
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
-        handoff.output.as_str().contains("working directory"),
+        handoff.output.as_str().contains("Working directory"),
         "{}",
         handoff.output
     );
@@ -129,7 +129,10 @@ async fn a_deleted_agent_is_not_started_and_a_running_one_is_stopped() {
     drop(connection);
 
     let server = workshop.serve(1);
-    for (task, expected) in [(first, "while it worked"), (second, "after it was asked")] {
+    for (task, expected) in [
+        (first, "during its run"),
+        (second, "before its run started"),
+    ] {
         let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed));
         assert!(

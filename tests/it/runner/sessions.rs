@@ -175,7 +175,7 @@ async fn too_many_bounces_of_a_session_are_refused_and_recorded_moves_do_not_cou
         .await;
     let error = refused.unwrap_err().to_string();
     assert!(
-        error.contains("a → b → a → b") && error.contains("1 bounces"),
+        error.contains("a → b → a → b") && error.contains("limit of 1 bounce between"),
         "{error}"
     );
     move_session(&client, "s", &body("a", "b", false)).await;
