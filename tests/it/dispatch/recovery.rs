@@ -1,21 +1,20 @@
-//! What dies is found and queued again.
+//! Recovery of requests whose agent, supervisor or server dies.
 
 use chorus::domain::{Request, RequestState};
 use serde_json::{Value, json};
 
-use super::route;
+use super::{kind_rule, serve};
 use crate::support::{Events, Gate, Operator, Server, Workshop};
 
-/// Makes a route to the worker that tries again.
-fn retrying(max_attempts: u32) -> Value {
-    let mut retrying = route("fix", "worker", 3.0);
-    retrying["retry"] = true.into();
-    retrying["maxAttempts"] = max_attempts.into();
-    retrying
+fn retry_rule(max_attempts: u32) -> Value {
+    let mut rule = kind_rule("fix", "worker", 3.0);
+    rule["retry"] = true.into();
+    rule["maxAttempts"] = max_attempts.into();
+    rule
 }
 
-/// An agent that says that it has begun and waits at a gate.
-fn waiting_worker() -> (Workshop, Gate) {
+/// Adds an agent that prints a line and waits at a gate.
+fn gated_worker() -> (Workshop, Gate) {
     let workshop = Workshop::new();
     let gate = workshop.gate("gate");
     let script = format!(
@@ -25,15 +24,11 @@ fn waiting_worker() -> (Workshop, Gate) {
     (workshop.agent("worker", &script), gate)
 }
 
-fn serve(workshop: &Workshop) -> Server {
-    workshop.serve_with(2, &["--port", "0", "--debounce-seconds", "0"])
-}
-
 /// Starts a request and waits until its agent works.
-async fn begun(server: &Server, routes: &Value) -> (Operator, Request, Events) {
+async fn start_request(server: &Server, rules: &Value) -> (Operator, Request, Events) {
     let operator = Operator::of(server);
     let mut events = Events::listen(&operator.client).await;
-    operator.set_kind_rules(routes).await;
+    operator.set_kind_rules(rules).await;
     let request = operator.create_approved("fix", "Mend it").await;
     events.wait_for("message_added", "begun").await;
     (operator, request, events)
@@ -54,14 +49,15 @@ fn kill_supervisors(workshop: &Workshop) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_whose_agent_or_supervisor_is_killed_is_queued_again() {
+async fn a_request_whose_agent_or_supervisor_is_killed_is_requeued() {
     for (kill, reason) in [
         (kill_agents as fn(&Workshop), "signal 9"),
         (kill_supervisors, "supervisor went down"),
     ] {
-        let (workshop, _gate) = waiting_worker();
-        let server = serve(&workshop);
-        let (operator, request, _) = begun(&server, &json!([route("fix", "worker", 3.0)])).await;
+        let (workshop, _gate) = gated_worker();
+        let server = serve(&workshop, 2);
+        let (operator, request, _) =
+            start_request(&server, &json!([kind_rule("fix", "worker", 3.0)])).await;
         kill(&workshop);
         let back = operator.wait_for_state(&request, RequestState::Needs).await;
         assert!(!back.stuck);
@@ -82,12 +78,12 @@ async fn a_request_whose_agent_or_supervisor_is_killed_is_queued_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_goes_on_when_the_server_is_killed_and_is_done_once() {
-    let (workshop, gate) = waiting_worker();
-    let server = serve(&workshop);
-    let (_, request, _) = begun(&server, &json!([retrying(5)])).await;
+async fn a_request_survives_a_kill_of_the_server_and_is_done_once() {
+    let (workshop, gate) = gated_worker();
+    let server = serve(&workshop, 2);
+    let (_, request, _) = start_request(&server, &json!([retry_rule(5)])).await;
     server.kill();
-    let server = serve(&workshop);
+    let server = serve(&workshop, 2);
     let operator = Operator::of(&server);
     assert_eq!(
         operator.get_request(&request).await.state,
@@ -101,18 +97,18 @@ async fn a_request_goes_on_when_the_server_is_killed_and_is_done_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_whose_server_supervisor_and_agent_were_killed_is_found_by_the_next_server() {
-    let (workshop, gate) = waiting_worker();
-    let server = serve(&workshop);
-    let (_, request, _) = begun(&server, &json!([retrying(2)])).await;
+async fn a_request_whose_server_supervisor_and_agent_are_killed_is_recovered_by_the_next_server() {
+    let (workshop, gate) = gated_worker();
+    let server = serve(&workshop, 2);
+    let (_, request, _) = start_request(&server, &json!([retry_rule(2)])).await;
     server.kill();
     kill_supervisors(&workshop);
     kill_agents(&workshop);
     workshop.until_quiet();
-    let server = serve(&workshop);
+    let server = serve(&workshop, 2);
     let operator = Operator::of(&server);
     let mut events = Events::listen(&operator.client).await;
-    // The route says to try again, so nobody has to look.
+    // The rule retries, so no person is needed.
     events
         .wait_for("request_requeued", "\"to\":\"delegated\"")
         .await;
@@ -138,17 +134,17 @@ async fn a_request_whose_server_supervisor_and_agent_were_killed_is_found_by_the
     assert_eq!(
         workshop.read("SELECT count(*) FROM tasks"),
         "1",
-        "the second attempt goes on with the task of the first"
+        "the second attempt continues the task of the first"
     );
     workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
+async fn a_request_that_always_fails_is_stuck_after_its_last_attempt() {
     let workshop = Workshop::new().agent("worker", "echo cannot >&2; exit 3");
-    let server = serve(&workshop);
+    let server = serve(&workshop, 2);
     let operator = Operator::of(&server);
-    operator.set_kind_rules(&json!([retrying(3)])).await;
+    operator.set_kind_rules(&json!([retry_rule(3)])).await;
     let request = operator.create_approved("fix", "Mend it").await;
     let stuck = operator.wait_for_state(&request, RequestState::Needs).await;
     assert!(stuck.stuck);
@@ -171,7 +167,7 @@ async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
         doctor.contains(&format!("request {} is stuck after 3 attempts", stuck.id)),
         "{doctor}"
     );
-    // A person may look again; then it has one more attempt.
+    // Each approval of a person allows one more attempt.
     operator.approve(&[&request]).await;
     let again = operator.wait_for_state(&request, RequestState::Needs).await;
     assert_eq!((again.attempts, again.stuck), (4, true));
@@ -179,7 +175,7 @@ async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_takes_a_request_back_stops_its_agent() {
+async fn ending_a_request_stops_its_agent() {
     for (action, body, state) in [
         (
             "requeue",
@@ -192,9 +188,9 @@ async fn whoever_takes_a_request_back_stops_its_agent() {
             RequestState::Done,
         ),
     ] {
-        let (workshop, _gate) = waiting_worker();
-        let server = serve(&workshop);
-        let (operator, request, _) = begun(&server, &json!([retrying(5)])).await;
+        let (workshop, _gate) = gated_worker();
+        let server = serve(&workshop, 2);
+        let (operator, request, _) = start_request(&server, &json!([retry_rule(5)])).await;
         let ended = operator.post(&request, action, &body).await.unwrap();
         assert_eq!(ended.state, state);
         workshop.until_quiet();
@@ -215,10 +211,10 @@ async fn whoever_takes_a_request_back_stops_its_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_the_hand_off_of_a_request_leaves_it_to_a_person() {
-    let (workshop, _gate) = waiting_worker();
-    let server = serve(&workshop);
-    let (operator, request, _) = begun(&server, &json!([retrying(5)])).await;
+async fn a_request_whose_hand_off_is_cancelled_waits_for_a_person() {
+    let (workshop, _gate) = gated_worker();
+    let server = serve(&workshop, 2);
+    let (operator, request, _) = start_request(&server, &json!([retry_rule(5)])).await;
     let task = operator.get_request(&request).await.task_id.unwrap();
     let cancelled = server.chorus(["cancel", task.as_str()]).output();
     assert!(cancelled.status.success());
