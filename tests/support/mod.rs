@@ -1,4 +1,4 @@
-//! What tests stand on: the API without a network, and the real program.
+//! Fixtures: the API without a network, the program as a process, and scripted agents.
 
 mod app;
 pub mod call;
