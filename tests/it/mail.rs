@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Operator, Server, Workshop, create_task, last_handoff_id, own_port, run, start_handoff,
+    Operator, Sandbox, Server, create_task, last_handoff_id, own_port, run, start_handoff,
     wait_for_end,
 };
 
@@ -33,13 +33,13 @@ fn mail_section(output: &str) -> Option<&str> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mail_is_delivered_with_the_next_prompt_and_read_when_that_hand_off_completes() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("cat; read _ <{}", gate.path().display());
-    let workshop = workshop
-        .agent("worker", &script)
-        .agent("other", PRINT_PROMPT);
-    let server = workshop.serve(2);
+    let sandbox = sandbox
+        .with_agent("worker", &script)
+        .with_agent("other", PRINT_PROMPT);
+    let server = sandbox.serve(2);
     let client = server.client();
     let body = json!({ "to": ["worker"], "subject": "The port is 8081", "body": "not 8080", "urgency": "high", "ackRequired": true });
     let mail = send_mail(&client, body).await;
@@ -97,16 +97,16 @@ async fn mail_is_delivered_with_the_next_prompt_and_read_when_that_hand_off_comp
         first_recipient(&client, &mail).await["deliveredAt"],
         now["deliveredAt"]
     );
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_run_leaves_its_mail_to_the_next_run() {
-    let workshop = Workshop::new();
-    let flag = workshop.path("repaired");
+    let sandbox = Sandbox::new();
+    let flag = sandbox.path("repaired");
     let script = format!("cat; test -e {}", flag.display());
-    let workshop = workshop.agent("worker", &script);
-    let server = workshop.serve(1);
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve(1);
     let client = server.client();
     let mail = send_mail(
         &client,
@@ -134,13 +134,13 @@ async fn a_failed_run_leaves_its_mail_to_the_next_run() {
     assert!(after_second["readAt"].is_i64(), "{after_second}");
     let third = run(&client, "worker").await;
     assert_eq!(mail_section(third.output.as_str()), None);
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mail_that_does_not_fit_into_a_prompt_comes_in_the_next_ones() {
-    let workshop = Workshop::new().agent("worker", PRINT_PROMPT);
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("worker", PRINT_PROMPT);
+    let server = sandbox.serve(1);
     let client = server.client();
     for place in 0..9 {
         let body = json!({ "to": ["worker"], "subject": format!("number {place}"), "body": "x".repeat(900) });
@@ -161,11 +161,11 @@ async fn mail_that_does_not_fit_into_a_prompt_comes_in_the_next_ones() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mail_to_an_absent_agent_survives_restarts() {
-    let workshop = Workshop::new()
-        .agent("worker", PRINT_PROMPT)
-        .agent("other", PRINT_PROMPT);
+    let sandbox = Sandbox::new()
+        .with_agent("worker", PRINT_PROMPT)
+        .with_agent("other", PRINT_PROMPT);
     let port = own_port();
-    let server = workshop.serve_with(1, &["--port", &port]);
+    let server = sandbox.serve_with(1, &["--port", &port]);
     let client = server.client();
     let body = json!({ "to": ["worker", "other"], "subject": "Wait for it", "body": "all of it", "ackRequired": true });
     let mail = send_mail(&client, body).await;
@@ -178,10 +178,10 @@ async fn mail_to_an_absent_agent_survives_restarts() {
     };
     let before = all_mail(&client).await;
     server.kill();
-    let server = workshop.serve_with(1, &["--port", &port]);
+    let server = sandbox.serve_with(1, &["--port", &port]);
     assert_eq!(all_mail(&client).await, before);
     assert!(server.stop().success());
-    let _server = workshop.serve_with(1, &["--port", &port]);
+    let _server = sandbox.serve_with(1, &["--port", &port]);
     assert_eq!(all_mail(&client).await, before);
     let handoff = run(&client, "worker").await;
     assert!(
@@ -190,7 +190,7 @@ async fn mail_to_an_absent_agent_survives_restarts() {
             .contains("> all of it")
     );
     assert!(first_recipient(&client, &mail).await["readAt"].is_i64());
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 /// Returns the sender of every mail, and whether the sender is verified.
@@ -220,10 +220,10 @@ async fn the_sender_cannot_be_forged_from_inside_a_run() {
         post -d '{"to":["other"],"subject":"forged","from":"operator"}'
         post -d '{"to":["other"],"subject":"forged","from":"router"}'
         post -d '{"to":["other"],"subject":"not verified","from":"other"}'"#;
-    let workshop = Workshop::new()
-        .agent("worker", script)
-        .agent("other", PRINT_PROMPT);
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new()
+        .with_agent("worker", script)
+        .with_agent("other", PRINT_PROMPT);
+    let server = sandbox.serve(2);
     let client = server.client();
     let handoff = run(&client, "worker").await;
     assert_eq!(
@@ -256,8 +256,8 @@ async fn an_agent_answers_and_acknowledges_mail_with_commands() {
         chorus mail ack $id && chorus mail send operator --reply-to $id --subject 'Done' --body-file - <<X && chorus mail inbox
 It is "8081" now.
 X"#;
-    let workshop = Workshop::new().agent("worker", script);
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("worker", script);
+    let server = sandbox.serve(1);
     let operator = Operator::of(&server);
     let body = json!({ "to": ["worker"], "subject": "Which port?", "ackRequired": true });
     let asked = send_mail(&operator.client, body).await;
@@ -282,13 +282,13 @@ X"#;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mail_to_a_run_that_transfers_its_task_is_read() {
-    let workshop = Workshop::new()
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent(
             "first",
             "cat >/dev/null; chorus tool call $CHORUS_TASK_ID to_second",
         )
-        .agent("second", PRINT_PROMPT);
-    let server = workshop.serve(2);
+        .with_agent("second", PRINT_PROMPT);
+    let server = sandbox.serve(2);
     let client = server.client();
     let tool = json!({ "name": "to_second", "targetAgent": "second", "description": "Use it." });
     client

@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::support::collector::{Collector, hex};
-use crate::support::{Workshop, create_task, last_handoff_id, wait_for_end};
+use crate::support::{Sandbox, create_task, last_handoff_id, wait_for_end};
 
 #[tokio::test]
 async fn a_hand_off_is_exported_with_all_its_attributes() {
@@ -108,10 +108,10 @@ async fn a_hand_off_is_exported_with_all_its_attributes() {
 async fn a_chain_of_hand_offs_is_exported_as_one_trace() {
     let collector = Collector::start().await;
     let call = r#"curl -s -H "Authorization: Bearer $CHORUS_TOKEN" "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID/tools/to_b" -d '{}' >answer"#;
-    let workshop = Workshop::new()
-        .agent("a", call)
-        .agent("b", "echo out of ideas >&2; exit 3");
-    let server = workshop.serve_with(1, &["--port", "0", "--otlp-endpoint", &collector.url]);
+    let sandbox = Sandbox::new()
+        .with_agent("a", call)
+        .with_agent("b", "echo out of ideas >&2; exit 3");
+    let server = sandbox.serve_with(1, &["--port", "0", "--otlp-endpoint", &collector.url]);
     let client = server.client();
     let tool = json!({ "name": "to_b", "description": "d", "targetAgent": "b" });
     client

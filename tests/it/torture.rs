@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use crate::support::{Random, Server, Workshop, env_number, own_port};
+use crate::support::{Random, Sandbox, Server, env_number, own_port};
 
 const WORKERS: usize = 6;
 const MAX_RUNS: u32 = 5;
@@ -18,18 +18,18 @@ const MAX_RUNS: u32 = 5;
 /// How long the workers may take to finish before the test fails instead of hanging.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-fn workshop() -> Workshop {
-    Workshop::new()
-        .agent("quick", "echo result $CHORUS_HANDOFF_ID")
-        .agent("slow", "for i in 1 2 3 4; do echo step $i; sleep 0.1; done; echo result $CHORUS_HANDOFF_ID")
-        .agent("loud", "seq 1 5000; echo result $CHORUS_HANDOFF_ID")
-        .agent("scattering", "setsid sleep 600 & (sleep 600 &) ; sleep 0.05; echo result $CHORUS_HANDOFF_ID")
-        .agent("failing", "sleep 0.05; echo no >&2; exit 3")
-        .agent(
+fn sandbox_with_agents() -> Sandbox {
+    Sandbox::new()
+        .with_agent("quick", "echo result $CHORUS_HANDOFF_ID")
+        .with_agent("slow", "for i in 1 2 3 4; do echo step $i; sleep 0.1; done; echo result $CHORUS_HANDOFF_ID")
+        .with_agent("loud", "seq 1 5000; echo result $CHORUS_HANDOFF_ID")
+        .with_agent("scattering", "setsid sleep 600 & (sleep 600 &) ; sleep 0.05; echo result $CHORUS_HANDOFF_ID")
+        .with_agent("failing", "sleep 0.05; echo no >&2; exit 3")
+        .with_agent(
             "asking",
             "answer=$(chorus handoff $CHORUS_TASK_ID slow p) || exit 4; echo \"$answer\"; echo result $CHORUS_HANDOFF_ID",
         )
-        .agent("passing", "chorus tool call $CHORUS_TASK_ID to_slow --var from=$CHORUS_HANDOFF_ID; echo result $CHORUS_HANDOFF_ID")
+        .with_agent("passing", "chorus tool call $CHORUS_TASK_ID to_slow --var from=$CHORUS_HANDOFF_ID; echo result $CHORUS_HANDOFF_ID")
 }
 
 const AGENTS: [&str; 7] = [
@@ -150,18 +150,18 @@ fn parent(pid: i32) -> Option<i32> {
 }
 
 /// Kills a random supervisor or first process of an agent, and remembers its run or hand-off.
-fn kill_one(workshop: &Workshop, random: &mut Random, killed: &mut HashSet<String>) {
-    let supervisors = workshop.supervisors();
+fn kill_one(sandbox: &Sandbox, random: &mut Random, killed: &mut HashSet<String>) {
+    let supervisors = sandbox.supervisors();
     let is_first = |pid: &i32| {
         supervisors.contains(pid)
             || parent(*pid).is_some_and(|parent| supervisors.contains(&parent))
     };
-    let processes = workshop.processes();
+    let processes = sandbox.processes();
     let processes: Vec<_> = processes.iter().filter(|(pid, _)| is_first(pid)).collect();
     if !processes.is_empty() {
         let (pid, line) = random.one_of(&processes);
         killed.insert(owner_id(*pid, line));
-        workshop.kill(*pid);
+        sandbox.kill(*pid);
     }
 }
 
@@ -219,9 +219,9 @@ fn assert_outcome(ended: &EndedHandoff, killed: &HashSet<String>, any_child_fail
 #[tokio::test(flavor = "multi_thread")]
 async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
     let mut random = Random::new();
-    let workshop = workshop();
+    let sandbox = sandbox_with_agents();
     let port = own_port();
-    let start = || workshop.serve_with(MAX_RUNS, &["--port", &port]);
+    let start = || sandbox.serve_with(MAX_RUNS, &["--port", &port]);
     let mut server = start();
     let (starts, watched) = watch::channel(0);
     let (stop, enough) = watch::channel(false);
@@ -253,7 +253,7 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
             answers.recv().await.unwrap();
         }
         if random.once_in(3) {
-            kill_one(&workshop, &mut random, &mut killed);
+            kill_one(&sandbox, &mut random, &mut killed);
         }
         if random.once_in(4) {
             assert!(server.stop().success());
@@ -261,7 +261,7 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
             server.kill();
         }
         if random.once_in(3) {
-            kill_one(&workshop, &mut random, &mut killed);
+            kill_one(&sandbox, &mut random, &mut killed);
         }
         server = start();
         starts.send_replace(usize::try_from(round).unwrap());
@@ -273,22 +273,22 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
         .into_iter()
         .flat_map(Result::unwrap)
         .collect();
-    assert_idle(&workshop, server, &address).await;
-    let failed_children = workshop.read(
+    assert_idle(&sandbox, server, &address).await;
+    let failed_children = sandbox.query(
         "SELECT count(*) FROM handoffs WHERE from_agent IS NOT NULL AND outcome <> 'completed'",
     );
     for handoff in &ended {
         assert_outcome(handoff, &killed, failed_children != "0");
     }
     // No output is recorded twice across the restarts.
-    let twice = workshop.read(
+    let twice = sandbox.query(
         "SELECT count(*) FROM (SELECT 1 FROM messages WHERE content LIKE 'result %' GROUP BY handoff_number, content HAVING count(*) > 1)",
     );
     assert_eq!(twice, "0");
 }
 
 /// Waits until no agent works, including the children of killed agents, and checks the database.
-async fn assert_idle(workshop: &Workshop, server: Server, address: &Address) {
+async fn assert_idle(sandbox: &Sandbox, server: Server, address: &Address) {
     let tasks: Vec<Task> = {
         let mut address = address.clone();
         let query = [("status", "active"), ("view", "full")];
@@ -303,7 +303,7 @@ async fn assert_idle(workshop: &Workshop, server: Server, address: &Address) {
         let task: Task = task.await.unwrap().data().unwrap();
         assert_eq!(task.current_agent(), None);
     }
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
     assert!(server.stop().success());
     for (what, query) in [
         (
@@ -319,7 +319,7 @@ async fn assert_idle(workshop: &Workshop, server: Server, address: &Address) {
             "SELECT count(*) FROM runs WHERE state <> 'ended'",
         ),
     ] {
-        assert_eq!(workshop.read(query), "0", "{what}");
+        assert_eq!(sandbox.query(query), "0", "{what}");
     }
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }

@@ -6,28 +6,28 @@ use std::time::{Duration, Instant};
 use chorus::domain::{Request, RequestState};
 use serde_json::{Value, json};
 
-use crate::support::{Chorus, Events, Gate, Operator, Server, Workshop};
+use crate::support::{Chorus, Events, Gate, Operator, Sandbox, Server};
 
 /// A folder of notes that a server watches, and an agent that waits at a gate for every request.
 struct Notes {
-    workshop: Workshop,
+    sandbox: Sandbox,
     gate: Gate,
     root: PathBuf,
 }
 
 impl Notes {
     fn new() -> Self {
-        let workshop = Workshop::new();
-        let gate = workshop.gate("gate");
+        let sandbox = Sandbox::new();
+        let gate = sandbox.gate("gate");
         let script = format!(
             "pwd; read word <{}; test \"$word\" = go && echo finished",
             gate.path().display()
         );
-        let workshop = workshop.agent("worker", &script);
-        let root = workshop.path("notes");
+        let sandbox = sandbox.with_agent("worker", &script);
+        let root = sandbox.path("notes");
         std::fs::create_dir(&root).unwrap();
         Self {
-            workshop,
+            sandbox,
             gate,
             root,
         }
@@ -44,7 +44,7 @@ impl Notes {
         let root = self.root.to_str().unwrap();
         let own = ["--port", "0", "--debounce-seconds", "0", "--watch", root];
         let arguments: Vec<_> = own.iter().chain(more).copied().collect();
-        let server = self.workshop.serve_with(2, &arguments);
+        let server = self.sandbox.serve_with(2, &arguments);
         let operator = Operator::of(&server);
         let events = Events::listen(&operator.client).await;
         operator
@@ -54,7 +54,7 @@ impl Notes {
     }
 
     fn assert_invariants(&self) {
-        self.workshop.assert_invariants();
+        self.sandbox.assert_invariants();
     }
 }
 
@@ -172,7 +172,7 @@ async fn a_requeued_request_is_explained_in_its_file() {
     operator.post(&made, "requeue", &body).await.unwrap();
     wait_for_tag(&file, "#needs-fix");
     let text = read(&file);
-    let run = notes.workshop.read("SELECT id FROM runs");
+    let run = notes.sandbox.query("SELECT id FROM runs");
     assert!(
         text.starts_with("# Mend it\n\n**Tags**: #needs-fix\n\n## Recovery\n\n* **Request**: Mend it\n* **Date**: "),
         "{text}"
@@ -187,7 +187,7 @@ async fn a_requeued_request_is_explained_in_its_file() {
     notes.write("b.md", "Something else #needs-fix\n");
     wait_for_request(&operator, &mut events, "request_created", "Something else").await;
     assert_eq!(titles(&operator).await, ["Mend it", "Something else"]);
-    notes.workshop.until_quiet();
+    notes.sandbox.wait_until_no_process();
     notes.assert_invariants();
 }
 
@@ -273,7 +273,7 @@ async fn renamed_and_moved_files_keep_their_requests() {
     wait_for_request(&operator, &mut events, "request_restored", "a.md").await;
     assert_eq!(titles(&operator).await, ["Mend it", "More"]);
     assert_eq!(
-        notes.workshop.read("SELECT count(*) FROM requests"),
+        notes.sandbox.query("SELECT count(*) FROM requests"),
         "2",
         "no request was created twice"
     );
@@ -295,7 +295,7 @@ async fn changes_made_without_a_server_are_reconciled_at_the_next_start() {
     server.kill();
     // This server watches nothing, so its approvals are not written into the file.
     let own = ["--port", "0", "--no-dispatch"];
-    let server = notes.workshop.serve_with(2, &own);
+    let server = notes.sandbox.serve_with(2, &own);
     Operator::of(&server).approve(&[&requests[0]]).await;
     Operator::of(&server).approve(&[&requests[2]]).await;
     server.kill();
@@ -330,7 +330,7 @@ async fn changes_made_without_a_server_are_reconciled_at_the_next_start() {
 #[tokio::test(flavor = "multi_thread")]
 async fn outside_links_ignored_files_and_code_are_not_read() {
     let notes = Notes::new();
-    let outside = notes.workshop.path("outside");
+    let outside = notes.sandbox.path("outside");
     std::fs::create_dir(&outside).unwrap();
     let secret = outside.join("secret.md");
     std::fs::write(&secret, "Steal it #needs-fix\n").unwrap();
@@ -410,10 +410,10 @@ async fn alerts_in_files_are_raised_and_resolved() {
 
 #[test]
 fn a_folder_that_cannot_be_watched_stops_the_server_at_once() {
-    let workshop = Workshop::new();
-    let missing = workshop.path("missing");
+    let sandbox = Sandbox::new();
+    let missing = sandbox.path("missing");
     let output = Chorus::new(["serve", "--port", "0", "--watch", missing.to_str().unwrap()])
-        .env("CHORUS_DATA_DIR", &workshop.data_dir)
+        .env("CHORUS_DATA_DIR", &sandbox.data_dir)
         .output();
     assert_eq!(output.status.code(), Some(1));
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -427,20 +427,20 @@ fn a_folder_that_cannot_be_watched_stops_the_server_at_once() {
 async fn the_target_of_a_folder_that_became_a_link_is_neither_read_nor_written() {
     let notes = Notes::new();
     notes.write("d/a.md", "One #needs-fix\n");
-    let outside = notes.workshop.path("outside");
+    let outside = notes.sandbox.path("outside");
     std::fs::create_dir(&outside).unwrap();
     let secret = "Secret\nOne #needs-fix\nSecret two #needs-fix\n";
     std::fs::write(outside.join("a.md"), secret).unwrap();
     let (_server, operator, mut events) = notes.serve(&["--no-dispatch"]).await;
     let made = wait_for_request(&operator, &mut events, "request_created", "One").await;
-    std::fs::rename(notes.root.join("d"), notes.workshop.path("away")).unwrap();
+    std::fs::rename(notes.root.join("d"), notes.sandbox.path("away")).unwrap();
     std::os::unix::fs::symlink(&outside, notes.root.join("d")).unwrap();
     // Either the request is withdrawn first, or its file is opened to write the tag.
     let _ = operator.post(&made, "next", &json!({})).await;
     events.wait_for("request_withdrawn", "a.md").await;
     let now = operator.get_request(&made).await;
     assert!(!now.body.as_str().contains("Secret"), "{}", now.body);
-    assert_eq!(notes.workshop.read("SELECT count(*) FROM requests"), "1");
+    assert_eq!(notes.sandbox.query("SELECT count(*) FROM requests"), "1");
     assert_eq!(read(&outside.join("a.md")), secret);
     notes.assert_invariants();
 }
@@ -460,12 +460,12 @@ async fn without_file_approval_no_tag_moves_a_request_out_of_needs() {
     // The tags are restored.
     wait_until(|| read(&file) == "One #needs-fix\nTwo #needs-fix\nThree #needs-fix\n");
     let states = notes
-        .workshop
-        .read("SELECT group_concat(DISTINCT state) FROM requests");
+        .sandbox
+        .query("SELECT group_concat(DISTINCT state) FROM requests");
     assert_eq!(states, "needs");
     let ignored = notes
-        .workshop
-        .read("SELECT count(*) FROM events WHERE type = 'request_tag_ignored'");
+        .sandbox
+        .query("SELECT count(*) FROM events WHERE type = 'request_tag_ignored'");
     assert_eq!(ignored, "3", "each change is reported once");
     notes.assert_invariants();
 }
@@ -503,7 +503,7 @@ async fn a_folder_that_is_moved_away_and_back_is_watched_again() {
     let file = notes.write("a.md", "One #needs-fix\n");
     let (_server, operator, mut events) = notes.serve(&["--no-dispatch"]).await;
     wait_for_request(&operator, &mut events, "request_created", "One").await;
-    let away = notes.workshop.path("away");
+    let away = notes.sandbox.path("away");
     std::fs::rename(&notes.root, &away).unwrap();
     std::fs::rename(&away, &notes.root).unwrap();
     std::fs::write(&file, "One #needs-fix\nTwo #needs-fix\n").unwrap();
@@ -518,11 +518,11 @@ async fn a_folder_that_is_moved_away_and_back_is_watched_again() {
 
 #[test]
 fn the_data_directory_cannot_be_watched() {
-    let workshop = Workshop::new();
-    let own = workshop.data_dir.join("workspaces");
+    let sandbox = Sandbox::new();
+    let own = sandbox.data_dir.join("workspaces");
     std::fs::create_dir(&own).unwrap();
     let output = Chorus::new(["serve", "--port", "0", "--watch", own.to_str().unwrap()])
-        .env("CHORUS_DATA_DIR", &workshop.data_dir)
+        .env("CHORUS_DATA_DIR", &sandbox.data_dir)
         .output();
     assert_eq!(output.status.code(), Some(1));
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -543,7 +543,7 @@ async fn a_file_that_was_empty_when_its_request_ended_gets_the_tag_later() {
     events.wait_for("request_done", "worker").await;
     std::fs::write(&file, "One #claimed-fix\n").unwrap();
     wait_for_tag(&file, "#done-fix");
-    assert_eq!(notes.workshop.read("SELECT count(*) FROM requests"), "1");
+    assert_eq!(notes.sandbox.query("SELECT count(*) FROM requests"), "1");
     notes.assert_invariants();
 }
 
@@ -553,10 +553,10 @@ async fn a_folder_that_replaces_another_is_watched() {
     notes.write("d/a.md", "One #needs-fix\n");
     let (_server, operator, mut events) = notes.serve(&["--no-dispatch"]).await;
     wait_for_request(&operator, &mut events, "request_created", "One").await;
-    let fresh = notes.workshop.path("fresh");
+    let fresh = notes.sandbox.path("fresh");
     std::fs::create_dir(&fresh).unwrap();
     std::fs::write(fresh.join("b.md"), "Two #needs-fix\n").unwrap();
-    std::fs::rename(notes.root.join("d"), notes.workshop.path("away")).unwrap();
+    std::fs::rename(notes.root.join("d"), notes.sandbox.path("away")).unwrap();
     std::fs::rename(&fresh, notes.root.join("d")).unwrap();
     wait_for_request(&operator, &mut events, "request_created", "Two").await;
     std::fs::write(

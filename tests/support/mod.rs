@@ -12,18 +12,18 @@ pub mod model;
 mod operator;
 mod random;
 pub mod requests;
+mod sandbox;
 mod server;
 mod shown;
-mod workshop;
 
 pub use app::{BEGINNING, OPERATOR, Reply, TestApp};
 pub use counting::{Reads, count_reads};
 pub use follower::Follower;
 pub use operator::Operator;
 pub use random::{Random, env_number};
-pub use server::{Chorus, Server};
-pub use shown::{indented, settled};
-pub use workshop::{Events, Gate, Workshop};
-pub use workshop::{
+pub use sandbox::{Events, Gate, Sandbox};
+pub use sandbox::{
     create_task, hand_off, last_handoff_id, own_port, run, start_handoff, wait_for_end,
 };
+pub use server::{Chorus, Server};
+pub use shown::{indented, settled};

@@ -4,7 +4,7 @@ use chorus::domain::{Request, RequestSourceType, RequestState};
 use serde_json::json;
 
 use super::{kind_rule, serve};
-use crate::support::{Operator, Workshop, last_handoff_id, run, wait_for_end};
+use crate::support::{Operator, Sandbox, last_handoff_id, run, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_creates_a_request_but_cannot_approve_it() {
@@ -13,8 +13,8 @@ async fn an_agent_creates_a_request_but_cannot_approve_it() {
                   chorus request done $id 'I say so' 2>&1; echo exit $?
                   chorus request routes --set /dev/null 2>&1 | head -1
                   echo '[]' | chorus request routes --set - 2>&1; echo exit $?";
-    let workshop = Workshop::new().agent("worker", script);
-    let server = serve(&workshop, 2);
+    let sandbox = Sandbox::new().with_agent("worker", script);
+    let server = serve(&sandbox, 2);
     let operator = Operator::of(&server);
     let handoff = run(&operator.client, "worker").await;
     let output = handoff.output.as_str();
@@ -41,25 +41,25 @@ async fn an_agent_creates_a_request_but_cannot_approve_it() {
     assert_eq!(request.source.source_type, RequestSourceType::Task);
     assert_eq!(request.source.task_id.as_ref(), Some(&handoff.task_id));
     assert_eq!(request.transitions[0].by.as_str(), "worker");
-    let rules = workshop.read("SELECT count(*) FROM dispatch_routes");
+    let rules = sandbox.query("SELECT count(*) FROM dispatch_routes");
     assert_eq!(rules, "7");
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_answers_its_own_request_and_requeues_another() {
-    let workshop = Workshop::new()
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent(
             "answering",
             "id=$(chorus request list --state claimed --json | jq -r .data[0].id)
              chorus request done $id 'The real answer' >/dev/null && echo goodbye",
         )
-        .agent(
+        .with_agent(
             "giving-up",
             "id=$(chorus request list --state claimed --json | jq -r .data[0].id)
              chorus request requeue $id 'Too hard for me' >/dev/null && echo goodbye",
         );
-    let server = serve(&workshop, 1);
+    let server = serve(&sandbox, 1);
     let operator = Operator::of(&server);
     operator
         .set_kind_rules(&json!([
@@ -82,15 +82,15 @@ async fn an_agent_answers_its_own_request_and_requeues_another() {
         let handoff = wait_for_end(&operator.client, last_handoff_id(&task.data().unwrap())).await;
         assert_eq!(handoff.output.as_str(), "goodbye");
     }
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_by_an_agent_takes_the_request_along() {
-    let workshop = Workshop::new()
-        .agent("first", "chorus tool call $CHORUS_TASK_ID to_second")
-        .agent("second", "echo the end");
-    let server = serve(&workshop, 2);
+    let sandbox = Sandbox::new()
+        .with_agent("first", "chorus tool call $CHORUS_TASK_ID to_second")
+        .with_agent("second", "echo the end");
+    let server = serve(&sandbox, 2);
     let operator = Operator::of(&server);
     let made = server
         .chorus([
@@ -110,10 +110,10 @@ async fn a_transfer_by_an_agent_takes_the_request_along() {
     let request = operator.create_approved("fix", "Mend it").await;
     let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the end");
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
     assert_eq!(
-        workshop.read("SELECT group_concat(DISTINCT status) FROM tasks"),
+        sandbox.query("SELECT group_concat(DISTINCT status) FROM tasks"),
         "completed"
     );
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }

@@ -4,17 +4,17 @@ use chorus::domain::RequestState;
 use serde_json::{Value, json};
 
 use super::serve;
-use crate::support::{Events, Operator, Workshop};
+use crate::support::{Events, Operator, Sandbox};
 
 /// Adds commands whose jobs are files: `started` has a line for each start, and a job is finished when a file with its id exists.
-fn workshop() -> Workshop {
-    Workshop::new()
-        .agent("worker", "exit 1")
-        .program(
+fn sandbox_with_jobs() -> Sandbox {
+    Sandbox::new()
+        .with_agent("worker", "exit 1")
+        .with_program(
             "start-job",
             "cat >prompt; echo \"$CHORUS_REQUEST_ID\" >>started; echo starting; echo job-$(wc -l <started | tr -d ' ')",
         )
-        .program(
+        .with_program(
             "poll-job",
             "test \"$1\" = \"$CHORUS_JOB_ID\" || exit 9; test -e \"$1\" || exit 75; grep -q bad \"$1\" && { echo it broke >&2; exit 4; }; cat \"$1\"",
         )
@@ -34,8 +34,8 @@ fn async_rules(changes: &Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_survives_a_restart_and_is_resumed_by_its_id() {
-    let workshop = workshop();
-    let server = serve(&workshop, 2);
+    let sandbox = sandbox_with_jobs();
+    let server = serve(&sandbox, 2);
     let operator = Operator::of(&server);
     let mut events = Events::listen(&operator.client).await;
     operator.set_kind_rules(&async_rules(&json!({}))).await;
@@ -48,12 +48,12 @@ async fn a_job_survives_a_restart_and_is_resumed_by_its_id() {
     assert_eq!(claimed.state, RequestState::Claimed);
     assert_eq!(claimed.job_id.unwrap().as_str(), "job-1");
     server.kill();
-    let workspace = workshop
+    let workspace = sandbox
         .data_dir
         .join("workspaces")
         .join(claimed.task_id.unwrap().as_str());
     std::fs::write(workspace.join("job-1"), "Very big.\n").unwrap();
-    let server = serve(&workshop, 2);
+    let server = serve(&sandbox, 2);
     let operator = Operator::of(&server);
     let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "Very big.");
@@ -66,13 +66,13 @@ async fn a_job_survives_a_restart_and_is_resumed_by_its_id() {
     );
     let prompt = std::fs::read_to_string(workspace.join("prompt")).unwrap();
     assert!(prompt.starts_with("How big is the market?"), "{prompt}");
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_fails_or_never_starts_is_retried_and_then_stuck() {
-    let workshop = workshop();
-    let server = serve(&workshop, 2);
+    let sandbox = sandbox_with_jobs();
+    let server = serve(&sandbox, 2);
     let operator = Operator::of(&server);
     let mut events = Events::listen(&operator.client).await;
     operator
@@ -81,7 +81,7 @@ async fn a_job_that_fails_or_never_starts_is_retried_and_then_stuck() {
     let request = operator.create_approved("research", "How big?").await;
     events.wait_for("request_job_started", "job-1").await;
     let task = operator.get_request(&request).await.task_id.unwrap();
-    let workspace = workshop.data_dir.join("workspaces").join(task.as_str());
+    let workspace = sandbox.data_dir.join("workspaces").join(task.as_str());
     std::fs::write(workspace.join("job-1"), "bad").unwrap();
     events.wait_for("request_job_started", "job-2").await;
     std::fs::write(workspace.join("job-2"), "bad").unwrap();
@@ -103,20 +103,20 @@ async fn a_job_that_fails_or_never_starts_is_retried_and_then_stuck() {
         reason.starts_with("The agent ended without a final message"),
         "{reason}"
     );
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_is_polled_while_an_older_job_of_its_request_is_still_polled() {
-    let workshop = workshop();
+    let sandbox = sandbox_with_jobs();
     // Nobody opens the gate, so the poll of the first job lasts as long as the test.
-    let gate = workshop.gate("gate");
+    let gate = sandbox.gate("gate");
     let script = format!(
         "test \"$1\" = job-1 || {{ echo the answer; exit 0; }}; read _ <{}",
         gate.path().display()
     );
-    let workshop = workshop.program("slow-poll", &script);
-    let server = serve(&workshop, 2);
+    let sandbox = sandbox.with_program("slow-poll", &script);
+    let server = serve(&sandbox, 2);
     let operator = Operator::of(&server);
     let mut events = Events::listen(&operator.client).await;
     operator
@@ -131,13 +131,13 @@ async fn a_job_is_polled_while_an_older_job_of_its_request_is_still_polled() {
     operator.approve(&[&request]).await;
     let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the answer");
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_counts_although_its_command_leaves_a_child_process() {
-    let workshop = workshop().program("leaving-poll", "sleep 7777 & echo the answer");
-    let server = serve(&workshop, 2);
+    let sandbox = sandbox_with_jobs().with_program("leaving-poll", "sleep 7777 & echo the answer");
+    let server = serve(&sandbox, 2);
     let operator = Operator::of(&server);
     operator
         .set_kind_rules(&async_rules(&json!({ "pollCommand": ["leaving-poll"] })))
@@ -145,5 +145,5 @@ async fn an_answer_counts_although_its_command_leaves_a_child_process() {
     let request = operator.create_approved("research", "How big?").await;
     let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the answer");
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }

@@ -8,13 +8,13 @@ mod torture;
 
 use serde_json::{Value, json};
 
-use crate::support::{Server, Workshop};
+use crate::support::{Sandbox, Server};
 
 fn kind_rule(kind: &str, agent: &str, rank: f64) -> Value {
     json!({ "kind": kind, "agent": agent, "rank": rank })
 }
 
 /// Starts a server that dispatches without delay.
-fn serve(workshop: &Workshop, max_runs: u32) -> Server {
-    workshop.serve_with(max_runs, &["--port", "0", "--debounce-seconds", "0"])
+fn serve(sandbox: &Sandbox, max_runs: u32) -> Server {
+    sandbox.serve_with(max_runs, &["--port", "0", "--debounce-seconds", "0"])
 }

@@ -11,11 +11,11 @@ use serde_json::json;
 
 use super::{kind_rule, serve};
 use crate::support::requests::Requests;
-use crate::support::{Events, Operator, TestApp, Workshop};
+use crate::support::{Events, Operator, Sandbox, TestApp};
 
 /// Reads the titles of requests in the order of their claims.
-fn claimed_titles(workshop: &Workshop) -> String {
-    workshop.read(
+fn claimed_titles(sandbox: &Sandbox) -> String {
+    sandbox.query(
         "SELECT group_concat(title, ' ') FROM (
              SELECT r.title FROM request_transitions t JOIN requests r ON r.number = t.request_number
               WHERE t.to_state = 'claimed' ORDER BY t.number)",
@@ -24,11 +24,11 @@ fn claimed_titles(workshop: &Workshop) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_most_urgent_request_starts_first_even_if_it_comes_later() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("read _ <{}; echo done", gate.path().display());
-    let workshop = workshop.agent("worker", &script);
-    let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0.1"]);
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve_with(1, &["--port", "0", "--debounce-seconds", "0.1"]);
     let operator = Operator::of(&server);
     let mut events = Events::listen(&operator.client).await;
     operator
@@ -51,7 +51,7 @@ async fn the_most_urgent_request_starts_first_even_if_it_comes_later() {
     operator.approve(&requests.iter().collect::<Vec<_>>()).await;
     events.wait_for("run_started", "worker").await;
     // One runs and one is queued for the slot; the others are not claimed yet.
-    while claimed_titles(&workshop) != "P0-docs P1-chores" {
+    while claimed_titles(&sandbox) != "P0-docs P1-chores" {
         events.wait_for("request_claimed", "").await;
     }
     let late = operator.create_request("docs", "P0-late", "P0").await;
@@ -68,10 +68,10 @@ async fn the_most_urgent_request_starts_first_even_if_it_comes_later() {
         operator.wait_for_state(request, RequestState::Done).await;
     }
     assert_eq!(
-        claimed_titles(&workshop),
+        claimed_titles(&sandbox),
         "P0-docs P1-chores P0-late P2-fix-1 P2-fix-2 P2-docs"
     );
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 /// Creates and approves a request of a default kind.
@@ -179,8 +179,8 @@ async fn a_disabled_dispatcher_starts_nothing_but_expires_leases() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_goes_to_one_agent_and_each_request_gets_the_response() {
-    let workshop = Workshop::new().agent("worker", "cat >prompt; echo all done");
-    let server = workshop.serve_with(4, &["--port", "0", "--debounce-seconds", "0.1"]);
+    let sandbox = Sandbox::new().with_agent("worker", "cat >prompt; echo all done");
+    let server = sandbox.serve_with(4, &["--port", "0", "--debounce-seconds", "0.1"]);
     let operator = Operator::of(&server);
     let mut batch = kind_rule("chores", "worker", 5.0);
     batch["batch"] = true.into();
@@ -218,18 +218,18 @@ async fn a_batch_goes_to_one_agent_and_each_request_gets_the_response() {
     ] {
         assert!(prompt.contains(line), "{prompt}");
     }
-    assert_eq!(workshop.read("SELECT count(*) FROM handoffs"), "2");
+    assert_eq!(sandbox.query("SELECT count(*) FROM handoffs"), "2");
     assert_eq!(
-        workshop.read("SELECT group_concat(DISTINCT status) FROM tasks"),
+        sandbox.query("SELECT group_concat(DISTINCT status) FROM tasks"),
         "completed"
     );
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_prompt_has_the_request_and_the_form_of_the_response() {
-    let workshop = Workshop::new().agent("worker", "cat");
-    let server = serve(&workshop, 1);
+    let sandbox = Sandbox::new().with_agent("worker", "cat");
+    let server = serve(&sandbox, 1);
     let operator = Operator::of(&server);
     operator
         .set_kind_rules(&json!([kind_rule("research", "worker", 1.0)]))

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{kind_rule, serve};
-use crate::support::{Operator, Random, Workshop, env_number};
+use crate::support::{Operator, Random, Sandbox, env_number};
 
 /// The number of requests per round.
 const REQUESTS: usize = 12;
@@ -36,17 +36,17 @@ async fn create_until_gone(operator: Operator) -> Vec<Request> {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_approved_request_is_lost_or_done_twice_by_kills_of_the_server() {
     let rounds = env_number("CHORUS_CRASH_ROUNDS", 3);
-    let workshop = Workshop::new();
-    let ran = workshop.path("ran");
+    let sandbox = Sandbox::new();
+    let ran = sandbox.path("ran");
     let script = format!(
         "sed -n 's/^.Request \\([^ ]*\\) .*/\\1/p' >>{}; echo done",
         ran.display()
     );
-    let workshop = workshop.agent("worker", &script);
+    let sandbox = sandbox.with_agent("worker", &script);
     let mut random = Random::new();
     let mut approved = Vec::new();
     for _ in 0..rounds {
-        let server = serve(&workshop, 3);
+        let server = serve(&sandbox, 3);
         let operator = Operator::of(&server);
         operator
             .set_kind_rules(&json!([kind_rule("fix", "worker", 1.0)]))
@@ -57,13 +57,13 @@ async fn no_approved_request_is_lost_or_done_twice_by_kills_of_the_server() {
         server.kill();
         approved.extend(creating.await.unwrap());
     }
-    let server = serve(&workshop, 3);
+    let server = serve(&sandbox, 3);
     let operator = Operator::of(&server);
     for request in &approved {
         let done = operator.wait_for_state(request, RequestState::Done).await;
         assert_eq!((done.attempts, done.recovery.len()), (1, 0), "{done:?}");
     }
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
     let mut times: HashMap<String, usize> = HashMap::new();
     for line in std::fs::read_to_string(&ran).unwrap_or_default().lines() {
         *times.entry(line.to_owned()).or_default() += 1;
@@ -71,5 +71,5 @@ async fn no_approved_request_is_lost_or_done_twice_by_kills_of_the_server() {
     for request in &approved {
         assert_eq!(times.get(request.id.as_str()), Some(&1), "{}", request.id);
     }
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }

@@ -20,12 +20,12 @@ use super::{Chorus, Server, invariants};
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A temporary folder with a data directory and scripted agents.
-pub struct Workshop {
+pub struct Sandbox {
     folder: tempfile::TempDir,
     pub data_dir: PathBuf,
 }
 
-impl Workshop {
+impl Sandbox {
     /// Creates a data directory with an empty database.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -48,16 +48,16 @@ impl Workshop {
     }
 
     /// Adds an agent that is a shell script.
-    pub fn agent(self, name: &str, script: &str) -> Self {
-        self.configured(
+    pub fn with_agent(self, name: &str, script: &str) -> Self {
+        self.with_configured_agent(
             name,
             &json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script] }),
         )
     }
 
     /// Adds an agent that is a shell script, with a role and skills.
-    pub fn specialist(self, name: &str, role: &str, skills: &[&str], script: &str) -> Self {
-        self.configured(
+    pub fn with_specialist(self, name: &str, role: &str, skills: &[&str], script: &str) -> Self {
+        self.with_configured_agent(
             name,
             &json!({
                 "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], "roles": [role], "skills": skills,
@@ -66,11 +66,11 @@ impl Workshop {
     }
 
     /// Adds an agent. Absent fields have their defaults; there is no spec.
-    pub fn configured(self, name: &str, configuration: &Value) -> Self {
+    pub fn with_configured_agent(self, name: &str, configuration: &Value) -> Self {
         let text = |key: &str| configuration[key].as_str().map(str::to_owned);
         let mut environment = configuration["environment"].clone();
         // Marks every process of an agent.
-        environment["WORKSHOP"] = json!(self.data_dir);
+        environment["SANDBOX"] = json!(self.data_dir);
         let list = |key: &str| match &configuration[key] {
             Value::Null => "[]".to_owned(),
             value => value.to_string(),
@@ -104,7 +104,7 @@ impl Workshop {
     }
 
     /// Puts a shell script into a folder on the `PATH` of the server.
-    pub fn program(self, name: &str, script: &str) -> Self {
+    pub fn with_program(self, name: &str, script: &str) -> Self {
         use std::os::unix::fs::PermissionsExt;
         let path = self.path("bin").join(name);
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -143,7 +143,7 @@ impl Workshop {
     /// Returns the command line of a process of an agent or a supervisor.
     fn command_line(&self, pid: i32) -> Option<String> {
         let read = |file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        let mark = format!("WORKSHOP={}", self.data_dir.display());
+        let mark = format!("SANDBOX={}", self.data_dir.display());
         let is_agent = read("environ")
             .split(|byte| *byte == 0)
             .any(|variable| variable == mark.as_bytes());
@@ -193,7 +193,7 @@ impl Workshop {
             .collect()
     }
 
-    pub fn until_quiet(&self) {
+    pub fn wait_until_no_process(&self) {
         let deadline = Instant::now() + TIMEOUT;
         loop {
             let left = self.processes();
@@ -210,7 +210,7 @@ impl Workshop {
     }
 
     /// Reads one value from the database, as text.
-    pub fn read(&self, query: &str) -> String {
+    pub fn query(&self, query: &str) -> String {
         let connection = invariants::open(&self.data_dir.join("chorus.db"));
         let value = connection.query_row(query, [], |row| row.get::<_, rusqlite::types::Value>(0));
         match value.unwrap() {
@@ -227,7 +227,7 @@ impl Workshop {
     }
 }
 
-impl Drop for Workshop {
+impl Drop for Sandbox {
     fn drop(&mut self) {
         // A failed test must not leave agents behind.
         for (pid, _) in self.processes() {
