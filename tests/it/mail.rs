@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Operator, Sandbox, Server, create_task, last_handoff_id, own_port, run, start_handoff,
+    Operator, Sandbox, Server, create_task, last_handoff_id, reserve_port, run, start_handoff,
     wait_for_end,
 };
 
@@ -164,7 +164,7 @@ async fn mail_to_an_absent_agent_survives_restarts() {
     let sandbox = Sandbox::new()
         .with_agent("worker", PRINT_PROMPT)
         .with_agent("other", PRINT_PROMPT);
-    let port = own_port();
+    let port = reserve_port();
     let server = sandbox.serve_with(1, &["--port", &port]);
     let client = server.client();
     let body = json!({ "to": ["worker", "other"], "subject": "Wait for it", "body": "all of it", "ackRequired": true });

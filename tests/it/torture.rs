@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use crate::support::{Random, Sandbox, Server, env_number, own_port};
+use crate::support::{Random, Sandbox, Server, env_number, reserve_port};
 
 const WORKERS: usize = 6;
 const MAX_RUNS: u32 = 5;
@@ -220,7 +220,7 @@ fn assert_outcome(ended: &EndedHandoff, killed: &HashSet<String>, any_child_fail
 async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
     let mut random = Random::new();
     let sandbox = sandbox_with_agents();
-    let port = own_port();
+    let port = reserve_port();
     let start = || sandbox.serve_with(MAX_RUNS, &["--port", &port]);
     let mut server = start();
     let (starts, watched) = watch::channel(0);

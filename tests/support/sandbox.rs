@@ -259,7 +259,7 @@ impl Gate {
 }
 
 /// Returns a free port that the system does not assign to others, for a server that restarts at the same address.
-pub fn own_port() -> String {
+pub fn reserve_port() -> String {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
         // The system assigns ports from 32768.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{create_increment, print_report, stage_lines, wait_until_done};
-use crate::support::{Events, Sandbox, own_port};
+use crate::support::{Events, Sandbox, reserve_port};
 
 #[tokio::test]
 async fn an_increment_continues_after_a_kill_at_every_stage() {
@@ -42,7 +42,7 @@ async fn an_increment_continues_after_a_kill_at_every_stage() {
             &[],
             &gated_report("passed", "As asked"),
         );
-    let port = own_port();
+    let port = reserve_port();
     let mut server = sandbox.serve_with(2, &["--port", &port]);
     let id = create_increment(&server.client(), &json!({ "title": "Read dates" })).await;
     for agent in ["impl", "tess", "fixer", "tess", "vera"] {

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::HANDOFF_SCRIPT;
-use crate::support::{Events, Sandbox, Server, create_task, own_port};
+use crate::support::{Events, Sandbox, Server, create_task, reserve_port};
 
 /// Runs the script with `input` on standard input.
 fn run_script(server: &Server, arguments: &[&str], input: &str) -> Output {
@@ -135,7 +135,7 @@ async fn a_waiter_is_answered_by_the_next_server() {
         let gate = sandbox.gate("gate");
         let answer = format!("echo begun; read _ <{}; echo done", gate.path().display());
         let sandbox = sandbox.with_agent("worker", &answer);
-        let port = own_port();
+        let port = reserve_port();
         let server = sandbox.serve_with(2, &["--port", &port]);
         let client = server.client();
         let mut events = Events::listen(&client).await;

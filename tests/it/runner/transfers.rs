@@ -357,7 +357,7 @@ async fn a_chain_of_transfers_continues_after_the_server_is_killed() {
         &format!("echo b works; {wait}; call to_c '{{\"n\": 2}}' >answer"),
     )
     .with_agent("c", "echo c ends");
-    let port = crate::support::own_port();
+    let port = crate::support::reserve_port();
     let serve = || sandbox.serve_with(1, &["--port", &port, "--grace-seconds", "600"]);
     let server = serve();
     let client = server.client();

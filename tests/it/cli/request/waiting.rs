@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Office, show};
 use crate::cli::transcript;
-use crate::support::{Chorus, Sandbox, Server, own_port};
+use crate::support::{Chorus, Sandbox, Server, reserve_port};
 
 /// Starts `chorus await`.
 fn begin_to_wait(server: &Server, id: &str) -> std::process::Child {
@@ -85,7 +85,7 @@ async fn who_waits_is_woken_by_an_answer_from_elsewhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_survives_a_restart_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
-    let port = own_port();
+    let port = reserve_port();
     let serve = || {
         let command = Chorus::new(["serve", "--port", &port, "--max-runs", "0", "--log", "warn"]);
         Server::spawn(folder.path(), command)
