@@ -22,7 +22,7 @@ use tower::ServiceExt;
 use super::invariants;
 
 /// The time at which the clock starts: 2026-01-01, midnight UTC.
-pub const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+pub const START_TIME: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
 pub const OPERATOR: &str = "the-operator";
 
@@ -109,7 +109,7 @@ impl TestApp {
 
     async fn open(limits: Limits, wrap: impl FnOnce(Database) -> Database) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let clock = Clock::standing_at(BEGINNING);
+        let clock = Clock::standing_at(START_TIME);
         let data_dir = DataDir::prepare(folder.path()).unwrap();
         let options = DatabaseOptions {
             url: database_url(&data_dir),

@@ -16,7 +16,7 @@ mod sandbox;
 mod server;
 mod shown;
 
-pub use app::{BEGINNING, OPERATOR, Reply, TestApp};
+pub use app::{OPERATOR, Reply, START_TIME, TestApp};
 pub use counting::{Reads, count_reads};
 pub use follower::Follower;
 pub use operator::Operator;

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{act, act_as_operator, approve, claim, create, in_state, refusal, round, show};
-use crate::support::{BEGINNING, TestApp, settled};
+use crate::support::{START_TIME, TestApp, settled};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_hundred_claimers_at_once_one_wins_and_the_others_are_told_who() {
@@ -57,7 +57,7 @@ async fn a_heartbeat_extends_a_claim_and_never_shortens_it() {
     let expires = async |body| {
         let kept = act(&app, &id, "heartbeat", body).await.data();
         assert_eq!(kept, show(&app, &id).await);
-        kept["lease"]["expiresAt"].as_i64().unwrap() - BEGINNING.as_millis()
+        kept["lease"]["expiresAt"].as_i64().unwrap() - START_TIME.as_millis()
     };
     assert_eq!(expires(json!({})).await, 900_000);
     app.clock.advance(60_000);
