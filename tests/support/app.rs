@@ -24,7 +24,7 @@ use super::invariants;
 /// The time at which the clock starts: 2026-01-01, midnight UTC.
 pub const START_TIME: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
-pub const OPERATOR: &str = "the-operator";
+pub const OPERATOR_TOKEN: &str = "the-operator";
 
 /// An installation in a temporary folder, with the five default agents.
 pub struct TestApp {
@@ -126,7 +126,7 @@ impl TestApp {
         };
         let engine = Engine::new(db.clone(), options);
         let guard = Guard {
-            operator: Some(Token::given(OPERATOR.to_owned())),
+            operator: Some(Token::given(OPERATOR_TOKEN.to_owned())),
             ..Guard::default()
         };
         let router = router(engine.clone(), guard);
@@ -233,7 +233,8 @@ impl TestApp {
     }
 
     pub async fn post_as_operator(&self, path: &str, body: Value) -> Reply {
-        self.with_token(OPERATOR, Method::POST, path, body).await
+        self.with_token(OPERATOR_TOKEN, Method::POST, path, body)
+            .await
     }
 
     /// Hands a task to an agent and claims its run, which then has this token.

@@ -16,7 +16,7 @@ mod sandbox;
 mod server;
 mod shown;
 
-pub use app::{OPERATOR, Reply, START_TIME, TestApp};
+pub use app::{OPERATOR_TOKEN, Reply, START_TIME, TestApp};
 pub use counting::{Reads, count_reads};
 pub use follower::Follower;
 pub use operator::Operator;

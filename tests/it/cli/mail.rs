@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{Desk, transcript};
-use crate::support::{Chorus, OPERATOR, Server, settled};
+use crate::support::{Chorus, OPERATOR_TOKEN, Server, settled};
 
 /// Sends a mail over HTTP and returns its id.
 async fn send(desk: &Desk, body: Value) -> String {
@@ -14,7 +14,7 @@ async fn send(desk: &Desk, body: Value) -> String {
 
 /// Runs a command with the operator's token.
 async fn run<'a>(desk: &Desk, arguments: impl IntoIterator<Item = &'a str>) -> String {
-    let command = desk.chorus(arguments).env("CHORUS_TOKEN", OPERATOR);
+    let command = desk.chorus(arguments).env("CHORUS_TOKEN", OPERATOR_TOKEN);
     transcript(command).await.unwrap()
 }
 

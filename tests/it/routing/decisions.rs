@@ -469,14 +469,14 @@ async fn an_idempotency_key_belongs_to_one_caller() {
         app.send(request.body(body.into()).unwrap()).await
     };
     assert_eq!(
-        send(Some(crate::support::OPERATOR)).await.data()["from"],
+        send(Some(crate::support::OPERATOR_TOKEN)).await.data()["from"],
         "operator"
     );
     for other in [Some("a-token"), None] {
         assert_eq!(send(other).await.error(), (409, "CONFLICT".to_owned()));
     }
     assert_eq!(
-        send(Some(crate::support::OPERATOR)).await.data()["from"],
+        send(Some(crate::support::OPERATOR_TOKEN)).await.data()["from"],
         "operator"
     );
 }

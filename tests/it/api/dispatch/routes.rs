@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{ROUTES, seeded, set};
-use crate::support::{OPERATOR, Server, TestApp};
+use crate::support::{OPERATOR_TOKEN, Server, TestApp};
 
 /// Returns the kinds of the routes, in their order.
 async fn kinds(app: &TestApp) -> Vec<String> {
@@ -166,7 +166,7 @@ async fn routes_are_replaced_by_a_list_or_an_object_with_one() {
     let spaced = format!(" \n {list}\n");
     let request = axum::http::Request::put(ROUTES)
         .header("host", "localhost")
-        .header("authorization", format!("Bearer {OPERATOR}"));
+        .header("authorization", format!("Bearer {OPERATOR_TOKEN}"));
     assert_eq!(
         app.send(request.body(spaced.into()).unwrap()).await.status,
         200
@@ -257,7 +257,7 @@ async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
     let raw = async |body: &str| {
         let request = axum::http::Request::put(ROUTES)
             .header("host", "localhost")
-            .header("authorization", format!("Bearer {OPERATOR}"));
+            .header("authorization", format!("Bearer {OPERATOR_TOKEN}"));
         app.send(request.body(body.to_owned().into()).unwrap())
             .await
             .error()
@@ -284,7 +284,7 @@ async fn routes_are_set_once_under_a_key() {
     let put = async |routes: Value| {
         let request = axum::http::Request::put(ROUTES)
             .header("host", "localhost")
-            .header("authorization", format!("Bearer {OPERATOR}"))
+            .header("authorization", format!("Bearer {OPERATOR_TOKEN}"))
             .header("idempotency-key", "k");
         app.send(request.body(routes.to_string().into()).unwrap())
             .await

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{id_of, send, staffed, subjects, write};
-use crate::support::{OPERATOR, TestApp};
+use crate::support::{OPERATOR_TOKEN, TestApp};
 
 fn recipients(mail: &Value) -> Vec<(&str, bool)> {
     let all = mail["recipients"].as_array().unwrap().iter();
@@ -193,7 +193,7 @@ async fn the_sender_is_what_the_token_says() {
         let mail = sent(token, from).await.data();
         (mail["from"].clone(), mail["fromVerified"].clone())
     };
-    let operator = Some(OPERATOR);
+    let operator = Some(OPERATOR_TOKEN);
     assert_eq!(
         by(operator, Value::Null).await,
         (json!("operator"), json!(true))

@@ -162,7 +162,7 @@ async fn a_claim_that_ran_out_goes_back_to_the_dispatcher_if_its_route_says_so()
     let app = TestApp::new().await;
     let route = json!([{ "kind": "fix", "agent": "developer", "rank": 1, "retry": true, "maxAttempts": 2 }]);
     let path = "/api/dispatch/routes";
-    app.with_token(crate::support::OPERATOR, Method::PUT, path, route)
+    app.with_token(crate::support::OPERATOR_TOKEN, Method::PUT, path, route)
         .await
         .data();
     let id = in_state(&app, "claimed").await;

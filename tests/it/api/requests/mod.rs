@@ -18,7 +18,7 @@ use chorus::engine::DispatcherOptions;
 use chorus::ledger::request::{self, FileReport, FilesReport};
 use serde_json::{Value, json};
 
-use crate::support::{OPERATOR, Reply, TestApp};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
 /// Every state, in the order of a life.
 const STATES: [&str; 5] = ["needs", "delegated", "next", "claimed", "done"];
@@ -104,7 +104,7 @@ async fn with_key(app: &TestApp, key: &str, path: &str, body: Value) -> Reply {
         .method(Method::POST)
         .uri(path)
         .header("host", "localhost")
-        .header("authorization", format!("Bearer {OPERATOR}"))
+        .header("authorization", format!("Bearer {OPERATOR_TOKEN}"))
         .header("idempotency-key", key);
     app.send(request.body(body.to_string().into()).unwrap())
         .await

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{create, refusal, show, working};
 use crate::support::requests::Requests;
-use crate::support::{OPERATOR, Reply, TestApp};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
 /// Everything that only the operator does, with a body that is right.
 fn deeds(id: &str) -> [(Method, String, Value); 5] {
@@ -117,7 +117,7 @@ async fn a_token_that_is_nobodys_approves_nothing() {
     let id = create(&app, "Look").await;
     let mut replies = Vec::new();
     for (method, path, body) in deeds(&id) {
-        for token in ["guess", "", &OPERATOR[1..]] {
+        for token in ["guess", "", &OPERATOR_TOKEN[1..]] {
             let reply = app
                 .with_token(token, method.clone(), &path, body.clone())
                 .await;
@@ -134,7 +134,7 @@ async fn the_operator_does_all_of_it() {
     for place in 0..5 {
         let id = create(&app, "Look").await;
         let (method, path, body) = deeds(&id)[place].clone();
-        let reply = app.with_token(OPERATOR, method, &path, body).await;
+        let reply = app.with_token(OPERATOR_TOKEN, method, &path, body).await;
         assert_eq!(reply.status, 200, "{path}");
         let state = show(&app, &id).await["state"].clone();
         assert_eq!(
