@@ -238,7 +238,7 @@ impl TestApp {
     }
 
     /// Hands a task to an agent and claims its run, which then has this token.
-    pub async fn let_work(&self, task: &str, agent: &str, token: &str) {
+    pub async fn start_run(&self, task: &str, agent: &str, token: &str) {
         let body = serde_json::json!({ "agentName": agent, "prompt": "Do it" });
         self.post(&format!("/api/tasks/{task}/handoff"), body)
             .await

@@ -153,7 +153,7 @@ async fn a_repeated_request_does_nothing_twice() {
 async fn a_run_raises_alerts_within_its_reach_and_resolves_none() {
     let app = TestApp::new().await;
     let (own, other) = (app.task("Write it").await, app.task("Other").await);
-    app.let_work(&own, "developer", "sesame").await;
+    app.start_run(&own, "developer", "sesame").await;
     let token = ("authorization", "Bearer sesame");
     let raised = with(&app, token, "/api/alerts", json!({ "message": "Help" })).await;
     assert_eq!(raised.data()["taskId"], json!(own));

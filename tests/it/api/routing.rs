@@ -246,7 +246,7 @@ async fn only_the_run_that_works_reports() {
     assert_eq!(operator.error(), (403, "FORBIDDEN".to_owned()));
     let other = app.task("other").await;
     let token = "a-token";
-    app.let_work(&other, "qa", token).await;
+    app.start_run(&other, "qa", token).await;
     let foreign = app
         .with_token(token, Method::POST, &path, report.clone())
         .await;

@@ -15,7 +15,7 @@ async fn by_run(app: &TestApp, path: &str, body: Value) -> Reply {
 async fn a_run_sends_as_its_agent_whatever_it_says() {
     let app = TestApp::new().await;
     let (own, other) = (app.task("Write it").await, app.task("Other").await);
-    app.let_work(&own, "developer", "sesame").await;
+    app.start_run(&own, "developer", "sesame").await;
     for from in [
         json!(null),
         json!("operator"),
@@ -57,7 +57,7 @@ async fn a_run_marks_the_mail_of_its_own_agent_alone() {
     let mine = json!({ "to": ["developer", "operator"], "subject": "Mine" });
     let mine = id_of(&send(&app, mine).await);
     let other = id_of(&send(&app, json!({ "to": ["qa"], "subject": "Other" })).await);
-    app.let_work(&task, "developer", "sesame").await;
+    app.start_run(&task, "developer", "sesame").await;
     let marked = by_run(
         &app,
         &format!("/api/mail/{mine}/ack"),

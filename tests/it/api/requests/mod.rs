@@ -94,7 +94,7 @@ fn refusal(reply: &Reply) -> String {
 /// Lets a developer work on a new task and show this token. Returns the task.
 async fn working(app: &TestApp, token: &str) -> String {
     let task = app.task("Write it").await;
-    app.let_work(&task, "developer", token).await;
+    app.start_run(&task, "developer", token).await;
     task
 }
 
