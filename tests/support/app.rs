@@ -199,7 +199,7 @@ impl TestApp {
     }
 
     /// Sends a GET request while the test continues.
-    pub fn in_background(&self, path: &str) -> tokio::task::JoinHandle<Reply> {
+    pub fn get_in_background(&self, path: &str) -> tokio::task::JoinHandle<Reply> {
         let request = Request::builder()
             .uri(path)
             .header(header::HOST, "localhost")

@@ -11,7 +11,7 @@ use crate::support::{Reply, TestApp};
 
 /// Asks for a request in the background, and returns when the question waits.
 async fn waiting(app: &TestApp, id: &str, query: &str) -> JoinHandle<Reply> {
-    let asked = app.in_background(&format!("/api/requests/{id}?{query}"));
+    let asked = app.get_in_background(&format!("/api/requests/{id}?{query}"));
     while app.engine.feed().watched() == 0 {
         assert!(!asked.is_finished(), "it did not wait");
         tokio::task::yield_now().await;
@@ -91,7 +91,8 @@ async fn a_state_that_is_there_or_has_been_passed_is_answered_at_once() {
     ] {
         for state in reached {
             let id = in_state(&app, state).await;
-            let asked = app.in_background(&format!("/api/requests/{id}?wait=600&state={wanted}"));
+            let asked =
+                app.get_in_background(&format!("/api/requests/{id}?wait=600&state={wanted}"));
             assert_eq!(answer(asked).await["state"], *state);
         }
     }
