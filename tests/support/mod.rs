@@ -14,7 +14,7 @@ mod random;
 pub mod requests;
 mod sandbox;
 mod server;
-mod shown;
+mod snapshot;
 
 pub use app::{OPERATOR_TOKEN, Reply, START_TIME, TestApp};
 pub use counting::{Reads, count_reads};
@@ -26,4 +26,4 @@ pub use sandbox::{
     create_task, hand_off, last_handoff_id, reserve_port, run, start_handoff, wait_for_end,
 };
 pub use server::{Chorus, Server};
-pub use shown::{indented, settled};
+pub use snapshot::{indent_json, redact};

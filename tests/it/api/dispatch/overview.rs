@@ -260,7 +260,7 @@ async fn what_has_failed_too_often_is_stuck_until_a_person_looks() {
     app.clock.advance(1_000);
     round(&app, 0).await;
     let overview = app.get("/api/dispatch").await.data();
-    assert_snapshot!(crate::support::settled(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
+    assert_snapshot!(crate::support::redact(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
     app.post_as_operator(&path("approve"), json!({}))
         .await
         .data();

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{act, act_as_operator, approve, claim, create, in_state, refusal, round, show};
-use crate::support::{START_TIME, TestApp, settled};
+use crate::support::{START_TIME, TestApp, redact};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_hundred_claimers_at_once_one_wins_and_the_others_are_told_who() {
@@ -181,7 +181,7 @@ async fn a_claim_that_ran_out_goes_back_to_the_dispatcher_if_its_route_says_so()
         (&request["state"], &request["stuck"]),
         (&json!("needs"), &json!(true))
     );
-    assert_snapshot!(settled(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: it is stuck until a person looks at it"}]"#);
+    assert_snapshot!(redact(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: it is stuck until a person looks at it"}]"#);
 }
 
 #[tokio::test]

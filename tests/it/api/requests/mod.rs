@@ -88,7 +88,7 @@ async fn show(app: &TestApp, id: &str) -> Value {
 fn refusal(reply: &Reply) -> String {
     let json = reply.json();
     let message = json["error"]["message"].as_str().unwrap();
-    crate::support::settled(&format!("{} {message}", reply.status.as_u16()))
+    crate::support::redact(&format!("{} {message}", reply.status.as_u16()))
 }
 
 /// Lets a developer work on a new task and show this token. Returns the task.

@@ -8,18 +8,18 @@ impl Reply {
     /// Formats the status and the body in one line.
     pub fn line(&self) -> String {
         let body = String::from_utf8_lossy(&self.body);
-        settled(&format!("{} {body}", self.status.as_u16()))
+        redact(&format!("{} {body}", self.status.as_u16()))
     }
 
     /// Formats the status and the indented JSON body, with the keys in their original order.
     pub fn page(&self) -> String {
         let body = std::str::from_utf8(&self.body).unwrap();
-        settled(&format!("{}\n{}", self.status.as_u16(), indented(body)))
+        redact(&format!("{}\n{}", self.status.as_u16(), indent_json(body)))
     }
 }
 
 /// Indents JSON by two spaces and changes nothing else.
-pub fn indented(json: &str) -> String {
+pub fn indent_json(json: &str) -> String {
     let mut out = String::new();
     let (mut depth, mut is_text, mut is_escaped) = (0, false, false);
     let mut characters = json.chars().peekable();
@@ -65,7 +65,7 @@ pub fn indented(json: &str) -> String {
 }
 
 /// Replaces the parts that differ from run to run. Ids are numbered in the order of their appearance.
-pub fn settled(text: &str) -> String {
+pub fn redact(text: &str) -> String {
     let mut ids: Vec<&str> = Vec::new();
     let mut out = String::new();
     let mut rest = text;
