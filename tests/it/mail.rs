@@ -6,8 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Operator, Sandbox, Server, create_task, last_handoff_id, reserve_port, run, start_handoff,
-    wait_for_end,
+    Operator, Sandbox, Server, create_task, last_handoff_id, reserve_port, run_agent,
+    start_handoff, wait_for_end,
 };
 
 /// The script of an agent that prints its prompt.
@@ -44,7 +44,7 @@ async fn mail_is_delivered_with_the_next_prompt_and_read_when_that_hand_off_comp
     let body = json!({ "to": ["worker"], "subject": "The port is 8081", "body": "not 8080", "urgency": "high", "ackRequired": true });
     let mail = send_mail(&client, body).await;
     // Another agent does not get the mail, and the mail does not change.
-    let other = run(&client, "other").await;
+    let other = run_agent(&client, "other").await;
     assert_eq!(mail_section(other.output.as_str()), None);
     assert_eq!(
         first_recipient(&client, &mail).await["deliveredAt"],
@@ -90,7 +90,7 @@ async fn mail_is_delivered_with_the_next_prompt_and_read_when_that_hand_off_comp
                 .unwrap();
         }
         gate.let_one_through();
-        let again = run(&client, "worker").await;
+        let again = run_agent(&client, "worker").await;
         assert_eq!(mail_section(again.output.as_str()).is_none(), acknowledged);
     }
     assert_eq!(
@@ -113,7 +113,7 @@ async fn a_failed_run_leaves_its_mail_to_the_next_run() {
         json!({ "to": ["worker"], "subject": "Mind the gap" }),
     )
     .await;
-    let first = run(&client, "worker").await;
+    let first = run_agent(&client, "worker").await;
     assert_eq!(first.outcome, Some(Outcome::Failed));
     assert!(first.output.as_str().contains("Mind the gap"));
     let after_first = first_recipient(&client, &mail).await;
@@ -122,7 +122,7 @@ async fn a_failed_run_leaves_its_mail_to_the_next_run() {
         "{after_first}"
     );
     std::fs::write(&flag, "").unwrap();
-    let second = run(&client, "worker").await;
+    let second = run_agent(&client, "worker").await;
     assert_eq!(second.outcome, Some(Outcome::Completed));
     assert!(
         mail_section(second.output.as_str())
@@ -132,7 +132,7 @@ async fn a_failed_run_leaves_its_mail_to_the_next_run() {
     let after_second = first_recipient(&client, &mail).await;
     assert_eq!(after_second["deliveredAt"], after_first["deliveredAt"]);
     assert!(after_second["readAt"].is_i64(), "{after_second}");
-    let third = run(&client, "worker").await;
+    let third = run_agent(&client, "worker").await;
     assert_eq!(mail_section(third.output.as_str()), None);
     sandbox.assert_invariants();
 }
@@ -148,7 +148,7 @@ async fn mail_that_does_not_fit_into_a_prompt_comes_in_the_next_ones() {
     }
     let mut seen = Vec::new();
     loop {
-        let handoff = run(&client, "worker").await;
+        let handoff = run_agent(&client, "worker").await;
         let Some(mail) = mail_section(handoff.output.as_str()) else {
             break;
         };
@@ -183,7 +183,7 @@ async fn mail_to_an_absent_agent_survives_restarts() {
     assert!(server.stop().success());
     let _server = sandbox.serve_with(1, &["--port", &port]);
     assert_eq!(all_mail(&client).await, before);
-    let handoff = run(&client, "worker").await;
+    let handoff = run_agent(&client, "worker").await;
     assert!(
         mail_section(handoff.output.as_str())
             .unwrap()
@@ -225,7 +225,7 @@ async fn the_sender_cannot_be_forged_from_inside_a_run() {
         .with_agent("other", PRINT_PROMPT);
     let server = sandbox.serve(2);
     let client = server.client();
-    let handoff = run(&client, "worker").await;
+    let handoff = run_agent(&client, "worker").await;
     assert_eq!(
         handoff.output.as_str().trim(),
         "sent sent 201 400 401 401 403 201"
@@ -235,7 +235,7 @@ async fn the_sender_cannot_be_forged_from_inside_a_run() {
         senders(&server).await,
         [own.clone(), own.clone(), own, ("other".to_owned(), false)]
     );
-    let other = run(&client, "other").await;
+    let other = run_agent(&client, "other").await;
     let mail = mail_section(other.output.as_str()).unwrap().to_owned();
     assert_eq!(
         mail.matches("note from worker, about task").count(),
@@ -261,7 +261,7 @@ X"#;
     let operator = Operator::of(&server);
     let body = json!({ "to": ["worker"], "subject": "Which port?", "ackRequired": true });
     let asked = send_mail(&operator.client, body).await;
-    let handoff = run(&operator.client, "worker").await;
+    let handoff = run_agent(&operator.client, "worker").await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),

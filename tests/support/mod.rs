@@ -23,7 +23,7 @@ pub use operator::Operator;
 pub use random::{Random, env_number};
 pub use sandbox::{Events, Gate, Sandbox};
 pub use sandbox::{
-    create_task, hand_off, last_handoff_id, reserve_port, run, start_handoff, wait_for_end,
+    create_task, hand_off, last_handoff_id, reserve_port, run_agent, start_handoff, wait_for_end,
 };
 pub use server::{Chorus, Server};
 pub use snapshot::{indent_json, redact};

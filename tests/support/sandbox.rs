@@ -305,7 +305,7 @@ pub async fn start_handoff(client: &Client, agent: &str) -> Task {
 }
 
 /// Creates a task, hands it to an agent and waits for the end.
-pub async fn run(client: &Client, agent: &str) -> Handoff {
+pub async fn run_agent(client: &Client, agent: &str) -> Handoff {
     let task = start_handoff(client, agent).await;
     wait_for_end(client, last_handoff_id(&task)).await
 }

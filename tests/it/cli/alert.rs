@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{Desk, transcript};
-use crate::support::{Sandbox, redact, run};
+use crate::support::{Sandbox, redact, run_agent};
 
 /// Raises an alert and returns its id.
 async fn raise(desk: &Desk, message: &str) -> String {
@@ -202,7 +202,7 @@ async fn an_agent_raises_an_alert_about_its_task_and_cannot_resolve_it() {
     let sandbox = Sandbox::new().with_agent("worker", script);
     let server = sandbox.serve(1);
     let client = server.client();
-    let handoff = run(&client, "worker").await;
+    let handoff = run_agent(&client, "worker").await;
     assert_snapshot!(redact(handoff.output.as_str()), @"
     The agent gave a final message, but its program then ended with exit code 1. It printed no error.
     The message was:

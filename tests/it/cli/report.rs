@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::Desk;
-use crate::support::{Sandbox, Server, redact, run};
+use crate::support::{Sandbox, Server, redact, run_agent};
 
 #[tokio::test]
 async fn outside_of_a_run_it_says_what_a_person_does() {
@@ -52,7 +52,7 @@ async fn an_agent_reports_with_details_and_context() {
     "#;
     let sandbox = Sandbox::new().with_agent("tess", script);
     let server = sandbox.serve(1);
-    let handoff = run(&server.client(), "tess").await;
+    let handoff = run_agent(&server.client(), "tess").await;
     assert_snapshot!(redact(handoff.output.as_str()), @r#"
     failed: 2 of 9 "fail"
     as JSON: {"data":
@@ -78,7 +78,7 @@ async fn a_bad_report_is_refused_and_says_why() {
     "#;
     let sandbox = Sandbox::new().with_agent("tess", script);
     let server = sandbox.serve(1);
-    let handoff = run(&server.client(), "tess").await;
+    let handoff = run_agent(&server.client(), "tess").await;
     assert_snapshot!(redact(handoff.output.as_str()), @"
     error: --agent-context is not JSON: expected value at line 1 column 7
     hint: a JSON object is given as it is, as @FILE, or as - for standard input

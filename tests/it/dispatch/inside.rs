@@ -4,7 +4,7 @@ use chorus::domain::{Request, RequestSourceType, RequestState};
 use serde_json::json;
 
 use super::{kind_rule, serve};
-use crate::support::{Operator, Sandbox, last_handoff_id, run, wait_for_end};
+use crate::support::{Operator, Sandbox, last_handoff_id, run_agent, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_creates_a_request_but_cannot_approve_it() {
@@ -16,7 +16,7 @@ async fn an_agent_creates_a_request_but_cannot_approve_it() {
     let sandbox = Sandbox::new().with_agent("worker", script);
     let server = serve(&sandbox, 2);
     let operator = Operator::of(&server);
-    let handoff = run(&operator.client, "worker").await;
+    let handoff = run_agent(&operator.client, "worker").await;
     let output = handoff.output.as_str();
     let refusals = output
         .matches("may not do what only the operator does")

@@ -5,7 +5,7 @@ use chorus::domain::{Agent, OWN_ENVIRONMENT, Outcome};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Events, Sandbox, last_handoff_id, run, start_handoff, wait_for_end};
+use crate::support::{Events, Sandbox, last_handoff_id, run_agent, start_handoff, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_maximum_session_duration_limits_the_run() {
@@ -19,7 +19,7 @@ async fn the_maximum_session_duration_limits_the_run() {
             .send_json(Method::PUT, "/api/agents/quick", &agent)
             .await
             .unwrap();
-        let handoff = run(&client, "quick").await;
+        let handoff = run_agent(&client, "quick").await;
         let spec = std::fs::read(sandbox.run_dir(&handoff).join("spec.json")).unwrap();
         let spec: Value = serde_json::from_slice(&spec).unwrap();
         assert_eq!(spec["maxSeconds"], limit);

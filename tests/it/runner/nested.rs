@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{HANDOFF_SCRIPT, client_of_run, expect_refusal, waiting_agents};
 use crate::support::{
-    Events, Sandbox, hand_off, last_handoff_id, run, start_handoff, wait_for_end,
+    Events, Sandbox, hand_off, last_handoff_id, run_agent, start_handoff, wait_for_end,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -27,7 +27,7 @@ async fn an_agent_that_delegates_its_task_gets_the_childs_final_message() {
         // One slot is enough for all three: a waiting run does not occupy it.
         let server = sandbox.serve(1);
         let client = server.client();
-        let handoff = run(&client, "parent").await;
+        let handoff = run_agent(&client, "parent").await;
         assert_eq!(
             handoff.outcome,
             Some(Outcome::Completed),
@@ -201,7 +201,7 @@ async fn a_waiting_agent_learns_that_its_child_failed() {
             )
             .with_agent("child", "echo 'out of ideas' >&2; exit 4");
         let server = sandbox.serve(1);
-        let handoff = run(&server.client(), "parent").await;
+        let handoff = run_agent(&server.client(), "parent").await;
         let output = handoff.output.as_str();
         assert!(output.starts_with("1  "), "{output}");
         assert!(

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::fixture;
 use crate::support::{
-    Events, Sandbox, env_number, last_handoff_id, run, start_handoff, wait_for_end,
+    Events, Sandbox, env_number, last_handoff_id, run_agent, start_handoff, wait_for_end,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -19,7 +19,7 @@ async fn the_output_of_an_agent_is_its_final_message() {
     let server = sandbox.serve(4);
     let client = server.client();
 
-    let handoff = run(&client, "echo").await;
+    let handoff = run_agent(&client, "echo").await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "\n a  b\nünï\n");
     for (agent, expected) in [
@@ -31,7 +31,7 @@ async fn the_output_of_an_agent_is_its_final_message() {
         ),
         ("dead", "was ended by signal 9 before it gave a result"),
     ] {
-        let handoff = run(&client, agent).await;
+        let handoff = run_agent(&client, agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
         assert!(
             handoff.output.as_str().contains(expected),
@@ -74,7 +74,7 @@ async fn an_agent_that_cannot_be_started_has_failed_with_a_reason() {
         ),
         ("outside", "without `..`"),
     ] {
-        let handoff = run(&server.client(), agent).await;
+        let handoff = run_agent(&server.client(), agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
         assert!(
             handoff.output.as_str().contains(expected),
@@ -159,7 +159,7 @@ async fn a_time_limit_ends_a_run_and_its_output_is_kept() {
             "It had said:\nso far",
         ),
     ] {
-        let handoff = run(&client, agent).await;
+        let handoff = run_agent(&client, agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::TimedOut), "{agent}");
         let output = handoff.output.as_str();
         assert!(
@@ -250,7 +250,7 @@ async fn truncated_output_is_not_a_result() {
             }),
         );
     let server = sandbox.serve(1);
-    let handoff = run(&server.client(), "claude").await;
+    let handoff = run_agent(&server.client(), "claude").await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
         handoff.output.as_str().contains("output was cut"),
@@ -270,7 +270,7 @@ async fn an_agent_that_starts_background_processes_leaves_none() {
         .with_agent("quick", "echo done");
     let server = sandbox.serve(4);
     for agent in ["forker", "quick"] {
-        let handoff = run(&server.client(), agent).await;
+        let handoff = run_agent(&server.client(), agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Completed), "{agent}");
         assert_eq!(handoff.output.as_str(), "done");
         // The end is recorded after all processes are gone.
@@ -295,7 +295,7 @@ async fn an_agent_that_does_not_exit_after_its_result_is_stopped_and_the_result_
             }),
         );
     let server = sandbox.serve(1);
-    let handoff = run(&server.client(), "claude").await;
+    let handoff = run_agent(&server.client(), "claude").await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
@@ -336,8 +336,8 @@ async fn a_flood_of_output_uses_little_memory_and_is_complete_in_the_log() {
         );
     let server = sandbox.serve(1);
     let client = server.client();
-    run(&client, "endless").await;
-    let handoff = run(&client, "flood").await;
+    run_agent(&client, "endless").await;
+    let handoff = run_agent(&client, "flood").await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     let output = handoff.output.as_str();
     assert!(output.len() < 1100 * 1024, "{}", output.len());

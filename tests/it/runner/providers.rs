@@ -9,7 +9,7 @@ use chorus::domain::{Handoff, Outcome};
 use serde_json::{Value, json};
 
 use super::fixture;
-use crate::support::{Sandbox, create_task, hand_off, last_handoff_id, run, wait_for_end};
+use crate::support::{Sandbox, create_task, hand_off, last_handoff_id, run_agent, wait_for_end};
 
 /// Records its arguments, environment, folder and input, prints a fixture and exits with a code.
 const FAKE_PROGRAM: &str = r#"for argument in "$@"; do printf '%s\0' "$argument"; done >"$RECORD/arguments"
@@ -79,7 +79,7 @@ fn with_fake_program(program: &str, output: &str, more: &Value) -> Sandbox {
 
 async fn run_player(sandbox: &Sandbox) -> (Handoff, Record) {
     let server = sandbox.serve(1);
-    let handoff = run(&server.client(), "player").await;
+    let handoff = run_agent(&server.client(), "player").await;
     sandbox.wait_until_no_process();
     (handoff, Record::read(&sandbox.path("record")))
 }

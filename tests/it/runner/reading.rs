@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Events, Sandbox, hand_off, last_handoff_id, run, start_handoff, wait_for_end,
+    Events, Sandbox, hand_off, last_handoff_id, run_agent, start_handoff, wait_for_end,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -17,7 +17,7 @@ async fn the_lines_of_an_agent_become_messages_and_events_in_order() {
     let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let handoff = run(&client, "counter").await;
+    let handoff = run_agent(&client, "counter").await;
     let mut messages = Vec::new();
     let mut types = Vec::new();
     loop {
@@ -75,7 +75,7 @@ async fn the_log_is_the_output_whole_or_in_ranges() {
     let sandbox = Sandbox::new().with_agent("worker", "printf 0123456789; echo oops >&2");
     let server = sandbox.serve(1);
     let client = server.client();
-    let handoff = run(&client, "worker").await.id.to_string();
+    let handoff = run_agent(&client, "worker").await.id.to_string();
     let whole = |text: &str| (200, String::new(), text.to_owned());
     assert_eq!(log(&client, &handoff, "", "").await, whole("0123456789"));
     assert_eq!(

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Office;
 use crate::cli::transcript;
-use crate::support::{Sandbox, redact, run};
+use crate::support::{Sandbox, redact, run_agent};
 
 #[tokio::test]
 async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
@@ -48,7 +48,7 @@ async fn an_agent_leaves_work_behind_and_cannot_approve_it() {
     let sandbox = Sandbox::new().with_agent("worker", script);
     let server = sandbox.serve(1);
     let client = server.client();
-    let handoff = run(&client, "worker").await;
+    let handoff = run_agent(&client, "worker").await;
     assert_snapshot!(redact(handoff.output.as_str()), @"
     error: This run of worker may not do what only the operator does
     error: This run of worker may not do what only the operator does
