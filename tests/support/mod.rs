@@ -5,6 +5,7 @@ pub mod call;
 #[cfg(feature = "otlp")]
 pub mod collector;
 mod counting;
+mod events;
 mod follower;
 pub mod invariants;
 pub mod load;
@@ -18,10 +19,11 @@ mod snapshot;
 
 pub use app::{OPERATOR_TOKEN, Reply, START_TIME, TestApp};
 pub use counting::{Reads, count_reads};
+pub use events::Events;
 pub use follower::Follower;
 pub use operator::Operator;
 pub use random::{Random, env_number};
-pub use sandbox::{Events, Gate, Sandbox};
+pub use sandbox::{Gate, Sandbox};
 pub use sandbox::{
     create_task, hand_off, last_handoff_id, reserve_port, run_agent, start_handoff, wait_for_end,
 };
