@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Server, own_port};
+use crate::support::{Server, reserve_port};
 
 const README: &str = include_str!("../../README.md");
 
@@ -24,7 +24,7 @@ fn paste(scripts: &[&str], port: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let examples = format!(
         "set -euo pipefail\ntrap 'kill $(jobs -p); wait' EXIT\n{}",
-        scripts.join("\n").replace(port, &own_port())
+        scripts.join("\n").replace(port, &reserve_port())
     );
     let program = Path::new(env!("CARGO_BIN_EXE_chorus"));
     let path = format!(

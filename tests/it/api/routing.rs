@@ -4,7 +4,7 @@ use axum::http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{OPERATOR, TestApp};
+use crate::support::{OPERATOR_TOKEN, TestApp};
 
 async fn agent(app: &TestApp, name: &str, roles: &[&str], skills: &[&str]) {
     let agent =
@@ -329,12 +329,12 @@ async fn only_the_run_of_a_task_submits_its_report() {
         (403, "FORBIDDEN".to_owned())
     );
     let operator = app
-        .with_token(OPERATOR, Method::POST, &path, report.clone())
+        .with_token(OPERATOR_TOKEN, Method::POST, &path, report.clone())
         .await;
     assert_eq!(operator.error(), (403, "FORBIDDEN".to_owned()));
     let other = app.task("other").await;
     let token = "a-token";
-    app.let_work(&other, "qa", token).await;
+    app.start_run(&other, "qa", token).await;
     let foreign = app
         .with_token(token, Method::POST, &path, report.clone())
         .await;

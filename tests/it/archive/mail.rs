@@ -6,7 +6,7 @@ use chorus::ledger::mail;
 use serde_json::{Value, json};
 
 use super::{assert_same_files, export, import};
-use crate::support::{OPERATOR, TestApp};
+use crate::support::{OPERATOR_TOKEN, TestApp};
 
 /// Creates mail that is unread, read and acknowledged.
 async fn app_with_mail() -> TestApp {
@@ -33,9 +33,14 @@ async fn app_with_mail() -> TestApp {
         .await
         .data();
     let by_operator = json!({ "to": ["planner"], "subject": "verified", "taskId": task });
-    app.with_token(OPERATOR, axum::http::Method::POST, "/api/mail", by_operator)
-        .await
-        .data();
+    app.with_token(
+        OPERATOR_TOKEN,
+        axum::http::Method::POST,
+        "/api/mail",
+        by_operator,
+    )
+    .await
+    .data();
     app
 }
 
