@@ -274,6 +274,24 @@ fn a_summary_is_a_short_imperative_without_a_full_stop() {
 }
 
 #[test]
+fn descriptions_name_their_noun() {
+    for operation in operations(&document()) {
+        let json = &operation.json;
+        let parameters = json["parameters"].as_array().into_iter().flatten();
+        let responses = json["responses"].as_object().unwrap().values();
+        for described in parameters.chain(responses).chain([json]) {
+            let text = described["description"].as_str().unwrap_or_default();
+            let first = text.split(' ').next().unwrap();
+            assert!(
+                !["What", "Who", "Whoever", "Which", "It", "Those", "That"].contains(&first),
+                "{}: {text}",
+                operation.name()
+            );
+        }
+    }
+}
+
+#[test]
 fn every_parameter_has_a_description_and_ids_are_called_id() {
     for operation in operations(&document()) {
         let name = operation.name();
