@@ -106,7 +106,7 @@ fn type_name(schema: &Value) -> String {
             return join(choices.iter().map(type_name), separator);
         }
     }
-    let named = |name: &str| match name {
+    let simple = |name: &str| match name {
         "array" => format!("{}[]", type_name(&schema["items"])),
         "object" if schema["properties"].is_object() => {
             format!("{{ {} }}", fields(schema).join(", "))
@@ -117,9 +117,9 @@ fn type_name(schema: &Value) -> String {
         name => name.to_owned(),
     };
     match &schema["type"] {
-        Value::String(name) => named(name),
+        Value::String(name) => simple(name),
         Value::Array(names) => join(
-            names.iter().map(|name| named(name.as_str().unwrap())),
+            names.iter().map(|name| simple(name.as_str().unwrap())),
             " | ",
         ),
         _ => "any".to_owned(),
@@ -220,7 +220,7 @@ fn wrapped(fields: &[String]) -> String {
         if line.len() + field.len() + 2 > 120 {
             lines.push(format!("  {field},"));
         } else {
-            *line += &format!(" {field},");
+            write!(line, " {field},").unwrap();
         }
     }
     lines.join("\n").trim_end_matches(',').to_owned()
