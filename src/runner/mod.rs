@@ -46,6 +46,7 @@ use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
 use crate::store::{Database, StoreError};
 use crate::supervisor::{Order, RunFiles};
+use supervised::LaunchError;
 use watch::Watcher;
 
 #[derive(Debug, Clone)]
@@ -216,7 +217,8 @@ impl Runner {
         };
         match self.launch(&run, &token).await {
             Ok(()) => self.follow(run, true),
-            Err(problem) => {
+            Err(LaunchError::Closed) => return Err(StoreError::Closed),
+            Err(LaunchError::Failed(problem)) => {
                 drop(starting);
                 self.fail(&run, problem).await;
             }

@@ -22,16 +22,32 @@ use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 /// The number of bytes that are read from the end of standard error.
 const STDERR_READ: u64 = 64 * 1024;
 
+/// The reason why a claimed run did not start.
+pub(super) enum LaunchError {
+    /// The database was closed because the server stops. The run stays claimed, and the next server starts it.
+    Closed,
+    /// A message for users.
+    Failed(String),
+}
+
+impl From<StoreError> for LaunchError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Closed => Self::Closed,
+            other => Self::Failed(describe(&other)),
+        }
+    }
+}
+
 impl Runner {
-    /// Creates the run directory and starts the supervisor. The error is a message for users.
-    pub(super) async fn launch(&self, run: &ClaimedRun, token: &Token) -> Result<(), String> {
+    /// Creates the run directory and starts the supervisor.
+    pub(super) async fn launch(&self, run: &ClaimedRun, token: &Token) -> Result<(), LaunchError> {
         let identity = run.identity.clone();
         let briefing = self
             .0
             .db
             .read(move |view| run::briefing(view, &identity))
-            .await
-            .map_err(|error| describe(&error))?;
+            .await?;
         let mail = self.deliver_mail(run, &briefing).await?;
         let options = self.0.options.clone();
         let (run, token) = (run.clone(), token.clone());
@@ -97,6 +113,7 @@ impl Runner {
         tokio::task::spawn_blocking(launch)
             .await
             .unwrap_or_else(|panic| Err(panic.to_string()))
+            .map_err(LaunchError::Failed)
     }
 
     /// Chooses the mail for the agent's prompt, and records the delivery before the agent starts.
@@ -104,7 +121,7 @@ impl Runner {
         &self,
         run: &ClaimedRun,
         briefing: &Briefing,
-    ) -> Result<DeliveredMail, String> {
+    ) -> Result<DeliveredMail, StoreError> {
         // A command that starts an external job is not an agent, and gets no mail.
         if run.starts_job() || run.agent.is_none() {
             return Ok(DeliveredMail::default());
@@ -117,7 +134,7 @@ impl Runner {
                 ids: mail.ids.clone(),
             };
             let delivered = self.0.db.write(move |tx| mail::deliver(tx, &delivery));
-            delivered.await.map_err(|error| describe(&error))?;
+            delivered.await?;
         }
         Ok(mail)
     }

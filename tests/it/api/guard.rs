@@ -89,7 +89,7 @@ async fn a_public_server_needs_the_token_except_for_health_and_the_page() {
     let guarded = Guarded::start(&["--bind", "0.0.0.0"]);
     let refused = guarded.get("/api/tasks").send().await.unwrap();
     assert_eq!(refused.headers()["www-authenticate"], "Bearer");
-    assert_snapshot!(answer(guarded.get("/api/tasks")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"A token is needed: Authorization: Bearer <token>"}}"#);
+    assert_snapshot!(answer(guarded.get("/api/tasks")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Token required. Send the header `Authorization: Bearer <token>`"}}"#);
     assert_snapshot!(answer(guarded.get("/api/tasks").bearer_auth("guess")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"The token is unknown, or its run has ended; send the operator's token or the token of a current run"}}"#);
     for path in ["/readyz", "/metrics", "/api/docs", "/nope"] {
         assert_eq!(status(guarded.get(path)).await, 401, "{path}");

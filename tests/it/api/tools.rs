@@ -35,7 +35,7 @@ async fn a_tool_is_created_read_replaced_and_deleted() {
     let made = app.post("/api/tools", qa_tool()).await;
     assert_eq!((made.status.as_u16(), made.data()), (201, qa_tool()));
     assert_eq!(app.get("/api/tools").await.data(), json!([qa_tool()]));
-    assert_snapshot!(app.post("/api/tools", qa_tool()).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Tool already exists: handoff_to_qa. Change it, or choose another name"}}"#);
+    assert_snapshot!(app.post("/api/tools", qa_tool()).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Tool already exists: handoff_to_qa. Edit it, or choose another name"}}"#);
     let mut changed = qa_tool();
     changed["description"] = json!("Later.");
     changed["allowedAgents"] = json!(["developer"]);

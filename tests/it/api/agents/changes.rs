@@ -136,7 +136,7 @@ async fn agent_names_are_case_insensitive() {
         before.as_array().unwrap().len()
     );
     // The name matching of hand-offs could not tell the two apart.
-    assert_snapshot!(app.put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"developer_review would be taken for the agent developer-review, which is there already; choose another name"}}"#);
+    assert_snapshot!(app.put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent name developer_review is too similar to the existing agent developer-review. Choose a name that differs in more than case and separators"}}"#);
     assert_eq!(delete(&app, "Developer").await.data()["name"], "developer");
 }
 

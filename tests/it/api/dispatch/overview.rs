@@ -189,7 +189,7 @@ async fn requests_that_cannot_be_started_are_held_with_a_reason() {
         .execute("DELETE FROM agents WHERE name = 'qa'", [])
         .unwrap();
     let unknown: Value = serde_json::from_str(&held().await).unwrap();
-    assert_snapshot!(unknown[1].to_string(), @r#"{"kind":"research","count":1,"reason":"The agent qa of its route is not configured: change the route"}"#);
+    assert_snapshot!(unknown[1].to_string(), @r#"{"kind":"research","count":1,"reason":"Agent qa of kind research does not exist. Create it, or change the rule of the kind"}"#);
     // The dispatcher starts only requests that are not held.
     dispatch(&app, 10).await;
     assert_eq!(titles(&app, "running").await, ["fix"]);

@@ -74,7 +74,7 @@ async fn a_run_marks_only_mail_of_its_own_agent() {
         }
     }
     let path = format!("/api/mail/{other}/ack");
-    assert_snapshot!(post_as_run(&app, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"Mail <id 1> is not for developer: this run may not mark it"}}"#);
+    assert_snapshot!(post_as_run(&app, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"Mail <id 1> is not addressed to developer. A run may mark only the mail of its own agent"}}"#);
     assert_eq!(
         app.get("/api/mail?to=qa&unread=true").await.data()[0]["id"],
         json!(other)

@@ -71,7 +71,7 @@ async fn a_run_may_not_name_a_foreign_task_as_source() {
     let other = app.task("Other").await;
     task_with_run(&app, "sesame").await;
     let source = json!({ "sourceType": "task", "taskId": other });
-    assert_snapshot!(post_as_run(&app, "/api/requests", request_from(&source)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may only change its own task <id 1> and those below it"}}"#);
+    assert_snapshot!(post_as_run(&app, "/api/requests", request_from(&source)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may change only its own task <id 1> and the tasks below it"}}"#);
     let source = json!({ "sourceType": "task", "taskId": "nope" });
     assert_snapshot!(post_as_run(&app, "/api/requests", request_from(&source)).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
     assert_eq!(app.get("/api/requests").await.data(), json!([]));
