@@ -23,19 +23,18 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
             file,
             server,
         } => {
-            let tool = match file {
-                Some(file) => Input::Json(json_file(&file)?),
-                None => {
-                    let tool = Tool {
-                        name: field("name", name.unwrap_or_default())?,
-                        description: Text::default(),
-                        target_agent: field("targetAgent", target.unwrap_or_default())?,
-                        context_variables: Vec::new(),
-                        handoff_instructions: Text::default(),
-                        allowed_agents: None,
-                    };
-                    Input::Typed(edited(tool, None, description, fields)?)
-                }
+            let tool = if let Some(file) = file {
+                Input::Json(json_file(&file)?)
+            } else {
+                let tool = Tool {
+                    name: field("name", name.unwrap_or_default())?,
+                    description: Text::default(),
+                    target_agent: field("targetAgent", target.unwrap_or_default())?,
+                    context_variables: Vec::new(),
+                    handoff_instructions: Text::default(),
+                    allowed_agents: None,
+                };
+                Input::Typed(edited(tool, None, description, fields)?)
             };
             let reply = server.client()?.tools().create(&tool).await?;
             done(ui, &server, &reply, "made")
@@ -65,19 +64,18 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
             server,
         } => {
             let client = server.client()?;
-            let tool = match file {
-                Some(file) => Input::Json(json_file(&file)?),
-                None => {
-                    let tool = client.tools().get(&name).await?.data()?;
-                    let mut tool = edited(tool, target, description, fields)?;
-                    if no_variables {
-                        tool.context_variables.clear();
-                    }
-                    if allow_all {
-                        tool.allowed_agents = None;
-                    }
-                    Input::Typed(tool)
+            let tool = if let Some(file) = file {
+                Input::Json(json_file(&file)?)
+            } else {
+                let tool = client.tools().get(&name).await?.data()?;
+                let mut tool = edited(tool, target, description, fields)?;
+                if no_variables {
+                    tool.context_variables.clear();
                 }
+                if allow_all {
+                    tool.allowed_agents = None;
+                }
+                Input::Typed(tool)
             };
             let reply = client.tools().replace(&name, &tool).await?;
             done(ui, &server, &reply, "changed")
