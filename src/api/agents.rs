@@ -151,7 +151,7 @@ pub(super) async fn announce_capabilities(
 /// Checks that a body, if it has a name, has that of the path.
 fn check_name(name: &AgentName, body: &AgentChange) -> Result<(), Error> {
     match &body.name {
-        Some(other) if !other.is_same(name) => Err(Error::InvalidBody(format!(
+        Some(other) if !other.eq_ignore_case(name) => Err(Error::InvalidBody(format!(
             "name: must be {name}, as in the path; an agent keeps its name"
         ))),
         _ => Ok(()),

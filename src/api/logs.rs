@@ -50,9 +50,7 @@ pub(super) async fn get_log(
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     if parameters.follow {
-        app.engine
-            .until_there_is_a_log(&id, parameters.stream)
-            .await?;
+        app.engine.wait_for_log(&id, parameters.stream).await?;
     }
     let (run_id, files) = app.engine.run_files(&id).await?;
     let path = parameters.stream.file(&files);

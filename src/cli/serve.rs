@@ -180,8 +180,8 @@ impl Serving {
             tracing::info!(agents = seeded, "seeded the default agents");
         }
         tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
-        tokio::spawn(engine.clone().keep_house());
-        let telling = tokio::spawn(engine.tell_of_handoffs());
+        tokio::spawn(engine.clone().expire_idempotency_keys());
+        let telling = tokio::spawn(engine.record_handoff_spans());
         tokio::spawn(keep_metrics(engine.clone()));
         // Before anybody is answered: whoever cancels a hand-off must reach its process.
         engine

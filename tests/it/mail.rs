@@ -5,7 +5,10 @@ use chorus::domain::Outcome;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Desk, Server, Workshop, begin, ended, last_id, own_port, run, task};
+use crate::support::{
+    Operator, Server, Workshop, create_task, last_handoff_id, own_port, run, start_handoff,
+    wait_for_end,
+};
 
 /// An agent that prints what it is told.
 const PARROT: &str = "cat";
@@ -44,18 +47,21 @@ async fn mail_is_in_the_next_prompt_is_delivered_then_and_read_when_that_is_comp
     assert_eq!(told(other.output.as_str()), None);
     assert_eq!(state(&client, &mail).await["deliveredAt"], json!(null));
     let mut events = crate::support::Events::listen(&client).await;
-    let work = begin(&client, "worker").await;
+    let work = start_handoff(&client, "worker").await;
     let id = mail["id"].as_str().unwrap();
-    let delivered = events.until("mail_delivered", id).await;
+    let delivered = events.wait_for("mail_delivered", id).await;
     assert_eq!(delivered["data"]["recipient"], "worker");
-    assert_eq!(delivered["data"]["handoffId"], json!(last_id(&work)));
+    assert_eq!(
+        delivered["data"]["handoffId"],
+        json!(last_handoff_id(&work))
+    );
     let now = state(&client, &mail).await;
     assert!(
         now["deliveredAt"].is_i64() && now["readAt"].is_null(),
         "{now}"
     );
     gate.let_one_through();
-    let handoff = ended(&client, last_id(&work)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&work)).await;
     let told_first = told(handoff.output.as_str()).unwrap().to_owned();
     for part in [
         format!(
@@ -87,7 +93,7 @@ async fn mail_is_in_the_next_prompt_is_delivered_then_and_read_when_that_is_comp
         state(&client, &mail).await["deliveredAt"],
         now["deliveredAt"]
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -124,7 +130,7 @@ async fn a_run_that_fails_leaves_its_mail_to_the_next_one() {
     assert!(after_second["readAt"].is_i64(), "{after_second}");
     let third = run(&client, "worker").await;
     assert_eq!(told(third.output.as_str()), None);
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -180,7 +186,7 @@ async fn mail_survives_restarts_while_an_agent_is_away() {
             .contains("> all of it")
     );
     assert!(state(&client, &mail).await["readAt"].is_i64());
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 /// Returns all mail, as who sent it says and what the server makes of it.
@@ -248,18 +254,18 @@ It is "8081" now.
 X"#;
     let workshop = Workshop::new().agent("worker", script);
     let server = workshop.serve(1);
-    let desk = Desk::at(&server);
+    let operator = Operator::of(&server);
     let body = json!({ "to": ["worker"], "subject": "Which port?", "ackRequired": true });
-    let asked = send(&desk.client, body).await;
-    let handoff = run(&desk.client, "worker").await;
+    let asked = send(&operator.client, body).await;
+    let handoff = run(&operator.client, "worker").await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
         "{}",
         handoff.output
     );
-    assert!(state(&desk.client, &asked).await["acknowledgedAt"].is_i64());
-    let own = desk
+    assert!(state(&operator.client, &asked).await["acknowledgedAt"].is_i64());
+    let own = operator
         .client
         .get("/api/mail", &[("to", "operator".to_owned())])
         .await;
@@ -287,14 +293,14 @@ async fn mail_to_a_run_that_passes_control_on_is_read() {
         .unwrap();
     let mail = send(&client, json!({ "to": ["first"], "subject": "Look" })).await;
     let mut events = crate::support::Events::listen(&client).await;
-    let work = task(&client).await;
+    let work = create_task(&client).await;
     let body = json!({ "agentName": "first", "prompt": "go" });
     crate::support::hand_off(&client, &work, &body)
         .await
         .unwrap();
     events
-        .until("mail_read", mail["id"].as_str().unwrap())
+        .wait_for("mail_read", mail["id"].as_str().unwrap())
         .await;
     assert!(state(&client, &mail).await["readAt"].is_i64());
-    events.until("agent_handoff_completed", "second").await;
+    events.wait_for("agent_handoff_completed", "second").await;
 }

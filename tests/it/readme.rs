@@ -149,6 +149,17 @@ fn the_examples_of_the_documents_run() {
         "state      done, round 1\n",
     ];
     shows(&shown, &parts);
+    let schema = include_str!("../../docs/schema.md");
+    let shown = paste(&[script_of(schema, "Try it")], "8197");
+    shows(
+        &shown,
+        &[
+            "Hello\n",
+            " Greet the reader │\n",
+            " greeter ",
+            " completed ",
+        ],
+    );
     let mail = include_str!("../../docs/mail.md");
     let shown = paste(&[script_of(mail, "Try it")], "8196");
     let parts = [

@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::support::collector::{Collector, hex};
-use crate::support::{Workshop, ended, last_id, task};
+use crate::support::{Workshop, create_task, last_handoff_id, wait_for_end};
 
 #[tokio::test]
 async fn a_hand_off_reaches_the_collector_as_it_was() {
@@ -87,9 +87,9 @@ async fn a_hand_off_reaches_the_collector_as_it_was() {
     let attributes = span.attributes();
     let attributes: Vec<_> = attributes.iter().map(|(k, v)| (&**k, &**v)).collect();
     assert_eq!(attributes, expected);
-    assert_eq!(received.sender["service.name"], "chorus");
+    assert_eq!(received.resource["service.name"], "chorus");
     assert_eq!(
-        received.sender["service.version"],
+        received.resource["service.version"],
         env!("CARGO_PKG_VERSION")
     );
     assert_eq!(received.headers["content-type"], "application/x-protobuf");
@@ -118,7 +118,7 @@ async fn a_chain_of_hand_offs_is_one_trace_at_the_collector() {
         .send_json(Method::POST, "/api/tools", &tool)
         .await
         .unwrap();
-    let created = task(&client).await;
+    let created = create_task(&client).await;
     let started = client
         .request(Method::POST, &format!("/api/tasks/{}/handoff", created.id))
         .header(
@@ -127,8 +127,8 @@ async fn a_chain_of_hand_offs_is_one_trace_at_the_collector() {
         )
         .json(&json!({ "agentName": "a", "prompt": "secret prompt", "reason": "because" }));
     let started: Task = client.send(started).await.unwrap().data().unwrap();
-    let first = ended(&client, last_id(&started)).await;
-    let second = ended(&client, first.transferred_to.as_ref().unwrap()).await;
+    let first = wait_for_end(&client, last_handoff_id(&started)).await;
+    let second = wait_for_end(&client, first.transferred_to.as_ref().unwrap()).await;
     // What has ended is told before the server is gone.
     assert!(server.stop().success());
     let told = |handoff: &Handoff| {

@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use crate::support::{Random, Server, Workshop, own_port, setting};
+use crate::support::{Random, Server, Workshop, env_number, own_port};
 
 const WORKERS: usize = 6;
 const MAX_RUNS: u32 = 5;
@@ -249,7 +249,7 @@ async fn whatever_dies_every_hand_off_ends_once_and_no_output_is_lost() {
         .map(tokio::spawn)
         .collect();
     let mut touched = HashSet::new();
-    for round in 1..=setting("CHORUS_CRASH_ROUNDS", 8) {
+    for round in 1..=env_number("CHORUS_CRASH_ROUNDS", 8) {
         for _ in 0..random.below(20) {
             answers.recv().await.unwrap();
         }
@@ -322,5 +322,5 @@ async fn at_rest(workshop: &Workshop, server: Server, place: &Place) {
     ] {
         assert_eq!(workshop.read(query), "0", "{what}");
     }
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

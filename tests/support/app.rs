@@ -19,6 +19,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
+use super::invariants;
+
 /// When tests begin: 2026-01-01, midnight UTC.
 pub const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
@@ -157,6 +159,10 @@ impl TestApp {
         run: impl FnMut(&mut Tx<'_>) -> chorus::ledger::Result<T> + Send + 'static,
     ) -> chorus::ledger::Result<T> {
         self.db.write(run).await
+    }
+
+    pub fn assert_invariants(&self) {
+        invariants::assert_hold(&self.data_dir.database());
     }
 
     /// Lists all events.

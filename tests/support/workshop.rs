@@ -207,9 +207,8 @@ impl Workshop {
         }
     }
 
-    /// Lists what is wrong in the database.
-    pub fn violations(&self) -> Vec<String> {
-        invariants::violations(&self.data_dir.join("chorus.db"))
+    pub fn assert_invariants(&self) {
+        invariants::assert_hold(&self.data_dir.join("chorus.db"));
     }
 
     /// Reads one text from the database.
@@ -277,58 +276,57 @@ pub fn own_port() -> String {
     }
 }
 
-/// Makes a task.
-pub async fn task(client: &Client) -> Task {
+pub async fn create_task(client: &Client) -> Task {
     let body = json!({ "description": "a task" });
     let task = client.send_json(Method::POST, "/api/tasks", &body).await;
     task.unwrap().data().unwrap()
 }
 
-/// Hands a task to an agent. The answer is the task, or its child.
+/// Hands a task to an agent. Returns the task, or its child if a run delegates.
 pub async fn hand_off(client: &Client, task: &Task, body: &Value) -> Result<Task, ClientError> {
     let path = format!("/api/tasks/{}/handoff", task.id);
     let task = client.send_json(Method::POST, &path, body).await?;
     task.data()
 }
 
-/// Waits until a hand-off has ended.
-pub async fn ended(client: &Client, handoff_id: impl std::fmt::Display) -> Handoff {
+pub async fn wait_for_end(client: &Client, handoff_id: impl std::fmt::Display) -> Handoff {
     let path = format!("/api/handoffs/{handoff_id}");
     let seconds = PATIENCE.as_secs().to_string();
     let handoff = client.get(&path, &[("wait", seconds)]).await.unwrap();
     let handoff: Handoff = handoff.data().unwrap();
     assert!(
         handoff.outcome.is_some(),
-        "{handoff_id} has not ended in time"
+        "{handoff_id} did not end in time"
     );
     handoff
 }
 
-/// Hands a new task to an agent and returns the open hand-off's task.
-pub async fn begin(client: &Client, agent: &str) -> Task {
+/// Creates a task and hands it to an agent.
+pub async fn start_handoff(client: &Client, agent: &str) -> Task {
     let body = json!({ "agentName": agent, "prompt": "do it" });
-    hand_off(client, &task(client).await, &body).await.unwrap()
+    hand_off(client, &create_task(client).await, &body)
+        .await
+        .unwrap()
 }
 
-/// Hands a new task to an agent and waits for the end.
+/// Creates a task, hands it to an agent and waits for the end.
 pub async fn run(client: &Client, agent: &str) -> Handoff {
-    let task = begin(client, agent).await;
-    ended(client, last_id(&task)).await
+    let task = start_handoff(client, agent).await;
+    wait_for_end(client, last_handoff_id(&task)).await
 }
 
-/// Returns the id of the last hand-off of a task.
-pub fn last_id(task: &Task) -> String {
+pub fn last_handoff_id(task: &Task) -> String {
     task.agent_chain().last().unwrap().id.to_string()
 }
 
-/// The stream of events, read as they come.
+/// The stream of all events, read as they arrive.
 pub struct Events {
     response: reqwest::Response,
     buffer: Vec<u8>,
 }
 
 impl Events {
-    /// Listens from the first event on.
+    /// Starts with the first event of the ledger.
     pub async fn listen(client: &Client) -> Self {
         let request = client.request(Method::GET, "/api/events");
         let response = request.query(&[("after", 0)]).send().await.unwrap();
@@ -338,7 +336,7 @@ impl Events {
         }
     }
 
-    /// Waits for the next event; none if the server is gone.
+    /// Waits for the next event. `None` means that the server is gone.
     pub async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.buffer.windows(2).position(|two| two == b"\n\n") {
@@ -351,40 +349,40 @@ impl Events {
                 continue;
             }
             let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
-            let chunk = chunk.expect("an event comes in time").ok()??;
+            let chunk = chunk.expect("no event arrived in time").ok()??;
             self.buffer.extend_from_slice(&chunk);
         }
     }
 
     /// Waits for an event of a type whose data contain a text.
-    pub async fn until(&mut self, event_type: &str, text: &str) -> Value {
-        let is_it = |event: &Value| event["data"].to_string().contains(text);
-        self.until_it_is(event_type, text, is_it).await
+    pub async fn wait_for(&mut self, event_type: &str, text: &str) -> Value {
+        let matches = |event: &Value| event["data"].to_string().contains(text);
+        self.wait_for_match(event_type, text, matches).await
     }
 
-    /// Waits for an event of a type on a task, whose data contain a text.
-    pub async fn until_on(&mut self, task: &str, event_type: &str, text: &str) -> Value {
-        let is_it =
+    /// Waits for an event of a task.
+    pub async fn wait_for_on(&mut self, task: &str, event_type: &str, text: &str) -> Value {
+        let matches =
             |event: &Value| event["taskId"] == task && event["data"].to_string().contains(text);
-        self.until_it_is(event_type, text, is_it).await
+        self.wait_for_match(event_type, text, matches).await
     }
 
-    async fn until_it_is(
+    async fn wait_for_match(
         &mut self,
         event_type: &str,
         text: &str,
-        is_it: impl Fn(&Value) -> bool,
+        matches: impl Fn(&Value) -> bool,
     ) -> Value {
         let found = async {
             loop {
-                let event = self.next().await.expect("the server is there");
-                if event["eventType"] == event_type && is_it(&event) {
+                let event = self.next().await.expect("the server is gone");
+                if event["eventType"] == event_type && matches(&event) {
                     return event;
                 }
             }
         };
-        // The stream itself never ends, and shows that it lives.
+        // The stream has keep-alive comments, so the timeout of a chunk is not enough.
         let found = tokio::time::timeout(PATIENCE, found).await;
-        found.unwrap_or_else(|_| panic!("no event {event_type} with {text:?} came in time"))
+        found.unwrap_or_else(|_| panic!("no event {event_type} with {text:?} arrived in time"))
     }
 }

@@ -81,7 +81,7 @@ async fn an_alert_is_resolved_once() {
     let id = raise(&app, "Look").await;
     let first = resolve(&app, &id).await.data();
     app.clock.advance(1000);
-    assert_snapshot!(resolve(&app, &id).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Alert <id 1> has already been resolved by anonymous"}}"#);
+    assert_snapshot!(resolve(&app, &id).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Alert <id 1> was already resolved by anonymous"}}"#);
     assert_eq!(app.get(&format!("/api/alerts/{id}")).await.data(), first);
 }
 
@@ -137,7 +137,7 @@ async fn a_repeated_request_does_nothing_twice() {
     assert_eq!((first.status.as_u16(), second.status.as_u16()), (201, 201));
     assert_eq!(first.data(), second.data());
     let other = json!({ "message": "Look away" });
-    assert_snapshot!(with(&app, ("idempotency-key", "k"), "/api/alerts", other).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"This Idempotency-Key was used for a different request; choose another key"}}"#);
+    assert_snapshot!(with(&app, ("idempotency-key", "k"), "/api/alerts", other).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Idempotency-Key was already used for a different request. Choose another key"}}"#);
     assert_eq!(messages(&app, "").await, ["Look"]);
     let path = format!(
         "/api/alerts/{}/resolve",
@@ -165,12 +165,12 @@ async fn a_run_raises_alerts_within_its_reach_and_resolves_none() {
         assert_eq!(&raised.data()["taskId"], task);
     }
     let beyond = json!({ "message": "Help", "taskId": other });
-    assert_snapshot!(with(&app, token, "/api/alerts", beyond).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may only change its own task <id 1> and those below it"}}"#);
+    assert_snapshot!(with(&app, token, "/api/alerts", beyond).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may change only its own task <id 1> and the tasks below it"}}"#);
     let nowhere = json!({ "message": "Help", "taskId": "nope" });
     assert_snapshot!(with(&app, token, "/api/alerts", nowhere).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
     let id = raised.data()["id"].as_str().unwrap().to_owned();
     let path = format!("/api/alerts/{id}/resolve");
-    assert_snapshot!(with(&app, token, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may not resolve alerts: a person must see them"}}"#);
+    assert_snapshot!(with(&app, token, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may not resolve alerts, because a person must see them. Leave the alert open"}}"#);
     assert_eq!(messages(&app, "").await, ["Help"; 3]);
     assert_eq!(resolve(&app, &id).await.data()["resolvedBy"], "anonymous");
 }

@@ -199,8 +199,8 @@ async fn an_event_that_has_not_happened_cannot_be_resumed_behind() {
     let app = TestApp::new().await;
     app.task("d").await;
     let refused = async |query: &str| app.get(&format!("/api/events?{query}")).await.line();
-    assert_snapshot!(refused("after=2").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: there is no event 2; the newest is 1. Was another database restored?"}}"#);
-    assert_snapshot!(refused("after=-1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: there is no event -1; the newest is 1. Was another database restored?"}}"#);
+    assert_snapshot!(refused("after=2").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: event 2 does not exist; the newest is 1. Was another database restored? Leave out `after` to follow from now on"}}"#);
+    assert_snapshot!(refused("after=-1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: event -1 does not exist; the newest is 1. Was another database restored? Leave out `after` to follow from now on"}}"#);
     assert_snapshot!(refused("after=x").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: after: invalid digit found in string"}}"#);
     assert_snapshot!(refused("since=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: since: unknown field `since`, expected `after` or `task`"}}"#);
     let request = Request::get("/api/events")

@@ -89,7 +89,7 @@ async fn beyond_this_machine_every_request_but_two_needs_the_token() {
     let guarded = Guarded::start(&["--bind", "0.0.0.0"]);
     let answer = guarded.get("/api/tasks").send().await.unwrap();
     assert_eq!(answer.headers()["www-authenticate"], "Bearer");
-    assert_snapshot!(shown(guarded.get("/api/tasks")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"A token is needed: Authorization: Bearer <token>"}}"#);
+    assert_snapshot!(shown(guarded.get("/api/tasks")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Token required. Send the header `Authorization: Bearer <token>`"}}"#);
     assert_snapshot!(shown(guarded.get("/api/tasks").bearer_auth("guess")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"The token is not known, or its run has ended"}}"#);
     for path in ["/readyz", "/metrics", "/api/docs", "/nope"] {
         assert_eq!(status(guarded.get(path)).await, 401, "{path}");

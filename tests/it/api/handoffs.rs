@@ -166,14 +166,14 @@ async fn a_second_agent_cannot_start_beside_the_first() {
 async fn there_must_be_an_open_handoff_to_end() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
-    assert_snapshot!(complete(&app, &id, "o").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"No agent is active on task <id 1>: it has never been handed off"}}"#);
+    assert_snapshot!(complete(&app, &id, "o").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"No agent is active on task <id 1>, because it was never handed off. Start a hand-off first"}}"#);
     start(&app, &id, "qa").await.data();
     complete(&app, &id, "first").await.data();
-    assert_snapshot!(complete(&app, &id, "second").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"No agent is active on task <id 1>: the last hand-off, to qa, has already ended"}}"#);
+    assert_snapshot!(complete(&app, &id, "second").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"No agent is active on task <id 1>: its last hand-off, to qa, has ended. See `chorus task show <id 1>`"}}"#);
     let cancelled = app
         .post(&format!("/api/tasks/{id}/handoff/cancel"), json!({}))
         .await;
-    assert_snapshot!(cancelled.line(), @r#"409 {"error":{"code":"CONFLICT","message":"No agent is active on task <id 1>: the last hand-off, to qa, has already ended"}}"#);
+    assert_snapshot!(cancelled.line(), @r#"409 {"error":{"code":"CONFLICT","message":"No agent is active on task <id 1>: its last hand-off, to qa, has ended. See `chorus task show <id 1>`"}}"#);
     let task = app.get(&format!("/api/tasks/{id}")).await.data();
     assert_eq!(task["agentChain"][0]["output"], "first");
 }
@@ -253,7 +253,7 @@ async fn a_handoff_without_a_prompt_or_an_agent_is_refused() {
     assert_snapshot!(refused(json!({ "agentName": "", "prompt": "p" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentName: must not be empty"}}"#);
     assert_snapshot!(refused(json!({ "agentName": "qa", "prompt": "p", "resume": "yes" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"resume: invalid type: string \"yes\", expected a boolean"}}"#);
     assert_snapshot!(refused(json!({ "agent": "qa", "prompt": "p" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agent: unknown field `agent`, expected one of `agentName`, `prompt`, `reason`, `resume`"}}"#);
-    assert_snapshot!(refused(json!({ "agentName": "qa", "prompt": "p", "resume": true })).await, @r#"409 {"error":{"code":"CONFLICT","message":"There is no session of qa on this task to resume; start without `resume`"}}"#);
+    assert_snapshot!(refused(json!({ "agentName": "qa", "prompt": "p", "resume": true })).await, @r#"409 {"error":{"code":"CONFLICT","message":"Agent qa has no session on this task to resume. Start without `resume`"}}"#);
 }
 
 #[tokio::test]

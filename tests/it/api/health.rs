@@ -45,8 +45,8 @@ async fn a_server_that_cannot_write_is_not_ready_but_healthy() {
 async fn what_goes_wrong_inside_is_not_shown() {
     let app = TestApp::new().await;
     app.db.close().await;
-    assert_snapshot!(app.post("/api/tasks", json!({ "description": "d" })).await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Something went wrong inside Chorus; the log has the cause"}}"#);
-    assert_snapshot!(app.get("/api/agents").await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Something went wrong inside Chorus; the log has the cause"}}"#);
+    assert_snapshot!(app.post("/api/tasks", json!({ "description": "d" })).await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Internal error. See the server log for the cause"}}"#);
+    assert_snapshot!(app.get("/api/agents").await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Internal error. See the server log for the cause"}}"#);
 }
 
 #[tokio::test]

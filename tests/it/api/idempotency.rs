@@ -44,7 +44,7 @@ async fn the_same_key_for_another_request_is_a_conflict() {
     with_key(&app, "k", Method::POST, "/api/tasks", body("a"))
         .await
         .data();
-    assert_snapshot!(with_key(&app, "k", Method::POST, "/api/tasks", body("b")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"This Idempotency-Key was used for a different request; choose another key"}}"#);
+    assert_snapshot!(with_key(&app, "k", Method::POST, "/api/tasks", body("b")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Idempotency-Key was already used for a different request. Choose another key"}}"#);
     let id = app.get("/api/tasks").await.data()[0]["id"]
         .as_str()
         .unwrap()

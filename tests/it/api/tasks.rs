@@ -206,7 +206,7 @@ async fn what_is_no_status_is_refused_with_the_words_that_are() {
     assert_snapshot!(refused(json!(3)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status: invalid type: integer `3`, expected a status: pending, active, waiting, completed, failed, or an object with that as `type`"}}"#);
     assert_snapshot!(refused(json!({ "type": "done" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status.type: unknown variant `done`, expected one of `pending`, `active`, `waiting`, `completed`, `failed`"}}"#);
     assert_snapshot!(refused(json!({ "message": "m" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status: missing field `type`"}}"#);
-    assert_snapshot!(refused(json!({ "type": "waiting", "message": "m" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status: only the status `failed` has a message"}}"#);
+    assert_snapshot!(refused(json!({ "type": "waiting", "message": "m" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status: only the status `failed` may have a message"}}"#);
 }
 
 #[tokio::test]

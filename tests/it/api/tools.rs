@@ -34,7 +34,7 @@ async fn a_tool_is_made_shown_changed_and_deleted() {
     let made = app.post("/api/tools", sdr()).await;
     assert_eq!((made.status.as_u16(), made.data()), (201, sdr()));
     assert_eq!(app.get("/api/tools").await.data(), json!([sdr()]));
-    assert_snapshot!(app.post("/api/tools", sdr()).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Tool already exists: handoff_to_qa. Change it, or choose another name"}}"#);
+    assert_snapshot!(app.post("/api/tools", sdr()).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Tool already exists: handoff_to_qa. Edit it, or choose another name"}}"#);
     let mut changed = sdr();
     changed["description"] = json!("Later.");
     changed["allowedAgents"] = json!(["developer"]);
@@ -84,12 +84,12 @@ async fn what_is_wrong_with_a_tool_is_said_at_once() {
         "contextVariables",
         json!([{ "name": "_handoff_chain", "type": "string" }, { "name": "x", "type": "string" }, { "name": "x", "type": "number" }]),
     );
-    assert_snapshot!(bad.await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"contextVariables[0].name: \"_handoff_chain\" must not begin with `_handoff`, which is reserved for Chorus itself; contextVariables[2].name: \"x\" stands twice","details":{"problems":[{"field":"contextVariables[0].name","message":"\"_handoff_chain\" must not begin with `_handoff`, which is reserved for Chorus itself"},{"field":"contextVariables[2].name","message":"\"x\" stands twice"}]}}}"#);
+    assert_snapshot!(bad.await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"contextVariables[0].name: \"_handoff_chain\" must not start with `_handoff`, which is reserved for Chorus; contextVariables[2].name: \"x\" stands twice","details":{"problems":[{"field":"contextVariables[0].name","message":"\"_handoff_chain\" must not start with `_handoff`, which is reserved for Chorus"},{"field":"contextVariables[2].name","message":"\"x\" stands twice"}]}}}"#);
     assert_snapshot!(with("targetAgent", json!("nobody")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"targetAgent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa","details":{"problems":[{"field":"targetAgent","message":"unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa"}]}}}"#);
     assert_snapshot!(with("allowedAgents", json!(["nobody", "qa"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"allowedAgents: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; allowedAgents: qa is the target, which cannot hand off to itself","details":{"problems":[{"field":"allowedAgents","message":"unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa"},{"field":"allowedAgents","message":"qa is the target, which cannot hand off to itself"}]}}}"#);
-    assert_snapshot!(with("allowedAgents", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"allowedAgents: must name an agent; leave it out to allow all but the target","details":{"problems":[{"field":"allowedAgents","message":"must name an agent; leave it out to allow all but the target"}]}}}"#);
-    assert_snapshot!(with("name", json!("Handoff")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must begin with a small letter and have only small letters, digits and `_`"}}"#);
-    assert_snapshot!(with("name", json!("_handoff_to_qa")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must not begin with `_handoff`, which is reserved for Chorus itself"}}"#);
+    assert_snapshot!(with("allowedAgents", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"allowedAgents: must name at least one agent; omit it to allow all agents except the target","details":{"problems":[{"field":"allowedAgents","message":"must name at least one agent; omit it to allow all agents except the target"}]}}}"#);
+    assert_snapshot!(with("name", json!("Handoff")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must start with a lowercase letter and contain only lowercase letters, digits and `_`"}}"#);
+    assert_snapshot!(with("name", json!("_handoff_to_qa")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must not start with `_handoff`, which is reserved for Chorus"}}"#);
     assert_snapshot!(with("name", json!(3)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: invalid type: integer `3`, expected a string"}}"#);
     assert_snapshot!(with("contextVariables", json!([{ "name": "x", "type": "integer" }])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"contextVariables[0].type: unknown variant `integer`, expected one of `string`, `number`, `boolean`, `object`, `array`"}}"#);
     assert_snapshot!(with("description", json!(" ")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"description: must say when to use the tool","details":{"problems":[{"field":"description","message":"must say when to use the tool"}]}}}"#);
@@ -378,8 +378,8 @@ async fn a_call_that_is_refused_changes_nothing() {
     let call = |path: String, body: Value| app.post(Box::leak(path.into_boxed_str()), body);
     let own = |tool: &str| format!("/api/tasks/{task}/tools/{tool}");
     assert_snapshot!(call(own("handoff_to_qa"), json!({ "urgent": "yes", "extra": 1 })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"build: is required (string); urgent: must be a boolean, not a string; extra: is not a variable of handoff_to_qa (build, urgent)","details":{"problems":[{"field":"build","message":"is required (string)"},{"field":"urgent","message":"must be a boolean, not a string"},{"field":"extra","message":"is not a variable of handoff_to_qa (build, urgent)"}]}}}"#);
-    assert_snapshot!(call(own("nothing"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: nothing. The tools are: handoff_to_qa"}}"#);
-    assert_snapshot!(call(own("No%20Tool"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: No Tool. The tools are: handoff_to_qa"}}"#);
+    assert_snapshot!(call(own("nothing"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: nothing. Choose one of: handoff_to_qa"}}"#);
+    assert_snapshot!(call(own("No%20Tool"), json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: No Tool. Choose one of: handoff_to_qa"}}"#);
     assert_snapshot!(call("/api/tasks/none/tools/handoff_to_qa".to_owned(), json!({ "build": "b" })).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: none"}}"#);
     assert_snapshot!(call(own("handoff_to_qa"), json!(["b"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
     let huge = json!({ "build": "x".repeat(300 * 1024) });
@@ -387,7 +387,7 @@ async fn a_call_that_is_refused_changes_nothing() {
     let own_target = active_task(&app, "qa").await;
     let newest_with = app.last_event().await;
     let path = format!("/api/tasks/{own_target}/tools/handoff_to_qa");
-    assert_snapshot!(call(path, json!({ "build": "b" })).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"qa may not use handoff_to_qa; it is for all agents but its target"}}"#);
+    assert_snapshot!(call(path, json!({ "build": "b" })).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"Agent qa may not call tool handoff_to_qa: the target of a tool may not call it"}}"#);
     assert_eq!(app.last_event().await, newest_with);
     assert_eq!(newest_with, newest + 2);
 }
@@ -409,7 +409,7 @@ async fn a_person_passes_control_of_a_task_that_nobody_works_on() {
         ))
         .await;
     assert_eq!(handoffs.data()[0]["prompt"], "Write it");
-    assert_snapshot!(app.post(&path, json!({ "build": "b" })).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Control of task <id 1> has already moved to qa; this call does nothing"}}"#);
+    assert_snapshot!(app.post(&path, json!({ "build": "b" })).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Control of task <id 1> has already moved to qa. This call changed nothing. See `chorus task tree <id 1>`"}}"#);
 }
 
 #[tokio::test]
@@ -445,10 +445,10 @@ async fn an_agent_that_is_not_available_is_not_asked() {
         .execute("UPDATE agents SET available = 0 WHERE name = 'qa'", [])
         .unwrap();
     let path = format!("/api/tasks/{task}/tools/handoff_to_qa");
-    assert_snapshot!(app.post(&path, json!({ "build": "b" })).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent not available: qa. Make it available, or choose another"}}"#);
+    assert_snapshot!(app.post(&path, json!({ "build": "b" })).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent not available: qa. Make it available with `chorus agent edit qa --available true`, or choose another agent"}}"#);
     let other = app.task("other").await;
     let body = json!({ "agentName": "qa", "prompt": "p" });
-    assert_snapshot!(app.post(&format!("/api/tasks/{other}/handoff"), body).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent not available: qa. Make it available, or choose another"}}"#);
+    assert_snapshot!(app.post(&format!("/api/tasks/{other}/handoff"), body).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent not available: qa. Make it available with `chorus agent edit qa --available true`, or choose another agent"}}"#);
 }
 
 #[tokio::test]
@@ -505,5 +505,5 @@ async fn whoever_ends_a_task_that_has_moved_is_told_where_it_went() {
     let cancelled = app
         .post(&format!("/api/tasks/{task}/handoff/cancel"), json!({}))
         .await;
-    assert_snapshot!(cancelled.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Control of task <id 1> has already moved to qa; this call does nothing"}}"#);
+    assert_snapshot!(cancelled.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Control of task <id 1> has already moved to qa. This call changed nothing. See `chorus task tree <id 1>`"}}"#);
 }

@@ -104,13 +104,13 @@ async fn several_are_resolved_and_those_that_cannot_be_are_named() {
     <id 2> resolved
     --- stderr
     error: Alert not found: nope
-    Alert <id 1> has already been resolved by anonymous
+    Alert <id 1> was already resolved by anonymous
     ");
     assert_snapshot!(desk.run(["alert", "resolve", &second]).await, @"
     exit 4
     --- stdout
     --- stderr
-    error: Alert <id 1> has already been resolved by anonymous
+    error: Alert <id 1> was already resolved by anonymous
     ");
     assert_snapshot!(desk.run(["alert", "resolve"]).await, @"
     exit 2
@@ -204,9 +204,9 @@ async fn an_agent_raises_an_alert_about_its_task_and_cannot_resolve_it() {
     let client = server.client();
     let handoff = run(&client, "worker").await;
     assert_snapshot!(settled(handoff.output.as_str()), @"
-    The agent gave a final message, but its program then ended with exit code 1. It printed no error.
-    The message was:
-    error: This run of worker may not resolve alerts: a person must see them
+    The agent gave a final message, but its program then ended with exit code 1. Standard error is empty; see the log.
+    The final message:
+    error: A run of worker may not resolve alerts, because a person must see them. Leave the alert open
     ");
     let alerts: serde_json::Value = client
         .get("/api/alerts", &[])

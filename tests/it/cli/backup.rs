@@ -94,7 +94,7 @@ fn without_a_database_there_is_nothing_to_back_up() {
     exit 1
     --- stdout
     --- stderr
-    error: there is no Chorus database in <tmp>; `chorus serve` makes one
+    error: no Chorus database in <tmp>; start `chorus serve` to create one
     ");
     assert!(!file.exists());
 }

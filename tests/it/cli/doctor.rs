@@ -72,7 +72,7 @@ fn what_is_missing_is_noted() {
     assert_snapshot!(doctor(empty.path(), ""), @"
     exit 0
     --- stdout
-    note  there is no Chorus database in <tmp>; `chorus serve` makes one
+    note  no Chorus database in <tmp>; start `chorus serve` to create one
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     ");
@@ -263,7 +263,7 @@ fn what_the_router_does_not_go_on_with_is_noted() {
         .collect();
     let held = held.join("\n").replace(&"x".repeat(496), "<496 times x>");
     assert_snapshot!(held, @r#"
-    note  task <id 1> waits for an agent: No agent is available that has the role knitting
+    note  task <id 1> waits for an agent: No available agent has the role knitting
           to do: chorus task route <id 1> --dry-run says why nobody suits; give an agent the role, or change the task: chorus task edit <id 1> --agent-role ROLE
     note  task <id 2> is blocked: �[2J<496 times x>…
           to do: chorus task show <id 2> --full; then chorus task status <id 2> pending lets it go on, completed or failed ends it

@@ -273,14 +273,14 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     exit 1
     --- stdout
     --- stderr
-    error: The operator's token is needed to send as `operator`: Authorization: Bearer <the word in operator.token>; or name another `from`
+    error: Operator token required to send mail as `operator`. Send the header `Authorization: Bearer <contents of operator.token>`, or name another `from`
     hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(desk.run(["mail", "ack", &id]).await, @"
     exit 1
     --- stdout
     --- stderr
-    error: recipient: several get mail <id 1>; name one of: qa, planner
+    error: recipient: mail <id 1> has several recipients. Name one of: qa, planner
     ");
     assert_snapshot!(desk.run(["mail", "show", "nope"]).await, @"
     exit 3

@@ -4,7 +4,7 @@ use chorus::domain::{Request, RequestSourceType, RequestState};
 use serde_json::json;
 
 use super::route;
-use crate::support::{Desk, Workshop, ended, last_id, run};
+use crate::support::{Operator, Workshop, last_handoff_id, run, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_leaves_work_behind_but_cannot_approve_it() {
@@ -15,19 +15,17 @@ async fn an_agent_leaves_work_behind_but_cannot_approve_it() {
                   echo '[]' | chorus request routes --set - 2>&1; echo exit $?";
     let workshop = Workshop::new().agent("worker", script);
     let server = workshop.serve_with(2, &["--port", "0", "--debounce-seconds", "0"]);
-    let desk = Desk::at(&server);
-    let handoff = run(&desk.client, "worker").await;
+    let operator = Operator::of(&server);
+    let handoff = run(&operator.client, "worker").await;
     let said = handoff.output.as_str();
-    let refusals = said
-        .matches("may not do what only the operator does")
-        .count();
+    let refusals = said.matches("Only the operator may do this").count();
     assert_eq!(refusals, 3, "{said}");
     assert!(
-        said.contains("Only the operator moves a request out of `needs`"),
+        said.contains("Only the operator may move a request out of `needs`. Wait for the approval"),
         "{said}"
     );
     assert_eq!(said.matches("exit 1").count(), 4, "{said}");
-    let left: Vec<Request> = desk
+    let left: Vec<Request> = operator
         .client
         .get("/api/requests", &[])
         .await
@@ -43,7 +41,7 @@ async fn an_agent_leaves_work_behind_but_cannot_approve_it() {
     assert_eq!(request.transitions[0].by.as_str(), "worker");
     let routes = workshop.read("SELECT count(*) FROM dispatch_routes");
     assert_eq!(routes, "7");
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,26 +58,29 @@ async fn an_agent_answers_its_own_request_and_gives_up_another() {
              chorus request requeue $id 'Too hard for me' >/dev/null && echo goodbye",
         );
     let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0"]);
-    let desk = Desk::at(&server);
-    desk.route(&json!([
-        route("fix", "answering", 3.0),
-        route("loop", "giving-up", 4.0)
-    ]))
-    .await;
-    let answered = desk.delegate("fix", "Mend it").await;
-    let done = desk.until(&answered, RequestState::Done).await;
+    let operator = Operator::of(&server);
+    operator
+        .set_kind_rules(&json!([
+            route("fix", "answering", 3.0),
+            route("loop", "giving-up", 4.0)
+        ]))
+        .await;
+    let answered = operator.create_approved("fix", "Mend it").await;
+    let done = operator.wait_for_state(&answered, RequestState::Done).await;
     assert_eq!(done.response.as_ref().unwrap().as_str(), "The real answer");
     assert_eq!(done.transitions.last().unwrap().by.as_str(), "answering");
-    let given_up = desk.delegate("loop", "Go on").await;
-    let back = desk.until(&given_up, RequestState::Needs).await;
+    let given_up = operator.create_approved("loop", "Go on").await;
+    let back = operator
+        .wait_for_state(&given_up, RequestState::Needs)
+        .await;
     assert_eq!(back.recovery[0].reason.as_str(), "Too hard for me");
     for task_id in [done.task_id, back.task_id] {
         let path = format!("/api/tasks/{}", task_id.unwrap());
-        let task = desk.client.get(&path, &[]).await.unwrap();
-        let handoff = ended(&desk.client, last_id(&task.data().unwrap())).await;
+        let task = operator.client.get(&path, &[]).await.unwrap();
+        let handoff = wait_for_end(&operator.client, last_handoff_id(&task.data().unwrap())).await;
         assert_eq!(handoff.output.as_str(), "goodbye");
     }
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,7 +89,7 @@ async fn control_that_an_agent_passes_on_takes_the_request_along() {
         .agent("first", "chorus tool call $CHORUS_TASK_ID to_second")
         .agent("second", "echo the end");
     let server = workshop.serve_with(2, &["--port", "0", "--debounce-seconds", "0"]);
-    let desk = Desk::at(&server);
+    let operator = Operator::of(&server);
     let made = server
         .chorus([
             "tool",
@@ -101,14 +102,16 @@ async fn control_that_an_agent_passes_on_takes_the_request_along() {
         ])
         .output();
     assert!(made.status.success());
-    desk.route(&json!([route("fix", "first", 3.0)])).await;
-    let request = desk.delegate("fix", "Mend it").await;
-    let done = desk.until(&request, RequestState::Done).await;
+    operator
+        .set_kind_rules(&json!([route("fix", "first", 3.0)]))
+        .await;
+    let request = operator.create_approved("fix", "Mend it").await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the end");
     workshop.until_quiet();
     assert_eq!(
         workshop.read("SELECT group_concat(DISTINCT status) FROM tasks"),
         "completed"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

@@ -3,7 +3,7 @@
 use chorus::domain::RequestState;
 use serde_json::{Value, json};
 
-use crate::support::{Desk, Events, Server, Workshop};
+use crate::support::{Events, Operator, Server, Workshop};
 
 /// A workshop whose jobs are files: `started` has a line for each start; a job is finished when a file with its name is there.
 fn workshop() -> Workshop {
@@ -38,13 +38,15 @@ fn route(more: &Value) -> Value {
 async fn a_job_survives_a_restart_and_is_resumed_by_its_id() {
     let workshop = workshop();
     let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(&route(&json!({}))).await;
-    let request = desk.delegate("research", "How big is the market?").await;
-    let event = events.until("request_job_started", "").await;
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
+    operator.set_kind_rules(&route(&json!({}))).await;
+    let request = operator
+        .create_approved("research", "How big is the market?")
+        .await;
+    let event = events.wait_for("request_job_started", "").await;
     assert_eq!(event["data"]["jobId"], "job-1");
-    let claimed = desk.look(&request).await;
+    let claimed = operator.get_request(&request).await;
     assert_eq!(claimed.state, RequestState::Claimed);
     assert_eq!(claimed.job_id.unwrap().as_str(), "job-1");
     server.kill();
@@ -54,32 +56,34 @@ async fn a_job_survives_a_restart_and_is_resumed_by_its_id() {
         .join(claimed.task_id.unwrap().as_str());
     std::fs::write(place.join("job-1"), "Very big.\n").unwrap();
     let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let done = desk.until(&request, RequestState::Done).await;
+    let operator = Operator::of(&server);
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "Very big.");
     assert_eq!(done.attempts, 1);
     let started = std::fs::read_to_string(place.join("started")).unwrap();
     assert_eq!(started.trim(), request.id.as_str(), "it was started once");
     let asked = std::fs::read_to_string(place.join("asked")).unwrap();
     assert!(asked.starts_with("How big is the market?"), "{asked}");
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_fails_or_never_starts_is_tried_again_and_then_stuck() {
     let workshop = workshop();
     let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(&route(&json!({ "retry": true }))).await;
-    let request = desk.delegate("research", "How big?").await;
-    events.until("request_job_started", "job-1").await;
-    let task = desk.look(&request).await.task_id.unwrap();
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
+    operator
+        .set_kind_rules(&route(&json!({ "retry": true })))
+        .await;
+    let request = operator.create_approved("research", "How big?").await;
+    events.wait_for("request_job_started", "job-1").await;
+    let task = operator.get_request(&request).await.task_id.unwrap();
     let place = workshop.data_dir.join("workspaces").join(task.as_str());
     std::fs::write(place.join("job-1"), "bad").unwrap();
-    events.until("request_job_started", "job-2").await;
+    events.wait_for("request_job_started", "job-2").await;
     std::fs::write(place.join("job-2"), "bad").unwrap();
-    let stuck = desk.until(&request, RequestState::Needs).await;
+    let stuck = operator.wait_for_state(&request, RequestState::Needs).await;
     assert!(stuck.stuck);
     for recovery in &stuck.recovery {
         let reason = recovery.reason.as_str();
@@ -89,15 +93,15 @@ async fn a_job_that_fails_or_never_starts_is_tried_again_and_then_stuck() {
         );
     }
     let silent = route(&json!({ "startCommand": ["true"] }));
-    desk.route(&silent).await;
-    let silent = desk.delegate("research", "Nothing").await;
-    let back = desk.until(&silent, RequestState::Needs).await;
+    operator.set_kind_rules(&silent).await;
+    let silent = operator.create_approved("research", "Nothing").await;
+    let back = operator.wait_for_state(&silent, RequestState::Needs).await;
     let reason = back.recovery[0].reason.as_str();
     assert!(
         reason.starts_with("The agent ended without a final message"),
         "{reason}"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,29 +111,31 @@ async fn a_job_is_followed_while_an_older_one_of_its_request_is_still_asked_afte
         "test \"$1\" = job-1 || { echo the answer; exit 0; }; sleep 3",
     );
     let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(&route(&json!({ "pollCommand": ["slow-poll", "{job}"] })))
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
+    operator
+        .set_kind_rules(&route(&json!({ "pollCommand": ["slow-poll", "{job}"] })))
         .await;
-    let request = desk.delegate("research", "How big?").await;
-    events.until("request_job_started", "job-1").await;
+    let request = operator.create_approved("research", "How big?").await;
+    events.wait_for("request_job_started", "job-1").await;
     let reason = json!({ "reason": "Start again" });
-    desk.post(&request, "requeue", &reason).await.unwrap();
-    desk.approve(&[&request]).await;
-    let done = desk.until(&request, RequestState::Done).await;
+    operator.post(&request, "requeue", &reason).await.unwrap();
+    operator.approve(&[&request]).await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the answer");
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_counts_although_its_command_leaves_a_child_behind() {
     let workshop = workshop().program("leaving-poll", "sleep 7777 & echo the answer");
     let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    desk.route(&route(&json!({ "pollCommand": ["leaving-poll"] })))
+    let operator = Operator::of(&server);
+    operator
+        .set_kind_rules(&route(&json!({ "pollCommand": ["leaving-poll"] })))
         .await;
-    let request = desk.delegate("research", "How big?").await;
-    let done = desk.until(&request, RequestState::Done).await;
+    let request = operator.create_approved("research", "How big?").await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the answer");
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::route;
 use crate::support::requests::Requests;
-use crate::support::{Desk, Events, TestApp, Workshop};
+use crate::support::{Events, Operator, TestApp, Workshop};
 
 /// Reads the titles of requests in the order in which they were claimed.
 fn claimed(workshop: &Workshop) -> String {
@@ -29,14 +29,15 @@ async fn the_most_urgent_is_started_first_and_what_comes_later_overtakes() {
     let script = format!("read _ <{}; echo done", gate.path().display());
     let workshop = workshop.agent("worker", &script);
     let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0.1"]);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(&json!([
-        route("docs", "worker", 6.0),
-        route("fix", "worker", 3.0),
-        route("chores", "worker", 5.0)
-    ]))
-    .await;
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
+    operator
+        .set_kind_rules(&json!([
+            route("docs", "worker", 6.0),
+            route("fix", "worker", 3.0),
+            route("chores", "worker", 5.0)
+        ]))
+        .await;
     let mut requests = Vec::new();
     for (kind, title, priority) in [
         ("docs", "P2-docs", "P2"),
@@ -45,29 +46,32 @@ async fn the_most_urgent_is_started_first_and_what_comes_later_overtakes() {
         ("docs", "P0-docs", "P0"),
         ("fix", "P2-fix-2", "P2"),
     ] {
-        requests.push(desk.leave(kind, title, priority).await);
+        requests.push(operator.create_request(kind, title, priority).await);
     }
-    desk.approve(&requests.iter().collect::<Vec<_>>()).await;
-    events.until("run_started", "worker").await;
+    operator.approve(&requests.iter().collect::<Vec<_>>()).await;
+    events.wait_for("run_started", "worker").await;
     // One works, and one stands in line for its slot; everything else waits to be chosen.
     while claimed(&workshop) != "P0-docs P1-chores" {
-        events.until("request_claimed", "").await;
+        events.wait_for("request_claimed", "").await;
     }
-    let late = desk.leave("docs", "P0-late", "P0").await;
-    desk.approve(&[&late]).await;
+    let late = operator.create_request("docs", "P0-late", "P0").await;
+    operator.approve(&[&late]).await;
     requests.push(late);
     for request in &requests {
         gate.let_one_through();
-        assert_ne!(desk.look(request).await.state, RequestState::Needs);
+        assert_ne!(
+            operator.get_request(request).await.state,
+            RequestState::Needs
+        );
     }
     for request in &requests {
-        desk.until(request, RequestState::Done).await;
+        operator.wait_for_state(request, RequestState::Done).await;
     }
     assert_eq!(
         claimed(&workshop),
         "P0-docs P1-chores P0-late P2-fix-1 P2-fix-2 P2-docs"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 /// Leaves and approves a request of a default kind.
@@ -83,7 +87,7 @@ async fn delegate(app: &TestApp, title: &str) -> RequestId {
         agent_workspace: None,
     };
     let made = Requests(&app.db)
-        .leave_as(new, Actor::Operator)
+        .create_as(new, Actor::Operator)
         .await
         .unwrap();
     let approved = Requests(&app.db)
@@ -177,10 +181,11 @@ async fn a_dispatcher_that_is_off_starts_nothing_but_takes_back_what_was_forgott
 async fn a_batch_is_given_to_one_agent_and_each_has_its_response() {
     let workshop = Workshop::new().agent("worker", "cat >told; echo all done");
     let server = workshop.serve_with(4, &["--port", "0", "--debounce-seconds", "0.1"]);
-    let desk = Desk::at(&server);
+    let operator = Operator::of(&server);
     let mut batch = route("chores", "worker", 5.0);
     batch["batch"] = true.into();
-    desk.route(&json!([batch, route("fix", "worker", 3.0)]))
+    operator
+        .set_kind_rules(&json!([batch, route("fix", "worker", 3.0)]))
         .await;
     let mut requests = Vec::new();
     for (kind, title) in [
@@ -189,12 +194,12 @@ async fn a_batch_is_given_to_one_agent_and_each_has_its_response() {
         ("chores", "two"),
         ("chores", "three"),
     ] {
-        requests.push(desk.leave(kind, title, "P2").await);
+        requests.push(operator.create_request(kind, title, "P2").await);
     }
-    desk.approve(&requests.iter().collect::<Vec<_>>()).await;
+    operator.approve(&requests.iter().collect::<Vec<_>>()).await;
     let mut tasks = Vec::new();
     for request in &requests {
-        let done = desk.until(request, RequestState::Done).await;
+        let done = operator.wait_for_state(request, RequestState::Done).await;
         assert_eq!(done.response.unwrap().as_str(), "all done");
         tasks.push(done.task_id.unwrap());
     }
@@ -218,17 +223,19 @@ async fn a_batch_is_given_to_one_agent_and_each_has_its_response() {
         workshop.read("SELECT group_concat(DISTINCT status) FROM tasks"),
         "completed"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dispatched_agent_is_told_the_request_and_the_form_of_its_response() {
     let workshop = Workshop::new().agent("worker", "cat");
     let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0"]);
-    let desk = Desk::at(&server);
-    desk.route(&json!([route("research", "worker", 1.0)])).await;
-    let request = desk.delegate("research", "How big is it?").await;
-    let done = desk.until(&request, RequestState::Done).await;
+    let operator = Operator::of(&server);
+    operator
+        .set_kind_rules(&json!([route("research", "worker", 1.0)]))
+        .await;
+    let request = operator.create_approved("research", "How big is it?").await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     let told = done.response.unwrap();
     let form = include_str!("../../../seeds/templates/research.response.md");
     for part in [

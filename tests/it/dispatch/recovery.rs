@@ -4,7 +4,7 @@ use chorus::domain::{Request, RequestState};
 use serde_json::{Value, json};
 
 use super::route;
-use crate::support::{Desk, Events, Gate, Server, Workshop};
+use crate::support::{Events, Gate, Operator, Server, Workshop};
 
 /// Makes a route to the worker that tries again.
 fn retrying(max_attempts: u32) -> Value {
@@ -30,13 +30,13 @@ fn serve(workshop: &Workshop) -> Server {
 }
 
 /// Starts a request and waits until its agent works.
-async fn begun(server: &Server, routes: &Value) -> (Desk, Request, Events) {
-    let desk = Desk::at(server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(routes).await;
-    let request = desk.delegate("fix", "Mend it").await;
-    events.until("message_added", "begun").await;
-    (desk, request, events)
+async fn begun(server: &Server, routes: &Value) -> (Operator, Request, Events) {
+    let operator = Operator::of(server);
+    let mut events = Events::listen(&operator.client).await;
+    operator.set_kind_rules(routes).await;
+    let request = operator.create_approved("fix", "Mend it").await;
+    events.wait_for("message_added", "begun").await;
+    (operator, request, events)
 }
 
 fn kill_agents(workshop: &Workshop) {
@@ -61,9 +61,9 @@ async fn a_request_whose_agent_or_supervisor_is_killed_is_queued_again() {
     ] {
         let (workshop, _gate) = waiting_worker();
         let server = serve(&workshop);
-        let (desk, request, _) = begun(&server, &json!([route("fix", "worker", 3.0)])).await;
+        let (operator, request, _) = begun(&server, &json!([route("fix", "worker", 3.0)])).await;
         kill(&workshop);
-        let back = desk.until(&request, RequestState::Needs).await;
+        let back = operator.wait_for_state(&request, RequestState::Needs).await;
         assert!(!back.stuck);
         assert_eq!((back.attempts, back.lease.is_none()), (1, true));
         let [recovery] = back.recovery.as_slice() else {
@@ -72,12 +72,12 @@ async fn a_request_whose_agent_or_supervisor_is_killed_is_queued_again() {
         assert!(recovery.reason.as_str().contains(reason), "{recovery:?}");
         assert_eq!(
             recovery.action.as_str(),
-            "Re-queued for a person to look at"
+            "Re-queued for a decision by a person"
         );
         let run = workshop.read("SELECT id FROM runs");
         assert_eq!(recovery.earlier_run.as_ref().unwrap().as_str(), run);
         workshop.until_quiet();
-        assert_eq!(workshop.violations(), [""; 0]);
+        workshop.assert_invariants();
     }
 }
 
@@ -88,13 +88,16 @@ async fn a_request_goes_on_when_the_server_is_killed_and_is_done_once() {
     let (_, request, _) = begun(&server, &json!([retrying(5)])).await;
     server.kill();
     let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    assert_eq!(desk.look(&request).await.state, RequestState::Claimed);
+    let operator = Operator::of(&server);
+    assert_eq!(
+        operator.get_request(&request).await.state,
+        RequestState::Claimed
+    );
     gate.let_one_through();
-    let done = desk.until(&request, RequestState::Done).await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!((done.attempts, done.recovery.len()), (1, 0));
     assert!(done.response.unwrap().as_str().ends_with("finished"));
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,14 +110,14 @@ async fn a_request_whose_server_supervisor_and_agent_were_killed_is_found_by_the
     kill_agents(&workshop);
     workshop.until_quiet();
     let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
     // The route says to try again, so nobody has to look.
     events
-        .until("request_requeued", "\"to\":\"delegated\"")
+        .wait_for("request_requeued", "\"to\":\"delegated\"")
         .await;
     gate.let_one_through();
-    let done = desk.until(&request, RequestState::Done).await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!((done.attempts, done.recovery.len()), (2, 1));
     let states: Vec<_> = done
         .transitions
@@ -137,17 +140,17 @@ async fn a_request_whose_server_supervisor_and_agent_were_killed_is_found_by_the
         "1",
         "the second attempt goes on with the task of the first"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
     let workshop = Workshop::new().agent("worker", "echo cannot >&2; exit 3");
     let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    desk.route(&json!([retrying(3)])).await;
-    let request = desk.delegate("fix", "Mend it").await;
-    let stuck = desk.until(&request, RequestState::Needs).await;
+    let operator = Operator::of(&server);
+    operator.set_kind_rules(&json!([retrying(3)])).await;
+    let request = operator.create_approved("fix", "Mend it").await;
+    let stuck = operator.wait_for_state(&request, RequestState::Needs).await;
     assert!(stuck.stuck);
     assert_eq!((stuck.attempts, stuck.recovery.len()), (3, 3));
     let actions: Vec<_> = stuck
@@ -160,7 +163,7 @@ async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
         [
             "Re-queued for attempt 2",
             "Re-queued for attempt 3",
-            "Stopped after attempt 3: it is stuck until a person looks at it"
+            "Stopped after attempt 3: the request is stuck and waits for a person"
         ]
     );
     let doctor = server.chorus(["doctor"]).transcript();
@@ -169,10 +172,10 @@ async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
         "{doctor}"
     );
     // A person may look again; then it has one more attempt.
-    desk.approve(&[&request]).await;
-    let again = desk.until(&request, RequestState::Needs).await;
+    operator.approve(&[&request]).await;
+    let again = operator.wait_for_state(&request, RequestState::Needs).await;
     assert_eq!((again.attempts, again.stuck), (4, true));
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -191,8 +194,8 @@ async fn whoever_takes_a_request_back_stops_its_agent() {
     ] {
         let (workshop, _gate) = waiting_worker();
         let server = serve(&workshop);
-        let (desk, request, _) = begun(&server, &json!([retrying(5)])).await;
-        let ended = desk.post(&request, action, &body).await.unwrap();
+        let (operator, request, _) = begun(&server, &json!([retrying(5)])).await;
+        let ended = operator.post(&request, action, &body).await.unwrap();
         assert_eq!(ended.state, state);
         workshop.until_quiet();
         let task = ended.task_id.unwrap();
@@ -207,7 +210,7 @@ async fn whoever_takes_a_request_back_stops_its_agent() {
                 "cancelled"
             }
         );
-        assert_eq!(workshop.violations(), [""; 0]);
+        workshop.assert_invariants();
     }
 }
 
@@ -215,12 +218,12 @@ async fn whoever_takes_a_request_back_stops_its_agent() {
 async fn cancelling_the_hand_off_of_a_request_leaves_it_to_a_person() {
     let (workshop, _gate) = waiting_worker();
     let server = serve(&workshop);
-    let (desk, request, _) = begun(&server, &json!([retrying(5)])).await;
-    let task = desk.look(&request).await.task_id.unwrap();
+    let (operator, request, _) = begun(&server, &json!([retrying(5)])).await;
+    let task = operator.get_request(&request).await.task_id.unwrap();
     let cancelled = server.chorus(["cancel", task.as_str()]).output();
     assert!(cancelled.status.success());
-    let back = desk.until(&request, RequestState::Needs).await;
+    let back = operator.wait_for_state(&request, RequestState::Needs).await;
     assert_eq!((back.attempts, back.stuck), (1, false));
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }

@@ -1,12 +1,15 @@
-//! Every way in which a run can end, each without a process left behind.
+//! Every outcome of a run, each without leftover processes.
 
 use chorus::domain::Outcome;
 use serde_json::json;
 
-use crate::support::{Events, Workshop, begin, ended, last_id, run, setting};
+use super::fixture;
+use crate::support::{
+    Events, Workshop, env_number, last_handoff_id, run, start_handoff, wait_for_end,
+};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_agent_prints_is_what_comes_back() {
+async fn the_output_of_an_agent_is_its_final_message() {
     let workshop = Workshop::new()
         .agent("echo", "cat >/dev/null; echo; echo ' a  b'; echo ünï; echo")
         .agent("silent", "exit 0")
@@ -19,26 +22,26 @@ async fn what_an_agent_prints_is_what_comes_back() {
     let handoff = run(&client, "echo").await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "\n a  b\nünï\n");
-    for (agent, told) in [
+    for (agent, expected) in [
         ("silent", "without a final message"),
         ("blank", "without a final message"),
         (
             "broken",
-            "exit code 3. It said:\nno idea\nThe message was:\nhalf",
+            "exit code 3. Standard error:\nno idea\nThe final message:\nhalf",
         ),
-        ("dead", "was ended by signal 9 before it gave a result"),
+        ("dead", "was killed by signal 9 before it gave a result"),
     ] {
         let handoff = run(&client, agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
         assert!(
-            handoff.output.as_str().contains(told),
+            handoff.output.as_str().contains(expected),
             "{agent}: {}",
             handoff.output
         );
         assert_eq!(handoff.error, Some(handoff.output), "{agent}");
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
     let metrics = client
         .request(reqwest::Method::GET, "/metrics")
         .send()
@@ -49,7 +52,7 @@ async fn what_an_agent_prints_is_what_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_cannot_be_started_has_failed_and_says_what_to_do() {
+async fn an_agent_that_cannot_be_started_has_failed_with_a_reason() {
     let workshop = Workshop::new()
         .configured("gone", &json!({ "provider": "command", "program": "/nowhere/agent" }))
         .configured("nothing", &json!({ "provider": "command" }))
@@ -62,29 +65,29 @@ async fn an_agent_that_cannot_be_started_has_failed_and_says_what_to_do() {
             &json!({ "provider": "claude-code", "program": "/bin/cat", "specPath": "../secret.md" }),
         );
     let server = workshop.serve(2);
-    for (agent, told) in [
+    for (agent, expected) in [
         ("gone", "The program /nowhere/agent is not installed"),
         ("nothing", "has no program"),
         (
             "unspecified",
-            "The spec agents/nobody.md of the agent unspecified is not there",
+            "Spec agents/nobody.md of agent unspecified does not exist",
         ),
         ("outside", "without `..`"),
     ] {
         let handoff = run(&server.client(), agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
         assert!(
-            handoff.output.as_str().contains(told),
+            handoff.output.as_str().contains(expected),
             "{agent}: {}",
             handoff.output
         );
     }
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workspace_that_is_gone_is_named() {
+async fn a_missing_workspace_is_reported() {
     let workshop = Workshop::new().agent("echo", "echo hello");
     let server = workshop.serve(1);
     let client = server.client();
@@ -100,7 +103,7 @@ async fn a_workspace_that_is_gone_is_named() {
     let task = crate::support::hand_off(&client, &task, &body)
         .await
         .unwrap();
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
         handoff.output.as_str().contains("working directory"),
@@ -110,62 +113,66 @@ async fn a_workspace_that_is_gone_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_is_deleted_is_not_run_and_one_that_works_is_stopped() {
+async fn a_deleted_agent_is_not_started_and_a_running_one_is_stopped() {
     let workshop = Workshop::new()
         .agent("first", "echo begun; exec sleep 600")
         .agent("second", "echo hello");
     let server = workshop.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let first = begin(&client, "first").await;
-    let second = begin(&client, "second").await;
-    events.until("message_added", "begun").await;
+    let first = start_handoff(&client, "first").await;
+    let second = start_handoff(&client, "second").await;
+    events.wait_for("message_added", "begun").await;
     server.kill();
     let connection = rusqlite::Connection::open(workshop.data_dir.join("chorus.db")).unwrap();
     connection.execute_batch("DELETE FROM agents").unwrap();
     drop(connection);
 
     let server = workshop.serve(1);
-    for (task, told) in [(first, "while it worked"), (second, "after it was asked")] {
-        let handoff = ended(&server.client(), last_id(&task)).await;
+    for (task, expected) in [(first, "while it worked"), (second, "after it was asked")] {
+        let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed));
-        assert!(handoff.output.as_str().contains(told), "{}", handoff.output);
+        assert!(
+            handoff.output.as_str().contains(expected),
+            "{}",
+            handoff.output
+        );
     }
     workshop.until_quiet();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_limit_ends_a_run_and_what_was_said_is_kept() {
+async fn a_time_limit_ends_a_run_and_its_output_is_kept() {
     let agent = |script: &str, limit: &str| json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], limit: 1 });
+    // Constant output never reaches the idle limit: only the time limit ends this agent.
     let chatty = "while :; do echo still here; sleep 0.1; done";
     let workshop = Workshop::new()
         .configured("slow", &agent(chatty, "maxSeconds"))
         .configured("idle", &agent("echo so far; sleep 600", "idleSeconds"));
     let server = workshop.serve(2);
     let client = server.client();
-    for (agent, told, said) in [
+    for (agent, reason, last_output) in [
         ("slow", "time limit of 1 s", "still here"),
         (
             "idle",
-            "printed nothing for its idle limit of 1 s",
-            "It had said:\nso far",
+            "printed nothing for 1 s, its idle limit",
+            "The agent's last message:\nso far",
         ),
     ] {
         let handoff = run(&client, agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::TimedOut), "{agent}");
         let output = handoff.output.as_str();
         assert!(
-            output.contains(told) && output.contains(said),
+            output.contains(reason) && output.contains(last_output),
             "{agent}: {output}"
         );
     }
-    // One that says something all the time is never idle: only the wall clock ends it.
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_left() {
+async fn a_run_whose_supervisor_is_killed_is_interrupted_and_leaves_no_process() {
     let workshop = Workshop::new()
         .agent("worker", "setsid sleep 600 & echo begun; exec sleep 600")
         .program("claude", "cat >/dev/null; cat \"$FIXTURE\"; exec sleep 600")
@@ -181,27 +188,30 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
     let client = server.client();
     let mut events = Events::listen(&client).await;
 
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
     for pid in workshop.supervisors() {
         assert!(workshop.kill(pid));
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
     assert!(
-        handoff.output.as_str().contains("It had said:\nbegun"),
+        handoff
+            .output
+            .as_str()
+            .contains("The agent's last message:\nbegun"),
         "{}",
         handoff.output
     );
     workshop.until_quiet();
 
-    // A result that was given counts, whoever dies afterwards.
-    let task = begin(&client, "claude").await;
-    events.until("message_added", "tool_result").await;
+    // A result counts, even if the supervisor is killed afterwards.
+    let task = start_handoff(&client, "claude").await;
+    events.wait_for("message_added", "tool_result").await;
     for pid in workshop.supervisors() {
         assert!(workshop.kill(pid));
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
@@ -210,16 +220,16 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
     );
     workshop.until_quiet();
 
-    // The agent alone.
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
+    // Only the agent is killed.
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
     let supervisors = workshop.supervisors();
     for (pid, _) in workshop.processes() {
         if !supervisors.contains(&pid) {
             workshop.kill(pid);
         }
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
         handoff.output.as_str().contains("signal 9"),
@@ -227,18 +237,11 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
         handoff.output
     );
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
-}
-
-fn fixture(name: &str) -> String {
-    format!(
-        "{}/tests/fixtures/agent-output/{name}",
-        env!("CARGO_MANIFEST_DIR")
-    )
+    workshop.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn output_that_is_cut_is_no_result() {
+async fn truncated_output_is_not_a_result() {
     let workshop = Workshop::new()
         .program("claude", "cat >/dev/null; head -n 3 \"$FIXTURE\"")
         .configured(
@@ -260,7 +263,7 @@ async fn output_that_is_cut_is_no_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_left_of_an_agent_that_scatters_processes() {
+async fn an_agent_that_starts_background_processes_leaves_none() {
     let workshop = Workshop::new()
         .agent(
             "forker",
@@ -273,14 +276,14 @@ async fn nothing_is_left_of_an_agent_that_scatters_processes() {
         let handoff = run(&server.client(), agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Completed), "{agent}");
         assert_eq!(handoff.output.as_str(), "done");
-        // The end is recorded when the tree is gone, not before.
+        // The end is recorded after all processes are gone.
         let agents: Vec<_> = workshop.processes();
         assert!(agents.is_empty(), "{agent}: {agents:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_stays_after_its_result_is_ended_and_the_result_counts() {
+async fn an_agent_that_does_not_exit_after_its_result_is_stopped_and_the_result_counts() {
     let workshop = Workshop::new()
         .program(
             "claude",
@@ -307,7 +310,7 @@ async fn an_agent_that_stays_after_its_result_is_ended_and_the_result_counts() {
     workshop.until_quiet();
 }
 
-/// Reads how much memory a process has used at most, in megabytes.
+/// Reads the peak memory of a process.
 fn peak_megabytes(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -321,8 +324,8 @@ fn peak_megabytes(pid: u32) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_costs_no_memory_and_is_all_in_the_log() {
-    let megabytes = u64::from(setting("CHORUS_TEST_FLOOD_MB", 20));
+async fn a_flood_of_output_uses_little_memory_and_is_complete_in_the_log() {
+    let megabytes = u64::from(env_number("CHORUS_TEST_FLOOD_MB", 20));
     let line = "x".repeat(1023);
     let lines = megabytes * 1024;
     let workshop = Workshop::new()
@@ -341,7 +344,7 @@ async fn a_flood_costs_no_memory_and_is_all_in_the_log() {
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     let output = handoff.output.as_str();
     assert!(output.len() < 1100 * 1024, "{}", output.len());
-    assert!(output.ends_with("more bytes are in the log]"));
+    assert!(output.ends_with("B more in the log]"));
     let log = workshop.run_dir(&handoff).join("stdout.log");
     assert_eq!(log.metadata().unwrap().len(), (megabytes << 20) + 8);
     let peak = peak_megabytes(server.pid());

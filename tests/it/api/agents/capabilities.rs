@@ -53,8 +53,8 @@ async fn a_run_speaks_for_itself_alone() {
     let app = working().await;
     let before = app.get("/api/agents").await.data();
     let offered = || json!({ "roles": ["testing"] });
-    assert_snapshot!(announce(&app, "qa", offered()).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may speak for developer alone, not for qa"}}"#);
-    assert_snapshot!(announce(&app, "nobody", offered()).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may speak for developer alone, not for nobody"}}"#);
+    assert_snapshot!(announce(&app, "qa", offered()).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may change only its own agent, developer, not qa"}}"#);
+    assert_snapshot!(announce(&app, "nobody", offered()).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may change only its own agent, developer, not nobody"}}"#);
     for (method, path) in [
         (Method::PUT, "/api/agents/developer"),
         (Method::PATCH, "/api/agents/developer"),
@@ -77,8 +77,8 @@ async fn a_run_does_not_give_itself_more_time() {
     let limit =
         |minutes: Value| announce(&app, "developer", json!({ "maxSessionDuration": minutes }));
     assert_eq!(limit(json!(60)).await.data()["maxSessionDuration"], 60);
-    assert_snapshot!(limit(json!(61)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, not raise or remove it; a person can"}}"#);
-    assert_snapshot!(limit(Value::Null).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, not raise or remove it; a person can"}}"#);
+    assert_snapshot!(limit(json!(61)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, but not raise or remove it. Leave that to a person"}}"#);
+    assert_snapshot!(limit(Value::Null).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, but not raise or remove it. Leave that to a person"}}"#);
     assert_eq!(limit(json!(60)).await.data()["maxSessionDuration"], 60);
     assert_eq!(limit(json!(30)).await.data()["maxSessionDuration"], 30);
     assert_eq!(

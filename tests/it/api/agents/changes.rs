@@ -136,7 +136,7 @@ async fn upper_and_lower_case_do_not_make_a_second_agent() {
         before.as_array().unwrap().len()
     );
     // Hand-offs would take it for the other one.
-    assert_snapshot!(app.put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"developer_review would be taken for the agent developer-review, which is there already; choose another name"}}"#);
+    assert_snapshot!(app.put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent name developer_review is too similar to the existing agent developer-review. Choose a name that differs in more than case and separators"}}"#);
     assert_eq!(delete(&app, "Developer").await.data()["name"], "developer");
 }
 
@@ -148,19 +148,19 @@ fn reviewer_named(name: &str) -> Value {
 async fn what_is_wrong_with_an_agent_is_said_before_it_runs() {
     let app = TestApp::new().await;
     let put = |key: &str, value: Value| app.put("/api/agents/reviewer", with(key, value));
-    assert_snapshot!(put("program", Value::Null).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"program: must be given, because the provider is command","details":{"problems":[{"field":"program","message":"must be given, because the provider is command"}]}}}"#);
+    assert_snapshot!(put("program", Value::Null).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"program: is required for the provider command","details":{"problems":[{"field":"program","message":"is required for the provider command"}]}}}"#);
     assert_snapshot!(put("provider", json!("codex")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"}]}}}"#);
     assert_snapshot!(put("provider", json!("gpt")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"provider: unknown variant `gpt`, expected one of `claude-code`, `codex`, `opencode`, `gemini`, `command`"}}"#);
-    assert_snapshot!(put("specPath", json!("../operator.token")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: The spec ../operator.token of the agent reviewer must be a path below the data directory, without `..`","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"The spec ../operator.token of the agent reviewer must be a path below the data directory, without `..`"}]}}}"#);
-    assert_snapshot!(put("specPath", json!("/etc/passwd")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: The spec /etc/passwd of the agent reviewer must be a path below the data directory, without `..`","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"The spec /etc/passwd of the agent reviewer must be a path below the data directory, without `..`"}]}}}"#);
-    assert_snapshot!(put("specPath", json!("operator.token")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: The spec operator.token of the agent reviewer is not there; put it into <tmp>/operator.token","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"The spec operator.token of the agent reviewer is not there; put it into <tmp>/operator.token"}]}}}"#);
-    assert_snapshot!(put("specPath", json!("agents/nobody.md")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: The spec agents/nobody.md of the agent reviewer is not there; put it into <tmp>/agents/nobody.md","details":{"problems":[{"field":"specPath","message":"The spec agents/nobody.md of the agent reviewer is not there; put it into <tmp>/agents/nobody.md"}]}}}"#);
-    assert_snapshot!(put("maxSeconds", json!(0)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"maxSeconds: must be 1 to 31536000; null stands for the server's limit","details":{"problems":[{"field":"maxSeconds","message":"must be 1 to 31536000; null stands for the server's limit"}]}}}"#);
+    assert_snapshot!(put("specPath", json!("../operator.token")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: Spec ../operator.token of agent reviewer must be a path relative to the data directory, without `..`","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"Spec ../operator.token of agent reviewer must be a path relative to the data directory, without `..`"}]}}}"#);
+    assert_snapshot!(put("specPath", json!("/etc/passwd")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: Spec /etc/passwd of agent reviewer must be a path relative to the data directory, without `..`","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"Spec /etc/passwd of agent reviewer must be a path relative to the data directory, without `..`"}]}}}"#);
+    assert_snapshot!(put("specPath", json!("operator.token")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: Spec operator.token of agent reviewer does not exist; create <tmp>/operator.token","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"Spec operator.token of agent reviewer does not exist; create <tmp>/operator.token"}]}}}"#);
+    assert_snapshot!(put("specPath", json!("agents/nobody.md")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: Spec agents/nobody.md of agent reviewer does not exist; create <tmp>/agents/nobody.md","details":{"problems":[{"field":"specPath","message":"Spec agents/nobody.md of agent reviewer does not exist; create <tmp>/agents/nobody.md"}]}}}"#);
+    assert_snapshot!(put("maxSeconds", json!(0)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"maxSeconds: must be 1 to 31536000; use null for the server's limit","details":{"problems":[{"field":"maxSeconds","message":"must be 1 to 31536000; use null for the server's limit"}]}}}"#);
     assert_snapshot!(put("maxSeconds", json!(-1)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"maxSeconds: invalid value: integer `-1`, expected u64"}}"#);
     assert_snapshot!(put("maxSessionDuration", json!(0)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"maxSessionDuration: must be a number of minutes, 1 to 525600"}}"#);
-    assert_snapshot!(put("environment", json!({ "A=B": "x", "": "y", "PATH": "/bin", "CHORUS_TOKEN": "z" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"environment: \"\" is not a name of a variable; it must be one word without =; environment: \"A=B\" is not a name of a variable; it must be one word without =; environment: CHORUS_TOKEN is set by Chorus itself; environment: PATH is set by Chorus itself","details":{"problems":[{"field":"environment","message":"\"\" is not a name of a variable; it must be one word without ="},{"field":"environment","message":"\"A=B\" is not a name of a variable; it must be one word without ="},{"field":"environment","message":"CHORUS_TOKEN is set by Chorus itself"},{"field":"environment","message":"PATH is set by Chorus itself"}]}}}"#);
+    assert_snapshot!(put("environment", json!({ "A=B": "x", "": "y", "PATH": "/bin", "CHORUS_TOKEN": "z" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"environment: \"\" is not a valid variable name; use one word without `=`; environment: \"A=B\" is not a valid variable name; use one word without `=`; environment: CHORUS_TOKEN is reserved: Chorus sets it; environment: PATH is reserved: Chorus sets it","details":{"problems":[{"field":"environment","message":"\"\" is not a valid variable name; use one word without `=`"},{"field":"environment","message":"\"A=B\" is not a valid variable name; use one word without `=`"},{"field":"environment","message":"CHORUS_TOKEN is reserved: Chorus sets it"},{"field":"environment","message":"PATH is reserved: Chorus sets it"}]}}}"#);
     assert_snapshot!(put("arguments", json!(["a\0b"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"arguments[0]: has a NUL character (\\u0000) at byte 1, which cannot be stored; remove it"}}"#);
-    assert_snapshot!(put("roles", json!(["Testing!"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"roles[0]: must be a role such as `testing`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
+    assert_snapshot!(put("roles", json!(["Testing!"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"roles[0]: must be a role such as `testing`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
     assert_snapshot!(put("skills", json!(["a b"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills[0]: must be a skill such as `python`: one word without commas, at most 64 bytes"}}"#);
     assert_snapshot!(put("skills", json!("rust")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills: invalid type: string \"rust\", expected a sequence"}}"#);
     assert_snapshot!(put("available", Value::Null).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"available: invalid type: null, expected a boolean"}}"#);
@@ -168,9 +168,9 @@ async fn what_is_wrong_with_an_agent_is_said_before_it_runs() {
     assert_snapshot!(put("color", json!("red")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"color: unknown field `color`, expected one of `name`, `specPath`, `allowedTools`, `permissionMode`, `provider`, `model`, `program`, `arguments`, `environment`, `outputForm`, `maxSeconds`, `idleSeconds`, `available`, `roles`, `skills`, `maxSessionDuration`, `responsibilities`"}}"#);
     assert_snapshot!(put("name", json!("other")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be reviewer, as in the path; an agent keeps its name"}}"#);
     let many: Vec<_> = (0..51).map(|number| format!("s{number}")).collect();
-    assert_snapshot!(put("skills", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills: must not have more than 50 different words"}}"#);
+    assert_snapshot!(put("skills", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills: must have at most 50 distinct words"}}"#);
     let many: Vec<_> = (0..1001).map(|number| number.to_string()).collect();
-    assert_snapshot!(put("arguments", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"arguments: must not be more than 1000","details":{"problems":[{"field":"arguments","message":"must not be more than 1000"}]}}}"#);
+    assert_snapshot!(put("arguments", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"arguments: must have at most 1000 entries","details":{"problems":[{"field":"arguments","message":"must have at most 1000 entries"}]}}}"#);
     assert_snapshot!(put("responsibilities", json!("x".repeat(4097))).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"responsibilities: must not be longer than 4096 bytes","details":{"problems":[{"field":"responsibilities","message":"must not be longer than 4096 bytes"}]}}}"#);
     assert_snapshot!(app.put("/api/agents/reviewer", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
     assert_snapshot!(app.request(Method::PUT, "/api/agents/reviewer", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
@@ -198,7 +198,7 @@ async fn names_that_are_taken_or_illegal_are_refused() {
         let refused = app.put(&path, reviewer_named(reserved)).await;
         assert_eq!(refused.error(), (400, "INVALID_BODY".to_owned()));
     }
-    assert_snapshot!(app.put("/api/agents/router", reviewer_named("router")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: router is not a name for an agent: it stands for somebody else in histories; choose another","details":{"problems":[{"field":"name","message":"router is not a name for an agent: it stands for somebody else in histories; choose another"}]}}}"#);
+    assert_snapshot!(app.put("/api/agents/router", reviewer_named("router")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: router is reserved; choose another name","details":{"problems":[{"field":"name","message":"router is reserved; choose another name"}]}}}"#);
     let nameless = json!({ "provider": "command", "program": "true" });
     for illegal in [
         "..%2Fqa",
@@ -239,7 +239,7 @@ async fn of_many_who_make_an_agent_at_once_one_wins() {
         winner.unwrap().data()
     );
     assert_eq!(events(&app).await, ["agent_created reviewer"]);
-    assert_snapshot!(app.send(only_new("Reviewer", &json!({ "specPath": "nowhere.md" }), None)).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent already exists: reviewer. Change it, or choose another name"}}"#);
+    assert_snapshot!(app.send(only_new("Reviewer", &json!({ "specPath": "nowhere.md" }), None)).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent already exists: reviewer. Edit it, or choose another name"}}"#);
     let mut odd = only_new("reviewer", &reviewer(), None);
     odd.headers_mut()
         .insert(header::IF_NONE_MATCH, "\"abc\"".parse().unwrap());
@@ -296,9 +296,9 @@ async fn an_agent_that_is_needed_is_not_deleted() {
     app.post(&format!("/api/tasks/{task}/handoff"), handoff)
         .await
         .data();
-    assert_snapshot!(delete(&app, "PLANNER").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent planner is still needed: it works on task <id 1>; it is named by the tool to_planner; it gets requests of kind brainstorm, research. End or change that first"}}"#);
-    assert_snapshot!(delete(&app, "qa").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent qa is still needed: it is named by the tool to_planner. End or change that first"}}"#);
-    assert_snapshot!(delete(&app, "developer").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent developer is still needed: it gets requests of kind fix, implementation, loop, chores, documentation. End or change that first"}}"#);
+    assert_snapshot!(delete(&app, "PLANNER").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent planner is in use by task <id 1>; tool to_planner; request kinds brainstorm, research. End or change these first"}}"#);
+    assert_snapshot!(delete(&app, "qa").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent qa is in use by tool to_planner. End or change these first"}}"#);
+    assert_snapshot!(delete(&app, "developer").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent developer is in use by request kinds fix, implementation, loop, chores, documentation. End or change these first"}}"#);
     assert_eq!(app.get("/api/agents/planner").await.status.as_u16(), 200);
     for number in 1..=12 {
         let task = app.task("Try it").await;
@@ -309,8 +309,8 @@ async fn an_agent_that_is_needed_is_not_deleted() {
         let refused = delete(&app, "orchestrator").await.json();
         let message = refused["error"]["message"].as_str().unwrap();
         let ends = match number {
-            11 | 12 => format!(" and {} more. End or change that first", number - 10),
-            _ => format!("{task}. End or change that first"),
+            11 | 12 => format!(" and {} more. End or change these first", number - 10),
+            _ => format!("{task}. End or change these first"),
         };
         assert!(message.ends_with(&ends), "{message}");
     }
@@ -347,7 +347,7 @@ async fn what_was_wrong_before_does_not_stand_in_the_way() {
     assert_eq!(worse.error(), (400, "INVALID_BODY".to_owned()));
     // A spec is looked for where it is named, or first needed.
     assert_snapshot!(patch(&app, "reviewer", json!({ "provider": "claude-code" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"}]}}}"#);
-    assert_snapshot!(patch(&app, "reviewer", json!({ "provider": "claude-code", "specPath": "agents/x.md" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: The spec agents/x.md of the agent reviewer is not there; put it into <tmp>/agents/x.md","details":{"problems":[{"field":"specPath","message":"The spec agents/x.md of the agent reviewer is not there; put it into <tmp>/agents/x.md"}]}}}"#);
+    assert_snapshot!(patch(&app, "reviewer", json!({ "provider": "claude-code", "specPath": "agents/x.md" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: Spec agents/x.md of agent reviewer does not exist; create <tmp>/agents/x.md","details":{"problems":[{"field":"specPath","message":"Spec agents/x.md of agent reviewer does not exist; create <tmp>/agents/x.md"}]}}}"#);
     std::fs::create_dir(app.data_dir.path().join("agents")).unwrap();
     std::fs::write(app.data_dir.path().join("agents/x.md"), "# X").unwrap();
     let changed = patch(

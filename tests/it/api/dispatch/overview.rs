@@ -209,12 +209,12 @@ async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
       {
         "kind": "brainstorm",
         "count": 1,
-        "reason": "Its route is interactive: take it with `chorus request claim`"
+        "reason": "Kind brainstorm is interactive. Claim its requests with `chorus request claim`"
       },
       {
         "kind": "unheard-of",
         "count": 3,
-        "reason": "The kind unheard-of has no route: add one with `chorus request routes --set FILE`, or PUT /api/dispatch/routes"
+        "reason": "Kind unheard-of has no rule. Add one with `chorus request kinds --set FILE` or PUT /api/dispatch/routes"
       }
     ]
     "#);
@@ -222,12 +222,12 @@ async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
         .execute("UPDATE agents SET available = 0 WHERE name = 'qa'", [])
         .unwrap();
     let unavailable: Value = serde_json::from_str(&held().await).unwrap();
-    assert_snapshot!(unavailable[1].to_string(), @r#"{"kind":"research","count":1,"reason":"The agent qa of its route is not available"}"#);
+    assert_snapshot!(unavailable[1].to_string(), @r#"{"kind":"research","count":1,"reason":"Agent qa of kind research is not available. Make it available, or change the rule of the kind"}"#);
     database
         .execute("DELETE FROM agents WHERE name = 'qa'", [])
         .unwrap();
     let unknown: Value = serde_json::from_str(&held().await).unwrap();
-    assert_snapshot!(unknown[1].to_string(), @r#"{"kind":"research","count":1,"reason":"The agent qa of its route is not configured: change the route"}"#);
+    assert_snapshot!(unknown[1].to_string(), @r#"{"kind":"research","count":1,"reason":"Agent qa of kind research does not exist. Create it, or change the rule of the kind"}"#);
     // Only what can be started is.
     round(&app, 10).await;
     assert_eq!(titles(&app, "running").await, ["fix"]);

@@ -199,7 +199,7 @@ async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
     {
       "error": {
         "code": "INVALID_BODY",
-        "message": "routes[0].maxAttempts: must be 1 to 100; routes[0].pollSeconds: must be 1 to 86400; routes[1].kind: fix stands twice; one kind has one route; routes[1].startCommand: an async route needs it: the program and its arguments as a list; routes[1].pollCommand: must begin with a program; routes[1].batch: only a route of mode `agent` has batches; routes[2].startCommand: only an async route has it",
+        "message": "routes[0].maxAttempts: must be 1 to 100; routes[0].pollSeconds: must be 1 to 86400; routes[1].kind: fix is listed twice; a kind has one route; routes[1].startCommand: is required for mode `async`: a list of the program and its arguments; routes[1].pollCommand: must start with a program; routes[1].batch: is allowed only for mode `agent`; routes[2].startCommand: is allowed only for mode `async`",
         "details": {
           "problems": [
             {
@@ -212,23 +212,23 @@ async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
             },
             {
               "field": "routes[1].kind",
-              "message": "fix stands twice; one kind has one route"
+              "message": "fix is listed twice; a kind has one route"
             },
             {
               "field": "routes[1].startCommand",
-              "message": "an async route needs it: the program and its arguments as a list"
+              "message": "is required for mode `async`: a list of the program and its arguments"
             },
             {
               "field": "routes[1].pollCommand",
-              "message": "must begin with a program"
+              "message": "must start with a program"
             },
             {
               "field": "routes[1].batch",
-              "message": "only a route of mode `agent` has batches"
+              "message": "is allowed only for mode `agent`"
             },
             {
               "field": "routes[2].startCommand",
-              "message": "only an async route has it"
+              "message": "is allowed only for mode `async`"
             }
           ]
         }
@@ -241,11 +241,11 @@ async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
         route(json!({ "kind": "x", "agent": "somebody" }))
     ]);
     assert_snapshot!(refused(nobody).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].agent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; routes[1].agent: unknown agent somebody; the agents are: developer, developer-review, orchestrator, planner, qa","details":{"problems":[{"field":"routes[0].agent","message":"unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa"},{"field":"routes[1].agent","message":"unknown agent somebody; the agents are: developer, developer-review, orchestrator, planner, qa"}]}}}"#);
-    assert_snapshot!(refused(json!([route(json!({ "mode": "async" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: an async route needs it: the program and its arguments as a list; routes[0].pollCommand: an async route needs it: the program and its arguments as a list","details":{"problems":[{"field":"routes[0].startCommand","message":"an async route needs it: the program and its arguments as a list"},{"field":"routes[0].pollCommand","message":"an async route needs it: the program and its arguments as a list"}]}}}"#);
-    assert_snapshot!(refused(json!([route(json!({ "mode": "async", "startCommand": [], "pollCommand": ["x"] }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: must begin with a program","details":{"problems":[{"field":"routes[0].startCommand","message":"must begin with a program"}]}}}"#);
-    assert_snapshot!(refused(json!([route(json!({ "mode": "interactive", "batch": true }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].batch: only a route of mode `agent` has batches","details":{"problems":[{"field":"routes[0].batch","message":"only a route of mode `agent` has batches"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "async" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: is required for mode `async`: a list of the program and its arguments; routes[0].pollCommand: is required for mode `async`: a list of the program and its arguments","details":{"problems":[{"field":"routes[0].startCommand","message":"is required for mode `async`: a list of the program and its arguments"},{"field":"routes[0].pollCommand","message":"is required for mode `async`: a list of the program and its arguments"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "async", "startCommand": [], "pollCommand": ["x"] }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: must start with a program","details":{"problems":[{"field":"routes[0].startCommand","message":"must start with a program"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "interactive", "batch": true }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].batch: is allowed only for mode `agent`","details":{"problems":[{"field":"routes[0].batch","message":"is allowed only for mode `agent`"}]}}}"#);
     assert_snapshot!(refused(json!([route(json!({ "maxAttempts": 101, "pollSeconds": 86_401 }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].maxAttempts: must be 1 to 100; routes[0].pollSeconds: must be 1 to 86400","details":{"problems":[{"field":"routes[0].maxAttempts","message":"must be 1 to 100"},{"field":"routes[0].pollSeconds","message":"must be 1 to 86400"}]}}}"#);
-    assert_snapshot!(refused(json!([route(json!({ "kind": "Fix" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "kind": "Fix" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].kind: must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
     assert_snapshot!(refused(json!([route(json!({ "mode": "magic" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].mode: unknown variant `magic`, expected one of `agent`, `interactive`, `async`"}}"#);
     assert_snapshot!(refused(json!([route(json!({ "rank": "first" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].rank: invalid type: string \"first\", expected f64"}}"#);
     assert_snapshot!(refused(json!([route(json!({ "priority": "P0" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].priority: unknown field `priority`, expected one of `kind`, `agent`, `mode`, `rank`, `batch`, `retry`, `maxAttempts`, `startCommand`, `pollCommand`, `pollSeconds`"}}"#);

@@ -70,13 +70,13 @@ async fn who_does_not_get_it_cannot_mark_it_and_nobody_acts_for_the_operator() {
     let own = write(&app, "operator", "Look").await;
     let ack =
         async |id: &str, body: Value| app.post(&format!("/api/mail/{id}/ack"), body).await.line();
-    assert_snapshot!(ack(&several, json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: several get mail <id 1>; name one of: qa, planner"}}"#);
-    assert_snapshot!(ack(&several, json!({ "recipient": "developer" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: developer does not get mail <id 1>; name one of: qa, planner"}}"#);
+    assert_snapshot!(ack(&several, json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: mail <id 1> has several recipients. Name one of: qa, planner"}}"#);
+    assert_snapshot!(ack(&several, json!({ "recipient": "developer" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: developer is not a recipient of mail <id 1>. Name one of: qa, planner"}}"#);
     assert_snapshot!(ack(&several, json!({ "recipient": 7 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: invalid type: integer `7`, expected a string"}}"#);
     assert_snapshot!(ack(&several, json!({ "recipient": "a\u{0}" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
     assert_snapshot!(ack(&several, json!({ "as": "qa" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"as: unknown field `as`, expected `recipient`"}}"#);
-    assert_snapshot!(ack(&own, json!({})).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Mail <id 1> is for the operator, whose token is needed to mark it: Authorization: Bearer <the word in operator.token>; or name another `recipient`"}}"#);
-    assert_snapshot!(ack(&own, json!({ "recipient": "operator" })).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Mail <id 1> is for the operator, whose token is needed to mark it: Authorization: Bearer <the word in operator.token>; or name another `recipient`"}}"#);
+    assert_snapshot!(ack(&own, json!({})).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Operator token required to mark mail <id 1>, which is addressed to the operator. Send the header `Authorization: Bearer <contents of operator.token>`, or name another `recipient`"}}"#);
+    assert_snapshot!(ack(&own, json!({ "recipient": "operator" })).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Operator token required to mark mail <id 1>, which is addressed to the operator. Send the header `Authorization: Bearer <contents of operator.token>`, or name another `recipient`"}}"#);
     assert_snapshot!(ack("nope", json!({})).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Mail not found: nope"}}"#);
     assert_snapshot!(ack("..%2fx", json!({})).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Mail not found: ../x"}}"#);
     assert_eq!(

@@ -46,7 +46,7 @@ async fn a_run_sends_as_its_agent_whatever_it_says() {
         .await
     };
     assert_eq!(about(child.clone()).await.data()["taskId"], child);
-    assert_snapshot!(about(json!(other)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may only change its own task <id 1> and those below it"}}"#);
+    assert_snapshot!(about(json!(other)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may change only its own task <id 1> and the tasks below it"}}"#);
     assert_snapshot!(about(json!("nope")).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
 }
 
@@ -74,7 +74,7 @@ async fn a_run_marks_the_mail_of_its_own_agent_alone() {
         }
     }
     let path = format!("/api/mail/{other}/ack");
-    assert_snapshot!(by_run(&app, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"Mail <id 1> is not for developer: this run may not mark it"}}"#);
+    assert_snapshot!(by_run(&app, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"Mail <id 1> is not addressed to developer. A run may mark only the mail of its own agent"}}"#);
     assert_eq!(
         app.get("/api/mail?to=qa&unread=true").await.data()[0]["id"],
         json!(other)

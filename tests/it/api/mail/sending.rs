@@ -139,11 +139,11 @@ async fn nobody_gets_what_is_sent_to_nobody() {
             .await
             .line()
     };
-    assert_snapshot!(refused(json!(["role:verification"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"Nobody has the role verification: give it to an agent, or name an agent instead"}}"#);
+    assert_snapshot!(refused(json!(["role:verification"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"No agent has the role verification. Give the role to an agent, or address an agent by name"}}"#);
     assert_snapshot!(refused(json!(["qa", "nobody"])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: nobody","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
     assert_snapshot!(refused(json!(["role:"])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: role:","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
     assert_snapshot!(refused(json!(["router"])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: router","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
-    assert_snapshot!(refused(json!([])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to: must name somebody"}}"#);
+    assert_snapshot!(refused(json!([])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to: must name at least one recipient"}}"#);
     assert_eq!(subjects(&app, "").await, [""; 0]);
     assert!(app.events().await.is_empty());
 }
@@ -173,7 +173,7 @@ async fn an_answer_goes_on_with_the_thread() {
     assert_eq!(subjects(&app, "thread=nope").await, [""; 0]);
     assert_snapshot!(answer("nope", "lost").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Mail not found: nope"}}"#);
     let both = json!({ "to": ["qa"], "subject": "x", "threadId": "a", "inReplyTo": first });
-    assert_snapshot!(send(&app, both).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"threadId: is that of the mail in `inReplyTo`; give one of the two"}}"#);
+    assert_snapshot!(send(&app, both).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"threadId: a reply joins the thread of `inReplyTo`; give only one of the two"}}"#);
 }
 
 #[tokio::test]
@@ -220,9 +220,9 @@ async fn the_sender_is_what_the_token_says() {
     );
     let before = app.get("/api/mail").await.data();
     assert_eq!(sent(None, json!(" OPERATOR ")).await.status, 401);
-    assert_snapshot!(sent(None, json!("operator")).await.line(), @r#"401 {"error":{"code":"UNAUTHORIZED","message":"The operator's token is needed to send as `operator`: Authorization: Bearer <the word in operator.token>; or name another `from`"}}"#);
+    assert_snapshot!(sent(None, json!("operator")).await.line(), @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Operator token required to send mail as `operator`. Send the header `Authorization: Bearer <contents of operator.token>`, or name another `from`"}}"#);
     assert_eq!(sent(operator, json!("router")).await.status, 403);
-    assert_snapshot!(sent(None, json!("Router")).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"from: the router alone sends as `router`"}}"#);
+    assert_snapshot!(sent(None, json!("Router")).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"from: the name `router` is reserved for the router. Name another sender"}}"#);
     assert_eq!(sent(operator, json!("nobody")).await.status, 400);
     assert_snapshot!(sent(None, json!("nobody")).await.line(), @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: nobody","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
     assert_eq!(app.get("/api/mail").await.data(), before);

@@ -37,7 +37,7 @@ async fn of_two_hundred_claimers_at_once_one_wins_and_the_others_are_told_who() 
         assert_eq!((won.len(), lost.len()), (1, 199));
         let winner = &won[0].0;
         let told = format!(
-            r#"{{"error":{{"code":"CONFLICT","message":"Request {id} is claimed by {winner}: it cannot be claimed"}}}}"#
+            r#"{{"error":{{"code":"CONFLICT","message":"Request {id} cannot be claimed: its state is `claimed` by {winner}. Wait until its lease ends, or re-queue it"}}}}"#
         );
         for (agent, status, text) in lost {
             assert_eq!((*status, text), (409, &told), "{agent}");
@@ -74,7 +74,7 @@ async fn a_heartbeat_extends_a_claim_and_never_shortens_it() {
     app.clock.advance(1);
     round(&app).await;
     assert_eq!(show(&app, &id).await["state"], "needs");
-    assert_snapshot!(act(&app, &id, "heartbeat", json!({})).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> is needs: it cannot be extended"}}"#);
+    assert_snapshot!(act(&app, &id, "heartbeat", json!({})).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first"}}"#);
     assert_eq!(
         show(&app, &id).await["transitions"]
             .as_array()
@@ -124,21 +124,21 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
         said
     };
     assert_snapshot!(refused(1).await, @"
-    409 Request <id 1> is no longer yours: it is needs
-    409 Request <id 1> is no longer yours: it is needs
-    409 Request <id 1> is no longer yours: it is needs
+    409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
     ");
     approve(&app, &id).await;
     assert_snapshot!(refused(1).await, @"
-    409 Request <id 1> is no longer yours: it is delegated
-    409 Request <id 1> is no longer yours: it is delegated
-    409 Request <id 1> is no longer yours: it is delegated
+    409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
     ");
     assert_eq!(claim(&app, &id, "quick").await, 2);
     assert_snapshot!(refused(1).await, @"
-    409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 2; you show 1
-    409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 2; you show 1
-    409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 2; you show 1
+    409 Request <id 1> is no longer yours: its fencing token is 2, not 1. Stop working on it
+    409 Request <id 1> is no longer yours: its fencing token is 2, not 1. Stop working on it
+    409 Request <id 1> is no longer yours: its fencing token is 2, not 1. Stop working on it
     ");
     let done = json!({ "response": "In time.", "fencing": 2 });
     assert_eq!(
@@ -146,14 +146,14 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
         "In time."
     );
     assert_snapshot!(refused(1).await, @"
-    409 Request <id 1> is done: it cannot be extended
-    409 Request <id 1> is done: it cannot be finished
-    409 Request <id 1> is done: it cannot be re-queued
+    409 Request <id 1> cannot be renewed: its state is `done`. Create a new request instead
+    409 Request <id 1> cannot be finished: its state is `done`. Create a new request instead
+    409 Request <id 1> cannot be re-queued: its state is `done`. Create a new request instead
     ");
     assert_snapshot!(refused(2).await, @"
-    409 Request <id 1> is done: it cannot be extended
-    409 Request <id 1> is done: it cannot be finished
-    409 Request <id 1> is done: it cannot be re-queued
+    409 Request <id 1> cannot be renewed: its state is `done`. Create a new request instead
+    409 Request <id 1> cannot be finished: its state is `done`. Create a new request instead
+    409 Request <id 1> cannot be re-queued: its state is `done`. Create a new request instead
     ");
 }
 
@@ -181,7 +181,7 @@ async fn a_claim_that_ran_out_goes_back_to_the_dispatcher_if_its_route_says_so()
         (&request["state"], &request["stuck"]),
         (&json!("needs"), &json!(true))
     );
-    assert_snapshot!(settled(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: it is stuck until a person looks at it"}]"#);
+    assert_snapshot!(settled(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for a person"}]"#);
 }
 
 #[tokio::test]

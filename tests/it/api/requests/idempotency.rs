@@ -16,7 +16,7 @@ async fn twice(app: &TestApp, path: &str, body: Value, other: Value) -> Value {
     assert_eq!(first.status, second.status);
     assert_eq!(first.data(), second.data(), "{path}");
     let other = with_key(app, path, path, other).await;
-    let said = "409 This Idempotency-Key was used for a different request; choose another key";
+    let said = "409 Idempotency-Key was already used for a different request. Choose another key";
     assert_eq!(refusal(&other), said, "{path}");
     assert_eq!(events().await, before + 1, "{path}");
     first.data()

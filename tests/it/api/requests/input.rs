@@ -124,7 +124,7 @@ async fn kind_priority_and_effort_are_words_that_there_are() {
     let app = TestApp::new().await;
     let refused =
         async |key: &str, value: Value| app.post("/api/requests", with(key, value)).await.line();
-    assert_snapshot!(refused("kind", json!("")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
+    assert_snapshot!(refused("kind", json!("")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"kind: must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
     for kind in [
         "Fix",
         "2fix",
@@ -172,19 +172,19 @@ async fn a_source_is_a_task_a_line_of_a_file_or_a_person() {
     assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: missing field `sourceType`"}}"#);
     assert_snapshot!(refused(json!("file")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: invalid type: string \"file\", expected a source, such as {\"sourceType\": \"person\"}"}}"#);
     assert_snapshot!(refused(json!({ "sourceType": "mail" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source.sourceType: unknown variant `mail`, expected one of `task`, `file`, `person`"}}"#);
-    assert_snapshot!(refused(json!({ "sourceType": "task" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: a source of type `task` needs a taskId"}}"#);
+    assert_snapshot!(refused(json!({ "sourceType": "task" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: a source of type `task` requires `taskId`"}}"#);
     assert_snapshot!(refused(json!({ "sourceType": "task", "taskId": "nope" })).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
     assert_snapshot!(refused(json!({ "sourceType": "task", "taskId": "../x" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source.taskId: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
-    assert_snapshot!(refused(json!({ "sourceType": "task", "taskId": "nope", "line": 1 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: only a source of type `file` has a file and a line"}}"#);
-    assert_snapshot!(refused(json!({ "sourceType": "file" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: a source of type `file` needs a file"}}"#);
-    assert_snapshot!(refused(json!({ "sourceType": "file", "file": " " })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: a source of type `file` needs a file"}}"#);
-    assert_snapshot!(refused(json!({ "sourceType": "file", "file": "a.md", "line": 0 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: lines count from 1"}}"#);
+    assert_snapshot!(refused(json!({ "sourceType": "task", "taskId": "nope", "line": 1 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: only a source of type `file` may have `file` and `line`"}}"#);
+    assert_snapshot!(refused(json!({ "sourceType": "file" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: a source of type `file` requires `file`"}}"#);
+    assert_snapshot!(refused(json!({ "sourceType": "file", "file": " " })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: a source of type `file` requires `file`"}}"#);
+    assert_snapshot!(refused(json!({ "sourceType": "file", "file": "a.md", "line": 0 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: `line` must be 1 or more"}}"#);
     assert_snapshot!(refused(json!({ "sourceType": "file", "file": "a.md", "line": -1 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source.line: invalid value: integer `-1`, expected u32"}}"#);
     assert_snapshot!(refused(json!({ "sourceType": "file", "file": "a.md", "line": 4_294_967_296_u64 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source.line: invalid value: integer `4294967296`, expected u32"}}"#);
     assert_snapshot!(refused(json!({ "sourceType": "file", "file": "a\u{0}.md" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source.file: has a NUL character (\\u0000) at byte 1, which cannot be stored; remove it"}}"#);
-    assert_snapshot!(refused(json!({ "sourceType": "file", "file": "a.md", "taskId": "nope" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: only a source of type `task` has a taskId"}}"#);
-    assert_snapshot!(refused(json!({ "sourceType": "person", "file": "a.md" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: only a source of type `file` has a file and a line"}}"#);
-    assert_snapshot!(refused(json!({ "sourceType": "person", "taskId": "nope" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: only a source of type `task` has a taskId"}}"#);
+    assert_snapshot!(refused(json!({ "sourceType": "file", "file": "a.md", "taskId": "nope" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: only a source of type `task` may have `taskId`"}}"#);
+    assert_snapshot!(refused(json!({ "sourceType": "person", "file": "a.md" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: only a source of type `file` may have `file` and `line`"}}"#);
+    assert_snapshot!(refused(json!({ "sourceType": "person", "taskId": "nope" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source: only a source of type `task` may have `taskId`"}}"#);
     assert_snapshot!(refused(json!({ "sourceType": "person", "column": 1 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source.column: unknown field `column`, expected one of `sourceType`, `taskId`, `file`, `line`, `userId`"}}"#);
     nothing_is_there(&app).await;
     let task = app.task("Write it").await;

@@ -384,7 +384,7 @@ async fn a_request_that_is_given_up_waits_for_a_person_and_may_be_approved_again
             "date": 1767225601000,
             "reason": "The key\nhas expired",
             "earlierRun": null,
-            "action": "Re-queued for a person to look at"
+            "action": "Re-queued for a decision by a person"
           }
         ],
         "createdAt": 1767225600000,
@@ -425,7 +425,7 @@ async fn a_claim_that_ran_out_twice_leaves_a_request_stuck_until_it_is_approved_
     let request = app.get(&format!("/api/requests/{id}")).await;
     assert_eq!(request.data()["state"], "needs");
     assert_eq!(request.data()["lease"], Value::Null);
-    assert_snapshot!(settled(&request.data()["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for a person to look at"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: it is stuck until a person looks at it"}]"#);
+    assert_snapshot!(settled(&request.data()["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for a decision by a person"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for a person"}]"#);
     assert_snapshot!(request.data()["transitions"][6].to_string(), @r#"{"from":"claimed","to":"needs","by":"dispatcher","at":1767227400000,"reason":"The lease of worker ran out without a heartbeat"}"#);
     approve(&app, &id).await;
     assert_eq!(show(&app, &id).await["stuck"], false);

@@ -140,9 +140,9 @@ async fn a_question_that_cannot_be_answered_is_refused_by_name() {
     assert_snapshot!(refused("priority=p1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: priority: unknown variant `p1`, expected one of `P0`, `P1`, `P2`"}}"#);
     assert_snapshot!(refused("priority=P3").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: priority: unknown variant `P3`, expected one of `P0`, `P1`, `P2`"}}"#);
     assert_snapshot!(refused("priority=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: priority: unknown variant `1`, expected one of `P0`, `P1`, `P2`"}}"#);
-    assert_snapshot!(refused("kind=Fix").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
-    assert_snapshot!(refused("kind=").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
-    assert_snapshot!(refused("kind='%20OR%201=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
+    assert_snapshot!(refused("kind=Fix").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
+    assert_snapshot!(refused("kind=").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
+    assert_snapshot!(refused("kind='%20OR%201=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
     assert_snapshot!(refused("withdrawn=yes").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: withdrawn: provided string was not `true` or `false`"}}"#);
     assert_snapshot!(refused("limit=0").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: limit: must be 1 to 1000"}}"#);
     assert_snapshot!(refused("limit=1001").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: limit: must be 1 to 1000"}}"#);

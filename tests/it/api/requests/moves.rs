@@ -39,7 +39,7 @@ async fn every_move_from_every_state_leads_on_or_names_the_state() {
                 assert_eq!(after, before, "{state} {action}");
                 assert_eq!(reply.error(), (409, "CONFLICT".to_owned()));
                 assert!(
-                    refusal(&reply).contains(&format!(" is {state}")),
+                    refusal(&reply).contains(&format!(" is `{state}`")),
                     "{state} {action}"
                 );
                 writeln!(table, "{state} {action}: {}", refusal(&reply)).unwrap();
@@ -49,34 +49,34 @@ async fn every_move_from_every_state_leads_on_or_names_the_state() {
     assert_snapshot!(table, @"
     needs approve: delegated
     needs next: next
-    needs claim: 409 Request <id 1> is needs: it cannot be claimed before the operator approves it
-    needs heartbeat: 409 Request <id 1> is needs: it cannot be extended
+    needs claim: 409 Request <id 1> cannot be claimed: its state is `needs`. The operator must approve it first
+    needs heartbeat: 409 Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first
     needs done: done
-    needs requeue: 409 Request <id 1> is needs: it cannot be re-queued
-    delegated approve: 409 Request <id 1> is delegated: it cannot be approved
-    delegated next: 409 Request <id 1> is delegated: it cannot be left to whoever starts next
+    needs requeue: 409 Request <id 1> cannot be re-queued: its state is `needs`. The operator must approve it first
+    delegated approve: 409 Request <id 1> cannot be approved: its state is `delegated`. It is already approved
+    delegated next: 409 Request <id 1> cannot be moved to `next`: its state is `delegated`. It is already approved
     delegated claim: claimed
-    delegated heartbeat: 409 Request <id 1> is delegated: it cannot be extended
-    delegated done: 409 Request <id 1> is delegated: it cannot be finished
-    delegated requeue: 409 Request <id 1> is delegated: it cannot be re-queued
-    next approve: 409 Request <id 1> is next: it cannot be approved
-    next next: 409 Request <id 1> is next: it cannot be left to whoever starts next
+    delegated heartbeat: 409 Request <id 1> cannot be renewed: its state is `delegated`. Claim it first
+    delegated done: 409 Request <id 1> cannot be finished: its state is `delegated`. Claim it first
+    delegated requeue: 409 Request <id 1> cannot be re-queued: its state is `delegated`. Claim it first
+    next approve: 409 Request <id 1> cannot be approved: its state is `next`. It is already approved
+    next next: 409 Request <id 1> cannot be moved to `next`: its state is `next`. It is already approved
     next claim: claimed
-    next heartbeat: 409 Request <id 1> is next: it cannot be extended
-    next done: 409 Request <id 1> is next: it cannot be finished
-    next requeue: 409 Request <id 1> is next: it cannot be re-queued
-    claimed approve: 409 Request <id 1> is claimed by worker: it cannot be approved
-    claimed next: 409 Request <id 1> is claimed by worker: it cannot be left to whoever starts next
-    claimed claim: 409 Request <id 1> is claimed by worker: it cannot be claimed
+    next heartbeat: 409 Request <id 1> cannot be renewed: its state is `next`. Claim it first
+    next done: 409 Request <id 1> cannot be finished: its state is `next`. Claim it first
+    next requeue: 409 Request <id 1> cannot be re-queued: its state is `next`. Claim it first
+    claimed approve: 409 Request <id 1> cannot be approved: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
+    claimed next: 409 Request <id 1> cannot be moved to `next`: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
+    claimed claim: 409 Request <id 1> cannot be claimed: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
     claimed heartbeat: claimed
     claimed done: done
     claimed requeue: needs
-    done approve: 409 Request <id 1> is done: it cannot be approved
-    done next: 409 Request <id 1> is done: it cannot be left to whoever starts next
-    done claim: 409 Request <id 1> is done: it cannot be claimed
-    done heartbeat: 409 Request <id 1> is done: it cannot be extended
-    done done: 409 Request <id 1> is done: it cannot be finished
-    done requeue: 409 Request <id 1> is done: it cannot be re-queued
+    done approve: 409 Request <id 1> cannot be approved: its state is `done`. Create a new request instead
+    done next: 409 Request <id 1> cannot be moved to `next`: its state is `done`. Create a new request instead
+    done claim: 409 Request <id 1> cannot be claimed: its state is `done`. Create a new request instead
+    done heartbeat: 409 Request <id 1> cannot be renewed: its state is `done`. Create a new request instead
+    done done: 409 Request <id 1> cannot be finished: its state is `done`. Create a new request instead
+    done requeue: 409 Request <id 1> cannot be re-queued: its state is `done`. Create a new request instead
     ");
 }
 
@@ -104,21 +104,21 @@ async fn a_number_that_is_not_of_the_claim_is_refused_in_every_state() {
         }
     }
     assert_snapshot!(table, @"
-    needs heartbeat: 409 Request <id 1> is no longer yours: it is needs
-    needs done: 409 Request <id 1> is no longer yours: it is needs
-    needs requeue: 409 Request <id 1> is no longer yours: it is needs
-    delegated heartbeat: 409 Request <id 1> is no longer yours: it is delegated
-    delegated done: 409 Request <id 1> is no longer yours: it is delegated
-    delegated requeue: 409 Request <id 1> is no longer yours: it is delegated
-    next heartbeat: 409 Request <id 1> is no longer yours: it is next
-    next done: 409 Request <id 1> is no longer yours: it is next
-    next requeue: 409 Request <id 1> is no longer yours: it is next
-    claimed heartbeat: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
-    claimed done: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
-    claimed requeue: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
-    done heartbeat: 409 Request <id 1> is done: it cannot be extended
-    done done: 409 Request <id 1> is done: it cannot be finished
-    done requeue: 409 Request <id 1> is done: it cannot be re-queued
+    needs heartbeat: 409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    needs done: 409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    needs requeue: 409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    delegated heartbeat: 409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    delegated done: 409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    delegated requeue: 409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    next heartbeat: 409 Request <id 1> is no longer yours: its state is `next`. Stop working on it
+    next done: 409 Request <id 1> is no longer yours: its state is `next`. Stop working on it
+    next requeue: 409 Request <id 1> is no longer yours: its state is `next`. Stop working on it
+    claimed heartbeat: 409 Request <id 1> is no longer yours: its fencing token is 1, not 2. Stop working on it
+    claimed done: 409 Request <id 1> is no longer yours: its fencing token is 1, not 2. Stop working on it
+    claimed requeue: 409 Request <id 1> is no longer yours: its fencing token is 1, not 2. Stop working on it
+    done heartbeat: 409 Request <id 1> cannot be renewed: its state is `done`. Create a new request instead
+    done done: 409 Request <id 1> cannot be finished: its state is `done`. Create a new request instead
+    done requeue: 409 Request <id 1> cannot be re-queued: its state is `done`. Create a new request instead
     ");
 }
 
@@ -136,12 +136,12 @@ async fn what_was_withdrawn_is_not_moved() {
         assert_eq!(show(&app, &id).await, before);
     }
     assert_snapshot!(table, @"
-    approve: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
-    next: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
-    claim: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
-    heartbeat: 409 Request <id 1> is needs: it cannot be extended
-    done: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
-    requeue: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
+    approve: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    next: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    claim: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    heartbeat: 409 Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first
+    done: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    requeue: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
     ");
 }
 

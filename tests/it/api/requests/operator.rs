@@ -65,11 +65,11 @@ async fn without_a_token_nothing_is_approved_also_on_this_machine() {
         replies.push(reply);
     }
     assert_snapshot!(refused(&app, replies, &id).await, @"
-    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
-    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
-    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
-    401 Only the operator moves a request out of `needs`: Authorization: Bearer <the word in operator.token>
-    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
+    401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
+    401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
+    401 Operator token required to move a request out of `needs`. Send the header `Authorization: Bearer <contents of operator.token>`
+    401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
     ");
 }
 
@@ -85,11 +85,11 @@ async fn a_run_approves_nothing() {
         replies.push(reply);
     }
     assert_snapshot!(refused(&app, replies, &id).await, @"
-    403 This run of developer may not do what only the operator does
-    403 This run of developer may not do what only the operator does
-    403 This run of developer may not do what only the operator does
-    403 Only the operator moves a request out of `needs`
-    403 This run of developer may not do what only the operator does
+    403 Only the operator may do this, not a run of developer. Leave the decision to the operator
+    403 Only the operator may do this, not a run of developer. Leave the decision to the operator
+    403 Only the operator may do this, not a run of developer. Leave the decision to the operator
+    403 Only the operator may move a request out of `needs`. Wait for the approval
+    403 Only the operator may do this, not a run of developer. Leave the decision to the operator
     ");
 }
 
@@ -198,9 +198,9 @@ async fn of_many_all_are_approved_or_none() {
             .await
             .line()
     };
-    assert_snapshot!(approve(json!([first, done, "nope", gone])).await, @r#"409 {"error":{"code":"CONFLICT","message":"Nothing was approved: Request <id 1> is done: it cannot be approved; Request not found: nope; Request <id 2> was withdrawn: its tag was removed from its file. Put the tag back to revive it"}}"#);
+    assert_snapshot!(approve(json!([first, done, "nope", gone])).await, @r#"409 {"error":{"code":"CONFLICT","message":"No request was approved. Request <id 1> cannot be approved: its state is `done`. Create a new request instead. Request not found: nope. Request <id 2> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it"}}"#);
     assert_snapshot!(approve(json!(["nope"])).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Request not found: nope"}}"#);
-    assert_snapshot!(approve(json!([done])).await, @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> is done: it cannot be approved"}}"#);
+    assert_snapshot!(approve(json!([done])).await, @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> cannot be approved: its state is `done`. Create a new request instead"}}"#);
     assert_snapshot!(approve(json!([])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids: must name 1 to 1000 requests"}}"#);
     assert_snapshot!(approve(json!(vec![&first; 1001])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids: must name 1 to 1000 requests"}}"#);
     assert_snapshot!(approve(json!([first, "../x"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids[1]: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);

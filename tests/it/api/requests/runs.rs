@@ -69,7 +69,7 @@ async fn a_run_does_not_speak_of_tasks_that_it_has_nothing_to_do_with() {
     let other = app.task("Other").await;
     working(&app, "sesame").await;
     let source = json!({ "sourceType": "task", "taskId": other });
-    assert_snapshot!(as_run(&app, "/api/requests", asking(&source)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may only change its own task <id 1> and those below it"}}"#);
+    assert_snapshot!(as_run(&app, "/api/requests", asking(&source)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may change only its own task <id 1> and the tasks below it"}}"#);
     let source = json!({ "sourceType": "task", "taskId": "nope" });
     assert_snapshot!(as_run(&app, "/api/requests", asking(&source)).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
     assert_eq!(app.get("/api/requests").await.data(), json!([]));
@@ -122,9 +122,9 @@ async fn a_run_neither_keeps_nor_ends_what_others_have_claimed() {
         said += &(refusal(&reply) + "\n");
     }
     assert_snapshot!(said, @"
-    403 Request <id 1> is not claimed by this run of developer
-    403 Request <id 1> is not claimed by this run of developer
-    403 Request <id 1> is not claimed by this run of developer
+    403 Request <id 1> is not claimed by this run of developer. Claim it first
+    403 Request <id 1> is not claimed by this run of developer. Claim it first
+    403 Request <id 1> is not claimed by this run of developer. Claim it first
     ");
     assert_eq!(show(&app, &id).await, before);
     act(&app, &id, "done", json!({ "response": "r" }))

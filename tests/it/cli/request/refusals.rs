@@ -61,7 +61,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'Fix it' for '--kind <KIND>': must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64
+    error: invalid value 'Fix it' for '--kind <KIND>': must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters
 
     For more information, try '--help'.
     ");

@@ -136,5 +136,5 @@ async fn an_agent_that_is_dispatched_answers_who_waits() {
         .collect();
     assert_eq!(moved_by, ["anonymous", "operator", "dispatcher", "worker"]);
     workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    workshop.assert_invariants();
 }
