@@ -13,7 +13,14 @@ pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
             message,
             task,
             server,
-        } => raise(ui, message, task, &server).await,
+        } => {
+            let input = AlertInput {
+                message: text_or_stdin(message)?,
+                task_id: optional("taskId", task)?,
+            };
+            let reply = server.client()?.alerts().create(&input).await?;
+            server.show(ui, &reply, |alert| ui.line(&alert.id))
+        }
         AlertCommand::Resolve { alerts, server } => resolve(ui, &alerts, &server).await,
         AlertCommand::List {
             all,
@@ -30,20 +37,6 @@ pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
             server.show_list(ui, &reply, table)
         }
     }
-}
-
-async fn raise(
-    ui: Ui,
-    message: String,
-    task: Option<String>,
-    server: &ServerArguments,
-) -> Result<(), Failure> {
-    let input = AlertInput {
-        message: text_or_stdin(message)?,
-        task_id: optional("taskId", task)?,
-    };
-    let reply = server.client()?.alerts().create(&input).await?;
-    server.show(ui, &reply, |alert| ui.line(&alert.id))
 }
 
 /// Resolves each alert. One that cannot be resolved does not keep the others from it; the first decides the exit code.

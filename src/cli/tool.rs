@@ -100,37 +100,31 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
     }
 }
 
-/// Puts the given fields into a tool.
+/// Sets the fields of a tool that were given.
 fn edited(
-    tool: Tool,
+    mut tool: Tool,
     target: Option<String>,
     description: Option<String>,
     fields: ToolFields,
 ) -> Result<Tool, Failure> {
-    let ToolFields {
-        variables,
-        instructions,
-        allow,
-    } = fields;
-    let target = target.map(|target| field("targetAgent", target));
-    let allow = allow.into_iter().map(|agent| field("allowedAgents", agent));
-    let allow = allow.collect::<Result<Vec<AgentName>, Failure>>()?;
-    Ok(Tool {
-        name: tool.name,
-        description: description.map_or(tool.description, Text::lossy),
-        target_agent: target.unwrap_or(Ok(tool.target_agent))?,
-        context_variables: if variables.is_empty() {
-            tool.context_variables
-        } else {
-            variables
-        },
-        handoff_instructions: instructions.map_or(tool.handoff_instructions, Text::lossy),
-        allowed_agents: if allow.is_empty() {
-            tool.allowed_agents
-        } else {
-            Some(allow)
-        },
-    })
+    if let Some(target) = target {
+        tool.target_agent = field("targetAgent", target)?;
+    }
+    if let Some(description) = description {
+        tool.description = Text::lossy(description);
+    }
+    if let Some(instructions) = fields.instructions {
+        tool.handoff_instructions = Text::lossy(instructions);
+    }
+    if !fields.variables.is_empty() {
+        tool.context_variables = fields.variables;
+    }
+    if !fields.allow.is_empty() {
+        let agents = fields.allow.into_iter();
+        let agents = agents.map(|agent| field("allowedAgents", agent));
+        tool.allowed_agents = Some(agents.collect::<Result<_, Failure>>()?);
+    }
+    Ok(tool)
 }
 
 /// Prints the name of a tool and what happened to it.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::arguments::{
     InboxArguments, MailCommand, MarkArguments, SendMailArguments, ServerArguments,
 };
-use super::input::{field, json_file, optional, text_or_stdin};
+use super::input::{json_file, optional, text_file, text_or_stdin};
 use super::ui::{Failure, Ui};
 use crate::api::{MailInput, MarkInput};
 use crate::client::MailList;
@@ -50,14 +50,7 @@ async fn send(ui: Ui, arguments: SendMailArguments) -> Result<(), Failure> {
     } = arguments;
     let body = match (body, body_file) {
         (Some(body), _) => text_or_stdin(body)?,
-        (None, Some(file)) if file.as_os_str() == "-" => text_or_stdin("-".to_owned())?,
-        (None, Some(file)) => {
-            let body = std::fs::read_to_string(&file);
-            let body = body.map_err(|error| {
-                Failure::new(format!("cannot read {}: {error}", file.display()))
-            })?;
-            field("body", body)?
-        }
+        (None, Some(file)) => text_file(&file)?,
         (None, None) => Text::default(),
     };
     // A token names its sender; without one, the command sends as the operator and shows the operator's.
