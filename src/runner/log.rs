@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
-use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio::sync::watch as signal;
 use tokio_util::sync::CancellationToken;
-use utoipa::ToSchema;
 
 use super::Runner;
 use super::watch::Watch;
@@ -18,7 +16,17 @@ use crate::supervisor::RunFiles;
 const PIECE: usize = 64 * 1024;
 
 /// A stream of a run's output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    utoipa::ToSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum LogStream {
     /// Standard output.

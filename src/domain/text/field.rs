@@ -1,4 +1,4 @@
-//! Reads lists of words, and reads and writes the fields of a change.
+//! Lists of words and optional fields of a change, as they are read and written.
 
 use serde::{Deserialize, Deserializer};
 
@@ -20,7 +20,7 @@ where
     distinct(deserializer).map(Some)
 }
 
-/// Keeps an absent field out of the JSON, where null would clear it.
+/// Keeps an absent field out of the JSON: there, null would clear it.
 #[expect(clippy::ref_option, reason = "serde passes the field by reference")]
 pub(in crate::domain) const fn absent<T>(field: &Option<T>) -> bool {
     field.is_none()

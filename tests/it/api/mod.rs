@@ -8,12 +8,14 @@ mod bodies;
 mod dispatch;
 mod docs;
 mod events;
+mod golden;
 mod guard;
 mod handoffs;
 mod health;
 mod idempotency;
 mod mail;
 mod messages;
+mod openapi;
 mod paging;
 mod queue;
 mod requests;
@@ -22,3 +24,15 @@ mod sessions;
 mod tasks;
 mod tools;
 mod waiting;
+
+use serde_json::Value;
+
+/// Returns the named fields of an object, for tests that are about these only.
+fn pick(object: &Value, fields: &[&str]) -> Value {
+    let picked = fields.iter().map(|field| {
+        let value = object.get(field);
+        let value = value.unwrap_or_else(|| panic!("no field {field} in {object}"));
+        ((*field).to_owned(), value.clone())
+    });
+    Value::Object(picked.collect())
+}

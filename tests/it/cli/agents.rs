@@ -232,7 +232,7 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     exit 1
     --- stdout
     --- stderr
-    error: name: must be other, as in the path; an agent keeps its name
+    error: name: must be other, the name in the path; agents cannot be renamed
     ");
     let unknown = desk.chorus(["agent", "create", "other", "--file", "-"]);
     assert_snapshot!(transcript(unknown.input(r#"{"colour": "red"}"#)).await.unwrap(), @"

@@ -11,7 +11,7 @@ use crate::support::{OPERATOR, Reply, TestApp};
 
 const ROUTES: &str = "/api/dispatch/routes";
 
-/// Makes an installation as it is after the first start.
+/// Creates an installation as it is after the first start.
 async fn seeded() -> TestApp {
     let app = TestApp::new().await;
     app.engine
@@ -21,6 +21,6 @@ async fn seeded() -> TestApp {
     app
 }
 
-async fn set(app: &TestApp, routes: Value) -> Reply {
+async fn put_routes(app: &TestApp, routes: Value) -> Reply {
     app.with_token(OPERATOR, Method::PUT, ROUTES, routes).await
 }

@@ -1,4 +1,4 @@
-//! Claims: one wins, a lease is extended, and an old number counts no more.
+//! Claims, leases and fencing tokens
 
 use std::time::Duration;
 
@@ -7,11 +7,13 @@ use insta::assert_snapshot;
 use reqwest::Method;
 use serde_json::json;
 
-use super::{act, act_as_operator, approve, claim, create, in_state, refusal, round, show};
+use super::{
+    act, act_as_operator, approve, claim, create, dispatch_nothing, in_state, refusal, show,
+};
 use crate::support::{BEGINNING, TestApp, settled};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_hundred_claimers_at_once_one_wins_and_the_others_are_told_who() {
+async fn one_of_two_hundred_concurrent_claims_wins_and_the_others_learn_the_winner() {
     let app = TestApp::new().await;
     let client = chorus::client::Client::new(&app.listen().await, None).unwrap();
     for state in ["delegated", "next"] {
@@ -51,7 +53,7 @@ async fn of_two_hundred_claimers_at_once_one_wins_and_the_others_are_told_who() 
 }
 
 #[tokio::test]
-async fn a_heartbeat_extends_a_claim_and_never_shortens_it() {
+async fn a_heartbeat_extends_a_lease_and_never_shortens_it() {
     let app = TestApp::new().await;
     let id = in_state(&app, "claimed").await;
     let expires = async |body| {
@@ -64,15 +66,15 @@ async fn a_heartbeat_extends_a_claim_and_never_shortens_it() {
     assert_eq!(expires(json!({ "fencing": 1 })).await, 960_000);
     assert_eq!(expires(json!({ "leaseSeconds": 60 })).await, 960_000);
     assert_eq!(expires(json!({ "leaseSeconds": 86_400 })).await, 86_460_000);
-    // One that is in time keeps the claim; without it the claim is lost.
+    // A heartbeat in time keeps the claim; without one the claim is lost.
     app.clock.advance(86_399_999);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     assert_eq!(expires(json!({ "leaseSeconds": 1 })).await, 86_460_999);
     app.clock.advance(999);
-    assert_eq!(round(&app).await, Duration::from_millis(1));
+    assert_eq!(dispatch_nothing(&app).await, Duration::from_millis(1));
     assert_eq!(show(&app, &id).await["state"], "claimed");
     app.clock.advance(1);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     assert_eq!(show(&app, &id).await["state"], "needs");
     assert_snapshot!(act(&app, &id, "heartbeat", json!({})).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first"}}"#);
     assert_eq!(
@@ -96,7 +98,7 @@ async fn a_heartbeat_needs_no_body() {
 }
 
 #[tokio::test]
-async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
+async fn an_old_fencing_token_is_refused() {
     let app = TestApp::new().await;
     let id = create(&app, "Look").await;
     approve(&app, &id).await;
@@ -104,7 +106,7 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
     let old = act(&app, &id, "claim", body).await.data();
     assert_eq!(old["lease"]["fencing"], 1);
     app.clock.advance(60_000);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     assert_eq!(show(&app, &id).await["state"], "needs");
     let refused = async |number: u32| {
         let mut said = String::new();
@@ -116,7 +118,7 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
             body["fencing"] = json!(number);
             let before = show(&app, &id).await;
             said += &(refusal(&act(&app, &id, action, body.clone()).await) + "\n");
-            // The operator's word does not make an old number new.
+            // The operator's token does not make an old fencing token valid.
             let reply = act_as_operator(&app, &id, action, body).await;
             assert_eq!(reply.status, 409);
             assert_eq!(show(&app, &id).await, before);
@@ -158,7 +160,7 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
 }
 
 #[tokio::test]
-async fn a_claim_that_ran_out_goes_back_to_the_dispatcher_if_its_route_says_so() {
+async fn an_expired_lease_returns_the_request_to_the_dispatcher_if_its_route_retries() {
     let app = TestApp::new().await;
     let route = json!([{ "kind": "fix", "agent": "developer", "rank": 1, "retry": true, "maxAttempts": 2 }]);
     let path = "/api/dispatch/routes";
@@ -167,7 +169,7 @@ async fn a_claim_that_ran_out_goes_back_to_the_dispatcher_if_its_route_says_so()
         .data();
     let id = in_state(&app, "claimed").await;
     app.clock.advance(900_000);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     let request = show(&app, &id).await;
     assert_eq!(
         (&request["state"], &request["stuck"]),
@@ -175,7 +177,7 @@ async fn a_claim_that_ran_out_goes_back_to_the_dispatcher_if_its_route_says_so()
     );
     assert_eq!(claim(&app, &id, "worker").await, 2);
     app.clock.advance(900_000);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     let request = show(&app, &id).await;
     assert_eq!(
         (&request["state"], &request["stuck"]),
@@ -185,13 +187,13 @@ async fn a_claim_that_ran_out_goes_back_to_the_dispatcher_if_its_route_says_so()
 }
 
 #[tokio::test]
-async fn all_claims_that_ran_out_are_taken_back_in_one_round() {
+async fn all_expired_leases_end_in_one_round() {
     let app = TestApp::new().await;
     for _ in 0..250 {
         in_state(&app, "claimed").await;
     }
     app.clock.advance(900_000);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     assert_eq!(
         app.get("/api/requests?state=claimed").await.data(),
         json!([])
@@ -201,7 +203,7 @@ async fn all_claims_that_ran_out_are_taken_back_in_one_round() {
 }
 
 #[tokio::test]
-async fn a_claim_says_by_whom_and_for_how_long() {
+async fn a_claim_needs_an_agent_and_a_valid_lease() {
     let app = TestApp::new().await;
     let id = in_state(&app, "delegated").await;
     let refused = async |body| act(&app, &id, "claim", body).await.line();
@@ -223,5 +225,8 @@ async fn a_claim_says_by_whom_and_for_how_long() {
         json!({ "agent": "somebody-else", "leaseSeconds": 1 }),
     )
     .await;
-    assert_snapshot!(claimed.line(), @r#"200 {"data":{"id":"<id 1>","title":"delegated","body":"All of it.","kind":"fix","state":"claimed","priority":"P2","effort":null,"source":{"sourceType":"person","taskId":null,"file":null,"line":null,"userId":"anonymous"},"taskId":null,"response":null,"attempts":1,"lease":{"agent":"somebody-else","fencing":1,"expiresAt":1767225601000},"transitions":[{"from":null,"to":"needs","by":"anonymous","at":1767225600000,"reason":null},{"from":"needs","to":"delegated","by":"operator","at":1767225600000,"reason":null},{"from":"delegated","to":"claimed","by":"somebody-else","at":1767225600000,"reason":null}],"recovery":[],"createdAt":1767225600000,"updatedAt":1767225600000,"approvedAt":1767225600000,"stuck":false,"withdrawnAt":null,"handoffId":null,"jobId":null,"agentWorkspace":null},"meta":{"timestamp":1767225600000}}"#);
+    assert_eq!(
+        claimed.data()["lease"],
+        json!({ "agent": "somebody-else", "fencing": 1, "expiresAt": 1_767_225_601_000_i64 })
+    );
 }

@@ -1,4 +1,4 @@
-//! Every move from every state.
+//! Every action in every state
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{STATES, act_as_operator, in_state, refusal, show, withdrawn};
 use crate::support::TestApp;
 
-/// Every move, and what is sent with it.
-fn moves() -> [(&'static str, Value); 6] {
+/// Every action with its body.
+fn actions() -> [(&'static str, Value); 6] {
     [
         ("approve", json!({})),
         ("next", json!({})),
@@ -21,11 +21,11 @@ fn moves() -> [(&'static str, Value); 6] {
 }
 
 #[tokio::test]
-async fn every_move_from_every_state_leads_on_or_names_the_state() {
+async fn every_action_in_every_state_succeeds_or_names_the_state() {
     let app = TestApp::new().await;
     let mut table = String::new();
     for state in STATES {
-        for (action, body) in moves() {
+        for (action, body) in actions() {
             let id = in_state(&app, state).await;
             let before = show(&app, &id).await;
             app.clock.advance(1_000);
@@ -81,11 +81,11 @@ async fn every_move_from_every_state_leads_on_or_names_the_state() {
 }
 
 #[tokio::test]
-async fn a_number_that_is_not_of_the_claim_is_refused_in_every_state() {
+async fn a_wrong_fencing_token_is_refused_in_every_state() {
     let app = TestApp::new().await;
     let mut table = String::new();
     for state in STATES {
-        for (action, mut body) in moves().into_iter().skip(3) {
+        for (action, mut body) in actions().into_iter().skip(3) {
             let id = in_state(&app, state).await;
             let before = show(&app, &id).await;
             for shown in [0, 2, u32::MAX] {
@@ -123,10 +123,10 @@ async fn a_number_that_is_not_of_the_claim_is_refused_in_every_state() {
 }
 
 #[tokio::test]
-async fn what_was_withdrawn_is_not_moved() {
+async fn a_withdrawn_request_cannot_change_its_state() {
     let app = TestApp::new().await;
     let mut table = String::new();
-    for (action, body) in moves() {
+    for (action, body) in actions() {
         let id = withdrawn(&app, action).await;
         let before = show(&app, &id).await;
         assert_eq!(before["withdrawnAt"], 1_767_225_600_000_i64);
@@ -146,7 +146,7 @@ async fn what_was_withdrawn_is_not_moved() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn an_unknown_request_is_not_found() {
     let app = TestApp::new().await;
     for id in [
         "nope",
@@ -160,7 +160,7 @@ async fn what_is_not_there_is_not_found() {
         "a%0ab",
         "%F0%9F%8E%B6",
     ] {
-        for (action, body) in moves() {
+        for (action, body) in actions() {
             let reply = act_as_operator(&app, id, action, body).await;
             assert_eq!(
                 reply.error(),
