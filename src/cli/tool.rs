@@ -181,7 +181,7 @@ fn show(ui: Ui, tool: &Tool) -> Result<(), Failure> {
     ui.line(printable(&lines.join("\n")))
 }
 
-/// Writes a variable as it can be typed: name, type, and whether it must be given.
+/// Formats a variable as the option `--variable` takes it.
 fn typed(variable: &ContextVariable) -> String {
     let mark = if variable.required { "!" } else { "" };
     let kind = variable.variable_type.as_str();
@@ -208,7 +208,7 @@ fn read_arguments(arguments: String) -> Result<Map<String, Value>, Failure> {
     })
 }
 
-/// Adds variables that were given one by one, each as the type that the tool wants.
+/// Adds the variables of `--var`, each converted to its declared type.
 async fn with_variables(
     client: &Client,
     tool: &str,
@@ -235,7 +235,7 @@ async fn with_variables(
     Ok(arguments)
 }
 
-/// Reads a value as JSON of a type; what is not that is text, and the server says what is wrong with it.
+/// Converts a value to its declared type. A value that does not fit stays text, which the server refuses.
 fn value(wanted: Option<VariableType>, text: String) -> Value {
     let is_text = matches!(wanted, None | Some(VariableType::String));
     let json = (!is_text)

@@ -199,7 +199,7 @@ async fn create(ui: Ui, arguments: CreateRequestArguments) -> Result<(), Failure
     Ok(())
 }
 
-/// Notices a kind that no agent takes, because it may be mistyped. Without an answer of the server, there is no notice.
+/// Warns of a kind without a rule, which may be a typing error. Failures are ignored: the request has been created.
 async fn notice_kind(ui: Ui, client: &Client, kind: &Kind) {
     let reply = client.dispatch().rules().await;
     let Ok(rules) = reply.and_then(|reply| reply.data()) else {
