@@ -263,6 +263,13 @@ mod tests {
     }
 
     #[test]
+    fn a_change_survives_the_wire() {
+        let sent = json!({ "model": null, "program": "p", "roles": [], "environment": { "K": "v" }, "available": false });
+        let change = change(sent.clone());
+        assert_eq!(serde_json::to_value(change).unwrap(), sent);
+    }
+
+    #[test]
     fn required_fields_cannot_be_null() {
         for key in ["specPath", "provider", "arguments", "available", "roles"] {
             let json = json!({ key: null });
