@@ -51,7 +51,7 @@ impl App {
         }
     }
 
-    /// Returns how long to wait, which is the default if the caller says nothing.
+    /// Returns how long to wait, which is the default if the caller asks for none.
     pub(super) fn wait_time(
         &self,
         parameter: &str,

@@ -50,7 +50,7 @@ pub(super) async fn list_increments(
 /// Create an increment
 ///
 /// An increment is an implementation, its test and its verification, each a task for the router. When a test finds a fault,
-/// the router adds a fix and another test.
+/// Chorus adds a fix and another test.
 #[utoipa::path(
     post, path = "/api/increments", operation_id = "create_increment", tag = "increments", request_body = IncrementInput,
     responses(

@@ -88,7 +88,7 @@ pub(super) struct SessionHandoffInput {
     to_agent: String,
     /// The reason for the hand-off.
     reason: String,
-    /// What the user wants.
+    /// The goal of the user.
     user_intent: String,
     /// The whole conversation so far.
     conversation_history: Vec<HistoryMessage>,

@@ -17,7 +17,7 @@ pub(super) fn replace_lone(json: &[u8]) -> Cow<'_, [u8]> {
         }
         match surrogate(&json[at..]) {
             Some(Surrogate::High) if matches!(surrogate(&json[at + 6..]), Some(Surrogate::Low)) => {
-                at += 12
+                at += 12;
             }
             Some(_) => {
                 let replaced = replaced.get_or_insert_with(|| json.to_vec());

@@ -77,7 +77,7 @@ impl Engine {
         } else {
             tracing::error!(%task_id, filename, path = %path.display(), "attachment is missing on disk; restore it from a backup");
             Err(Error::NotFound(format!(
-                "Attachment {filename} is missing on disk; restore it from a backup, or upload it again"
+                "Attachment {filename} is missing on disk; restore it from a backup, or delete the attachment and upload it again"
             )))
         }
     }

@@ -61,7 +61,7 @@ mod tests {
                 assert_eq!(agent.check(), Problems::default(), "{}", agent.name);
                 assert_eq!(agent.check_new_name(), Problems::default());
                 let spec = read_spec(agent, std::path::Path::new("/nowhere")).unwrap();
-                for part in ["## Your report", "\"result\": \"passed\"", "chorus report"] {
+                for part in ["## Report", "\"result\": \"passed\"", "chorus task report"] {
                     assert!(spec.contains(part), "{} has no {part}", agent.name);
                 }
                 let role = agent.roles.iter().map(ToString::to_string);

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::support::{TestApp, indented};
+use crate::support::{TestApp, indent_json};
 
 fn file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -127,7 +127,7 @@ async fn answers_have_the_keys_of_the_files_in_their_order() {
             .unwrap()
             .0
             .to_owned();
-        keys(&indented(&data))
+        keys(&indent_json(&data))
     };
     assert_eq!(
         shown(&at("")).await,

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// How long a test waits for an event before it fails instead of hanging.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// A client that follows all events and reconnects when its stream is cut.
 pub struct Follower {
@@ -36,7 +36,7 @@ impl Follower {
     /// Waits for at least `count` events, and returns the numbers of all received events in order.
     pub async fn seen(&mut self, count: usize) -> Vec<i64> {
         let seen = self.seen.wait_for(|seen| seen.len() >= count);
-        let seen = tokio::time::timeout(PATIENCE, seen).await;
+        let seen = tokio::time::timeout(TIMEOUT, seen).await;
         let seen = seen.expect("an event was lost");
         seen.expect("the follower runs until it is dropped").clone()
     }

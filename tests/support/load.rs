@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::call::{Call, Verb};
 use super::{Random, invariants};
 
-/// What a worker wrote about one task, and the database must hold.
+/// The data of one task that a worker wrote, and that the database must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
     description: String,

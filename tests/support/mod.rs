@@ -1,10 +1,11 @@
-//! What tests stand on: the API without a network, and the real program.
+//! Fixtures: the API without a network, the program as a process, and scripted agents.
 
 mod app;
 pub mod call;
 #[cfg(feature = "otlp")]
 pub mod collector;
 mod counting;
+mod events;
 mod follower;
 pub mod invariants;
 pub mod load;
@@ -12,18 +13,19 @@ pub mod model;
 mod operator;
 mod random;
 pub mod requests;
+mod sandbox;
 mod server;
-mod shown;
-mod workshop;
+mod snapshot;
 
-pub use app::{BEGINNING, OPERATOR, Reply, TestApp};
+pub use app::{OPERATOR_TOKEN, Reply, START_TIME, TestApp};
 pub use counting::{Reads, count_reads};
+pub use events::Events;
 pub use follower::Follower;
 pub use operator::Operator;
 pub use random::{Random, env_number};
-pub use server::{Chorus, Server};
-pub use shown::{indented, settled};
-pub use workshop::{Events, Gate, Workshop};
-pub use workshop::{
-    create_task, hand_off, last_handoff_id, own_port, run, start_handoff, wait_for_end,
+pub use sandbox::{Gate, Sandbox};
+pub use sandbox::{
+    create_task, hand_off, last_handoff_id, reserve_port, run_agent, start_handoff, wait_for_end,
 };
+pub use server::{Chorus, Server};
+pub use snapshot::{indent_json, redact};

@@ -111,7 +111,7 @@ impl Model {
     }
 
     fn create(&mut self, description: &str, now: i64, answered: &Value) -> Answer {
-        let id = answered["id"].as_str().expect("a new task has an id");
+        let id = answered["id"].as_str().expect("the new task has no id");
         assert!(
             self.tasks.iter().all(|model| model.task["id"] != id),
             "the id {id} exists already"

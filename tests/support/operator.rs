@@ -1,4 +1,4 @@
-//! The operator, who creates requests, approves them and waits for them.
+//! The operator: creates requests, approves them and waits for them.
 
 use chorus::client::{Client, ClientError};
 use chorus::domain::{Request, RequestState};

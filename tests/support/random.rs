@@ -11,7 +11,7 @@ impl Random {
     pub fn new() -> Self {
         let seed = std::env::var("CHORUS_TEST_SEED").map_or_else(
             |_| std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0),
-            |seed| seed.parse().expect("CHORUS_TEST_SEED is a number"),
+            |seed| seed.parse().expect("CHORUS_TEST_SEED must be a number"),
         );
         Self { seed, state: seed }
     }
@@ -64,6 +64,6 @@ pub fn env_number(name: &str, default: u32) -> u32 {
     std::env::var(name).map_or(default, |value| {
         value
             .parse()
-            .unwrap_or_else(|_| panic!("{name} is a number"))
+            .unwrap_or_else(|_| panic!("{name} must be a number"))
     })
 }

@@ -226,7 +226,7 @@ impl Requests<'_> {
             };
             let db = self.0;
             let run = db.write(move |tx| run::claim(tx, &claim)).await;
-            let run = run.unwrap().expect("the task has a queued run").identity;
+            let run = run.unwrap().expect("the task has no queued run").identity;
             if run.task_id == task.id {
                 break run;
             }

@@ -221,7 +221,7 @@ async fn a_file_missing_on_disk_is_not_found_and_can_be_deleted() {
     let id = app.task("d").await;
     attach(&app, &id, "a.txt", "a").await.data();
     std::fs::remove_dir_all(app.data_dir.path().join("uploads")).unwrap();
-    assert_snapshot!(fetch(&app, &id, "a.txt").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Attachment a.txt is missing on disk; restore it from a backup, or upload it again"}}"#);
+    assert_snapshot!(fetch(&app, &id, "a.txt").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Attachment a.txt is missing on disk; restore it from a backup, or delete the attachment and upload it again"}}"#);
     let task = app.get(&format!("/api/tasks/{id}")).await.data();
     assert_eq!(task["attachments"][0]["filename"], "a.txt");
     assert_eq!(detach(&app, &id, "a.txt").await.status, 200);

@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::support::{TestApp, settled};
+use crate::support::{TestApp, redact};
 
 /// A client of the event stream.
 struct Events {
@@ -107,11 +107,11 @@ async fn a_stream_begins_with_its_cursor_and_continues_with_new_events() {
     )
     .await
     .data();
-    assert_snapshot!(settled(&events.block().await.unwrap()), @r#"
+    assert_snapshot!(redact(&events.block().await.unwrap()), @r#"
     id: 2
     data: {"timestamp":1767225600000,"eventType":"task_created","data":{"description":"after"},"number":2,"taskId":"<id 1>","masterTaskId":"<id 1>"}
     "#);
-    assert_snapshot!(settled(&events.block().await.unwrap()), @r#"
+    assert_snapshot!(redact(&events.block().await.unwrap()), @r#"
     id: 3
     data: {"timestamp":1767225600000,"eventType":"agent_handoff_started","data":{"agentName":"qa"},"handoffId":"<id 1>","number":3,"taskId":"<id 2>","masterTaskId":"<id 2>"}
     "#);

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::pick;
-use crate::support::{Reply, TestApp, settled};
+use crate::support::{Reply, TestApp, redact};
 
 /// Writes the status and the data of an answer: one line per key, and an empty line before each item of a list.
 fn lines(reply: &Reply) -> String {
@@ -14,9 +14,9 @@ fn lines(reply: &Reply) -> String {
     match reply.data() {
         Value::Array(items) => {
             let items: Vec<_> = items.iter().map(fields).collect();
-            settled(&format!("{status}\n\n{}", items.join("\n")))
+            redact(&format!("{status}\n\n{}", items.join("\n")))
         }
-        data => settled(&format!("{status}\n{}", fields(&data))),
+        data => redact(&format!("{status}\n{}", fields(&data))),
     }
 }
 
@@ -82,7 +82,7 @@ async fn a_planned_task_with_a_file_and_a_handoff() {
     app.send(upload.body("twelve bytes".into()).unwrap())
         .await
         .data();
-    app.let_work(&id, "planner", "token").await;
+    app.start_run(&id, "planner", "token").await;
     let planning = json!({
         "summary": "A parser", "requirements": ["reads JSON"], "acceptanceCriteria": ["the tests pass"],
         "plan": ["lexer", "grammar"],
@@ -100,7 +100,7 @@ async fn a_planned_task_with_a_file_and_a_handoff() {
         "currentAgent",
         "agentChain",
     ];
-    assert_snapshot!(settled(&fields(&pick(&planned, &changed))), @r#"
+    assert_snapshot!(redact(&fields(&pick(&planned, &changed))), @r#"
     taskType: "planned"
     summary: "A parser"
     requirements: ["reads JSON"]
@@ -133,7 +133,7 @@ async fn summaries_of_tasks() {
 async fn a_history() {
     let app = TestApp::new().await;
     let id = app.task("Write the parser").await;
-    app.let_work(&id, "developer", "token").await;
+    app.start_run(&id, "developer", "token").await;
     let history = app.get(&format!("/api/tasks/{id}/history")).await;
     assert_snapshot!(lines(&history), @r#"
     200 OK

@@ -5,7 +5,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Server, settled};
+use crate::support::{Server, redact};
 
 struct Guarded {
     server: Server,
@@ -27,7 +27,7 @@ impl Guarded {
 async fn answer(request: RequestBuilder) -> String {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
-    settled(&format!("{status} {}", response.text().await.unwrap()))
+    redact(&format!("{status} {}", response.text().await.unwrap()))
 }
 
 async fn status(request: RequestBuilder) -> u16 {

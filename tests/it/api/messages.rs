@@ -132,7 +132,7 @@ async fn a_waiter_on_the_root_task_waits_for_all_descendants() {
     app.post(&format!("/api/tasks/{first}/handoff"), handoff)
         .await
         .data();
-    let waiter = app.in_background(&format!("/api/tasks/{first}?wait=settled&timeout=60"));
+    let waiter = app.get_in_background(&format!("/api/tasks/{first}?wait=settled&timeout=60"));
     let mut current = first.clone();
     for tool in ["to_qa", "to_planner"] {
         let child = app

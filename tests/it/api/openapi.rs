@@ -106,7 +106,7 @@ fn type_name(schema: &Value) -> String {
             return join(choices.iter().map(type_name), separator);
         }
     }
-    let named = |name: &str| match name {
+    let simple = |name: &str| match name {
         "array" => format!("{}[]", type_name(&schema["items"])),
         "object" if schema["properties"].is_object() => {
             format!("{{ {} }}", fields(schema).join(", "))
@@ -117,9 +117,9 @@ fn type_name(schema: &Value) -> String {
         name => name.to_owned(),
     };
     match &schema["type"] {
-        Value::String(name) => named(name),
+        Value::String(name) => simple(name),
         Value::Array(names) => join(
-            names.iter().map(|name| named(name.as_str().unwrap())),
+            names.iter().map(|name| simple(name.as_str().unwrap())),
             " | ",
         ),
         _ => "any".to_owned(),
@@ -220,7 +220,7 @@ fn wrapped(fields: &[String]) -> String {
         if line.len() + field.len() + 2 > 120 {
             lines.push(format!("  {field},"));
         } else {
-            *line += &format!(" {field},");
+            write!(line, " {field},").unwrap();
         }
     }
     lines.join("\n").trim_end_matches(',').to_owned()
@@ -270,6 +270,24 @@ fn a_summary_is_a_short_imperative_without_a_full_stop() {
         assert!(first.starts_with(char::is_uppercase), "{name}: {summary}");
         // "Lists tasks" describes; "List tasks" is an imperative.
         assert!(!first.ends_with('s'), "{name}: {summary}");
+    }
+}
+
+#[test]
+fn descriptions_name_their_noun() {
+    for operation in operations(&document()) {
+        let json = &operation.json;
+        let parameters = json["parameters"].as_array().into_iter().flatten();
+        let responses = json["responses"].as_object().unwrap().values();
+        for described in parameters.chain(responses).chain([json]) {
+            let text = described["description"].as_str().unwrap_or_default();
+            let first = text.split(' ').next().unwrap();
+            assert!(
+                !["What", "Who", "Whoever", "Which", "It", "Those", "That"].contains(&first),
+                "{}: {text}",
+                operation.name()
+            );
+        }
     }
 }
 

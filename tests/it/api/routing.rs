@@ -4,7 +4,7 @@ use axum::http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{OPERATOR, TestApp};
+use crate::support::{OPERATOR_TOKEN, TestApp};
 
 async fn agent(app: &TestApp, name: &str, roles: &[&str], skills: &[&str]) {
     let agent =
@@ -23,7 +23,7 @@ async fn an_invalid_edit_names_the_field_and_changes_nothing() {
     assert_snapshot!(refused(json!({ "specialistTags": ["a,b"] })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"specialistTags[0]: must be a skill such as `python`: one word without commas, at most 64 bytes"}}"#);
     assert_snapshot!(refused(json!({ "specialistTags": "python" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"specialistTags: invalid type: string \"python\", expected a sequence"}}"#);
     assert_snapshot!(refused(json!({ "estimatedDuration": 0 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"estimatedDuration: must be a number of minutes, 1 to 525600"}}"#);
-    assert_snapshot!(refused(json!({ "priority": 9 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"priority: must be 0 (the most urgent) to 4, or P0 to P4"}}"#);
+    assert_snapshot!(refused(json!({ "priority": 9 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"priority: must be 0 (most urgent) to 4, or P0 to P4"}}"#);
     assert_snapshot!(refused(json!({ "dependsOn": ["nope"] })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"dependsOn: task nope does not exist","details":{"problems":[{"field":"dependsOn","message":"task nope does not exist"}]}}}"#);
     assert_snapshot!(refused(json!({ "dependsOn": [id, id] })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"dependsOn: names the task <id 1> twice","details":{"problems":[{"field":"dependsOn","message":"names the task <id 1> twice"}]}}}"#);
     assert_snapshot!(refused(json!({ "dependsOn": [{ "taskId": id, "outcome": "maybe" }] })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"dependsOn[0]: must be the id of a task, or an object with `taskId` and `outcome` (completed, failed or any)"}}"#);
@@ -329,12 +329,12 @@ async fn only_the_run_of_a_task_submits_its_report() {
         (403, "FORBIDDEN".to_owned())
     );
     let operator = app
-        .with_token(OPERATOR, Method::POST, &path, report.clone())
+        .with_token(OPERATOR_TOKEN, Method::POST, &path, report.clone())
         .await;
     assert_eq!(operator.error(), (403, "FORBIDDEN".to_owned()));
     let other = app.task("other").await;
     let token = "a-token";
-    app.let_work(&other, "qa", token).await;
+    app.start_run(&other, "qa", token).await;
     let foreign = app
         .with_token(token, Method::POST, &path, report.clone())
         .await;

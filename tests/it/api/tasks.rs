@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::pick;
-use crate::support::{TestApp, settled};
+use crate::support::{TestApp, redact};
 
 #[tokio::test]
 async fn a_new_task_is_pending_and_is_read_back_as_it_was_created() {
@@ -270,7 +270,7 @@ async fn the_history_of_a_task_lists_every_event_in_order() {
     let history = app.get(&at("history")).await.data();
     let events = history["events"].as_array().unwrap().iter();
     let events = events.map(|event| format!("{} {}", event["eventType"], event["data"]));
-    assert_snapshot!(settled(&events.collect::<Vec<_>>().join("\n")), @r#"
+    assert_snapshot!(redact(&events.collect::<Vec<_>>().join("\n")), @r#"
     "task_created" {"description":"Write the parser"}
     "planning_updated" {}
     "agent_handoff_started" {"agentName":"developer"}

@@ -85,7 +85,7 @@ async fn all_faults_of_a_tool_are_reported_together() {
         "contextVariables",
         json!([{ "name": "_handoff_chain", "type": "string" }, { "name": "x", "type": "string" }, { "name": "x", "type": "number" }]),
     );
-    assert_snapshot!(bad.await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"contextVariables[0].name: \"_handoff_chain\" must not start with `_handoff`, which is reserved for Chorus; contextVariables[2].name: \"x\" stands twice","details":{"problems":[{"field":"contextVariables[0].name","message":"\"_handoff_chain\" must not start with `_handoff`, which is reserved for Chorus"},{"field":"contextVariables[2].name","message":"\"x\" stands twice"}]}}}"#);
+    assert_snapshot!(bad.await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"contextVariables[0].name: \"_handoff_chain\" must not start with `_handoff`, which is reserved for Chorus; contextVariables[2].name: \"x\" is listed twice","details":{"problems":[{"field":"contextVariables[0].name","message":"\"_handoff_chain\" must not start with `_handoff`, which is reserved for Chorus"},{"field":"contextVariables[2].name","message":"\"x\" is listed twice"}]}}}"#);
     assert_snapshot!(with("targetAgent", json!("nobody")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"targetAgent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa","details":{"problems":[{"field":"targetAgent","message":"unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa"}]}}}"#);
     assert_snapshot!(with("allowedAgents", json!(["nobody", "qa"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"allowedAgents: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; allowedAgents: qa is the target, which cannot hand off to itself","details":{"problems":[{"field":"allowedAgents","message":"unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa"},{"field":"allowedAgents","message":"qa is the target, which cannot hand off to itself"}]}}}"#);
     assert_snapshot!(with("allowedAgents", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"allowedAgents: must name at least one agent; omit it to allow all agents except the target","details":{"problems":[{"field":"allowedAgents","message":"must name at least one agent; omit it to allow all agents except the target"}]}}}"#);
@@ -305,7 +305,7 @@ async fn deeply_nested_variables_and_large_tools_are_refused() {
     };
     let task = active_task(&app, "developer").await;
     let path = format!("/api/tasks/{task}/tools/to_qa");
-    assert_snapshot!(app.post(&path, nested(33)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"x: must not be nested deeper than 32","details":{"problems":[{"field":"x","message":"must not be nested deeper than 32"}]}}}"#);
+    assert_snapshot!(app.post(&path, nested(33)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"x: must not be nested deeper than 32 levels","details":{"problems":[{"field":"x","message":"must not be nested deeper than 32 levels"}]}}}"#);
     let child = app.post(&path, nested(32)).await.data();
     let child = child["id"].as_str().unwrap().to_owned();
     let said = app.get(&format!("/api/tasks/{child}/conversation")).await;

@@ -21,7 +21,7 @@ async fn busy_task(app: &TestApp) -> (String, String) {
 
 /// Sends a request in the background, and returns as soon as it waits.
 pub(super) async fn start_waiting(app: &TestApp, path: &str) -> JoinHandle<Reply> {
-    let asked = app.in_background(path);
+    let asked = app.get_in_background(path);
     while app.engine.feed().watched() == 0 {
         assert!(!asked.is_finished(), "it did not wait");
         tokio::task::yield_now().await;

@@ -6,7 +6,7 @@ use chorus::ledger::mail;
 use serde_json::{Value, json};
 
 use super::{assert_same_files, export, import};
-use crate::support::{OPERATOR, TestApp};
+use crate::support::{OPERATOR_TOKEN, TestApp};
 
 /// Creates mail that is unread, read and acknowledged.
 async fn app_with_mail() -> TestApp {
@@ -33,9 +33,14 @@ async fn app_with_mail() -> TestApp {
         .await
         .data();
     let by_operator = json!({ "to": ["planner"], "subject": "verified", "taskId": task });
-    app.with_token(OPERATOR, axum::http::Method::POST, "/api/mail", by_operator)
-        .await
-        .data();
+    app.with_token(
+        OPERATOR_TOKEN,
+        axum::http::Method::POST,
+        "/api/mail",
+        by_operator,
+    )
+    .await
+    .data();
     app
 }
 
@@ -147,7 +152,7 @@ async fn invalid_mail_is_reported() {
         ("subject", json!("a\nb"), "subject: must be one line"),
         ("to", json!([]), "`to` must not be empty"),
         ("to", json!(["a b"]), "must be the name of an agent"),
-        ("recipients", json!([]), "must have somebody whom it is for"),
+        ("recipients", json!([]), "at least one without `cc`"),
         (
             "ackDueAt",
             if good["ackRequired"] == json!(true) {
@@ -155,9 +160,9 @@ async fn invalid_mail_is_reported() {
             } else {
                 json!(5)
             },
-            "`ackDueAt` is there",
+            "`ackDueAt` must be set",
         ),
-        ("id", json!("other"), "must be called other.json"),
+        ("id", json!("other"), "rename it to other.json"),
     ] {
         let mut bad = good.clone();
         bad[key] = value;

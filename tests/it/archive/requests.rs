@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{assert_same_files, export, import};
 use crate::support::requests::{self, LEASE, Requests, agent_rule, new_request, on_task};
-use crate::support::{Chorus, Events, Server, TestApp, Workshop, invariants};
+use crate::support::{Chorus, Events, Sandbox, Server, TestApp, invariants};
 use chorus::store::Database;
 
 /// Creates requests in every state, with the columns that only watched files set.
@@ -269,11 +269,7 @@ async fn bad_requests_alerts_and_kind_rules_are_reported_and_nothing_is_imported
             json!("done"),
             "leads from delegated to done, which only a file may do",
         ),
-        (
-            "/lease/fencing",
-            json!(7),
-            "must be the number of `attempts`",
-        ),
+        ("/lease/fencing", json!(7), "must be equal and at least 1"),
         ("/lease", json!(null), "`handoffId` requires a `lease`"),
         (
             "/response",
@@ -367,11 +363,7 @@ async fn bad_requests_alerts_and_kind_rules_are_reported_and_nothing_is_imported
             "requests/x.json:1: EOF while parsing",
         ),
         ("requests/notes.txt", "", "requests/notes.txt:1: EOF"),
-        (
-            "dispatch/more.json",
-            "[]",
-            "dispatch/more.json: is not known",
-        ),
+        ("dispatch/more.json", "[]", "dispatch/more.json: is unknown"),
         (
             routes.as_str(),
             "{}",
@@ -506,29 +498,29 @@ async fn a_server_on_imported_data_requeues_the_requests_that_were_worked_on() {
         requests.claim_run(&task).await;
     }
     let (_folder, archive) = export(&app).await;
-    let workshop = Workshop::new();
+    let sandbox = Sandbox::new();
     let imported = Chorus::new(["import"])
         .argument(&archive)
-        .env("CHORUS_DATA_DIR", &workshop.data_dir)
+        .env("CHORUS_DATA_DIR", &sandbox.data_dir)
         .transcript();
     assert!(
         imported.contains("Imported 2 tasks, 5 agents and 2 requests; left out 0"),
         "{imported}"
     );
-    let server = Server::start(&workshop.data_dir);
+    let server = Server::start(&sandbox.data_dir);
     let mut events = Events::listen(&server.client()).await;
     for _ in 0..2 {
         events.wait_for("request_requeued", "").await;
     }
     assert!(server.stop().success());
-    let left = workshop.read(
+    let left = sandbox.query(
         "SELECT group_concat(title || ' ' || state || ' ' || attempts || ' ' || (handoff_number IS NULL), '|') FROM requests",
     );
     assert_eq!(
         left,
         "for a person needs 1 1|for the dispatcher delegated 1 1"
     );
-    let why = workshop.read(
+    let why = sandbox.query(
         "SELECT group_concat(action, '|') FROM (SELECT action FROM request_recoveries WHERE earlier_run_id IS NOT NULL ORDER BY request_number)",
     );
     assert_eq!(

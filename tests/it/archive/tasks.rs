@@ -678,7 +678,7 @@ async fn bad_tools_conversations_and_sessions_are_reported() {
             of_task(0, "messages.json"),
             "\"isPrompt\": true,\n      \"content\": \"\"",
             "\"isPrompt\": true,\n      \"content\": \"Mine\"",
-            "is a prompt (`isPrompt`): it must be",
+            "has `isPrompt`; it must be",
         ),
         (
             of_task(4, "task.json"),

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{Desk, transcript};
-use crate::support::{Workshop, run, settled};
+use crate::support::{Sandbox, redact, run_agent};
 
 /// Raises an alert and returns its id.
 async fn raise(desk: &Desk, message: &str) -> String {
@@ -199,11 +199,11 @@ async fn an_alert_with_terminal_escapes_is_shown_harmless() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_raises_an_alert_about_its_task_and_cannot_resolve_it() {
     let script = "id=$(chorus alert create 'The key has expired') && chorus alert resolve $id 2>&1";
-    let workshop = Workshop::new().agent("worker", script);
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("worker", script);
+    let server = sandbox.serve(1);
     let client = server.client();
-    let handoff = run(&client, "worker").await;
-    assert_snapshot!(settled(handoff.output.as_str()), @"
+    let handoff = run_agent(&client, "worker").await;
+    assert_snapshot!(redact(handoff.output.as_str()), @"
     The agent gave a final message, but its program then ended with exit code 1. Standard error is empty; see the log.
     The final message:
     error: A run of worker may not resolve alerts, because a person must see them. Leave the alert open

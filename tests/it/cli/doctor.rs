@@ -6,7 +6,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
-use crate::support::{Chorus, Server, settled};
+use crate::support::{Chorus, Server, redact};
 
 /// Makes a folder with a program that is called as Claude Code is.
 fn programs() -> tempfile::TempDir {
@@ -22,7 +22,7 @@ fn doctor(data_dir: &Path, path: &str) -> String {
     let data_dir = data_dir.to_str().unwrap();
     let nobody = "http://127.0.0.1:1";
     let command = Chorus::new(["doctor", "--data-dir", data_dir, "--url", nobody]);
-    settled(&command.env("PATH", path).transcript())
+    redact(&command.env("PATH", path).transcript())
 }
 
 /// Makes an installation, stops its server, and opens its database.
@@ -39,7 +39,7 @@ fn a_good_installation_has_no_problems() {
     let server = Server::start(folder.path());
     let programs = programs();
     let command = server.chorus(["doctor"]).env("PATH", programs.path());
-    assert_snapshot!(settled(&command.transcript()), @"
+    assert_snapshot!(redact(&command.transcript()), @"
     exit 0
     --- stdout
     ok    data directory <tmp> is writable

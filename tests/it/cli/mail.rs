@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{Desk, transcript};
-use crate::support::{Chorus, OPERATOR, Server, settled};
+use crate::support::{Chorus, OPERATOR_TOKEN, Server, redact};
 
 /// Sends a mail over HTTP and returns its id.
 async fn send(desk: &Desk, body: Value) -> String {
@@ -14,7 +14,7 @@ async fn send(desk: &Desk, body: Value) -> String {
 
 /// Runs a command with the operator's token.
 async fn run<'a>(desk: &Desk, arguments: impl IntoIterator<Item = &'a str>) -> String {
-    let command = desk.chorus(arguments).env("CHORUS_TOKEN", OPERATOR);
+    let command = desk.chorus(arguments).env("CHORUS_TOKEN", OPERATOR_TOKEN);
     transcript(command).await.unwrap()
 }
 
@@ -329,7 +329,7 @@ fn the_operators_token_is_taken_from_the_data_directory_and_overdue_mail_is_in_t
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().join("data");
     let server = Server::start(&data_dir);
-    let run = |arguments: &[&str]| settled(&server.chorus(arguments.iter().copied()).transcript());
+    let run = |arguments: &[&str]| redact(&server.chorus(arguments.iter().copied()).transcript());
     assert_snapshot!(run(&["mail", "send", "operator", "--subject", "To myself", "--ack", "--urgency", "urgent"]), @"
     exit 0
     --- stdout
@@ -351,7 +351,7 @@ fn the_operators_token_is_taken_from_the_data_directory_and_overdue_mail_is_in_t
         .unwrap();
     let doctor = |server: &Server| {
         let command: Chorus = server.chorus(["doctor"]);
-        let seen = settled(&command.transcript());
+        let seen = redact(&command.transcript());
         let note = seen
             .lines()
             .skip_while(|line| !line.starts_with("note  mail"));

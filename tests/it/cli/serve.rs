@@ -8,13 +8,13 @@ use insta::assert_snapshot;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::support::{Chorus, Server, settled};
+use crate::support::{Chorus, Server, redact};
 
 /// Starts a server that cannot start and returns all that a user sees.
 fn refused(data_dir: &Path, arguments: &[&str]) -> String {
     let folder = data_dir.to_str().unwrap();
     let start = ["serve", "--port", "0", "--data-dir", folder];
-    settled(&Chorus::new(start.iter().chain(arguments).copied()).transcript())
+    redact(&Chorus::new(start.iter().chain(arguments).copied()).transcript())
 }
 
 /// Makes a data directory with a database in it.

@@ -91,7 +91,7 @@ async fn a_conversation_moves_and_is_shown() {
     );
     assert_eq!(moves.data()[0]["harnessTraceId"], "trace-1");
     let printed = desk.run(["session", "show", "s 1", "--json"]).await;
-    let answer = crate::support::settled(std::str::from_utf8(&moves.body).unwrap());
+    let answer = crate::support::redact(std::str::from_utf8(&moves.body).unwrap());
     assert_eq!(
         printed,
         format!("exit 0\n--- stdout\n{answer}\n--- stderr\n")

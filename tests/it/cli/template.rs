@@ -4,12 +4,12 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 
-use crate::support::{Chorus, settled};
+use crate::support::{Chorus, redact};
 
 /// Asks for a form where there is neither a server nor a database.
 fn form(data_dir: &Path, arguments: &[&str]) -> String {
     let command = ["request", "template"].iter().chain(arguments).copied();
-    settled(
+    redact(
         &Chorus::new(command)
             .env("CHORUS_DATA_DIR", data_dir)
             .transcript(),

@@ -320,7 +320,7 @@ async fn what_is_wrong_with_a_tool_is_said() {
     exit 1
     --- stdout
     --- stderr
-    error: targetAgent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; description: must say when to use the tool; contextVariables[1].name: "a" stands twice
+    error: targetAgent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; description: must say when to use the tool; contextVariables[1].name: "a" is listed twice
     "#);
     assert_snapshot!(desk.run(["tool", "create", "x"]).await, @"
     exit 2

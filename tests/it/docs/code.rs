@@ -16,7 +16,10 @@ pub fn problems(root: &Path, page: &Page) -> Vec<String> {
     let spans: Vec<_> = prose.split('`').collect();
     let mut problems = Vec::new();
     for (place, span) in spans.iter().enumerate().skip(1).step_by(2) {
-        if span.ends_with(".rs") && !span.contains(' ') {
+        let is_file = Path::new(span)
+            .extension()
+            .is_some_and(|extension| extension == "rs");
+        if is_file && !span.contains(' ') {
             // `file.rs` `function`: the file must define the function.
             let next = (spans[place + 1].trim().is_empty()).then(|| spans[place + 2]);
             problems.extend(file_problem(&files, span, next));

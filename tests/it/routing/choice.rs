@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{create_task, get, print_report, send, task_with_role};
-use crate::support::{Events, Workshop};
+use crate::support::{Events, Sandbox};
 
 /// Returns a row for each candidate: name, score and reason.
 fn candidates(choice: &Value) -> Vec<(String, u64, String)> {
@@ -27,18 +27,18 @@ fn row(agent: &str, score: u64, why: &str) -> (String, u64, String) {
 #[tokio::test]
 async fn the_choice_is_explained_agent_by_agent() {
     let gate_script = |gate: &std::path::Path| format!("read _ <'{}'; echo done", gate.display());
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let wait = gate_script(gate.path());
-    let workshop = workshop
-        .specialist("alone", "testing", &["python"], "echo ok")
-        .specialist("best", "testing", &["python", "mcp", "db"], "echo ok")
-        .specialist("busy", "testing", &["python", "mcp"], &wait)
-        .specialist("coder", "implementation", &["python", "mcp"], "echo ok")
-        .specialist("other", "testing", &["cobol"], "echo ok")
-        .configured("away", &json!({ "provider": "command", "program": "/bin/sh", "roles": ["testing"], "skills": ["python"], "available": false }))
-        .configured("gone", &json!({ "provider": "command", "program": "/no/such/program", "roles": ["testing"], "skills": ["python", "mcp", "db"] }));
-    let server = workshop.serve_with(4, &["--port", "0", "--no-route"]);
+    let sandbox = sandbox
+        .with_specialist("alone", "testing", &["python"], "echo ok")
+        .with_specialist("best", "testing", &["python", "mcp", "db"], "echo ok")
+        .with_specialist("busy", "testing", &["python", "mcp"], &wait)
+        .with_specialist("coder", "implementation", &["python", "mcp"], "echo ok")
+        .with_specialist("other", "testing", &["cobol"], "echo ok")
+        .with_configured_agent("away", &json!({ "provider": "command", "program": "/bin/sh", "roles": ["testing"], "skills": ["python"], "available": false }))
+        .with_configured_agent("gone", &json!({ "provider": "command", "program": "/no/such/program", "roles": ["testing"], "skills": ["python", "mcp", "db"] }));
+    let server = sandbox.serve_with(4, &["--port", "0", "--no-route"]);
     let client = server.client();
     // One of the agents is busy.
     let at_work = create_task(&client, &json!({ "description": "d" })).await;
@@ -101,13 +101,10 @@ async fn an_agent_does_not_test_its_own_work_if_another_one_qualifies() {
         "provider": "command", "program": "/bin/sh", "arguments": ["-c", "echo done"],
         "roles": ["implementation", "testing"], "skills": ["python", "mcp"],
     });
-    let workshop = Workshop::new().configured("both", &both).specialist(
-        "tess",
-        "testing",
-        &["python"],
-        "echo ok",
-    );
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new()
+        .with_configured_agent("both", &both)
+        .with_specialist("tess", "testing", &["python"], "echo ok");
+    let server = sandbox.serve(2);
     let client = server.client();
     let made = create_task(&client, &task_with_role("implementation", &["python"])).await;
     let test = json!({ "description": "t", "agentRole": "testing", "specialistTags": ["python", "mcp"], "dependsOn": [made] });
@@ -134,11 +131,11 @@ async fn an_agent_does_not_test_its_own_work_if_another_one_qualifies() {
 
 #[tokio::test]
 async fn the_most_urgent_and_then_the_oldest_task_goes_first() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("read _ <'{}'; echo done", gate.path().display());
-    let workshop = workshop.specialist("dev", "implementation", &[], &script);
-    let server = workshop.serve(1);
+    let sandbox = sandbox.with_specialist("dev", "implementation", &[], &script);
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let create_with = async |priority: u8| {
@@ -173,9 +170,9 @@ async fn the_most_urgent_and_then_the_oldest_task_goes_first() {
 
 #[tokio::test]
 async fn a_task_waits_until_an_agent_qualifies() {
-    let workshop =
-        Workshop::new().specialist("dev", "implementation", &[], &print_report("passed", "x"));
-    let server = workshop.serve(2);
+    let sandbox =
+        Sandbox::new().with_specialist("dev", "implementation", &[], &print_report("passed", "x"));
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = create_task(&client, &task_with_role("testing", &["python"])).await;
@@ -233,15 +230,15 @@ async fn a_task_waits_until_an_agent_qualifies() {
 
 #[tokio::test]
 async fn the_fallback_agent_gets_tasks_for_which_no_agent_qualifies() {
-    let workshop = Workshop::new().agent("anybody", "echo ok");
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new().with_agent("anybody", "echo ok");
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let waits = create_task(&client, &task_with_role("testing", &[])).await;
     events.wait_for("no_suitable_agent", "testing").await;
     // A server started with a fallback agent gives it the waiting task as well.
     server.stop();
-    let server = workshop.serve_with(2, &["--port", "0", "--fallback-agent", "anybody"]);
+    let server = sandbox.serve_with(2, &["--port", "0", "--fallback-agent", "anybody"]);
     let client = server.client();
     let comes = create_task(&client, &task_with_role("testing", &["x"])).await;
     for task in [waits, comes] {
@@ -260,8 +257,8 @@ async fn the_fallback_agent_gets_tasks_for_which_no_agent_qualifies() {
 
 #[tokio::test]
 async fn many_tasks_without_a_qualified_agent_do_not_block_others() {
-    let workshop = Workshop::new().specialist("dev", "implementation", &[], "echo ok");
-    let server = workshop.serve_with(1, &["--port", "0", "--no-route"]);
+    let sandbox = Sandbox::new().with_specialist("dev", "implementation", &[], "echo ok");
+    let server = sandbox.serve_with(1, &["--port", "0", "--no-route"]);
     let client = server.client();
     for _ in 0..700 {
         create_task(
@@ -272,13 +269,13 @@ async fn many_tasks_without_a_qualified_agent_do_not_block_others() {
     }
     let last = create_task(&client, &task_with_role("implementation", &[])).await;
     server.stop();
-    let server = workshop.serve(1);
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let event = events.wait_for("agent_handoff_completed", "dev").await;
     assert_eq!(event["taskId"], last.as_str());
     let counts = "SELECT count(*) || ' ' || (SELECT count(*) FROM tasks WHERE is_unsuited = 1) FROM events WHERE type = 'no_suitable_agent'";
-    assert_eq!(workshop.read(counts), "700 700");
+    assert_eq!(sandbox.query(counts), "700 700");
     // A change of another agent causes no further events.
     send(
         &client,
@@ -289,13 +286,13 @@ async fn many_tasks_without_a_qualified_agent_do_not_block_others() {
     .await;
     create_task(&client, &task_with_role("implementation", &[])).await;
     events.wait_for("agent_handoff_completed", "dev").await;
-    assert_eq!(workshop.read(counts), "700 700");
+    assert_eq!(sandbox.query(counts), "700 700");
 }
 
 #[tokio::test]
 async fn a_task_without_a_role_or_with_unmet_dependencies_is_not_routed() {
-    let workshop = Workshop::new().specialist("dev", "implementation", &[], "echo ok");
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new().with_specialist("dev", "implementation", &[], "echo ok");
+    let server = sandbox.serve(2);
     let client = server.client();
     let plain = create_task(&client, &json!({ "description": "d" })).await;
     let choice = get(&client, &format!("/api/route/{plain}")).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     create_increment, create_task, get, last_prompt, print_report, send, wait_until_blocked,
 };
-use crate::support::{Events, Workshop};
+use crate::support::{Events, Sandbox};
 
 /// Returns the JSON block of a prompt with the context of earlier work.
 fn context_block(prompt: &str) -> &str {
@@ -25,11 +25,11 @@ async fn prompts_do_not_grow_from_round_to_round() {
                echo '{{"result":"{result}","summary":"'"$noise"'","details":"'"$noise"'","agentContext":{{"note'"$id"'":"'"$noise"'","filesModified":["a.rs","'"$noise"'"]}}}}'"#
         )
     };
-    let workshop = Workshop::new()
-        .specialist("impl", "implementation", &[], &verbose_agent("passed"))
-        .specialist("tess", "testing", &[], &verbose_agent("failed"))
-        .specialist("fixer", "fixing", &[], &verbose_agent("passed"));
-    let server = workshop.serve(4);
+    let sandbox = Sandbox::new()
+        .with_specialist("impl", "implementation", &[], &verbose_agent("passed"))
+        .with_specialist("tess", "testing", &[], &verbose_agent("failed"))
+        .with_specialist("fixer", "fixing", &[], &verbose_agent("passed"));
+    let server = sandbox.serve(4);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let increment = wait_until_blocked(&client, &id).await;
@@ -38,7 +38,7 @@ async fn prompts_do_not_grow_from_round_to_round() {
         let tasks = increment["tasks"].as_array().unwrap().iter();
         let mut of_stage = Vec::new();
         for task in tasks.filter(|task| task["stage"] == stage) {
-            let prompt = last_prompt(&client, &workshop.data_dir, task).await;
+            let prompt = last_prompt(&client, &sandbox.data_dir, task).await;
             let carried = context_block(&prompt);
             assert!(carried.len() <= 2048, "{} bytes", carried.len());
             let carried: Value = serde_json::from_str(carried).unwrap();
@@ -66,10 +66,10 @@ async fn prompts_do_not_grow_from_round_to_round() {
 async fn context_that_an_agent_sets_is_passed_on() {
     let setter = r#"curl -s -X PATCH "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID?merge=true" -H "Authorization: Bearer $CHORUS_TOKEN" \
         -d '{"agentContext": {"workCompleted": "The parser", "filesModified": ["src/parser.rs"], "branch": "dates"}}' >/dev/null; echo fine"#;
-    let workshop = Workshop::new()
-        .specialist("impl", "implementation", &[], setter)
-        .specialist("tess", "testing", &[], &print_report("passed", "Green"));
-    let server = workshop.serve_with(2, &["--port", "0", "--context-bytes", "256"]);
+    let sandbox = Sandbox::new()
+        .with_specialist("impl", "implementation", &[], setter)
+        .with_specialist("tess", "testing", &[], &print_report("passed", "Green"));
+    let server = sandbox.serve_with(2, &["--port", "0", "--context-bytes", "256"]);
     let client = server.client();
     let made = create_task(&client, &json!({ "description": "d", "agentRole": "implementation", "agentContext": { "workCompleted": "Nothing yet" } })).await;
     let test = json!({ "description": "t", "agentRole": "testing", "dependsOn": [made], "handoffInstructions": { "testCommand": "make test", "notes": "Look twice" } });
@@ -79,7 +79,7 @@ async fn context_that_an_agent_sets_is_passed_on() {
         .wait_for_on(&test, "status_changed", "completed")
         .await;
     let task = get(&client, &format!("/api/tasks/{test}")).await;
-    let prompt = last_prompt(&client, &workshop.data_dir, &task).await;
+    let prompt = last_prompt(&client, &sandbox.data_dir, &task).await;
     let carried: Value = serde_json::from_str(context_block(&prompt)).unwrap();
     assert_eq!(
         carried,
@@ -95,8 +95,8 @@ async fn context_that_an_agent_sets_is_passed_on() {
 
 #[tokio::test]
 async fn a_patch_merges_or_replaces() {
-    let workshop = Workshop::new();
-    let server = workshop.serve(0);
+    let sandbox = Sandbox::new();
+    let server = sandbox.serve(0);
     let client = server.client();
     let task = create_task(&client, &json!({ "description": "d" })).await;
     let path = format!("/api/tasks/{task}");

@@ -259,7 +259,7 @@ async fn a_stage_that_a_person_handed_off_uses_its_agents_report() {
     let app = app_with_agents().await;
     let id = create_increment(&app).await;
     let implementation = last_task(&app, &id, "implementation").await;
-    app.let_work(&implementation, "qa", "a-token").await;
+    app.start_run(&implementation, "qa", "a-token").await;
     let report = json!({ "result": "passed", "summary": "Wrote it" });
     app.with_token(
         "a-token",
@@ -290,7 +290,7 @@ async fn an_agent_cannot_hide_that_it_implemented_the_work_under_test() {
     // The agent delegates the implementation from inside its run.
     let id = create_increment(&app).await;
     let task = last_task(&app, &id, "implementation").await;
-    app.let_work(&task, "qa", "a-token").await;
+    app.start_run(&task, "qa", "a-token").await;
     let body = json!({ "agentName": "ada", "prompt": "Write it" });
     let child = app
         .with_token(
@@ -428,7 +428,7 @@ async fn the_depth_of_tasks_that_runs_create_is_limited() {
     let mut task = app.task("first").await;
     for depth in 1..20 {
         let token = format!("token-{depth}");
-        app.let_work(&task, "qa", &token).await;
+        app.start_run(&task, "qa", &token).await;
         let body = json!({ "description": "again", "agentRole": "implementation" });
         let made = app
             .with_token(&token, Method::POST, "/api/tasks", body)
@@ -457,7 +457,7 @@ async fn the_depth_of_tasks_that_runs_create_is_limited() {
 async fn an_idempotency_key_belongs_to_one_caller() {
     let app = app_with_agents().await;
     let task = app.task("d").await;
-    app.let_work(&task, "qa", "a-token").await;
+    app.start_run(&task, "qa", "a-token").await;
     let send = async |token: Option<&str>| {
         let mut request = axum::http::Request::post("/api/mail")
             .header("host", "localhost")
@@ -469,14 +469,14 @@ async fn an_idempotency_key_belongs_to_one_caller() {
         app.send(request.body(body.into()).unwrap()).await
     };
     assert_eq!(
-        send(Some(crate::support::OPERATOR)).await.data()["from"],
+        send(Some(crate::support::OPERATOR_TOKEN)).await.data()["from"],
         "operator"
     );
     for other in [Some("a-token"), None] {
         assert_eq!(send(other).await.error(), (409, "CONFLICT".to_owned()));
     }
     assert_eq!(
-        send(Some(crate::support::OPERATOR)).await.data()["from"],
+        send(Some(crate::support::OPERATOR_TOKEN)).await.data()["from"],
         "operator"
     );
 }

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{create_task, get, print_report, send, task_with_role};
-use crate::support::{Events, Workshop};
+use crate::support::{Events, Sandbox};
 
 fn agents_of(task: &Value) -> Vec<&str> {
     let chain = task["agentChain"].as_array().unwrap();
@@ -16,15 +16,15 @@ fn agents_of(task: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn another_agent_retries_after_a_failed_run() {
-    let workshop = Workshop::new()
-        .specialist("a-broken", "testing", &["python", "mcp"], "exit 7")
-        .specialist(
+    let sandbox = Sandbox::new()
+        .with_specialist("a-broken", "testing", &["python", "mcp"], "exit 7")
+        .with_specialist(
             "b-good",
             "testing",
             &["python"],
             &print_report("passed", "Green"),
         );
-    let server = workshop.serve(2);
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = create_task(&client, &task_with_role("testing", &["python", "mcp"])).await;
@@ -39,11 +39,11 @@ async fn another_agent_retries_after_a_failed_run() {
 
 #[tokio::test]
 async fn after_the_last_attempt_the_task_is_blocked_and_the_operator_gets_mail() {
-    let workshop = Workshop::new()
-        .specialist("one", "testing", &[], "echo wrong >&2; exit 7")
-        .specialist("two", "testing", &[], "exit 8")
-        .specialist("three", "testing", &[], &print_report("passed", "Green"));
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new()
+        .with_specialist("one", "testing", &[], "echo wrong >&2; exit 7")
+        .with_specialist("two", "testing", &[], "exit 8")
+        .with_specialist("three", "testing", &[], &print_report("passed", "Green"));
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = create_task(&client, &task_with_role("testing", &[])).await;
@@ -98,16 +98,16 @@ async fn after_the_last_attempt_the_task_is_blocked_and_the_operator_gets_mail()
         (&ended["routeAttempts"], &ended["blocked"]),
         (&json!(3), &json!(false))
     );
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test]
 async fn a_cancelled_hand_off_is_not_retried() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("read _ <'{}'; echo done", gate.path().display());
-    let workshop = workshop.specialist("dev", "implementation", &[], &script);
-    let server = workshop.serve(2);
+    let sandbox = sandbox.with_specialist("dev", "implementation", &[], &script);
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = create_task(&client, &task_with_role("implementation", &[])).await;
@@ -131,10 +131,10 @@ async fn a_cancelled_hand_off_is_not_retried() {
 
 #[tokio::test]
 async fn a_failed_report_fails_the_task_and_releases_its_waiters() {
-    let workshop = Workshop::new()
-        .specialist("tess", "testing", &[], &print_report("failed", "Red"))
-        .specialist("fixer", "fixing", &[], &print_report("passed", "Mended"));
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new()
+        .with_specialist("tess", "testing", &[], &print_report("failed", "Red"))
+        .with_specialist("fixer", "fixing", &[], &print_report("passed", "Mended"));
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let test = create_task(&client, &task_with_role("testing", &[])).await;

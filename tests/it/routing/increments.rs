@@ -5,20 +5,20 @@ use serde_json::json;
 use super::{
     create_increment, get, print_report, stage_lines, wait_until_blocked, wait_until_done,
 };
-use crate::support::{Events, Workshop};
+use crate::support::{Events, Sandbox};
 
 /// Adds one agent for each role; `tester` is the script of the testing agent.
-fn workshop(tester: &str) -> Workshop {
-    Workshop::new()
-        .specialist(
+fn sandbox_with_tester(tester: &str) -> Sandbox {
+    Sandbox::new()
+        .with_specialist(
             "impl",
             "implementation",
             &[],
             &print_report("passed", "Wrote it"),
         )
-        .specialist("tess", "testing", &["qa"], tester)
-        .specialist("fixer", "fixing", &[], &print_report("passed", "Mended it"))
-        .specialist(
+        .with_specialist("tess", "testing", &["qa"], tester)
+        .with_specialist("fixer", "fixing", &[], &print_report("passed", "Mended it"))
+        .with_specialist(
             "vera",
             "verification",
             &[],
@@ -28,8 +28,8 @@ fn workshop(tester: &str) -> Workshop {
 
 #[tokio::test]
 async fn a_good_increment_goes_through_its_stages() {
-    let workshop = workshop(&print_report("passed", "All nine pass"));
-    let server = workshop.serve(4);
+    let sandbox = sandbox_with_tester(&print_report("passed", "All nine pass"));
+    let server = sandbox.serve(4);
     let client = server.client();
     let id = create_increment(
         &client,
@@ -75,7 +75,7 @@ async fn a_good_increment_goes_through_its_stages() {
         workspaces.collect::<std::collections::HashSet<_>>().len(),
         1
     );
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test]
@@ -86,27 +86,27 @@ async fn a_failed_test_is_fixed_and_tested_again() {
         print_report("passed", "Good now"),
         print_report("failed", "Two of nine fail")
     );
-    let workshop = Workshop::new()
-        .specialist(
+    let sandbox = Sandbox::new()
+        .with_specialist(
             "impl",
             "implementation",
             &[],
             &print_report("passed", "Wrote it"),
         )
-        .specialist("tess", "testing", &[], &tester)
-        .specialist(
+        .with_specialist("tess", "testing", &[], &tester)
+        .with_specialist(
             "fixer",
             "fixing",
             &[],
             &format!("touch fixed; {}", print_report("passed", "Mended it")),
         )
-        .specialist(
+        .with_specialist(
             "vera",
             "verification",
             &[],
             &print_report("passed", "As asked"),
         );
-    let server = workshop.serve(4);
+    let server = sandbox.serve(4);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let increment = wait_until_done(&client, &id).await;
@@ -138,13 +138,13 @@ async fn a_failed_test_is_fixed_and_tested_again() {
         increment["tasks"][4]["id"]
     );
     assert_eq!(verify["agentContext"]["testStatus"], "passed");
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test]
 async fn after_five_rounds_the_increment_is_blocked() {
-    let workshop = workshop(&print_report("failed", "Still red"));
-    let server = workshop.serve(4);
+    let sandbox = sandbox_with_tester(&print_report("failed", "Still red"));
+    let server = sandbox.serve(4);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let increment = wait_until_blocked(&client, &id).await;
@@ -190,22 +190,22 @@ async fn a_failed_verification_starts_a_round() {
         print_report("passed", "As asked"),
         print_report("failed", "Not as asked")
     );
-    let workshop = Workshop::new()
-        .specialist(
+    let sandbox = Sandbox::new()
+        .with_specialist(
             "impl",
             "implementation",
             &[],
             &print_report("passed", "Wrote it"),
         )
-        .specialist("tess", "testing", &[], &print_report("passed", "Green"))
-        .specialist(
+        .with_specialist("tess", "testing", &[], &print_report("passed", "Green"))
+        .with_specialist(
             "fixer",
             "fixing",
             &[],
             &format!("touch fixed; {}", print_report("passed", "Mended it")),
         )
-        .specialist("vera", "verification", &[], &verifier);
-    let server = workshop.serve(4);
+        .with_specialist("vera", "verification", &[], &verifier);
+    let server = sandbox.serve(4);
     let client = server.client();
     let first = create_increment(&client, &json!({ "title": "First" })).await;
     let second =
@@ -233,8 +233,8 @@ async fn a_failed_verification_starts_a_round() {
 
 #[tokio::test]
 async fn increments_run_in_the_order_of_their_dependencies() {
-    let workshop = workshop(&print_report("passed", "Green"));
-    let server = workshop.serve(4);
+    let sandbox = sandbox_with_tester(&print_report("passed", "Green"));
+    let server = sandbox.serve(4);
     let client = server.client();
     let first = create_increment(&client, &json!({ "title": "First" })).await;
     let second =
@@ -260,8 +260,8 @@ async fn an_agent_without_a_report_is_asked_once_more() {
         "if grep -q 'did not end with a report' ; then {}; else echo 'It looks fine to me.'; fi",
         print_report("passed", "It is fine")
     );
-    let workshop = workshop(&forgetful);
-    let server = workshop.serve(4);
+    let sandbox = sandbox_with_tester(&forgetful);
+    let server = sandbox.serve(4);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let increment = wait_until_done(&client, &id).await;
@@ -275,8 +275,8 @@ async fn an_agent_without_a_report_is_asked_once_more() {
 
 #[tokio::test]
 async fn an_agent_that_never_reports_has_failed() {
-    let workshop = workshop("echo 'It looks fine to me.'");
-    let server = workshop.serve_with(4, &["--port", "0", "--max-rounds", "1"]);
+    let sandbox = sandbox_with_tester("echo 'It looks fine to me.'");
+    let server = sandbox.serve_with(4, &["--port", "0", "--max-rounds", "1"]);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let increment = wait_until_blocked(&client, &id).await;
@@ -296,25 +296,25 @@ async fn a_session_is_resumed_to_ask_for_the_report() {
         esac
         echo '{"type":"system","subtype":"init","session_id":"s-1"}'
         echo '{"type":"result","subtype":"success","is_error":false,"result":"'"$text"'","session_id":"s-1"}'"#;
-    let workshop = Workshop::new()
-        .specialist(
+    let sandbox = Sandbox::new()
+        .with_specialist(
             "impl",
             "implementation",
             &[],
             &print_report("passed", "Wrote it"),
         )
-        .specialist(
+        .with_specialist(
             "vera",
             "verification",
             &[],
             &print_report("passed", "As asked"),
         )
-        .configured(
+        .with_configured_agent(
             "tess",
             &json!({ "provider": "claude-code", "specPath": "agents/qa.md", "roles": ["testing"] }),
         )
-        .program("claude", claude);
-    let server = workshop.serve(4);
+        .with_program("claude", claude);
+    let server = sandbox.serve(4);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let increment = wait_until_done(&client, &id).await;
@@ -333,8 +333,8 @@ async fn the_report_command_overrides_the_last_message() {
         r#"chorus report failed --summary 'Really red' --details '{{"log":"boom"}}' >/dev/null; {}"#,
         print_report("passed", "Green")
     );
-    let workshop = workshop(&tester);
-    let server = workshop.serve_with(4, &["--port", "0", "--max-rounds", "1"]);
+    let sandbox = sandbox_with_tester(&tester);
+    let server = sandbox.serve_with(4, &["--port", "0", "--max-rounds", "1"]);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let increment = wait_until_blocked(&client, &id).await;
@@ -357,8 +357,8 @@ async fn the_report_command_overrides_the_last_message() {
 
 #[tokio::test]
 async fn a_blocked_report_waits_for_a_person() {
-    let workshop = workshop(&print_report("blocked", "No network here"));
-    let server = workshop.serve(4);
+    let sandbox = sandbox_with_tester(&print_report("blocked", "No network here"));
+    let server = sandbox.serve(4);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let increment = wait_until_blocked(&client, &id).await;
@@ -391,8 +391,8 @@ async fn an_agent_cannot_set_the_status_of_its_own_stage_or_of_others() {
         chorus task status "$test_task" completed 2>others
         chorus report passed --summary x >/dev/null
         echo done"#;
-    let workshop = Workshop::new().specialist("impl", "implementation", &[], implementer);
-    let server = workshop.serve(4);
+    let sandbox = Sandbox::new().with_specialist("impl", "implementation", &[], implementer);
+    let server = sandbox.serve(4);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let mut events = Events::listen(&client).await;

@@ -5,12 +5,12 @@ use chorus::domain::{Agent, OWN_ENVIRONMENT, Outcome};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::{Events, Workshop, last_handoff_id, run, start_handoff, wait_for_end};
+use crate::support::{Events, Sandbox, last_handoff_id, run_agent, start_handoff, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_maximum_session_duration_limits_the_run() {
-    let workshop = Workshop::new();
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new();
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut agent = json!({ "provider": "command", "program": "true", "maxSeconds": 7200, "maxSessionDuration": 2 });
     for (max_seconds, limit) in [(7200, 120), (30, 30)] {
@@ -19,8 +19,8 @@ async fn the_maximum_session_duration_limits_the_run() {
             .send_json(Method::PUT, "/api/agents/quick", &agent)
             .await
             .unwrap();
-        let handoff = run(&client, "quick").await;
-        let spec = std::fs::read(workshop.run_dir(&handoff).join("spec.json")).unwrap();
+        let handoff = run_agent(&client, "quick").await;
+        let spec = std::fs::read(sandbox.run_dir(&handoff).join("spec.json")).unwrap();
         let spec: Value = serde_json::from_slice(&spec).unwrap();
         assert_eq!(spec["maxSeconds"], limit);
         // Chorus sets exactly the variables that no agent may set.
@@ -30,13 +30,13 @@ async fn the_maximum_session_duration_limits_the_run() {
         own.sort_unstable();
         assert_eq!(names, own);
     }
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_sets_its_capabilities_and_is_not_deleted_while_it_works() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!(
         "chorus agents capabilities --roles testing,fixing --skills go --max-session-duration 5 && echo said
          chorus agents capabilities qa --roles testing 2>&1
@@ -44,7 +44,7 @@ async fn an_agent_sets_its_capabilities_and_is_not_deleted_while_it_works() {
          read _ <{}",
         gate.path().display()
     );
-    let server = workshop.serve(1);
+    let server = sandbox.serve(1);
     let client = server.client();
     let add = [
         "agents",
@@ -89,6 +89,6 @@ async fn an_agent_sets_its_capabilities_and_is_not_deleted_while_it_works() {
     let roles: Vec<_> = deleted.roles.iter().map(ToString::to_string).collect();
     assert_eq!(roles, ["testing", "fixing"]);
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }

@@ -17,7 +17,7 @@ use chorus::client::{Client, ClientError};
 use chorus::domain::Task;
 use chorus::secret::Token;
 
-use crate::support::{Events, Server, Workshop, last_handoff_id};
+use crate::support::{Events, Sandbox, Server, last_handoff_id};
 
 const HANDOFF_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/agent/handoff.sh");
 
@@ -30,9 +30,9 @@ fn fixture(name: &str) -> String {
 }
 
 /// Adds agents that print their token and then do nothing.
-fn waiting_agents(names: &[&str]) -> Workshop {
-    names.iter().fold(Workshop::new(), |workshop, name| {
-        workshop.agent(
+fn waiting_agents(names: &[&str]) -> Sandbox {
+    names.iter().fold(Sandbox::new(), |sandbox, name| {
+        sandbox.with_agent(
             name,
             "echo $CHORUS_HANDOFF_ID $CHORUS_TOKEN; exec sleep 600",
         )

@@ -6,28 +6,28 @@ use serde_json::json;
 
 use super::{HANDOFF_SCRIPT, client_of_run, expect_refusal, waiting_agents};
 use crate::support::{
-    Events, Workshop, hand_off, last_handoff_id, run, start_handoff, wait_for_end,
+    Events, Sandbox, hand_off, last_handoff_id, run_agent, start_handoff, wait_for_end,
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_delegates_its_task_gets_the_childs_final_message() {
     for command in ["chorus handoff", HANDOFF_SCRIPT] {
-        let workshop = Workshop::new()
-            .agent(
+        let sandbox = Sandbox::new()
+            .with_agent(
                 "parent",
                 &format!(
                     "printf 'the child says: '; {command} $CHORUS_TASK_ID child 'what is it?'"
                 ),
             )
-            .agent(
+            .with_agent(
                 "child",
                 &format!("tail -n 1; {command} $CHORUS_TASK_ID grandchild 'and you?'"),
             )
-            .agent("grandchild", "echo $CHORUS_AGENT");
+            .with_agent("grandchild", "echo $CHORUS_AGENT");
         // One slot is enough for all three: a waiting run does not occupy it.
-        let server = workshop.serve(1);
+        let server = sandbox.serve(1);
         let client = server.client();
-        let handoff = run(&client, "parent").await;
+        let handoff = run_agent(&client, "parent").await;
         assert_eq!(
             handoff.outcome,
             Some(Outcome::Completed),
@@ -55,8 +55,8 @@ async fn an_agent_that_delegates_its_task_gets_the_childs_final_message() {
                 .as_deref(),
             Some("parent")
         );
-        workshop.until_quiet();
-        workshop.assert_invariants();
+        sandbox.wait_until_no_process();
+        sandbox.assert_invariants();
     }
 }
 
@@ -66,8 +66,8 @@ async fn delegate(client: &Client, task: &Task, agent: &str) -> Result<Task, Cli
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chain_that_is_too_deep_is_refused_and_named() {
-    let workshop = waiting_agents(&["a", "b", "c", "d"]);
-    let server = workshop.serve_with(1, &["--port", "0", "--max-depth", "3"]);
+    let sandbox = waiting_agents(&["a", "b", "c", "d"]);
+    let server = sandbox.serve_with(1, &["--port", "0", "--max-depth", "3"]);
     let mut events = Events::listen(&server.client()).await;
     let mut task = start_handoff(&server.client(), "a").await;
     for next in ["b", "c"] {
@@ -85,8 +85,8 @@ async fn a_chain_that_is_too_deep_is_refused_and_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn too_many_bounces_are_refused() {
-    let workshop = waiting_agents(&["a", "b", "c", "d"]);
-    let server = workshop.serve_with(1, &["--port", "0", "--max-bounces", "1"]);
+    let sandbox = waiting_agents(&["a", "b", "c", "d"]);
+    let server = sandbox.serve_with(1, &["--port", "0", "--max-bounces", "1"]);
     let mut events = Events::listen(&server.client()).await;
     let mut task = start_handoff(&server.client(), "a").await;
     for next in ["b", "a"] {
@@ -101,8 +101,8 @@ async fn too_many_bounces_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hops_are_counted_over_the_whole_tree() {
-    let workshop = waiting_agents(&["a", "b", "c", "d"]);
-    let server = workshop.serve_with(4, &["--port", "0", "--max-hops", "2"]);
+    let sandbox = waiting_agents(&["a", "b", "c", "d"]);
+    let server = sandbox.serve_with(4, &["--port", "0", "--max-hops", "2"]);
     let mut events = Events::listen(&server.client()).await;
     let task = start_handoff(&server.client(), "a").await;
     let client = client_of_run(&server, &mut events, &task).await;
@@ -113,13 +113,13 @@ async fn hops_are_counted_over_the_whole_tree() {
     let (status, code, message) = expect_refusal(delegate(&client, &task, "d").await);
     assert_eq!((status, code.as_str()), (422, "LIMIT_EXCEEDED"));
     assert!(message.contains("a → d"), "{message}");
-    assert_eq!(workshop.read("SELECT count(*) FROM tasks"), "3");
+    assert_eq!(sandbox.query("SELECT count(*) FROM tasks"), "3");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_working_run_itself_may_delegate_its_task() {
-    let workshop = waiting_agents(&["a", "b", "c", "d"]);
-    let server = workshop.serve(2);
+    let sandbox = waiting_agents(&["a", "b", "c", "d"]);
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let first = start_handoff(&client, "a").await;
@@ -194,14 +194,14 @@ async fn only_the_working_run_itself_may_delegate_its_task() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waiting_agent_learns_that_its_child_failed() {
     for command in ["chorus handoff", HANDOFF_SCRIPT] {
-        let workshop = Workshop::new()
-            .agent(
+        let sandbox = Sandbox::new()
+            .with_agent(
                 "parent",
                 &format!("{command} $CHORUS_TASK_ID child p >out 2>err; echo \"$? $(cat out) $(cat err)\""),
             )
-            .agent("child", "echo 'out of ideas' >&2; exit 4");
-        let server = workshop.serve(1);
-        let handoff = run(&server.client(), "parent").await;
+            .with_agent("child", "echo 'out of ideas' >&2; exit 4");
+        let server = sandbox.serve(1);
+        let handoff = run_agent(&server.client(), "parent").await;
         let output = handoff.output.as_str();
         assert!(output.starts_with("1  "), "{output}");
         assert!(

@@ -5,21 +5,21 @@ use serde_json::json;
 
 use super::fixture;
 use crate::support::{
-    Events, Workshop, env_number, last_handoff_id, run, start_handoff, wait_for_end,
+    Events, Sandbox, env_number, last_handoff_id, run_agent, start_handoff, wait_for_end,
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_output_of_an_agent_is_its_final_message() {
-    let workshop = Workshop::new()
-        .agent("echo", "cat >/dev/null; echo; echo ' a  b'; echo ünï; echo")
-        .agent("silent", "exit 0")
-        .agent("blank", "echo; echo '  '")
-        .agent("broken", "echo half; echo 'no idea' >&2; exit 3")
-        .agent("dead", "kill -9 $$");
-    let server = workshop.serve(4);
+    let sandbox = Sandbox::new()
+        .with_agent("echo", "cat >/dev/null; echo; echo ' a  b'; echo ünï; echo")
+        .with_agent("silent", "exit 0")
+        .with_agent("blank", "echo; echo '  '")
+        .with_agent("broken", "echo half; echo 'no idea' >&2; exit 3")
+        .with_agent("dead", "kill -9 $$");
+    let server = sandbox.serve(4);
     let client = server.client();
 
-    let handoff = run(&client, "echo").await;
+    let handoff = run_agent(&client, "echo").await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "\n a  b\nünï\n");
     for (agent, expected) in [
@@ -31,7 +31,7 @@ async fn the_output_of_an_agent_is_its_final_message() {
         ),
         ("dead", "was killed by signal 9 before it gave a result"),
     ] {
-        let handoff = run(&client, agent).await;
+        let handoff = run_agent(&client, agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
         assert!(
             handoff.output.as_str().contains(expected),
@@ -40,8 +40,8 @@ async fn the_output_of_an_agent_is_its_final_message() {
         );
         assert_eq!(handoff.error, Some(handoff.output), "{agent}");
     }
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
     let metrics = client
         .request(reqwest::Method::GET, "/metrics")
         .send()
@@ -53,20 +53,20 @@ async fn the_output_of_an_agent_is_its_final_message() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_cannot_be_started_has_failed_with_a_reason() {
-    let workshop = Workshop::new()
-        .configured("gone", &json!({ "provider": "command", "program": "/nowhere/agent" }))
-        .configured("nothing", &json!({ "provider": "command" }))
-        .configured(
+    let sandbox = Sandbox::new()
+        .with_configured_agent("gone", &json!({ "provider": "command", "program": "/nowhere/agent" }))
+        .with_configured_agent("nothing", &json!({ "provider": "command" }))
+        .with_configured_agent(
             "unspecified",
             &json!({ "provider": "command", "program": "/bin/cat", "specPath": "agents/nobody.md" }),
         )
-        .configured(
+        .with_configured_agent(
             "outside",
             &json!({ "provider": "claude-code", "program": "/bin/cat", "specPath": "../secret.md" }),
         );
-    let server = workshop.serve(2);
+    let server = sandbox.serve(2);
     for (agent, expected) in [
-        ("gone", "The program /nowhere/agent is not installed"),
+        ("gone", "Program /nowhere/agent is not installed"),
         ("nothing", "has no program"),
         (
             "unspecified",
@@ -74,7 +74,7 @@ async fn an_agent_that_cannot_be_started_has_failed_with_a_reason() {
         ),
         ("outside", "without `..`"),
     ] {
-        let handoff = run(&server.client(), agent).await;
+        let handoff = run_agent(&server.client(), agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
         assert!(
             handoff.output.as_str().contains(expected),
@@ -82,16 +82,16 @@ async fn an_agent_that_cannot_be_started_has_failed_with_a_reason() {
             handoff.output
         );
     }
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_workspace_is_reported() {
-    let workshop = Workshop::new().agent("echo", "echo hello");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("echo", "echo hello");
+    let server = sandbox.serve(1);
     let client = server.client();
-    let folder = workshop.path("elsewhere");
+    let folder = sandbox.path("elsewhere");
     std::fs::create_dir(&folder).unwrap();
     let body = json!({ "description": "d", "agentWorkspace": folder });
     let task = client
@@ -106,7 +106,7 @@ async fn a_missing_workspace_is_reported() {
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
-        handoff.output.as_str().contains("working directory"),
+        handoff.output.as_str().contains("Working directory"),
         "{}",
         handoff.output
     );
@@ -114,22 +114,25 @@ async fn a_missing_workspace_is_reported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_agent_is_not_started_and_a_running_one_is_stopped() {
-    let workshop = Workshop::new()
-        .agent("first", "echo begun; exec sleep 600")
-        .agent("second", "echo hello");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new()
+        .with_agent("first", "echo begun; exec sleep 600")
+        .with_agent("second", "echo hello");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let first = start_handoff(&client, "first").await;
     let second = start_handoff(&client, "second").await;
     events.wait_for("message_added", "begun").await;
     server.kill();
-    let connection = rusqlite::Connection::open(workshop.data_dir.join("chorus.db")).unwrap();
+    let connection = rusqlite::Connection::open(sandbox.data_dir.join("chorus.db")).unwrap();
     connection.execute_batch("DELETE FROM agents").unwrap();
     drop(connection);
 
-    let server = workshop.serve(1);
-    for (task, expected) in [(first, "while it worked"), (second, "after it was asked")] {
+    let server = sandbox.serve(1);
+    for (task, expected) in [
+        (first, "during its run"),
+        (second, "before its run started"),
+    ] {
         let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed));
         assert!(
@@ -138,7 +141,7 @@ async fn a_deleted_agent_is_not_started_and_a_running_one_is_stopped() {
             handoff.output
         );
     }
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,10 +149,10 @@ async fn a_time_limit_ends_a_run_and_its_output_is_kept() {
     let agent = |script: &str, limit: &str| json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], limit: 1 });
     // Constant output never reaches the idle limit: only the time limit ends this agent.
     let chatty = "while :; do echo still here; sleep 0.1; done";
-    let workshop = Workshop::new()
-        .configured("slow", &agent(chatty, "maxSeconds"))
-        .configured("idle", &agent("echo so far; sleep 600", "idleSeconds"));
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new()
+        .with_configured_agent("slow", &agent(chatty, "maxSeconds"))
+        .with_configured_agent("idle", &agent("echo so far; sleep 600", "idleSeconds"));
+    let server = sandbox.serve(2);
     let client = server.client();
     for (agent, reason, last_output) in [
         ("slow", "time limit of 1 s", "still here"),
@@ -159,7 +162,7 @@ async fn a_time_limit_ends_a_run_and_its_output_is_kept() {
             "The agent's last message:\nso far",
         ),
     ] {
-        let handoff = run(&client, agent).await;
+        let handoff = run_agent(&client, agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::TimedOut), "{agent}");
         let output = handoff.output.as_str();
         assert!(
@@ -167,16 +170,16 @@ async fn a_time_limit_ends_a_run_and_its_output_is_kept() {
             "{agent}: {output}"
         );
     }
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_supervisor_is_killed_is_interrupted_and_leaves_no_process() {
-    let workshop = Workshop::new()
-        .agent("worker", "setsid sleep 600 & echo begun; exec sleep 600")
-        .program("claude", "cat >/dev/null; cat \"$FIXTURE\"; exec sleep 600")
-        .configured(
+    let sandbox = Sandbox::new()
+        .with_agent("worker", "setsid sleep 600 & echo begun; exec sleep 600")
+        .with_program("claude", "cat >/dev/null; cat \"$FIXTURE\"; exec sleep 600")
+        .with_configured_agent(
             "claude",
             &json!({
                 "provider": "claude-code",
@@ -184,14 +187,14 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_leaves_no_process()
                 "environment": { "FIXTURE": fixture("claude-stream-bash.jsonl") },
             }),
         );
-    let server = workshop.serve_with(2, &["--port", "0", "--grace-seconds", "600"]);
+    let server = sandbox.serve_with(2, &["--port", "0", "--grace-seconds", "600"]);
     let client = server.client();
     let mut events = Events::listen(&client).await;
 
     let task = start_handoff(&client, "worker").await;
     events.wait_for("message_added", "begun").await;
-    for pid in workshop.supervisors() {
-        assert!(workshop.kill(pid));
+    for pid in sandbox.supervisors() {
+        assert!(sandbox.kill(pid));
     }
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
@@ -203,13 +206,13 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_leaves_no_process()
         "{}",
         handoff.output
     );
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
 
     // A result counts, even if the supervisor is killed afterwards.
     let task = start_handoff(&client, "claude").await;
     events.wait_for("message_added", "tool_result").await;
-    for pid in workshop.supervisors() {
-        assert!(workshop.kill(pid));
+    for pid in sandbox.supervisors() {
+        assert!(sandbox.kill(pid));
     }
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(
@@ -218,15 +221,15 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_leaves_no_process()
         "{}",
         handoff.output
     );
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
 
     // Only the agent is killed.
     let task = start_handoff(&client, "worker").await;
     events.wait_for("message_added", "begun").await;
-    let supervisors = workshop.supervisors();
-    for (pid, _) in workshop.processes() {
+    let supervisors = sandbox.supervisors();
+    for (pid, _) in sandbox.processes() {
         if !supervisors.contains(&pid) {
-            workshop.kill(pid);
+            sandbox.kill(pid);
         }
     }
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
@@ -236,15 +239,15 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_leaves_no_process()
         "{}",
         handoff.output
     );
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn truncated_output_is_not_a_result() {
-    let workshop = Workshop::new()
-        .program("claude", "cat >/dev/null; head -n 3 \"$FIXTURE\"")
-        .configured(
+    let sandbox = Sandbox::new()
+        .with_program("claude", "cat >/dev/null; head -n 3 \"$FIXTURE\"")
+        .with_configured_agent(
             "claude",
             &json!({
                 "provider": "claude-code",
@@ -252,8 +255,8 @@ async fn truncated_output_is_not_a_result() {
                 "environment": { "FIXTURE": fixture("claude-stream-bash.jsonl") },
             }),
         );
-    let server = workshop.serve(1);
-    let handoff = run(&server.client(), "claude").await;
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "claude").await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
         handoff.output.as_str().contains("output was cut"),
@@ -264,32 +267,32 @@ async fn truncated_output_is_not_a_result() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_starts_background_processes_leaves_none() {
-    let workshop = Workshop::new()
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent(
             "forker",
             "for i in 1 2 3; do (sleep 600 & setsid sleep 600 & setsid sh -c 'trap \"\" TERM HUP; sleep 600 & sleep 600' & ) ; done
              echo done",
         )
-        .agent("quick", "echo done");
-    let server = workshop.serve(4);
+        .with_agent("quick", "echo done");
+    let server = sandbox.serve(4);
     for agent in ["forker", "quick"] {
-        let handoff = run(&server.client(), agent).await;
+        let handoff = run_agent(&server.client(), agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Completed), "{agent}");
         assert_eq!(handoff.output.as_str(), "done");
         // The end is recorded after all processes are gone.
-        let agents: Vec<_> = workshop.processes();
+        let agents: Vec<_> = sandbox.processes();
         assert!(agents.is_empty(), "{agent}: {agents:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_does_not_exit_after_its_result_is_stopped_and_the_result_counts() {
-    let workshop = Workshop::new()
-        .program(
+    let sandbox = Sandbox::new()
+        .with_program(
             "claude",
             "trap '' TERM; cat >/dev/null; cat \"$FIXTURE\"; while :; do sleep 600; done",
         )
-        .configured(
+        .with_configured_agent(
             "claude",
             &json!({
                 "provider": "claude-code",
@@ -297,17 +300,17 @@ async fn an_agent_that_does_not_exit_after_its_result_is_stopped_and_the_result_
                 "environment": { "FIXTURE": fixture("claude-stream-text-then-tool.jsonl") },
             }),
         );
-    let server = workshop.serve(1);
-    let handoff = run(&server.client(), "claude").await;
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "claude").await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
         "{}",
         handoff.output
     );
-    let exit = std::fs::read_to_string(workshop.run_dir(&handoff).join("exit.json")).unwrap();
+    let exit = std::fs::read_to_string(sandbox.run_dir(&handoff).join("exit.json")).unwrap();
     assert!(exit.contains("finished"), "{exit}");
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
 }
 
 /// Reads the peak memory of a process.
@@ -328,27 +331,27 @@ async fn a_flood_of_output_uses_little_memory_and_is_complete_in_the_log() {
     let megabytes = u64::from(env_number("CHORUS_TEST_FLOOD_MB", 20));
     let line = "x".repeat(1023);
     let lines = megabytes * 1024;
-    let workshop = Workshop::new()
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent(
             "flood",
             &format!("yes {line} | head -n {lines}; echo the end"),
         )
-        .agent(
+        .with_agent(
             "endless",
             &format!("yes {line} | tr -d '\\n' | head -c {}", megabytes << 20),
         );
-    let server = workshop.serve(1);
+    let server = sandbox.serve(1);
     let client = server.client();
-    run(&client, "endless").await;
-    let handoff = run(&client, "flood").await;
+    run_agent(&client, "endless").await;
+    let handoff = run_agent(&client, "flood").await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     let output = handoff.output.as_str();
     assert!(output.len() < 1100 * 1024, "{}", output.len());
     assert!(output.ends_with("B more in the log]"));
-    let log = workshop.run_dir(&handoff).join("stdout.log");
+    let log = sandbox.run_dir(&handoff).join("stdout.log");
     assert_eq!(log.metadata().unwrap().len(), (megabytes << 20) + 8);
     let peak = peak_megabytes(server.pid());
     assert!(peak < 256, "the server used {peak} MB");
-    let messages = workshop.read("SELECT count(*) FROM messages WHERE NOT is_prompt");
+    let messages = sandbox.query("SELECT count(*) FROM messages WHERE NOT is_prompt");
     assert!(messages.parse::<u64>().unwrap() <= 1001, "{messages}");
 }

@@ -9,7 +9,7 @@ use chorus::domain::{Handoff, Outcome};
 use serde_json::{Value, json};
 
 use super::fixture;
-use crate::support::{Workshop, create_task, hand_off, last_handoff_id, run, wait_for_end};
+use crate::support::{Sandbox, create_task, hand_off, last_handoff_id, run_agent, wait_for_end};
 
 /// Records its arguments, environment, folder and input, prints a fixture and exits with a code.
 const FAKE_PROGRAM: &str = r#"for argument in "$@"; do printf '%s\0' "$argument"; done >"$RECORD/arguments"
@@ -53,9 +53,9 @@ impl Record {
 }
 
 /// Adds the agent `player`, whose program prints a fixture.
-fn with_fake_program(program: &str, output: &str, more: &Value) -> Workshop {
-    let workshop = Workshop::new().program(program, FAKE_PROGRAM);
-    let record = workshop.path("record");
+fn with_fake_program(program: &str, output: &str, more: &Value) -> Sandbox {
+    let sandbox = Sandbox::new().with_program(program, FAKE_PROGRAM);
+    let record = sandbox.path("record");
     std::fs::create_dir(&record).unwrap();
     let provider = if program == "claude" {
         "claude-code"
@@ -74,19 +74,19 @@ fn with_fake_program(program: &str, output: &str, more: &Value) -> Workshop {
             agent[key] = value.clone();
         }
     }
-    workshop.configured("player", &agent)
+    sandbox.with_configured_agent("player", &agent)
 }
 
-async fn run_player(workshop: &Workshop) -> (Handoff, Record) {
-    let server = workshop.serve(1);
-    let handoff = run(&server.client(), "player").await;
-    workshop.until_quiet();
-    (handoff, Record::read(&workshop.path("record")))
+async fn run_player(sandbox: &Sandbox) -> (Handoff, Record) {
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "player").await;
+    sandbox.wait_until_no_process();
+    (handoff, Record::read(&sandbox.path("record")))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
-    let workshop = with_fake_program(
+    let sandbox = with_fake_program(
         "claude",
         "claude-stream-text-then-tool.jsonl",
         &json!({
@@ -96,7 +96,7 @@ async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
             "arguments": ["--max-turns", "7"],
         }),
     );
-    let (handoff, record) = run_player(&workshop).await;
+    let (handoff, record) = run_player(&sandbox).await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
@@ -110,7 +110,7 @@ async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
     );
     assert!(handoff.usage.as_ref().unwrap()["turns"].as_u64() > Some(0));
     assert!(handoff.cost_usd.is_some());
-    let system = workshop.run_dir(&handoff).join("system.md");
+    let system = sandbox.run_dir(&handoff).join("system.md");
     assert_eq!(
         record.arguments,
         [
@@ -132,7 +132,7 @@ async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
             "7",
         ]
     );
-    let system_prompt = std::fs::read_to_string(workshop.path("record").join("system")).unwrap();
+    let system_prompt = std::fs::read_to_string(sandbox.path("record").join("system")).unwrap();
     let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/developer.md");
     assert_eq!(system_prompt, std::fs::read_to_string(spec).unwrap());
     assert!(record.input.ends_with("\ndo it\n"), "{}", record.input);
@@ -140,15 +140,15 @@ async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_gets_only_its_own_variables_of_chorus() {
-    let workshop = with_fake_program("claude", "claude-stream-bash.jsonl", &json!({}));
-    let server = workshop.serve(1);
+    let sandbox = with_fake_program("claude", "claude-stream-bash.jsonl", &json!({}));
+    let server = sandbox.serve(1);
     let client = server.client();
     let task = create_task(&client).await;
     let prompt = "/help me with @README.md and 'quotes', $HOME, `ticks`, ünï";
     let body = json!({ "agentName": "player", "prompt": prompt, "reason": "because" });
     let task = hand_off(&client, &task, &body).await.unwrap();
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
-    let record = Record::read(&workshop.path("record"));
+    let record = Record::read(&sandbox.path("record"));
 
     let tools = record
         .arguments
@@ -195,17 +195,17 @@ async fn an_agent_gets_only_its_own_variables_of_chorus() {
     let binary = Path::new(env!("CARGO_BIN_EXE_chorus")).parent().unwrap();
     let path = &record.environment["PATH"];
     assert!(path.starts_with(binary.to_str().unwrap()), "{path}");
-    let workspace = workshop.data_dir.join("workspaces").join(task.id.as_str());
+    let workspace = sandbox.data_dir.join("workspaces").join(task.id.as_str());
     assert_eq!(record.folder, workspace.to_str().unwrap());
     // The token is only in the run's directory, which only its owner can read.
     assert_eq!(
-        workshop.read(&format!(
+        sandbox.query(&format!(
             "SELECT count(*) FROM events WHERE data LIKE '%{}%'",
             token.1
         )),
         "0"
     );
-    let mode = workshop
+    let mode = sandbox
         .run_dir(&handoff)
         .metadata()
         .unwrap()
@@ -246,8 +246,8 @@ async fn codex_opencode_and_gemini_are_started_with_their_own_arguments() {
             vec!["-o", "stream-json", "--yolo", "-m", "pro", "-d"],
         ),
     ] {
-        let workshop = with_fake_program(program, output, &more);
-        let (handoff, record) = run_player(&workshop).await;
+        let sandbox = with_fake_program(program, output, &more);
+        let (handoff, record) = run_player(&sandbox).await;
         assert_eq!(
             handoff.outcome,
             Some(Outcome::Completed),
@@ -283,8 +283,8 @@ async fn an_error_of_a_program_is_a_failure_with_a_reason() {
         ("codex", "codex-error-400.jsonl", ""),
         ("opencode", "opencode-error-400.jsonl", ""),
     ] {
-        let workshop = with_fake_program(program, output, &json!({ "code": "1" }));
-        let (handoff, _) = run_player(&workshop).await;
+        let sandbox = with_fake_program(program, output, &json!({ "code": "1" }));
+        let (handoff, _) = run_player(&sandbox).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{output}");
         assert!(
             handoff.output.as_str().contains(expected),
@@ -297,9 +297,9 @@ async fn an_error_of_a_program_is_a_failure_with_a_reason() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn resuming_continues_the_last_session_of_this_agent_on_this_task() {
-    let workshop = with_fake_program("claude", "claude-stream-bash.jsonl", &json!({}))
-        .agent("other", "echo nothing to resume");
-    let server = workshop.serve(1);
+    let sandbox = with_fake_program("claude", "claude-stream-bash.jsonl", &json!({}))
+        .with_agent("other", "echo nothing to resume");
+    let server = sandbox.serve(1);
     let client = server.client();
     let task = create_task(&client).await;
     let resume = json!({ "agentName": "player", "prompt": "go on", "resume": true });
@@ -311,9 +311,9 @@ async fn resuming_continues_the_last_session_of_this_agent_on_this_task() {
     let first = json!({ "agentName": "player", "prompt": "begin" });
     let begun = hand_off(&client, &task, &first).await.unwrap();
     wait_for_end(&client, last_handoff_id(&begun)).await;
-    let session = workshop.read("SELECT session_id FROM runs");
+    let session = sandbox.query("SELECT session_id FROM runs");
     assert!(
-        !Record::read(&workshop.path("record"))
+        !Record::read(&sandbox.path("record"))
             .arguments
             .contains(&"--resume".to_owned())
     );
@@ -329,7 +329,7 @@ async fn resuming_continues_the_last_session_of_this_agent_on_this_task() {
         "{}",
         handoff.output
     );
-    let arguments = Record::read(&workshop.path("record")).arguments;
+    let arguments = Record::read(&sandbox.path("record")).arguments;
     let place = arguments
         .iter()
         .position(|argument| argument == "--resume")

@@ -8,16 +8,16 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Events, Workshop, hand_off, last_handoff_id, run, start_handoff, wait_for_end,
+    Events, Sandbox, hand_off, last_handoff_id, run_agent, start_handoff, wait_for_end,
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_lines_of_an_agent_become_messages_and_events_in_order() {
-    let workshop = Workshop::new().agent("counter", "seq 1 400");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("counter", "seq 1 400");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let handoff = run(&client, "counter").await;
+    let handoff = run_agent(&client, "counter").await;
     let mut messages = Vec::new();
     let mut types = Vec::new();
     loop {
@@ -47,7 +47,7 @@ async fn the_lines_of_an_agent_become_messages_and_events_in_order() {
             "agent_handoff_completed"
         ]
     );
-    let stored = workshop.read(
+    let stored = sandbox.query(
         "SELECT group_concat(content, '|') FROM (SELECT content FROM messages WHERE NOT is_prompt ORDER BY number)",
     );
     assert_eq!(stored, expected.join("|"));
@@ -72,10 +72,10 @@ async fn log(client: &Client, handoff: &str, query: &str, range: &str) -> (u16, 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_is_the_output_whole_or_in_ranges() {
-    let workshop = Workshop::new().agent("worker", "printf 0123456789; echo oops >&2");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("worker", "printf 0123456789; echo oops >&2");
+    let server = sandbox.serve(1);
     let client = server.client();
-    let handoff = run(&client, "worker").await.id.to_string();
+    let handoff = run_agent(&client, "worker").await.id.to_string();
     let whole = |text: &str| (200, String::new(), text.to_owned());
     assert_eq!(log(&client, &handoff, "", "").await, whole("0123456789"));
     assert_eq!(
@@ -103,8 +103,8 @@ async fn the_log_is_the_output_whole_or_in_ranges() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_queued_run_has_no_log_yet() {
-    let workshop = Workshop::new().agent("worker", "echo done");
-    let server = workshop.serve(0);
+    let sandbox = Sandbox::new().with_agent("worker", "echo done");
+    let server = sandbox.serve(0);
     let task = start_handoff(&server.client(), "worker").await;
     let (status, _, body) = log(&server.client(), &last_handoff_id(&task), "follow=true", "").await;
     assert_eq!(status, 404);
@@ -120,11 +120,13 @@ async fn a_queued_run_has_no_log_yet() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn following_the_log_of_a_queued_run_shows_its_start() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let wait = format!("echo begun; read _ <{}", gate.path().display());
-    let workshop = workshop.agent("first", &wait).agent("second", "echo done");
-    let server = workshop.serve(1);
+    let sandbox = sandbox
+        .with_agent("first", &wait)
+        .with_agent("second", "echo done");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     start_handoff(&client, "first").await;
@@ -140,14 +142,14 @@ async fn following_the_log_of_a_queued_run_shows_its_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chorus_log_follows_until_the_agent_has_ended() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!(
         "echo one; read _ <{}; echo two; printf three",
         gate.path().display()
     );
-    let workshop = workshop.agent("worker", &script);
-    let server = workshop.serve(1);
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = start_handoff(&client, "worker").await;
@@ -171,8 +173,8 @@ async fn chorus_log_follows_until_the_agent_has_ended() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopping_server_does_not_wait_for_log_followers() {
-    let workshop = Workshop::new().agent("worker", "echo one; exec sleep 600");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("worker", "echo one; exec sleep 600");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = start_handoff(&client, "worker").await;
@@ -192,10 +194,10 @@ async fn a_stopping_server_does_not_wait_for_log_followers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_of_a_task_is_the_log_of_its_last_hand_off() {
-    let workshop = Workshop::new()
-        .agent("first", "echo early")
-        .agent("second", "echo late");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new()
+        .with_agent("first", "echo early")
+        .with_agent("second", "echo late");
+    let server = sandbox.serve(1);
     let client = server.client();
     let task = start_handoff(&client, "first").await;
     let first = wait_for_end(&client, last_handoff_id(&task)).await;

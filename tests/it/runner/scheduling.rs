@@ -2,15 +2,15 @@
 
 use chorus::domain::{Handoff, Outcome, RunState};
 
-use crate::support::{Events, Workshop, last_handoff_id, start_handoff, wait_for_end};
+use crate::support::{Events, Sandbox, last_handoff_id, start_handoff, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_most_max_runs_run_at_once_and_the_oldest_is_next() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("echo $CHORUS_TASK_ID; read _ <{}", gate.path().display());
-    let workshop = workshop.agent("worker", &script);
-    let server = workshop.serve(2);
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let mut tasks = Vec::new();
@@ -45,9 +45,9 @@ async fn at_most_max_runs_run_at_once_and_the_oldest_is_next() {
         // Whichever run ends, the oldest queued run starts.
         let event = events.wait_for("message_added", "").await;
         assert_eq!(event["data"]["content"], next.id.as_str());
-        let running = workshop.read("SELECT count(*) FROM runs WHERE state = 'running'");
+        let running = sandbox.query("SELECT count(*) FROM runs WHERE state = 'running'");
         assert_eq!(running, "2");
-        assert_eq!(workshop.supervisors().len(), 2);
+        assert_eq!(sandbox.supervisors().len(), 2);
     }
     for _ in 0..2 {
         gate.let_one_through();
@@ -57,17 +57,17 @@ async fn at_most_max_runs_run_at_once_and_the_oldest_is_next() {
         assert_eq!(handoff.outcome, Some(Outcome::Completed));
         assert_eq!(handoff.output.as_str(), task.id.as_str());
     }
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_cancelled_in_the_queue_is_never_started() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("echo begun; read _ <{}", gate.path().display());
-    let workshop = workshop.agent("worker", &script);
-    let server = workshop.serve(1);
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let first = start_handoff(&client, "worker").await;
@@ -83,9 +83,9 @@ async fn a_run_that_is_cancelled_in_the_queue_is_never_started() {
     gate.let_one_through();
     wait_for_end(&client, last_handoff_id(&first)).await;
     assert_eq!(
-        workshop.read("SELECT count(*) FROM events WHERE type = 'run_started'"),
+        sandbox.query("SELECT count(*) FROM events WHERE type = 'run_started'"),
         "1"
     );
-    assert!(!workshop.run_dir(&handoff).exists());
-    workshop.assert_invariants();
+    assert!(!sandbox.run_dir(&handoff).exists());
+    sandbox.assert_invariants();
 }

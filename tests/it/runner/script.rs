@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::HANDOFF_SCRIPT;
-use crate::support::{Events, Server, Workshop, create_task, own_port};
+use crate::support::{Events, Sandbox, Server, create_task, reserve_port};
 
 /// Runs the script with `input` on standard input.
 fn run_script(server: &Server, arguments: &[&str], input: &str) -> Output {
@@ -59,11 +59,11 @@ fn odd_texts() -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn prompts_arrive_and_final_messages_come_back_unchanged() {
-    let workshop = Workshop::new().agent("echo", "cat >/dev/null; cat answer");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("echo", "cat >/dev/null; cat answer");
+    let server = sandbox.serve(1);
     let client = server.client();
     let task = create_task(&client).await;
-    let folder = workshop.data_dir.join("workspaces").join(task.id.as_str());
+    let folder = sandbox.data_dir.join("workspaces").join(task.id.as_str());
     std::fs::create_dir_all(&folder).unwrap();
     let mut texts = odd_texts();
     let long = "0123456789 ünï\n".repeat(20_000);
@@ -97,10 +97,10 @@ async fn prompts_arrive_and_final_messages_come_back_unchanged() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_or_refused_hand_off_exits_with_1_and_the_reason() {
-    let workshop = Workshop::new()
-        .agent("broken", "echo half; echo 'no idea' >&2; exit 3")
-        .agent("sleeper", "echo begun; exec sleep 600");
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new()
+        .with_agent("broken", "echo half; echo 'no idea' >&2; exit 3")
+        .with_agent("sleeper", "echo begun; exec sleep 600");
+    let server = sandbox.serve(2);
     let client = server.client();
     let busy = crate::support::start_handoff(&client, "sleeper").await;
     let free = create_task(&client).await;
@@ -131,12 +131,12 @@ async fn a_failed_or_refused_hand_off_exits_with_1_and_the_reason() {
 async fn a_waiter_is_answered_by_the_next_server() {
     let ends: [fn(Server); 2] = [Server::kill, |server| assert!(server.stop().success())];
     for end in ends {
-        let workshop = Workshop::new();
-        let gate = workshop.gate("gate");
+        let sandbox = Sandbox::new();
+        let gate = sandbox.gate("gate");
         let answer = format!("echo begun; read _ <{}; echo done", gate.path().display());
-        let workshop = workshop.agent("worker", &answer);
-        let port = own_port();
-        let server = workshop.serve_with(2, &["--port", &port]);
+        let sandbox = sandbox.with_agent("worker", &answer);
+        let port = reserve_port();
+        let server = sandbox.serve_with(2, &["--port", &port]);
         let client = server.client();
         let mut events = Events::listen(&client).await;
         let (first, second) = (create_task(&client).await, create_task(&client).await);
@@ -160,8 +160,8 @@ async fn a_waiter_is_answered_by_the_next_server() {
         end(server);
         gate.let_one_through();
         gate.let_one_through();
-        workshop.until_quiet();
-        let server = workshop.serve_with(2, &["--port", &port]);
+        sandbox.wait_until_no_process();
+        let server = sandbox.serve_with(2, &["--port", &port]);
         assert_eq!(server.url, url);
         for waiter in [by_script, by_program] {
             let output = tokio::task::block_in_place(|| waiter.wait_with_output()).unwrap();
@@ -177,8 +177,8 @@ async fn a_waiter_is_answered_by_the_next_server() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_message_of_an_outside_completion_is_printed_unchanged() {
-    let workshop = Workshop::new().agent("sleeper", "echo begun; exec sleep 600");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("sleeper", "echo begun; exec sleep 600");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let task = create_task(&client).await;
@@ -210,16 +210,16 @@ async fn a_waiter_follows_transfers_to_the_last_agent() {
     let pass = |to: &str| {
         format!("echo passing; chorus tool call $CHORUS_TASK_ID to_{to} --var step=$CHORUS_AGENT")
     };
-    let workshop = Workshop::new()
-        .agent("first", &pass("second"))
-        .agent("second", &pass("third"))
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent("first", &pass("second"))
+        .with_agent("second", &pass("third"))
+        .with_agent(
             "third",
             "grep -c '^step: second$'; echo \"done by $CHORUS_AGENT\"",
         )
-        .agent("failing", "echo 'no idea' >&2; exit 3")
-        .agent("unlucky", &pass("failing"));
-    let server = workshop.serve(1);
+        .with_agent("failing", "echo 'no idea' >&2; exit 3")
+        .with_agent("unlucky", &pass("failing"));
+    let server = sandbox.serve(1);
     let client = server.client();
     for target in ["second", "third", "failing"] {
         let tool = json!({
@@ -260,19 +260,19 @@ async fn a_waiter_follows_transfers_to_the_last_agent() {
             }
         }
     }
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waiter_of_a_tool_call_or_session_follows_transfers() {
-    let workshop = Workshop::new()
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent(
             "first",
             "chorus tool call $CHORUS_TASK_ID to_last >/dev/null",
         )
-        .agent("last", "echo \"done by $CHORUS_AGENT\"");
-    let server = workshop.serve(1);
+        .with_agent("last", "echo \"done by $CHORUS_AGENT\"");
+    let server = sandbox.serve(1);
     let client = server.client();
     for target in ["first", "last"] {
         let tool =

@@ -5,7 +5,7 @@ use chorus::domain::{Outcome, Session, SessionHandoff, Task};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Events, Workshop, wait_for_end};
+use crate::support::{Events, Sandbox, wait_for_end};
 
 async fn move_session(client: &Client, session: &str, body: &Value) -> String {
     let path = format!("/api/sessions/{session}/handoffs");
@@ -22,16 +22,15 @@ async fn session_handoffs(client: &Client, session: &str) -> Vec<SessionHandoff>
 #[tokio::test(flavor = "multi_thread")]
 async fn every_agent_of_a_session_gets_the_whole_conversation() {
     // Each agent saves its prompt, and answers with its name.
-    let workshop =
-        ["dojo", "librarian", "debugger"]
-            .iter()
-            .fold(Workshop::new(), |workshop, name| {
-                workshop.agent(
-                    name,
-                    "cat >prompt.$CHORUS_HANDOFF_ID; echo \"$CHORUS_AGENT has answered\"",
-                )
-            });
-    let server = workshop.serve(1);
+    let sandbox = ["dojo", "librarian", "debugger"]
+        .iter()
+        .fold(Sandbox::new(), |sandbox, name| {
+            sandbox.with_agent(
+                name,
+                "cat >prompt.$CHORUS_HANDOFF_ID; echo \"$CHORUS_AGENT has answered\"",
+            )
+        });
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut history = Vec::new();
     for (place, (from, to)) in [
@@ -83,16 +82,16 @@ async fn every_agent_of_a_session_gets_the_whole_conversation() {
         let expected = json!(history[..2 * (place + 1)]);
         assert_eq!(moved.conversation_history.as_json(), expected.to_string());
     }
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_move_ends_the_previous_hand_off_and_stops_its_agent() {
-    let workshop = Workshop::new()
-        .agent("slow", "echo begun; exec sleep 600")
-        .agent("quick", "echo done");
-    let server = workshop.serve(4);
+    let sandbox = Sandbox::new()
+        .with_agent("slow", "echo begun; exec sleep 600")
+        .with_agent("quick", "echo done");
+    let server = sandbox.serve(4);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let body = |from, to| json!({ "fromAgent": from, "toAgent": to, "reason": "r", "userIntent": "i", "conversationHistory": [] });
@@ -109,8 +108,8 @@ async fn a_session_move_ends_the_previous_hand_off_and_stops_its_agent() {
     );
     assert_eq!(slow.run.unwrap().outcome, Some(Outcome::Cancelled));
     assert_eq!(quick.output.as_str(), "done");
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,10 +117,10 @@ async fn an_agent_moves_only_its_own_session() {
     let script = r#"move() { curl -s -H "Authorization: Bearer $CHORUS_TOKEN" "$CHORUS_URL/api/sessions/$1/handoffs" \
   -d "{\"fromAgent\": \"$2\", \"toAgent\": \"second\", \"reason\": \"r\", \"userIntent\": \"go on\", \"conversationHistory\": []}"; }
 move other first >>answers; echo >>answers; move s second >>answers; echo >>answers; move s first >>answers"#;
-    let workshop = Workshop::new()
-        .agent("first", script)
-        .agent("second", "cat answers");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new()
+        .with_agent("first", script)
+        .with_agent("second", "cat answers");
+    let server = sandbox.serve(1);
     let client = server.client();
     let body = json!({
         "fromAgent": "second", "toAgent": "first", "reason": "r", "userIntent": "i", "conversationHistory": [],
@@ -146,14 +145,16 @@ move other first >>answers; echo >>answers; move s second >>answers; echo >>answ
     assert_eq!(answers[1]["error"]["details"]["context"], "second->second");
     assert_eq!(answers[2]["data"]["id"], json!(last.id));
     assert_eq!(second.trace_id, first.trace_id);
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn too_many_bounces_of_a_session_are_refused_and_recorded_moves_do_not_count() {
-    let workshop = Workshop::new().agent("a", "echo a").agent("b", "echo b");
-    let server = workshop.serve_with(1, &["--port", "0", "--max-bounces", "1"]);
+    let sandbox = Sandbox::new()
+        .with_agent("a", "echo a")
+        .with_agent("b", "echo b");
+    let server = sandbox.serve_with(1, &["--port", "0", "--max-bounces", "1"]);
     let client = server.client();
     let body = |from: &str, to: &str, invoke| {
         json!({
@@ -175,32 +176,32 @@ async fn too_many_bounces_of_a_session_are_refused_and_recorded_moves_do_not_cou
         .await;
     let error = refused.unwrap_err().to_string();
     assert!(
-        error.contains("a → b → a → b") && error.contains("1 bounces"),
+        error.contains("a → b → a → b") && error.contains("limit of 1 bounce between"),
         "{error}"
     );
     move_session(&client, "s", &body("a", "b", false)).await;
     assert_eq!(session_handoffs(&client, "s").await.len(), 43);
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transferred_conversation_stays_in_its_session() {
     let save_prompt = "cat >prompt.$CHORUS_AGENT";
-    let workshop = Workshop::new()
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent(
             "first",
             r#"curl -s -H "Authorization: Bearer $CHORUS_TOKEN" "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID/tools/to_second" -d '{}' >answer"#,
         )
-        .agent(
+        .with_agent(
             "second",
             &format!("{save_prompt}; echo $$ >pid; trap '' TERM; echo here; while :; do sleep 0.01; done"),
         )
-        .agent(
+        .with_agent(
             "third",
             &format!("{save_prompt}; if kill -0 $(cat pid) 2>/dev/null; then echo both are here; else echo alone; fi"),
         );
-    let server = workshop.serve(4);
+    let server = sandbox.serve(4);
     let client = server.client();
     let tool = json!({ "name": "to_second", "description": "d", "targetAgent": "second" });
     client
@@ -250,21 +251,21 @@ async fn a_transferred_conversation_stays_in_its_session() {
         let prompt = prompt.unwrap();
         assert!(prompt.contains("user: what was said"), "{prompt}");
     }
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_waiter_of_a_session_waits_for_its_last_agent() {
     // One slot: the waiting run must not occupy it, even if another caller moves the conversation.
-    let workshop = Workshop::new()
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent(
             "asker",
             "chorus session handoff s asker slow --reason r --intent i --wait",
         )
-        .agent("slow", "echo begun; exec sleep 600")
-        .agent("quick", "echo the answer");
-    let server = workshop.serve(1);
+        .with_agent("slow", "echo begun; exec sleep 600")
+        .with_agent("quick", "echo the answer");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let asker = crate::support::start_handoff(&client, "asker").await;
@@ -275,6 +276,6 @@ async fn a_waiter_of_a_session_waits_for_its_last_agent() {
     move_session(&client, "s", &body).await;
     let asker = wait_for_end(&client, crate::support::last_handoff_id(&asker)).await;
     assert_eq!(asker.output.as_str(), "the answer");
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{client_of_run, expect_refusal, waiting_agents};
-use crate::support::{Events, Workshop, hand_off, last_handoff_id, start_handoff, wait_for_end};
+use crate::support::{Events, Sandbox, hand_off, last_handoff_id, start_handoff, wait_for_end};
 
 /// Defines `call TOOL ARGUMENTS` for the scripts of agents.
 const CALL: &str = r#"call() { curl -s -H "Authorization: Bearer $CHORUS_TOKEN" "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID/tools/$1" -d "$2"; }
@@ -18,8 +18,8 @@ const ALONE: &str =
     "if kill -0 $(cat pid) 2>/dev/null; then echo both are here; else echo alone; fi";
 
 /// Adds an agent whose script can call tools.
-fn with_calling_agent(workshop: Workshop, name: &str, script: &str) -> Workshop {
-    workshop.agent(name, &format!("{CALL}{script}"))
+fn with_calling_agent(sandbox: Sandbox, name: &str, script: &str) -> Sandbox {
+    sandbox.with_agent(name, &format!("{CALL}{script}"))
 }
 
 /// Creates the tool `to_TARGET` for each target.
@@ -57,31 +57,31 @@ async fn all_tasks(client: &Client) -> Vec<Task> {
 }
 
 /// Reads the prompt of the last run of a task.
-fn last_prompt(workshop: &Workshop, task: &Task) -> String {
-    let run = workshop.read(&format!(
+fn last_prompt(sandbox: &Sandbox, task: &Task) -> String {
+    let run = sandbox.query(&format!(
         "SELECT r.id FROM runs r JOIN handoffs h ON h.number = r.handoff_number JOIN tasks t ON t.number = h.task_number
           WHERE t.id = '{}' ORDER BY r.number DESC LIMIT 1",
         task.id
     ));
-    let prompt = workshop.data_dir.join("runs").join(run).join("prompt.txt");
+    let prompt = sandbox.data_dir.join("runs").join(run).join("prompt.txt");
     std::fs::read_to_string(prompt).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
-    let workshop = with_calling_agent(
-        Workshop::new(),
+    let sandbox = with_calling_agent(
+        Sandbox::new(),
         "a",
         r#"echo 'a has looked'; call to_b '{"lead": "123", "score": 1}' >answer"#,
     );
-    let workshop = with_calling_agent(
-        workshop,
+    let sandbox = with_calling_agent(
+        sandbox,
         "b",
         r#"echo 'b has called'; call to_c '{"score": 2, "notes": ["x\ny"]}' >answer"#,
     )
-    .agent("c", "echo 'c has closed'");
+    .with_agent("c", "echo 'c has closed'");
     // One slot is enough: an agent that transferred its task is gone.
-    let server = workshop.serve(1);
+    let server = sandbox.serve(1);
     let client = server.client();
     let variables = json!([
         { "name": "lead", "type": "string" }, { "name": "score", "type": "number", "required": true },
@@ -114,7 +114,7 @@ async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
             "_handoff_instructions": "Be c.", "_handoff_chain": ["a", "b"],
         })
     );
-    let prompt = last_prompt(&workshop, c);
+    let prompt = last_prompt(&sandbox, c);
     for part in [
         "# Context from handoff\n\nlead: 123\nscore: 2\n_handoff_from: b\n_handoff_tool: to_c\n_handoff_chain: [\"a\",\"b\"]\nnotes: [\"x\\ny\"]\n",
         "# Instructions for this hand-off\n\nBe c.\n",
@@ -139,15 +139,15 @@ async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
         merged["data"]["replaced"],
         "score, _handoff_from, _handoff_tool, _handoff_instructions, _handoff_chain"
     );
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_conversation_and_the_tree_cover_the_whole_chain() {
-    let workshop = with_calling_agent(Workshop::new(), "a", "echo one; call to_b '{}' >answer")
-        .agent("b", "echo two");
-    let server = workshop.serve(1);
+    let sandbox = with_calling_agent(Sandbox::new(), "a", "echo one; call to_b '{}' >answer")
+        .with_agent("b", "echo two");
+    let server = sandbox.serve(1);
     let client = server.client();
     create_tools(&client, &["b"], json!([])).await;
     let first = start_handoff(&client, "a").await;
@@ -202,8 +202,8 @@ async fn limits_count_delegations_and_transfers_of_one_chain_together() {
         ("--max-hops", "2", "limit of 2 hand-offs"),
         ("--max-bounces", "0", "limit of 0 bounces"),
     ] {
-        let workshop = waiting_agents(&["a", "b", "c", "d"]);
-        let server = workshop.serve_with(4, &["--port", "0", limit, number]);
+        let sandbox = waiting_agents(&["a", "b", "c", "d"]);
+        let server = sandbox.serve_with(4, &["--port", "0", limit, number]);
         let client = server.client();
         create_tools(&client, &["a", "b", "c", "d"], json!([])).await;
         let mut events = Events::listen(&client).await;
@@ -236,14 +236,14 @@ async fn limits_count_delegations_and_transfers_of_one_chain_together() {
         let path = format!("/api/tasks/{}", third.id);
         let third: Task = get(&client, &path).await.data().unwrap();
         assert_eq!(third.current_agent().unwrap().as_str(), "c");
-        workshop.assert_invariants();
+        sandbox.assert_invariants();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_many_concurrent_transfers_wins_and_the_others_learn_who() {
-    let workshop = waiting_agents(&["a", "b", "c"]);
-    let server = workshop.serve(4);
+    let sandbox = waiting_agents(&["a", "b", "c"]);
+    let server = sandbox.serve(4);
     let client = server.client();
     create_tools(&client, &["b", "c"], json!([])).await;
     let mut events = Events::listen(&client).await;
@@ -278,14 +278,14 @@ async fn one_of_many_concurrent_transfers_wins_and_the_others_learn_who() {
             .await
             .unwrap();
     }
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_repeats_a_transfer_gets_the_first_answer() {
-    let workshop = waiting_agents(&["a", "b"]);
-    let server = workshop.serve(4);
+    let sandbox = waiting_agents(&["a", "b"]);
+    let server = sandbox.serve(4);
     let client = server.client();
     create_tools(&client, &["b"], json!([])).await;
     let mut events = Events::listen(&client).await;
@@ -308,24 +308,24 @@ async fn an_agent_that_repeats_a_transfer_gets_the_first_answer() {
         409,
         "the run is no longer authorised"
     );
-    assert_eq!(workshop.read("SELECT count(*) FROM tasks"), "2");
+    assert_eq!(sandbox.query("SELECT count(*) FROM tasks"), "2");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_next_agent_starts_after_the_first_has_ended() {
     // The agents share a workspace, in which the first one leaves its pid. It ends slowly, or not at all.
-    let workshop = with_calling_agent(
-        Workshop::new(),
+    let sandbox = with_calling_agent(
+        Sandbox::new(),
         "polite",
         "echo $$ >pid; call to_next '{}' >answer; sleep 0.3; echo bye",
     );
-    let workshop = with_calling_agent(
-        workshop,
+    let sandbox = with_calling_agent(
+        sandbox,
         "stubborn",
         "echo $$ >pid; trap '' TERM; call to_next '{}' >answer; while :; do sleep 0.01; done",
     )
-    .agent("next", ALONE);
-    let server = workshop.serve(4);
+    .with_agent("next", ALONE);
+    let server = sandbox.serve(4);
     let client = server.client();
     create_tools(&client, &["next"], json!([])).await;
     for agent in ["polite", "stubborn"] {
@@ -336,29 +336,29 @@ async fn the_next_agent_starts_after_the_first_has_ended() {
         let next = wait_for_end(&client, first.transferred_to.unwrap()).await;
         assert_eq!(next.output.as_str(), "alone", "{agent}");
     }
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chain_of_transfers_continues_after_the_server_is_killed() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let wait = format!("read _ <{}", gate.path().display());
     // The first transfers the task and does not end; the second waits for the test; the third ends.
-    let workshop = with_calling_agent(
-        workshop,
+    let sandbox = with_calling_agent(
+        sandbox,
         "a",
         "call to_b '{\"n\": 1}' >answer; echo passed; exec sleep 600",
     );
-    let workshop = with_calling_agent(
-        workshop,
+    let sandbox = with_calling_agent(
+        sandbox,
         "b",
         &format!("echo b works; {wait}; call to_c '{{\"n\": 2}}' >answer"),
     )
-    .agent("c", "echo c ends");
-    let port = crate::support::own_port();
-    let serve = || workshop.serve_with(1, &["--port", &port, "--grace-seconds", "600"]);
+    .with_agent("c", "echo c ends");
+    let port = crate::support::reserve_port();
+    let serve = || sandbox.serve_with(1, &["--port", &port, "--grace-seconds", "600"]);
     let server = serve();
     let client = server.client();
     create_tools(
@@ -400,14 +400,14 @@ async fn a_chain_of_transfers_continues_after_the_server_is_killed() {
         "c ends"
     );
     drop(server);
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_transfers_only_its_own_task_and_creates_no_tools() {
-    let workshop = waiting_agents(&["a", "b", "c"]);
-    let server = workshop.serve(4);
+    let sandbox = waiting_agents(&["a", "b", "c"]);
+    let server = sandbox.serve(4);
     let client = server.client();
     create_tools(&client, &["c"], json!([])).await;
     let mut events = Events::listen(&client).await;
@@ -451,40 +451,40 @@ async fn a_run_transfers_only_its_own_task_and_creates_no_tools() {
         (status, message.as_str()),
         (403, "Agent a may not call tool to_b. Allowed agents: c")
     );
-    workshop.assert_invariants();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_waits_for_a_transfer_occupies_no_slot() {
-    let workshop = Workshop::new().agent(
+    let sandbox = Sandbox::new().with_agent(
         "asker",
         "printf 'I was told: '; chorus handoff $CHORUS_TASK_ID first 'what is it?'",
     );
-    let workshop = with_calling_agent(workshop, "first", "call to_second '{}' >answer");
-    let workshop = with_calling_agent(workshop, "second", "call to_third '{}' >answer")
-        .agent("third", "echo the answer");
+    let sandbox = with_calling_agent(sandbox, "first", "call to_second '{}' >answer");
+    let sandbox = with_calling_agent(sandbox, "second", "call to_third '{}' >answer")
+        .with_agent("third", "echo the answer");
     // One slot is enough for all four.
-    let server = workshop.serve(1);
+    let server = sandbox.serve(1);
     let client = server.client();
     create_tools(&client, &["second", "third"], json!([])).await;
     let asker = start_handoff(&client, "asker").await;
     let asker = wait_for_end(&client, last_handoff_id(&asker)).await;
     assert_eq!(asker.output.as_str(), "I was told: the answer");
-    workshop.until_quiet();
-    workshop.assert_invariants();
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tools_instructions_are_only_for_its_target() {
-    let workshop = with_calling_agent(
-        Workshop::new(),
+    let sandbox = with_calling_agent(
+        Sandbox::new(),
         "a",
         "call to_b '{\"lead\": \"123\"}' >answer",
     )
-    .agent("b", "chorus handoff $CHORUS_TASK_ID c 'and you?'")
-    .agent("c", "echo c")
-    .agent("d", "echo d");
-    let server = workshop.serve(1);
+    .with_agent("b", "chorus handoff $CHORUS_TASK_ID c 'and you?'")
+    .with_agent("c", "echo c")
+    .with_agent("d", "echo d");
+    let server = sandbox.serve(1);
     let client = server.client();
     create_tools(
         &client,
@@ -497,13 +497,13 @@ async fn a_tools_instructions_are_only_for_its_target() {
     let [_, of_b, of_c] = &tasks[..] else {
         panic!("{tasks:?}")
     };
-    assert!(last_prompt(&workshop, of_b).contains("Be b."));
+    assert!(last_prompt(&sandbox, of_b).contains("Be b."));
     // A hand-off without a tool passes the variables, but not the tool's instructions.
     let ask = json!({ "agentName": "d", "prompt": "p" });
     let of_d = hand_off(&client, of_b, &ask).await.unwrap();
     wait_for_end(&client, last_handoff_id(&of_d)).await;
     for task in [of_c, &of_d] {
-        let prompt = last_prompt(&workshop, task);
+        let prompt = last_prompt(&sandbox, task);
         assert!(prompt.contains("lead: 123\n"), "{prompt}");
         assert!(
             !prompt.contains("Be b.") && !prompt.contains("_handoff"),

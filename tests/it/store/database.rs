@@ -14,7 +14,7 @@ use chorus::ledger::run::{self, ClaimRun};
 use chorus::ledger::{self, Tx, idempotency, task};
 use chorus::store::{Database, DatabaseOptions, DatabaseUrl, StoreError};
 
-use crate::support::{BEGINNING, TestApp, invariants};
+use crate::support::{START_TIME, TestApp, invariants};
 
 async fn open(app: &TestApp) -> Database {
     let options = DatabaseOptions {
@@ -92,7 +92,7 @@ async fn default_agents_are_not_added_to_existing_agents() {
     let folder = tempfile::tempdir().unwrap();
     let options = DatabaseOptions {
         url: DatabaseUrl::file(folder.path().join("chorus.db")),
-        clock: Clock::standing_at(BEGINNING),
+        clock: Clock::standing_at(START_TIME),
         max_batch: 1,
         rules: Rules::default(),
     };
@@ -242,7 +242,7 @@ async fn an_open_write_transaction_does_not_block_readers() {
     // The import reads its source inside its transaction, so the source decides how long the writer is held.
     let mut entered = Some(entered);
     let source = std::iter::from_fn(move || {
-        let task = Task::new(new_task("imported"), BEGINNING);
+        let task = Task::new(new_task("imported"), START_TIME);
         entered.take()?.send(()).unwrap();
         let _ = is_released.recv();
         Some(Ok(archived(task)))
@@ -274,12 +274,12 @@ fn archived(task: Task) -> TaskArchive {
 #[tokio::test]
 async fn a_failed_import_leaves_nothing() {
     let app = TestApp::new().await;
-    let task = Task::new(new_task("good"), BEGINNING);
+    let task = Task::new(new_task("good"), START_TIME);
     let other = Agent {
         name: "other".parse().unwrap(),
         ..default_agents().remove(0)
     };
-    let good = || Ok(archived(Task::new(new_task("good"), BEGINNING)));
+    let good = || Ok(archived(Task::new(new_task("good"), START_TIME)));
     let sources: [Vec<Result<TaskArchive, Box<dyn std::error::Error + Send + Sync>>>; 2] = [
         vec![good(), good(), Err("the disk is gone".into()), good()],
         // The database itself refuses a duplicate id.

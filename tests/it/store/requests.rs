@@ -218,7 +218,7 @@ async fn a_bulk_approval_approves_all_requests_or_none() {
     let bad = [&ids[..], &[done.id.clone(), missing]].concat();
     let Refusal::NotAll(problems) = expect_refusal(requests.approve(bad, Actor::Operator).await)
     else {
-        panic!("another refusal")
+        panic!("another refusal than NotAll")
     };
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert_eq!(app.last_event().await, number);

@@ -12,7 +12,7 @@ const TOKEN: &str = "the-token-of-a-run";
 async fn app_with_run() -> TestApp {
     let app = TestApp::new().await;
     let task = app.task("Write it").await;
-    app.let_work(&task, "developer", TOKEN).await;
+    app.start_run(&task, "developer", TOKEN).await;
     app
 }
 

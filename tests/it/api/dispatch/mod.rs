@@ -7,7 +7,7 @@ use axum::http::Method;
 use chorus::engine::default_kind_rules;
 use serde_json::Value;
 
-use crate::support::{OPERATOR, Reply, TestApp};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
 const ROUTES: &str = "/api/dispatch/routes";
 
@@ -22,5 +22,6 @@ async fn seeded() -> TestApp {
 }
 
 async fn put_routes(app: &TestApp, routes: Value) -> Reply {
-    app.with_token(OPERATOR, Method::PUT, ROUTES, routes).await
+    app.with_token(OPERATOR_TOKEN, Method::PUT, ROUTES, routes)
+        .await
 }

@@ -214,7 +214,7 @@ async fn a_request_without_attempts_left_is_stuck_until_it_is_approved_again() {
         .data();
     lose_claim().await;
     let overview = app.get("/api/dispatch").await.data();
-    assert_snapshot!(crate::support::settled(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
+    assert_snapshot!(crate::support::redact(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
     app.post_as_operator(&path("approve"), json!({}))
         .await
         .data();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{ROUTES, put_routes, seeded};
 use crate::api::pick;
-use crate::support::{OPERATOR, Server, TestApp};
+use crate::support::{OPERATOR_TOKEN, Server, TestApp};
 
 /// Lists the kinds of the routes in their order.
 async fn kinds(app: &TestApp) -> Vec<String> {
@@ -134,7 +134,7 @@ async fn routes_are_replaced_by_a_list_or_an_object() {
     let spaced = format!(" \n {list}\n");
     let request = axum::http::Request::put(ROUTES)
         .header("host", "localhost")
-        .header("authorization", format!("Bearer {OPERATOR}"));
+        .header("authorization", format!("Bearer {OPERATOR_TOKEN}"));
     assert_eq!(
         app.send(request.body(spaced.into()).unwrap()).await.status,
         200
@@ -185,7 +185,7 @@ async fn all_faults_of_routes_are_reported_and_nothing_changes() {
     let raw = async |body: &str| {
         let request = axum::http::Request::put(ROUTES)
             .header("host", "localhost")
-            .header("authorization", format!("Bearer {OPERATOR}"));
+            .header("authorization", format!("Bearer {OPERATOR_TOKEN}"));
         app.send(request.body(body.to_owned().into()).unwrap())
             .await
             .error()
@@ -212,7 +212,7 @@ async fn a_repeated_key_sets_routes_once() {
     let put = async |routes: Value| {
         let request = axum::http::Request::put(ROUTES)
             .header("host", "localhost")
-            .header("authorization", format!("Bearer {OPERATOR}"))
+            .header("authorization", format!("Bearer {OPERATOR_TOKEN}"))
             .header("idempotency-key", "k");
         app.send(request.body(routes.to_string().into()).unwrap())
             .await

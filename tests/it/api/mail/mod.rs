@@ -9,7 +9,7 @@ mod sending;
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{OPERATOR, Reply, TestApp, invariants};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp, invariants};
 
 /// Creates an installation with two testers and one implementer, who is not available.
 async fn app_with_roles() -> TestApp {
@@ -38,7 +38,8 @@ fn id_of(reply: &Reply) -> String {
 /// Marks a mail as the operator.
 async fn mark_as_operator(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
     let path = format!("/api/mail/{id}/{action}");
-    app.with_token(OPERATOR, Method::POST, &path, body).await
+    app.with_token(OPERATOR_TOKEN, Method::POST, &path, body)
+        .await
 }
 
 /// Returns the subjects of a list.

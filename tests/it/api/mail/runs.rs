@@ -15,7 +15,7 @@ async fn post_as_run(app: &TestApp, path: &str, body: Value) -> Reply {
 async fn a_run_always_sends_as_its_agent() {
     let app = TestApp::new().await;
     let (own, other) = (app.task("Write it").await, app.task("Other").await);
-    app.let_work(&own, "developer", "sesame").await;
+    app.start_run(&own, "developer", "sesame").await;
     for from in [
         json!(null),
         json!("operator"),
@@ -57,7 +57,7 @@ async fn a_run_marks_only_mail_of_its_own_agent() {
     let mine = json!({ "to": ["developer", "operator"], "subject": "Mine" });
     let mine = id_of(&send(&app, mine).await);
     let other = id_of(&send(&app, json!({ "to": ["qa"], "subject": "Other" })).await);
-    app.let_work(&task, "developer", "sesame").await;
+    app.start_run(&task, "developer", "sesame").await;
     let marked = post_as_run(
         &app,
         &format!("/api/mail/{mine}/ack"),

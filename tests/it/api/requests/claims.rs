@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{
     act, act_as_operator, approve, claim, create, dispatch_nothing, in_state, refusal, show,
 };
-use crate::support::{BEGINNING, TestApp, settled};
+use crate::support::{START_TIME, TestApp, redact};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_two_hundred_concurrent_claims_wins_and_the_others_learn_the_winner() {
@@ -59,7 +59,7 @@ async fn a_heartbeat_extends_a_lease_and_never_shortens_it() {
     let expires = async |body| {
         let kept = act(&app, &id, "heartbeat", body).await.data();
         assert_eq!(kept, show(&app, &id).await);
-        kept["lease"]["expiresAt"].as_i64().unwrap() - BEGINNING.as_millis()
+        kept["lease"]["expiresAt"].as_i64().unwrap() - START_TIME.as_millis()
     };
     assert_eq!(expires(json!({})).await, 900_000);
     app.clock.advance(60_000);
@@ -164,7 +164,7 @@ async fn an_expired_lease_returns_the_request_to_the_dispatcher_if_its_route_ret
     let app = TestApp::new().await;
     let route = json!([{ "kind": "fix", "agent": "developer", "rank": 1, "retry": true, "maxAttempts": 2 }]);
     let path = "/api/dispatch/routes";
-    app.with_token(crate::support::OPERATOR, Method::PUT, path, route)
+    app.with_token(crate::support::OPERATOR_TOKEN, Method::PUT, path, route)
         .await
         .data();
     let id = in_state(&app, "claimed").await;
@@ -183,7 +183,7 @@ async fn an_expired_lease_returns_the_request_to_the_dispatcher_if_its_route_ret
         (&request["state"], &request["stuck"]),
         (&json!("needs"), &json!(true))
     );
-    assert_snapshot!(settled(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for a person"}]"#);
+    assert_snapshot!(redact(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for a person"}]"#);
 }
 
 #[tokio::test]

@@ -310,7 +310,7 @@ async fn an_approval_needs_no_body() {
             .header("host", "localhost")
             .header(
                 "authorization",
-                format!("Bearer {}", crate::support::OPERATOR),
+                format!("Bearer {}", crate::support::OPERATOR_TOKEN),
             );
         let reply = app
             .send(request.body(axum::body::Body::empty()).unwrap())

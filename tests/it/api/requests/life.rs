@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{act, act_as_operator, approve, claim, create, dispatch_nothing, id, in_state, show};
 use crate::api::pick;
-use crate::support::{TestApp, settled};
+use crate::support::{TestApp, redact};
 
 /// Lists the transitions of a request: the new state, and who changed it.
 fn steps(request: &Value) -> Vec<String> {
@@ -180,7 +180,7 @@ async fn two_expired_leases_leave_a_request_stuck_until_it_is_approved_again() {
     let request = app.get(&format!("/api/requests/{id}")).await;
     assert_eq!(request.data()["state"], "needs");
     assert_eq!(request.data()["lease"], Value::Null);
-    assert_snapshot!(settled(&request.data()["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for a decision by a person"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for a person"}]"#);
+    assert_snapshot!(redact(&request.data()["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for a decision by a person"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for a person"}]"#);
     assert_snapshot!(request.data()["transitions"][6].to_string(), @r#"{"from":"claimed","to":"needs","by":"dispatcher","at":1767227400000,"reason":"The lease of worker ran out without a heartbeat"}"#);
     approve(&app, &id).await;
     assert_eq!(show(&app, &id).await["stuck"], false);
@@ -226,7 +226,7 @@ async fn events_carry_the_request_id_and_appear_in_the_history_of_the_source_tas
     // The stream ends after the last event, because the server is stopping.
     app.engine.stopping().cancel();
     let stream = app.get("/api/events?after=1").await;
-    assert_snapshot!(settled(std::str::from_utf8(&stream.body).unwrap()), @r#"
+    assert_snapshot!(redact(std::str::from_utf8(&stream.body).unwrap()), @r#"
     id: 1
 
     id: 2

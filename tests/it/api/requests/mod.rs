@@ -18,7 +18,7 @@ use chorus::engine::DispatcherOptions;
 use chorus::ledger::request::{self, FileReport, FilesReport};
 use serde_json::{Value, json};
 
-use crate::support::{OPERATOR, Reply, TestApp};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
 /// Every state, in the order of a request's life.
 const STATES: [&str; 5] = ["needs", "delegated", "next", "claimed", "done"];
@@ -87,13 +87,13 @@ async fn show(app: &TestApp, id: &str) -> Value {
 fn refusal(reply: &Reply) -> String {
     let json = reply.json();
     let message = json["error"]["message"].as_str().unwrap();
-    crate::support::settled(&format!("{} {message}", reply.status.as_u16()))
+    crate::support::redact(&format!("{} {message}", reply.status.as_u16()))
 }
 
 /// Starts a run of the developer on a new task, with this token. Returns the task.
 async fn task_with_run(app: &TestApp, token: &str) -> String {
     let task = app.task("Write it").await;
-    app.let_work(&task, "developer", token).await;
+    app.start_run(&task, "developer", token).await;
     task
 }
 
@@ -103,7 +103,7 @@ async fn with_key(app: &TestApp, key: &str, path: &str, body: Value) -> Reply {
         .method(Method::POST)
         .uri(path)
         .header("host", "localhost")
-        .header("authorization", format!("Bearer {OPERATOR}"))
+        .header("authorization", format!("Bearer {OPERATOR_TOKEN}"))
         .header("idempotency-key", key);
     app.send(request.body(body.to_string().into()).unwrap())
         .await

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{create, refusal, show, task_with_run};
 use crate::support::requests::Requests;
-use crate::support::{OPERATOR, Reply, TestApp};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
 /// Every action that only the operator may take, with a valid body.
 fn operator_actions(id: &str) -> [(Method, String, Value); 5] {
@@ -117,7 +117,7 @@ async fn an_unknown_token_cannot_approve() {
     let id = create(&app, "Look").await;
     let mut replies = Vec::new();
     for (method, path, body) in operator_actions(&id) {
-        for token in ["guess", "", &OPERATOR[1..]] {
+        for token in ["guess", "", &OPERATOR_TOKEN[1..]] {
             let reply = app
                 .with_token(token, method.clone(), &path, body.clone())
                 .await;
@@ -134,7 +134,7 @@ async fn the_operator_may_take_every_action() {
     for place in 0..5 {
         let id = create(&app, "Look").await;
         let (method, path, body) = operator_actions(&id)[place].clone();
-        let reply = app.with_token(OPERATOR, method, &path, body).await;
+        let reply = app.with_token(OPERATOR_TOKEN, method, &path, body).await;
         assert_eq!(reply.status, 200, "{path}");
         let state = show(&app, &id).await["state"].clone();
         assert_eq!(

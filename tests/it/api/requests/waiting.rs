@@ -79,7 +79,8 @@ async fn a_state_reached_or_passed_answers_at_once() {
     ] {
         for state in reached {
             let id = in_state(&app, state).await;
-            let asked = app.in_background(&format!("/api/requests/{id}?wait=600&state={wanted}"));
+            let asked =
+                app.get_in_background(&format!("/api/requests/{id}?wait=600&state={wanted}"));
             assert_eq!(answer(asked).await["state"], *state);
         }
     }

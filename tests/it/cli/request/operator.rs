@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Office;
 use crate::cli::transcript;
-use crate::support::{Workshop, run, settled};
+use crate::support::{Sandbox, redact, run_agent};
 
 #[tokio::test]
 async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
@@ -45,11 +45,11 @@ async fn an_agent_leaves_work_behind_and_cannot_approve_it() {
     let script = "id=$(chorus request create 'Fix the lock' --kind fix) && chorus request approve $id 2>&1; \
                   chorus request next $id 2>&1; chorus request done $id yes 2>&1; chorus request kinds --set /dev/null 2>&1; \
                   echo '[]' | chorus request kinds --set - 2>&1; echo exit $?";
-    let workshop = Workshop::new().agent("worker", script);
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("worker", script);
+    let server = sandbox.serve(1);
     let client = server.client();
-    let handoff = run(&client, "worker").await;
-    assert_snapshot!(settled(handoff.output.as_str()), @"
+    let handoff = run_agent(&client, "worker").await;
+    assert_snapshot!(redact(handoff.output.as_str()), @"
     error: Only the operator may do this, not a run of worker. Leave the decision to the operator
     error: Only the operator may do this, not a run of worker. Leave the decision to the operator
     error: Only the operator may move a request out of `needs`. Wait for the approval
