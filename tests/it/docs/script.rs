@@ -13,7 +13,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use super::output::is_shown;
 use super::page::{Block, Page};
 use super::root;
-use crate::support::own_port;
+use crate::support::reserve_port;
 
 /// The directory in which a reader tries the examples, as the pages show it.
 const FOLDER: &str = "/home/you/try";
@@ -59,7 +59,7 @@ pub fn run(page: &Page) {
 /// Runs the examples as one script, and returns what they print.
 fn print(page: &Page, examples: &[(&Block, Option<&Block>)]) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let port = own_port();
+    let port = reserve_port();
     let blocks: Vec<_> = examples
         .iter()
         .map(|(block, _)| block.text.replace(PORT, &port))
