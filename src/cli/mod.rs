@@ -130,3 +130,8 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
 pub fn command() -> clap::Command {
     arguments::command()
 }
+
+/// Returns the names of the commands by group, for docs/cli.md.
+pub fn groups() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    arguments::GROUPS.into_iter()
+}

@@ -11,7 +11,7 @@ pub(in crate::cli) enum AlertCommand {
     Raise {
         /// Message to the operator; - reads standard input
         message: String,
-        /// Task the alert is about [default inside a run: the run's task]
+        /// Task the alert is about [default: the run's task]
         #[arg(long, value_name = "TASK")]
         task: Option<String>,
         #[command(flatten)]
@@ -25,7 +25,7 @@ pub(in crate::cli) enum AlertCommand {
         /// Maximum number of alerts
         #[arg(long, default_value_t = 100)]
         limit: u32,
-        /// List only alerts created after this one
+        /// Only alerts created after this one
         #[arg(long, value_name = "ALERT")]
         after: Option<String>,
         #[command(flatten)]

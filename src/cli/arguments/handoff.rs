@@ -22,7 +22,7 @@ pub(in crate::cli) struct HandoffArguments {
     /// Print the hand-off's id without waiting
     #[arg(long)]
     pub no_wait: bool,
-    /// Stop waiting after this many seconds; the hand-off continues
+    /// Seconds to wait; the hand-off continues
     #[arg(long, value_name = "SECONDS", conflicts_with = "no_wait")]
     pub timeout: Option<u64>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(in crate::cli) struct LogArguments {
     /// Follow the output until the run has ended
     #[arg(short, long)]
     pub follow: bool,
-    /// Print standard error instead of standard output
+    /// Print standard error instead
     #[arg(long)]
     pub stderr: bool,
     /// URL of the server

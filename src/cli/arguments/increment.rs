@@ -17,13 +17,13 @@ pub(in crate::cli) enum IncrementCommand {
     Create(CreateIncrementArguments),
     /// List increments, oldest first
     List {
-        /// List only increments in this state
+        /// Only increments in this state
         #[arg(long, value_parser = states())]
         state: Option<IncrementState>,
         /// Maximum number of increments
         #[arg(long, default_value_t = 100)]
         limit: u32,
-        /// List only increments created after this one
+        /// Only increments created after this one
         #[arg(long, value_name = "INCREMENT")]
         after: Option<String>,
         #[command(flatten)]

@@ -54,12 +54,12 @@ pub(in crate::cli) struct SendMailArguments {
     /// Recipient of a copy (repeatable)
     #[arg(long, value_name = "NAME")]
     pub cc: Vec<String>,
-    /// Type of the mail, such as `test_failure_report` or `note`
+    /// Type of the mail, such as `note`
     ///
     /// One of `task_handoff`, `test_failure_report`, `fix_complete`, `verification_request`, `assignment` or `note`.
     #[arg(long = "type", value_name = "TYPE", value_parser = mail_type)]
     pub mail_type: Option<MailType>,
-    /// Task the mail is about [default inside a run: the run's task]
+    /// Task the mail is about [default: the run's task]
     #[arg(long, value_name = "TASK")]
     pub task: Option<String>,
     /// Thread that the mail continues
@@ -74,13 +74,13 @@ pub(in crate::cli) struct SendMailArguments {
     /// Ask the recipients to acknowledge the mail
     #[arg(long)]
     pub ack: bool,
-    /// Context for the recipients, a JSON object; - reads standard input
+    /// Context, a JSON object; - reads standard input
     #[arg(long, value_name = "JSON")]
     pub context: Option<String>,
-    /// Kind of hand-off, such as `implementation_to_testing`
+    /// Kind of hand-off, such as `testing_to_fixing`
     #[arg(long, value_name = "WORD")]
     pub handoff_type: Option<String>,
-    /// Send as this agent; shown as unverified without the agent's token
+    /// Send as this agent; unverified without its token
     #[arg(long = "as", alias = "from", value_name = "NAME")]
     pub from: Option<String>,
     #[command(flatten)]
@@ -95,16 +95,16 @@ pub(in crate::cli) struct InboxArguments {
     /// Include mail that was read and acknowledged
     #[arg(long)]
     pub all: bool,
-    /// List only mail with an overdue acknowledgement
+    /// Only mail with an overdue acknowledgement
     #[arg(long)]
     pub overdue: bool,
-    /// List only mail that contains these words
+    /// Only mail that contains these words
     #[arg(long, value_name = "WORDS")]
     pub search: Option<String>,
     /// Maximum number of mails
     #[arg(long, default_value_t = 100)]
     pub limit: u32,
-    /// List only mail sent after this one
+    /// Only mail sent after this one
     #[arg(long, value_name = "MAIL")]
     pub after: Option<String>,
     #[command(flatten)]

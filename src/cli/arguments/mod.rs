@@ -30,6 +30,7 @@ pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
 pub(super) use increment::{CreateIncrementArguments, IncrementCommand};
 pub(super) use mail::{InboxArguments, MailCommand, MarkArguments, SendMailArguments};
 pub(super) use needs::{NeedsArguments, OrNothing, Tags};
+pub(super) use overview::GROUPS;
 pub(super) use request::{AwaitArguments, CreateRequestArguments, RequestCommand};
 pub(super) use routing::{ReadyArguments, ReportArguments, RouteArguments};
 pub(super) use serve::{DemoArguments, ServeArguments};

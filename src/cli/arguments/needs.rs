@@ -15,10 +15,10 @@ pub(in crate::cli) struct NeedsArguments {
     /// The router gives the task to an agent that has this role.
     #[arg(long, value_name = "ROLE")]
     pub agent_role: Option<OrNothing<Role>>,
-    /// Skills, one of which the agent should have: `python,mcp`; '' for none
+    /// Skills, one of which is needed: `python,mcp`; '' for none
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,
-    /// Estimated duration in minutes; '' for unknown
+    /// Estimate in minutes; '' for unknown
     #[arg(long, value_name = "MINUTES")]
     pub estimated_duration: Option<OrNothing<Minutes>>,
     /// Priority: 0 (most urgent) to 4, or P0 to P4 [default: 2]

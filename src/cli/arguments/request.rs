@@ -13,13 +13,13 @@ pub(in crate::cli) enum RequestCommand {
     Create(CreateRequestArguments),
     /// List requests, oldest first
     List {
-        /// List only requests of this kind
+        /// Only requests of this kind
         #[arg(long)]
         kind: Option<Kind>,
-        /// List only requests in this state
+        /// Only requests in this state
         #[arg(long)]
         state: Option<StateArgument>,
-        /// List only requests of this priority
+        /// Only requests of this priority
         #[arg(long, value_name = "P0|P1|P2", value_parser = priority)]
         priority: Option<Priority>,
         /// List withdrawn requests instead of the others
@@ -28,7 +28,7 @@ pub(in crate::cli) enum RequestCommand {
         /// Maximum number of requests
         #[arg(long)]
         limit: Option<u32>,
-        /// List only requests created after this one
+        /// Only requests created after this one
         #[arg(long, value_name = "REQUEST")]
         after: Option<String>,
         #[command(flatten)]
@@ -48,7 +48,7 @@ pub(in crate::cli) enum RequestCommand {
         /// Requests to approve
         #[arg(required_unless_present = "all", value_name = "REQUEST")]
         requests: Vec<String>,
-        /// Approve all requests that wait for a decision
+        /// Approve all undecided requests
         #[arg(long, conflicts_with = "requests")]
         all: bool,
         /// With --all, approve only requests of this kind
@@ -94,7 +94,7 @@ pub(in crate::cli) enum RequestCommand {
         /// Fencing token that `claim` printed
         #[arg(long, value_name = "N")]
         fencing: Option<u32>,
-        /// Seconds until the claim ends without another heartbeat
+        /// Seconds until the claim ends without a heartbeat
         #[arg(long, value_name = "SECONDS")]
         lease: Option<u64>,
         #[command(flatten)]
@@ -131,7 +131,7 @@ pub(in crate::cli) enum RequestCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Show or replace the rules that map kinds of requests to agents
+    /// Show or replace the agent of each kind of request
     #[command(name = "kinds", alias = "routes")]
     Routes {
         /// JSON list that replaces all rules; - reads standard input
@@ -192,7 +192,7 @@ pub(in crate::cli) struct AwaitArguments {
     /// State to wait for
     #[arg(long, default_value = "done")]
     pub state: StateArgument,
-    /// Stop waiting after this many seconds, and exit 1
+    /// Seconds to wait, then exit 1
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
     #[command(flatten)]

@@ -20,22 +20,24 @@ pub(in crate::cli) enum TaskCommand {
     Show {
         /// Task to show
         task: String,
-        /// Show needs, dependencies, context and instructions too
+        /// Show needs, context and instructions too
         #[arg(long)]
         full: bool,
         #[command(flatten)]
         server: ServerArguments,
     },
     /// Change the needs of a task: role, skills, priority, dependencies
+    ///
+    /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
     #[command(name = "edit", alias = "update")]
     Update {
         /// Task to change
         task: String,
         #[command(flatten)]
         needs: Box<NeedsArguments>,
-        /// Merge the two JSON objects key by key instead of replacing them
+        /// Merge the JSON objects key by key; null removes a key
         ///
-        /// Applies to --agent-context and --handoff-instructions. A null removes its key.
+        /// Applies to --agent-context and --handoff-instructions.
         #[arg(long)]
         merge: bool,
         #[command(flatten)]
@@ -55,19 +57,21 @@ pub(in crate::cli) enum TaskCommand {
         server: ServerArguments,
     },
     /// Set the plan of a task
+    ///
+    /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
     Plan {
         /// Task to plan
         task: String,
         /// Summary of the task
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
-        /// Requirement (repeatable; replaces all)
+        /// Requirement (repeatable)
         #[arg(long = "requirement", value_name = "TEXT")]
         requirements: Vec<String>,
-        /// Acceptance criterion (repeatable; replaces all)
+        /// Acceptance criterion (repeatable)
         #[arg(long = "criterion", value_name = "TEXT")]
         acceptance_criteria: Vec<String>,
-        /// Step of the plan (repeatable; replaces all)
+        /// Step of the plan (repeatable)
         #[arg(long = "step", value_name = "TEXT")]
         plan: Vec<String>,
         #[command(flatten)]
@@ -93,7 +97,7 @@ pub(in crate::cli) enum TaskCommand {
         /// Maximum number of messages [default: all]
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
-        /// Show only messages after this number
+        /// Only messages after this number
         #[arg(long, value_name = "NUMBER")]
         after: Option<i64>,
         #[command(flatten)]
@@ -134,19 +138,19 @@ pub(in crate::cli) struct CreateTaskArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListTasksArguments {
-    /// List only tasks with this status
+    /// Only tasks with this status
     #[arg(long, value_enum)]
     pub status: Option<StatusArgument>,
-    /// List only tasks for this role
+    /// Only tasks for this role
     #[arg(long, value_name = "ROLE")]
     pub agent_role: Option<Role>,
-    /// List only tasks with at least one of these skills
+    /// Only tasks with one of these skills
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,
     /// Maximum number of tasks
     #[arg(long, default_value_t = 100)]
     pub limit: u32,
-    /// List only tasks created after this one
+    /// Only tasks created after this one
     #[arg(long, value_name = "TASK")]
     pub after: Option<String>,
     #[command(flatten)]

@@ -11,6 +11,7 @@ mod increment;
 mod mail;
 mod migrate;
 mod ready;
+mod reference;
 mod report;
 mod request;
 mod route;
