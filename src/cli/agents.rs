@@ -1,21 +1,20 @@
 //! `chorus agent`
 
-use std::path::Path;
-
-use reqwest::Method;
-use reqwest::header::IF_NONE_MATCH;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
-use super::arguments::{AgentsCommand, Clearable, ServerArguments};
-use super::server::{json_file, segment};
+use super::arguments::{AgentFields, AgentsCommand, Clearable, OfferedFields, ServerArguments};
+use super::input::{json_file, optional};
 use super::ui::{Failure, Table, Ui, printable, usage};
-use crate::client::Reply;
-use crate::domain::{Agent, Provider, UsageSum};
+use crate::api::Answer;
+use crate::client::{Input, Reply};
+use crate::domain::{Agent, AgentChange, Capabilities, Provider, Text};
 
 pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
     match command {
-        AgentsCommand::List { server } => list(ui, &server).await,
+        AgentsCommand::List { server } => {
+            server.show_list(ui, &server.client()?.agents().list().await?, table)
+        }
         AgentsCommand::Show { agent, server } => show(ui, &agent, &server).await,
         AgentsCommand::Add {
             name,
@@ -25,18 +24,17 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             file,
             server,
         } => {
-            let mut agent = Map::new();
-            fields.set(&mut agent);
-            offered.set(unavailable.then_some(false), &mut agent);
-            let body = whole(file.as_deref(), &agent)?;
-            let name = match name {
-                Some(name) => name,
-                None => name_in(&body)?,
+            let (name, agent) = if let Some(file) = file {
+                let json = json_file(&file)?;
+                let name = name.map_or_else(|| name_in(&json), Ok)?;
+                (name, Input::Json(json))
+            } else {
+                let offered = capabilities(offered, unavailable.then_some(false), &[]);
+                let agent = change(*fields, offered, &[])?;
+                (name.unwrap_or_default(), Input::Typed(agent))
             };
-            let client = server.client()?;
-            let request = client.request(Method::PUT, &path(&name));
-            let request = request.header(IF_NONE_MATCH, "*").json(&body);
-            done(ui, &server, &client.send(request).await?, "made")
+            let reply = server.client()?.agents().create(&name, &agent).await?;
+            done(ui, &server, &reply, "made")
         }
         AgentsCommand::Edit {
             name,
@@ -47,22 +45,19 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             file,
             server,
         } => {
-            let mut change: Map<String, Value> = clear
-                .into_iter()
-                .map(Clearable::cleared)
-                .map(|(key, value)| (key.to_owned(), value))
-                .collect();
-            fields.set(&mut change);
-            offered.set(available, &mut change);
-            let body = whole(file.as_deref(), &change)?;
-            let client = server.client()?;
-            let reply = client.send_json(Method::PATCH, &path(&name), &body).await?;
+            let change = match file {
+                Some(file) => Input::Json(json_file(&file)?),
+                None => {
+                    let offered = capabilities(offered, available, &clear);
+                    Input::Typed(change(*fields, offered, &clear)?)
+                }
+            };
+            let reply = server.client()?.agents().edit(&name, &change).await?;
             done(ui, &server, &reply, "changed")
         }
         AgentsCommand::Rm { name, server } => {
-            let client = server.client()?;
-            let request = client.request(Method::DELETE, &path(&name));
-            done(ui, &server, &client.send(request).await?, "deleted")
+            let reply = server.client()?.agents().delete(&name).await?;
+            done(ui, &server, &reply, "deleted")
         }
         AgentsCommand::Capabilities {
             name,
@@ -70,26 +65,80 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             available,
             server,
         } => {
-            let mut capabilities = Map::new();
-            offered.set(available, &mut capabilities);
-            let path = format!("{}/capabilities", path(&name));
+            let offered = capabilities(offered, available, &[]);
             let client = server.client()?;
-            let reply = client.send_json(Method::POST, &path, &capabilities).await?;
+            let reply = client.agents().announce(&name, &offered).await?;
             done(ui, &server, &reply, "changed")
         }
     }
 }
 
-fn path(agent: &str) -> String {
-    format!("/api/agents/{}", segment(agent))
+/// Returns the change of an agent. An option that is given wins over `--clear`.
+fn change(
+    fields: AgentFields,
+    offered: Capabilities,
+    clear: &[Clearable],
+) -> Result<AgentChange, Failure> {
+    let clears = |what| clear.contains(&what);
+    let environment = fields.environment.into_iter();
+    let environment: Vec<_> = environment
+        .map(|(name, value)| (Text::lossy(name), Text::lossy(value)))
+        .collect();
+    let arguments = fields.arguments.into_iter().map(Text::lossy).collect();
+    let program = fields.program.map(from_here);
+    Ok(AgentChange {
+        spec_path: text(fields.spec, clears(Clearable::Spec)),
+        allowed_tools: text(fields.allowed_tools, clears(Clearable::AllowedTools)),
+        permission_mode: fields.permission_mode.map(Text::lossy),
+        provider: fields.provider,
+        model: or_none(fields.model.map(Text::lossy), clears(Clearable::Model)),
+        program: or_none(program, clears(Clearable::Program)),
+        arguments: list(arguments, clears(Clearable::Arguments)),
+        environment: list(environment, clears(Clearable::Environment))
+            .map(|variables| variables.into_iter().collect()),
+        output_form: optional("outputForm", fields.output_form)?,
+        max_seconds: or_none(fields.max_seconds, clears(Clearable::MaxSeconds)),
+        idle_seconds: or_none(fields.idle_seconds, clears(Clearable::IdleSeconds)),
+        ..AgentChange::from(offered)
+    })
 }
 
-/// Returns the JSON of an agent: of the file, if there is one.
-fn whole(file: Option<&Path>, agent: &Map<String, Value>) -> Result<Box<RawValue>, Failure> {
-    match file {
-        Some(file) => json_file(file),
-        None => serde_json::value::to_raw_value(agent).map_err(|error| Failure::caused(&error)),
+fn capabilities(
+    fields: OfferedFields,
+    available: Option<bool>,
+    clear: &[Clearable],
+) -> Capabilities {
+    let clears = |what| clear.contains(&what);
+    let duration = fields.max_session_duration;
+    Capabilities {
+        roles: list(fields.roles, clears(Clearable::Roles)),
+        skills: list(fields.skills, clears(Clearable::Skills)),
+        max_session_duration: or_none(duration, clears(Clearable::MaxSessionDuration)),
+        responsibilities: text(fields.responsibilities, clears(Clearable::Responsibilities)),
+        available,
     }
+}
+
+fn text(given: Option<String>, is_cleared: bool) -> Option<Text> {
+    let given = given.map(Text::lossy);
+    given.or_else(|| is_cleared.then(Text::default))
+}
+
+fn or_none<T>(given: Option<T>, is_cleared: bool) -> Option<Option<T>> {
+    (given.is_some() || is_cleared).then_some(given)
+}
+
+fn list<T>(given: Vec<T>, is_cleared: bool) -> Option<Vec<T>> {
+    (!given.is_empty() || is_cleared).then_some(given)
+}
+
+/// Makes the path of a program absolute. A bare name stays, because the server looks it up on PATH.
+fn from_here(program: String) -> Text {
+    let absolute = program.contains('/').then(|| std::path::absolute(&program));
+    Text::lossy(match absolute {
+        Some(Ok(absolute)) => absolute.to_string_lossy().into_owned(),
+        _ => program,
+    })
 }
 
 /// Finds the name of an agent in its JSON.
@@ -101,19 +150,14 @@ fn name_in(json: &RawValue) -> Result<String, Failure> {
     })
 }
 
-/// Says in one line what became of an agent.
-fn done(ui: Ui, server: &ServerArguments, reply: &Reply, what: &str) -> Result<(), Failure> {
-    if server.print_json(ui, reply)? {
-        return Ok(());
-    }
-    ui.line(format_args!("{} {what}", reply.data::<Agent>()?.name))
+/// Prints the name of an agent and what happened to it.
+fn done(ui: Ui, server: &ServerArguments, reply: &Reply<Agent>, what: &str) -> Result<(), Failure> {
+    server.show(ui, reply, |agent| {
+        ui.line(format_args!("{} {what}", agent.name))
+    })
 }
 
-async fn list(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
-    let reply = server.client()?.get("/api/agents", &[]).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
+fn table(answer: &Answer<Vec<Agent>>) -> Table {
     let headings = [
         "name",
         "provider",
@@ -124,7 +168,7 @@ async fn list(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
         "tools",
     ];
     let mut table = Table::new(&headings);
-    for agent in reply.data::<Vec<Agent>>()? {
+    for agent in &answer.data {
         table.row([
             agent.name.as_str(),
             agent.provider.as_str(),
@@ -135,17 +179,17 @@ async fn list(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
             agent.allowed_tools.as_str(),
         ]);
     }
-    ui.table(&table)
+    table
 }
 
 async fn show(ui: Ui, agent: &str, server: &ServerArguments) -> Result<(), Failure> {
-    let reply = server.client()?.get(&path(agent), &[]).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
+    let client = server.client()?;
+    let reply = client.agents().get(agent).await?;
+    if server.json {
+        return ui.text(&reply.text);
     }
-    let path = format!("{}/usage", path(agent));
-    let used: UsageSum = server.client()?.get(&path, &[]).await?.data()?;
-    let agent: Agent = reply.data()?;
+    let used = client.agents().usage(agent).await?.data()?;
+    let agent = reply.data()?;
     let arguments: Vec<_> = agent
         .arguments
         .iter()

@@ -1,13 +1,10 @@
 //! `chorus alert`
 
-use reqwest::Method;
-use serde_json::json;
-
 use super::arguments::{AlertCommand, ServerArguments};
-use super::server::{segment, text_or_stdin};
-use super::ui::{Failure, Table, Ui, one_line, time};
-use crate::api::Answer;
-use crate::client::{Client, ClientError};
+use super::input::{optional, text_or_stdin};
+use super::ui::{Failure, Table, Ui, time};
+use crate::api::{AlertInput, Answer};
+use crate::client::{AlertList, Client, ClientError};
 use crate::domain::Alert;
 
 pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
@@ -23,7 +20,15 @@ pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
             limit,
             after,
             server,
-        } => list(ui, all, limit, after, &server).await,
+        } => {
+            let list = AlertList {
+                resolved: all,
+                limit: Some(limit),
+                after,
+            };
+            let reply = server.client()?.alerts().list(&list).await?;
+            server.show_list(ui, &reply, table)
+        }
     }
 }
 
@@ -33,18 +38,12 @@ async fn raise(
     task: Option<String>,
     server: &ServerArguments,
 ) -> Result<(), Failure> {
-    let mut body = json!({ "message": text_or_stdin(message)? });
-    if let Some(task) = task {
-        body["taskId"] = task.into();
-    }
-    let reply = server
-        .client()?
-        .send_json(Method::POST, "/api/alerts", &body)
-        .await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    ui.line(&reply.data::<Alert>()?.id)
+    let input = AlertInput {
+        message: text_or_stdin(message)?,
+        task_id: optional("taskId", task)?,
+    };
+    let reply = server.client()?.alerts().create(&input).await?;
+    server.show(ui, &reply, |alert| ui.line(&alert.id))
 }
 
 /// Resolves each alert. One that cannot be resolved does not keep the others from it; the first decides the exit code.
@@ -52,10 +51,10 @@ async fn resolve(ui: Ui, alerts: &[String], server: &ServerArguments) -> Result<
     let client = server.client()?;
     let mut failed: Option<Failure> = None;
     for alert in alerts {
-        let path = format!("/api/alerts/{}/resolve", segment(alert));
-        match client.send(client.request(Method::POST, &path)).await {
-            Ok(reply) if server.print_json(ui, &reply)? => {}
-            Ok(reply) => ui.line(format_args!("{} resolved", reply.data::<Alert>()?.id))?,
+        match client.alerts().resolve(alert).await {
+            Ok(reply) => server.show(ui, &reply, |alert| {
+                ui.line(format_args!("{} resolved", alert.id))
+            })?,
             Err(error @ ClientError::Refused { .. }) => {
                 let Failure { exit, message, .. } = error.into();
                 let failure = failed.get_or_insert_with(|| Failure {
@@ -73,23 +72,9 @@ async fn resolve(ui: Ui, alerts: &[String], server: &ServerArguments) -> Result<
     failed.map_or(Ok(()), Err)
 }
 
-async fn list(
-    ui: Ui,
-    all: bool,
-    limit: u32,
-    after: Option<String>,
-    server: &ServerArguments,
-) -> Result<(), Failure> {
-    let mut query = vec![("limit", limit.to_string())];
-    query.extend(all.then(|| ("resolved", "true".to_owned())));
-    query.extend(after.map(|after| ("after", after)));
-    let reply = server.client()?.get("/api/alerts", &query).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    let Answer { data, meta } = reply.answer::<Vec<Alert>>()?;
+fn table(answer: &Answer<Vec<Alert>>) -> Table {
     let mut table = Table::new(&["id", "raised", "by", "about", "resolved", "message"]);
-    for alert in &data {
+    for alert in &answer.data {
         table.row([
             alert.id.as_str(),
             &time(alert.raised_at),
@@ -99,11 +84,7 @@ async fn list(
             alert.message.as_str(),
         ]);
     }
-    ui.table(&table)?;
-    if let Some(next) = meta.next {
-        ui.notice(format_args!("There are more: --after {}", one_line(&next)));
-    }
-    Ok(())
+    table
 }
 
 /// Says what an alert is about: a place in a file, a task, or nothing.
@@ -117,10 +98,8 @@ fn about(alert: &Alert) -> String {
 
 /// Says how many alerts are active, if any are. A server that cannot tell is not worth failing for.
 pub(super) async fn notice_active(ui: Ui, client: &Client) {
-    let Ok(reply) = client.get("/api/alerts", &[]).await else {
-        return;
-    };
-    let Ok(Answer { data, meta }) = reply.answer::<Vec<Alert>>() else {
+    let reply = client.alerts().list(&AlertList::default()).await;
+    let Ok(Answer { data, meta }) = reply.and_then(|reply| reply.answer()) else {
         return;
     };
     let number = match (data.len(), meta.next) {

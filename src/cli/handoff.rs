@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use reqwest::Method;
-use serde_json::json;
-
 use super::arguments::{CancelArguments, HandoffArguments};
+use super::input::text_or_stdin;
 use super::progress::Progress;
-use super::server::{segment, text_or_stdin};
 use super::ui::{Failure, Ui};
-use super::wait::{final_message, follow, post_once, print_end, started};
+use super::wait::{final_message, follow, patiently, print_end, started};
+use crate::api::{CancelInput, HandoffInput};
 use crate::client::Client;
-use crate::domain::Task;
+use crate::domain::Text;
 
 pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failure> {
     let HandoffArguments {
@@ -24,21 +22,19 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
         timeout,
         server,
     } = arguments;
+    let input = HandoffInput {
+        agent_name: Text::lossy(agent),
+        prompt: text_or_stdin(prompt)?,
+        reason: reason.map(Text::lossy),
+        resume,
+    };
     let client = server.client()?;
-    let mut body =
-        json!({ "agentName": agent, "prompt": text_or_stdin(prompt)?, "resume": resume });
-    if let Some(reason) = reason {
-        body["reason"] = reason.into();
-    }
     let progress = Progress::begin(ui, &client).await;
-    let reply = post_once(&client, &path(&task), &body).await?;
+    let once = client.once();
+    let reply = patiently(None, async || once.tasks().hand_off(&task, &input).await).await?;
     let (task, entry) = started(&reply)?;
     if no_wait {
-        return if server.print_json(ui, &reply)? {
-            Ok(())
-        } else {
-            ui.line(&entry.id)
-        };
+        return server.show(ui, &reply, |_| ui.line(&entry.id));
     }
     ui.notice(format_args!(
         "{} works on {} (hand-off {})",
@@ -49,20 +45,21 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     print_end(ui, &server, &client, &reply)
 }
 
-fn path(task: &str) -> String {
-    format!("/api/tasks/{}/handoff", segment(task))
-}
-
 /// Hands a task to an agent and waits for the final message.
 pub(super) async fn hand_off(
     ui: Ui,
     client: &Client,
     task: &str,
     agent: &str,
-    prompt: &str,
+    prompt: String,
 ) -> Result<String, Failure> {
-    let body = json!({ "agentName": agent, "prompt": prompt });
-    let reply = post_once(client, &path(task), &body).await?;
+    let input = HandoffInput {
+        agent_name: Text::lossy(agent.to_owned()),
+        prompt: Text::lossy(prompt),
+        ..HandoffInput::default()
+    };
+    let once = client.once();
+    let reply = patiently(None, async || once.tasks().hand_off(task, &input).await).await?;
     let (_, entry) = started(&reply)?;
     let reply = follow(ui, client, Progress::none(ui), entry.id, None).await?;
     final_message(reply.data()?)
@@ -74,22 +71,18 @@ pub(super) async fn cancel(ui: Ui, arguments: CancelArguments) -> Result<(), Fai
         reason,
         server,
     } = arguments;
-    let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
-    let path = format!("/api/tasks/{}/handoff/cancel", segment(&task));
-    let reply = server
-        .client()?
-        .send_json(Method::POST, &path, &body)
+    let reason = reason.map(Text::lossy);
+    let client = server.client()?;
+    let reply = client
+        .tasks()
+        .cancel(&task, &CancelInput { reason })
         .await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    let task: Task = reply.data()?;
-    let agent = task
-        .agent_chain()
-        .last()
-        .map_or("nobody", |entry| entry.agent_name.as_str());
-    ui.line(format_args!(
-        "{} cancelled: {agent} no longer works on it",
-        task.id
-    ))
+    server.show(ui, &reply, |task| {
+        let last = task.agent_chain().last();
+        let agent = last.map_or("nobody", |entry| entry.agent_name.as_str());
+        ui.line(format_args!(
+            "{} cancelled: {agent} no longer works on it",
+            task.id
+        ))
+    })
 }

@@ -1,29 +1,26 @@
 //! `chorus log`
 
 use futures_util::StreamExt;
-use reqwest::Method;
 
 use super::arguments::LogArguments;
-use super::server::{self, segment};
+use super::server;
 use super::ui::{Failure, Ui};
+use crate::api::LogStream;
 use crate::client::Client;
-use crate::domain::Task;
 
 pub(super) async fn run(ui: Ui, arguments: LogArguments) -> Result<(), Failure> {
     let client = server::client(&arguments.url, &arguments.data.data_dir)?;
-    let stream = if arguments.stderr { "stderr" } else { "stdout" };
-    let ask = |handoff: &str| {
-        let path = format!("/api/handoffs/{}/log", segment(handoff));
-        let query = [
-            ("stream", stream.to_owned()),
-            ("follow", arguments.follow.to_string()),
-        ];
-        client.stream(client.request(Method::GET, &path).query(&query))
+    let stream = if arguments.stderr {
+        LogStream::Stderr
+    } else {
+        LogStream::Stdout
     };
-    let mut pieces = match ask(&arguments.handoff).await {
+    let named = &arguments.handoff;
+    let handoffs = client.handoffs();
+    let mut pieces = match handoffs.log(named, stream, arguments.follow).await {
         Ok(pieces) => pieces,
-        Err(error) => match last_handoff(&client, &arguments.handoff).await {
-            Some(last) => ask(&last).await?,
+        Err(error) => match last_handoff(&client, named).await {
+            Some(last) => handoffs.log(&last, stream, arguments.follow).await?,
             None => return Err(error.into()),
         },
     };
@@ -33,9 +30,8 @@ pub(super) async fn run(ui: Ui, arguments: LogArguments) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Finds the last hand-off of a task, if it is a task that is named.
+/// Returns the last hand-off of a task, if the id is one of a task.
 async fn last_handoff(client: &Client, named: &str) -> Option<String> {
-    let path = format!("/api/tasks/{}", segment(named));
-    let task: Task = client.get(&path, &[]).await.ok()?.data().ok()?;
+    let task = client.tasks().get(named).await.ok()?.data().ok()?;
     task.agent_chain().last().map(|last| last.id.to_string())
 }

@@ -8,7 +8,6 @@ mod backup;
 mod collector;
 mod demo;
 mod doctor;
-mod events;
 mod handoff;
 mod increment;
 mod input;

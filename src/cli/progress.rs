@@ -5,9 +5,8 @@ use std::io::IsTerminal;
 
 use tokio::sync::watch;
 
-use super::events::Events;
 use super::ui::{Ui, one_line};
-use crate::client::Client;
+use crate::client::{Client, Events};
 use crate::domain::{Event, HandoffId};
 
 /// How much of what an agent says is shown.
@@ -30,7 +29,7 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return Self::none(ui);
         }
-        let events = Events::listen(client).await.ok();
+        let events = client.events().await.ok();
         Self { ui, events }
     }
 

@@ -1,13 +1,11 @@
 //! `chorus task report`
 
-use reqwest::Method;
 use serde_json::Value;
 
 use super::arguments::ReportArguments;
-use super::input::json_object;
-use super::server::{segment, text_or_stdin};
+use super::input::{json_object, text_or_stdin};
 use super::ui::{Failure, Ui, one_line};
-use crate::domain::{Report, Text};
+use crate::domain::Report;
 
 /// Says what came out of the work of the run that this command is started in.
 pub(super) async fn run(ui: Ui, arguments: ReportArguments) -> Result<(), Failure> {
@@ -27,32 +25,24 @@ pub(super) async fn run(ui: Ui, arguments: ReportArguments) -> Result<(), Failur
     };
     let report = Report {
         result,
-        summary: text("--summary", summary)?,
+        summary: text_or_stdin(summary)?,
         details: details.map(structured).transpose()?,
         agent_context: agent_context
             .map(|argument| json_object("--agent-context", &argument))
             .transpose()?,
     };
-    let path = format!("/api/tasks/{}/report", segment(&task));
-    let client = server.client()?;
-    let reply = client.send_json(Method::POST, &path, &report).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    // It may be all that the program prints, and so its last message.
-    let summary = one_line(report.summary.as_str());
-    let separator = if summary.is_empty() { "" } else { ": " };
-    ui.line(format_args!("{}{separator}{summary}", result.as_str()))
-}
-
-fn text(option: &str, argument: String) -> Result<Text, Failure> {
-    Text::try_from(text_or_stdin(argument)?)
-        .map_err(|error| Failure::usage(format!("{option}: {error}")))
+    let reply = server.client()?.tasks().report(&task, &report).await?;
+    server.show(ui, &reply, |_| {
+        // It may be all that the program prints, and so its last message.
+        let summary = one_line(report.summary.as_str());
+        let separator = if summary.is_empty() { "" } else { ": " };
+        ui.line(format_args!("{}{separator}{summary}", result.as_str()))
+    })
 }
 
 /// Reads details: an object or an array if they are one, text otherwise.
 fn structured(argument: String) -> Result<Value, Failure> {
-    let text = text_or_stdin(argument)?;
+    let text = text_or_stdin(argument)?.into_string();
     Ok(match serde_json::from_str(&text) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => value,
         _ => text.into(),

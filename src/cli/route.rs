@@ -1,13 +1,10 @@
 //! `chorus task route`
 
-use reqwest::Method;
-use serde_json::Value;
-
 use super::arguments::{RouteArguments, ServerArguments};
-use super::server::segment;
+use super::server::print_answer;
 use super::ui::{Exit, Failure, Table, Ui, one_line};
-use crate::api::Answer;
-use crate::client::{Client, Reply};
+use crate::api::{Answer, Meta};
+use crate::client::{Client, ReadyList};
 use crate::domain::{AgentName, Role, RouteChoice, Task};
 
 /// How many tasks are looked at where none is named.
@@ -22,11 +19,8 @@ pub(super) async fn run(ui: Ui, arguments: RouteArguments) -> Result<(), Failure
     match task {
         None => explain_ready(ui, &server).await,
         Some(task) if dry_run => {
-            let reply = explain(&server.client()?, &task).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            show(ui, &reply.data()?)
+            let reply = server.client()?.tasks().explain_route(&task).await?;
+            server.show(ui, &reply, |choice| show(ui, &choice))
         }
         Some(task) => route(ui, &task, &server).await,
     }
@@ -35,8 +29,7 @@ pub(super) async fn run(ui: Ui, arguments: RouteArguments) -> Result<(), Failure
 /// Gives a task to the agent that suits best, and prints who that is.
 async fn route(ui: Ui, task: &str, server: &ServerArguments) -> Result<(), Failure> {
     let client = server.client()?;
-    let sent = client.request(Method::POST, &path(task));
-    let reply = client.send(sent).await.map_err(|error| {
+    let reply = client.tasks().route(task).await.map_err(|error| {
         let failure = Failure::from(error);
         match failure.exit {
             Exit::Conflict if failure.message.contains("No agent is available") => failure
@@ -46,28 +39,29 @@ async fn route(ui: Ui, task: &str, server: &ServerArguments) -> Result<(), Failu
             _ => failure,
         }
     })?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    let routed: Task = reply.data()?;
-    let agent = routed.current_agent().map_or("-", AgentName::as_str);
-    ui.line(format_args!("{} {agent}", routed.id))
+    server.show(ui, &reply, |routed| {
+        let agent = routed.current_agent().map_or("-", AgentName::as_str);
+        ui.line(format_args!("{} {agent}", routed.id))
+    })
 }
 
-/// Says of the first tasks that are ready and have a role who would get them.
+/// Explains the choice for the first tasks that are ready and have a role.
 async fn explain_ready(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
     let client = server.client()?;
-    let (ready, has_more) = ready_with_role(&client).await?;
+    let Answer { data: ready, meta } = ready_with_role(&client).await?;
     let mut replies = Vec::new();
     for task in &ready {
-        replies.push(explain(&client, task.id.as_str()).await?);
+        replies.push(client.tasks().explain_route(task.id.as_str()).await?);
     }
     if server.json {
-        return print_merged(ui, &replies);
+        let data = replies.iter().map(|reply| Ok(reply.read()?.data));
+        let data = data.collect::<Result<_, Failure>>()?;
+        let meta = Meta { next: None, ..meta };
+        return print_answer(ui, &Answer { data, meta });
     }
     let mut table = Table::new(&["priority", "id", "role", "agent", "why"]);
     for (task, reply) in ready.iter().zip(&replies) {
-        let choice: RouteChoice = reply.data()?;
+        let choice = reply.data()?;
         let taken = choice.candidates.iter().find(|candidate| candidate.taken);
         let why = match (&choice.reason, taken) {
             (Some(reason), _) => reason.as_str(),
@@ -83,50 +77,27 @@ async fn explain_ready(ui: Ui, server: &ServerArguments) -> Result<(), Failure> 
         ]);
     }
     ui.table(&table)?;
-    if has_more {
+    if meta.next.is_some() {
         ui.notice("There are more: chorus task ready");
     }
     Ok(())
 }
 
-/// Finds the first tasks that are ready and have a role, and whether there are more.
-async fn ready_with_role(client: &Client) -> Result<(Vec<Task>, bool), Failure> {
+/// Finds the first tasks that are ready and have a role.
+async fn ready_with_role(client: &Client) -> Result<Answer<Vec<Task>>, Failure> {
+    let mut list = ReadyList::default();
     let mut found = Vec::new();
-    let mut after = None;
     loop {
-        let query: Vec<_> = after.map(|after| ("after", after)).into_iter().collect();
-        let reply = client.get("/api/ready", &query).await?;
-        let Answer { data, meta } = reply.answer::<Vec<Task>>()?;
+        let Answer { data, mut meta } = client.tasks().ready(&list).await?.answer()?;
         let has_role = |task: &Task| task.needs.agent_role.is_some();
         found.extend(data.into_iter().filter(has_role));
         if found.len() > SHOWN || meta.next.is_none() {
-            let has_more = found.len() > SHOWN;
+            meta.next = found.get(SHOWN).map(|task| task.id.to_string());
             found.truncate(SHOWN);
-            return Ok((found, has_more));
+            return Ok(Answer { data: found, meta });
         }
-        after = meta.next;
+        list.after = meta.next;
     }
-}
-
-/// Prints several answers as one.
-fn print_merged(ui: Ui, replies: &[Reply]) -> Result<(), Failure> {
-    let mut merged = serde_json::json!({ "data": [], "meta": {} });
-    for reply in replies {
-        let answer: Answer<Value> = reply.answer()?;
-        merged["meta"] = serde_json::json!(answer.meta);
-        if let Some(all) = merged["data"].as_array_mut() {
-            all.push(answer.data);
-        }
-    }
-    ui.text(&merged.to_string())
-}
-
-async fn explain(client: &Client, task: &str) -> Result<Reply, Failure> {
-    Ok(client.get(&path(task), &[]).await?)
-}
-
-fn path(task: &str) -> String {
-    format!("/api/route/{}", segment(task))
 }
 
 /// Shows who would get a task, and why each agent is taken or not.

@@ -3,32 +3,63 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use serde_json::value::RawValue;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::arguments::ServerArguments;
-use super::ui::{Failure, Ui};
+use super::ui::{Failure, Table, Ui, one_line};
+use crate::api::Answer;
 use crate::client::{Client, Reply};
 use crate::config::DataDir;
 use crate::domain::TraceParent;
 use crate::secret::Token;
 
 impl ServerArguments {
-    /// Makes the client.
     pub fn client(&self) -> Result<Client, Failure> {
         client(&self.url, &self.data.data_dir)
     }
 
-    /// Prints an answer as it came, if that was asked for. Returns whether it was.
-    pub fn print_json(&self, ui: Ui, reply: &Reply) -> Result<bool, Failure> {
+    /// Prints an answer: as it came with `--json`, otherwise as `show` prints its data.
+    pub fn show<T: DeserializeOwned>(
+        &self,
+        ui: Ui,
+        reply: &Reply<T>,
+        show: impl FnOnce(T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         if self.json {
-            ui.text(&reply.text)?;
+            ui.text(&reply.text)
+        } else {
+            show(reply.data()?)
         }
-        Ok(self.json)
+    }
+
+    /// Prints a list: as it came with `--json`, otherwise as a table and the way to the next page.
+    pub fn show_list<T: DeserializeOwned>(
+        &self,
+        ui: Ui,
+        reply: &Reply<Vec<T>>,
+        table: impl FnOnce(&Answer<Vec<T>>) -> Table,
+    ) -> Result<(), Failure> {
+        if self.json {
+            return ui.text(&reply.text);
+        }
+        let answer = reply.answer()?;
+        ui.table(&table(&answer))?;
+        if let Some(next) = answer.meta.next {
+            ui.notice(format_args!("There are more: --after {}", one_line(&next)));
+        }
+        Ok(())
     }
 }
 
-/// Makes the client of a server. It says which trace `TRACEPARENT` names, and shows `CHORUS_TOKEN`; or, if this machine's own server asks for one, the operator's
-/// from the data directory. A server elsewhere is never shown that one.
+/// Prints the JSON of an answer that was put together from several.
+pub(super) fn print_answer(ui: Ui, answer: &Answer<Vec<Value>>) -> Result<(), Failure> {
+    let text = serde_json::to_string(answer).map_err(|error| Failure::caused(&error))?;
+    ui.text(&text)
+}
+
+/// Returns a client with the trace of `TRACEPARENT` and the token of `CHORUS_TOKEN`. Without the latter, a server on this machine that
+/// asks for a token is shown the operator's, from the data directory; a server elsewhere never is.
 pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
     let given = std::env::var("CHORUS_TOKEN")
         .ok()
@@ -43,7 +74,7 @@ pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
         .with_trace(trace()))
 }
 
-/// Reads from the environment which work this command is a part of, if it is said and well-formed.
+/// Reads the trace from the environment; a malformed one is ignored.
 fn trace() -> Option<TraceParent> {
     let trace = std::env::var("TRACEPARENT").ok()?;
     TraceParent::parse(trace.trim()).ok()
@@ -60,38 +91,4 @@ fn operator_token(url: &str, data_dir: &Path) -> Option<Token> {
     let path = DataDir::existing(data_dir).ok()?.operator_token();
     let token = std::fs::read_to_string(path).ok().filter(|_| is_local)?;
     Some(Token::given(token.trim().to_owned()))
-}
-
-/// Makes an id fit for a path.
-pub(super) fn segment(id: &str) -> String {
-    percent_encoding::utf8_percent_encode(id, percent_encoding::NON_ALPHANUMERIC).to_string()
-}
-
-/// Reads a text argument; `-` stands for standard input.
-pub(super) fn text_or_stdin(argument: String) -> Result<String, Failure> {
-    if argument == "-" {
-        std::io::read_to_string(std::io::stdin())
-            .map_err(|error| Failure::new(format!("cannot read standard input: {error}")))
-    } else {
-        Ok(argument)
-    }
-}
-
-/// Reads a file that has JSON, and keeps it as it is written; `-` stands for standard input.
-pub(super) fn json_file(file: &Path) -> Result<Box<RawValue>, Failure> {
-    let is_stdin = file == Path::new("-");
-    let text = if is_stdin {
-        text_or_stdin("-".to_owned())?
-    } else {
-        std::fs::read_to_string(file)
-            .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?
-    };
-    let name = if is_stdin {
-        "standard input".into()
-    } else {
-        file.to_string_lossy()
-    };
-    // Some programs put a mark of the byte order before the text.
-    RawValue::from_string(text.trim_start_matches('\u{feff}').trim().to_owned())
-        .map_err(|error| Failure::new(format!("{name} is not JSON: {error}")))
 }

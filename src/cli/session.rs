@@ -1,14 +1,12 @@
 //! `chorus session`
 
-use serde::Serialize;
-
 use super::arguments::{ServerArguments, SessionCommand, SessionHandoffArguments};
+use super::input::json_file;
 use super::progress::Progress;
-use super::server::{json_file, segment};
 use super::ui::{Failure, Table, Ui, duration, one_line, outcome, printable, time};
-use super::wait::{follow, get_patiently, post_once, print_end};
-use crate::api::{Answer, Count, SessionHandoffStarted};
-use crate::client::Client;
+use super::wait::{follow, patiently, print_end};
+use crate::api::Answer;
+use crate::client::{Client, SessionMoveInput};
 use crate::domain::{ConversationHistory, Session, SessionHandoff};
 
 pub(super) async fn run(ui: Ui, command: SessionCommand) -> Result<(), Failure> {
@@ -17,7 +15,11 @@ pub(super) async fn run(ui: Ui, command: SessionCommand) -> Result<(), Failure> 
             limit,
             after,
             server,
-        } => list(ui, limit, after, &server).await,
+        } => {
+            let client = server.client()?;
+            let reply = client.sessions().list(limit, after.as_deref()).await?;
+            server.show_list(ui, &reply, table)
+        }
         SessionCommand::Show { session, server } => show(ui, &session, &server).await,
         SessionCommand::Handoff(arguments) => hand_off(ui, arguments).await,
         SessionCommand::Count {
@@ -26,38 +28,17 @@ pub(super) async fn run(ui: Ui, command: SessionCommand) -> Result<(), Failure> 
             to,
             server,
         } => {
-            let mut query = Vec::new();
-            query.extend(from.map(|from| ("from", from)));
-            query.extend(to.map(|to| ("to", to)));
-            let path = format!("{}/handoffs/count", path(&session));
-            let reply = server.client()?.get(&path, &query).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            ui.line(reply.data::<Count>()?.count)
+            let client = server.client()?;
+            let (from, to) = (from.as_deref(), to.as_deref());
+            let reply = client.sessions().count_handoffs(&session, from, to).await?;
+            server.show(ui, &reply, |handoffs| ui.line(handoffs.count))
         }
     }
 }
 
-fn path(session: &str) -> String {
-    format!("/api/sessions/{}", segment(session))
-}
-
-async fn list(
-    ui: Ui,
-    limit: u32,
-    after: Option<String>,
-    server: &ServerArguments,
-) -> Result<(), Failure> {
-    let mut query = vec![("limit", limit.to_string())];
-    query.extend(after.map(|after| ("after", after)));
-    let reply = server.client()?.get("/api/sessions", &query).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    let Answer { data, meta } = reply.answer::<Vec<Session>>()?;
+fn table(answer: &Answer<Vec<Session>>) -> Table {
     let mut table = Table::new(&["id", "agent", "works", "handoffs", "updated", "task"]);
-    for session in &data {
+    for session in &answer.data {
         table.row([
             session.id.as_str(),
             session.agent_name.as_str(),
@@ -70,20 +51,15 @@ async fn list(
             session.task_id.as_str(),
         ]);
     }
-    ui.table(&table)?;
-    if let Some(next) = meta.next {
-        ui.notice(format_args!("There are more: --after {}", one_line(&next)));
-    }
-    Ok(())
+    table
 }
 
 async fn show(ui: Ui, id: &str, server: &ServerArguments) -> Result<(), Failure> {
     let client = server.client()?;
-    let session: Session = client.get(&path(id), &[]).await?.data()?;
-    let handoffs = format!("{}/handoffs", path(id));
-    let mut reply = client.get(&handoffs, &[]).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
+    let session = client.sessions().get(id).await?.data()?;
+    let mut reply = client.sessions().handoffs(id, None).await?;
+    if server.json {
+        return ui.text(&reply.text);
     }
     let lines = [
         format!("session  {}", session.id),
@@ -102,14 +78,14 @@ async fn show(ui: Ui, id: &str, server: &ServerArguments) -> Result<(), Failure>
     ];
     ui.line(printable(&lines.join("\n")))?;
     loop {
-        let Answer { data, meta } = reply.answer::<Vec<SessionHandoff>>()?;
+        let Answer { data, meta } = reply.answer()?;
         for handoff in &data {
             ui.line(entry(handoff))?;
         }
         let Some(next) = meta.next else {
             return Ok(());
         };
-        reply = client.get(&handoffs, &[("after", next)]).await?;
+        reply = client.sessions().handoffs(id, Some(&next)).await?;
     }
 }
 
@@ -134,26 +110,13 @@ fn entry(handoff: &SessionHandoff) -> String {
     )
 }
 
-/// What is sent to move a conversation. The history goes as it is written, because it may have what no text can have.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Body {
-    from_agent: String,
-    to_agent: String,
-    reason: String,
-    user_intent: String,
-    conversation_history: ConversationHistory,
-    harness_trace_id: Option<String>,
-    invoke: bool,
-}
-
-/// Returns what was said before the session moved last; nothing if it is new.
+/// Returns the history that the session moved with last; an empty one for a new session.
 async fn last_history(client: &Client, session: &str) -> Result<ConversationHistory, Failure> {
-    let last = format!("{}/handoffs/last", path(session));
-    let last: Option<SessionHandoff> = get_patiently(client, &last, &[], None).await?.data()?;
-    Ok(last.map_or_else(ConversationHistory::default, |last| {
-        last.conversation_history
-    }))
+    let last = patiently(None, async || client.sessions().last_handoff(session).await);
+    let last = last.await?.data()?;
+    Ok(last
+        .map(|last| last.conversation_history)
+        .unwrap_or_default())
 }
 
 async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Failure> {
@@ -174,7 +137,7 @@ async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Fail
         Some(file) => ConversationHistory::from_raw(json_file(&file)?),
         None => last_history(&client, &session).await?,
     };
-    let body = Body {
+    let input = SessionMoveInput {
         from_agent: from,
         to_agent: to,
         reason,
@@ -188,18 +151,18 @@ async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Fail
     } else {
         Progress::none(ui)
     };
-    let reply = post_once(&client, &format!("{}/handoffs", path(&session)), &body).await?;
-    let started: SessionHandoffStarted = reply.data()?;
+    let once = client.once();
+    let reply = patiently(None, async || {
+        once.sessions().hand_off(&session, &input).await
+    })
+    .await?;
+    let started = reply.data()?;
     if !wait {
-        return if server.print_json(ui, &reply)? {
-            Ok(())
-        } else {
-            ui.line(&started.id)
-        };
+        return server.show(ui, &reply, |_| ui.line(&started.id));
     }
     ui.notice(format_args!(
         "{} works on {} (hand-off {})",
-        one_line(&body.to_agent),
+        one_line(&input.to_agent),
         started.task_id,
         started.id
     ));

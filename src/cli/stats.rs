@@ -2,6 +2,7 @@
 
 use super::arguments::{Since, StatsArguments};
 use super::ui::{Failure, Table, Ui, duration};
+use crate::client::AnalyticsQuery;
 use crate::clock::Clock;
 use crate::domain::{AgentName, HandoffAnalytics, HandoffFigures};
 
@@ -15,17 +16,9 @@ pub(super) async fn run(ui: Ui, arguments: StatsArguments) -> Result<(), Failure
         Since::At(time) => time.as_millis(),
         Since::Ago(millis) => Clock::system().now().as_millis().saturating_sub(millis),
     });
-    let mut query = Vec::new();
-    query.extend(since.map(|since| ("since", since.to_string())));
-    query.extend(agent.map(|agent| ("agent", agent)));
-    let reply = server
-        .client()?
-        .get("/api/analytics/handoffs", &query)
-        .await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    show(ui, &reply.data()?)
+    let query = AnalyticsQuery { since, agent };
+    let reply = server.client()?.handoffs().analytics(&query).await?;
+    server.show(ui, &reply, |analytics| show(ui, &analytics))
 }
 
 fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {

@@ -1,15 +1,16 @@
 //! `chorus tag`: without the server, and without its runtime.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use super::arguments::{AwaitTagArguments, TagCommand, TagFindArguments};
 use super::ui::{Exit, Failure, Ui, one_line, printable};
 use crate::domain::tag::{Tag, TagRefusal};
-use crate::tags::{self, EditError, Found, Search, TagError, WaitError};
+use crate::tags::{self, ContextLine, EditError, Found, Search, TagError, WaitError};
 use crate::words::tag_refusal;
 
 /// How many lines around a tag are shown on either side.
@@ -130,8 +131,8 @@ fn find(ui: Ui, arguments: TagFindArguments) -> Result<(), Failure> {
         }
     }
     if json {
-        let array: Vec<_> = found.iter().map(as_json).collect();
-        ui.text(&Value::from(array).to_string())?;
+        let array: Vec<_> = found.iter().map(Printed::from).collect();
+        ui.text(&serde_json::to_string(&array).map_err(|error| Failure::caused(&error))?)?;
     } else if context {
         ui.pairs(with_context(&found))?;
     } else {
@@ -144,19 +145,29 @@ fn find(ui: Ui, arguments: TagFindArguments) -> Result<(), Failure> {
     }
 }
 
-fn as_json(found: &Found) -> Value {
-    let mut object = Map::new();
-    object.insert("file".to_owned(), json!(found.path.to_string_lossy()));
-    object.insert("line".to_owned(), json!(found.line));
-    object.insert("tag".to_owned(), json!(found.tag));
-    object.insert("place".to_owned(), json!(found.place.as_str()));
-    object.insert("text".to_owned(), json!(found.text));
-    if !found.context.is_empty() {
-        let lines = found.context.iter();
-        let lines = lines.map(|line| json!({ "line": line.line, "text": line.text }));
-        object.insert("context".to_owned(), lines.collect());
+/// A tag as `--json` prints it.
+#[derive(Serialize)]
+struct Printed<'a> {
+    file: Cow<'a, str>,
+    line: usize,
+    tag: &'a str,
+    place: &'static str,
+    text: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    context: &'a [ContextLine],
+}
+
+impl<'a> From<&'a Found> for Printed<'a> {
+    fn from(found: &'a Found) -> Self {
+        Self {
+            file: found.path.to_string_lossy(),
+            line: found.line,
+            tag: &found.tag,
+            place: found.place.as_str(),
+            text: &found.text,
+            context: &found.context,
+        }
     }
-    object.into()
 }
 
 /// Returns each line that has a tag once.

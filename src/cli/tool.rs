@@ -1,19 +1,17 @@
 //! `chorus tool`
 
 use std::collections::HashSet;
-use std::path::Path;
 
-use reqwest::Method;
-use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::arguments::{ServerArguments, ToolCommand, ToolFields};
+use super::input::{field, json_file, text_or_stdin};
 use super::progress::Progress;
-use super::server::{json_file, segment, text_or_stdin};
 use super::ui::{Failure, Table, Ui, one_line, printable};
-use super::wait::{follow, get_patiently, post_once, print_end, started};
-use crate::client::{Client, Reply};
-use crate::domain::{AgentName, ContextVariable, FunctionDefinition, Tool, VariableType};
+use super::wait::{follow, patiently, print_end, started};
+use crate::api::Answer;
+use crate::client::{Client, Input, Reply};
+use crate::domain::{AgentName, ContextVariable, FunctionDefinition, Text, Tool, VariableType};
 
 pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
     match command {
@@ -25,26 +23,36 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
             file,
             server,
         } => {
-            let mut tool = Map::new();
-            tool.extend(name.map(|name| ("name".to_owned(), name.into())));
-            set(&mut tool, target, description, fields);
-            let body = whole(file.as_deref(), &tool)?;
-            let reply = server
-                .client()?
-                .send_json(Method::POST, "/api/tools", &body)
-                .await?;
+            let tool = match file {
+                Some(file) => Input::Json(json_file(&file)?),
+                None => {
+                    let tool = Tool {
+                        name: field("name", name.unwrap_or_default())?,
+                        description: Text::default(),
+                        target_agent: field("targetAgent", target.unwrap_or_default())?,
+                        context_variables: Vec::new(),
+                        handoff_instructions: Text::default(),
+                        allowed_agents: None,
+                    };
+                    Input::Typed(edited(tool, None, description, fields)?)
+                }
+            };
+            let reply = server.client()?.tools().create(&tool).await?;
             done(ui, &server, &reply, "made")
         }
-        ToolCommand::List { for_agent, server } => match for_agent {
-            None => list(ui, &server).await,
-            Some(agent) => list_for(ui, &agent, &server).await,
-        },
-        ToolCommand::Show { name, server } => {
-            let reply = server.client()?.get(&path(&name), &[]).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
+        ToolCommand::List { for_agent, server } => {
+            let client = server.client()?;
+            match for_agent {
+                None => server.show_list(ui, &client.tools().list().await?, table),
+                Some(agent) => {
+                    let reply = client.agents().tools(&agent).await?;
+                    server.show_list(ui, &reply, definitions)
+                }
             }
-            show(ui, &reply.data()?)
+        }
+        ToolCommand::Show { name, server } => {
+            let reply = server.client()?.tools().get(&name).await?;
+            server.show(ui, &reply, |tool| show(ui, &tool))
         }
         ToolCommand::Edit {
             name,
@@ -57,22 +65,25 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
             server,
         } => {
             let client = server.client()?;
-            let mut tool: Map<String, Value> = client.get(&path(&name), &[]).await?.data()?;
-            set(&mut tool, target, description, fields);
-            if no_variables {
-                tool.insert("contextVariables".to_owned(), json!([]));
-            }
-            if allow_all {
-                tool.insert("allowedAgents".to_owned(), Value::Null);
-            }
-            let body = whole(file.as_deref(), &tool)?;
-            let reply = client.send_json(Method::PUT, &path(&name), &body).await?;
+            let tool = match file {
+                Some(file) => Input::Json(json_file(&file)?),
+                None => {
+                    let tool = client.tools().get(&name).await?.data()?;
+                    let mut tool = edited(tool, target, description, fields)?;
+                    if no_variables {
+                        tool.context_variables.clear();
+                    }
+                    if allow_all {
+                        tool.allowed_agents = None;
+                    }
+                    Input::Typed(tool)
+                }
+            };
+            let reply = client.tools().replace(&name, &tool).await?;
             done(ui, &server, &reply, "changed")
         }
         ToolCommand::Rm { name, server } => {
-            let client = server.client()?;
-            let request = client.request(Method::DELETE, &path(&name));
-            let reply = client.send(request).await?;
+            let reply = server.client()?.tools().delete(&name).await?;
             done(ui, &server, &reply, "deleted")
         }
         ToolCommand::Call {
@@ -91,81 +102,67 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
     }
 }
 
-fn path(tool: &str) -> String {
-    format!("/api/tools/{}", segment(tool))
-}
-
-/// Puts what was given into a tool.
-fn set(
-    tool: &mut Map<String, Value>,
+/// Puts the given fields into a tool.
+fn edited(
+    tool: Tool,
     target: Option<String>,
     description: Option<String>,
     fields: ToolFields,
-) {
+) -> Result<Tool, Failure> {
     let ToolFields {
         variables,
         instructions,
         allow,
     } = fields;
-    let variables = (!variables.is_empty()).then(|| json!(variables));
-    let allow = (!allow.is_empty()).then(|| json!(allow));
-    for (key, value) in [
-        ("description", description.map(Value::from)),
-        ("targetAgent", target.map(Value::from)),
-        ("contextVariables", variables),
-        ("handoffInstructions", instructions.map(Value::from)),
-        ("allowedAgents", allow),
-    ] {
-        tool.extend(value.map(|value| (key.to_owned(), value)));
-    }
+    let target = target.map(|target| field("targetAgent", target));
+    let allow = allow.into_iter().map(|agent| field("allowedAgents", agent));
+    let allow = allow.collect::<Result<Vec<AgentName>, Failure>>()?;
+    Ok(Tool {
+        name: tool.name,
+        description: description.map_or(tool.description, Text::lossy),
+        target_agent: target.unwrap_or(Ok(tool.target_agent))?,
+        context_variables: if variables.is_empty() {
+            tool.context_variables
+        } else {
+            variables
+        },
+        handoff_instructions: instructions.map_or(tool.handoff_instructions, Text::lossy),
+        allowed_agents: if allow.is_empty() {
+            tool.allowed_agents
+        } else {
+            Some(allow)
+        },
+    })
 }
 
-/// Returns the JSON of a whole tool: of the file, if there is one.
-fn whole(file: Option<&Path>, tool: &Map<String, Value>) -> Result<Box<RawValue>, Failure> {
-    match file {
-        Some(file) => json_file(file),
-        None => serde_json::value::to_raw_value(tool).map_err(|error| Failure::caused(&error)),
-    }
+/// Prints the name of a tool and what happened to it.
+fn done(ui: Ui, server: &ServerArguments, reply: &Reply<Tool>, what: &str) -> Result<(), Failure> {
+    server.show(ui, reply, |tool| {
+        ui.line(format_args!("{} {what}", tool.name))
+    })
 }
 
-/// Says in one line what became of a tool.
-fn done(ui: Ui, server: &ServerArguments, reply: &Reply, what: &str) -> Result<(), Failure> {
-    if server.print_json(ui, reply)? {
-        return Ok(());
-    }
-    ui.line(format_args!("{} {what}", reply.data::<Tool>()?.name))
-}
-
-async fn list(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
-    let reply = server.client()?.get("/api/tools", &[]).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
+fn table(answer: &Answer<Vec<Tool>>) -> Table {
     let mut table = Table::new(&["name", "target", "variables", "allowed", "description"]);
-    for tool in reply.data::<Vec<Tool>>()? {
+    for tool in &answer.data {
         let variables: Vec<_> = tool.context_variables.iter().map(typed).collect();
         table.row([
             tool.name.as_str(),
             tool.target_agent.as_str(),
             &variables.join(" "),
-            &allowed(&tool),
+            &allowed(tool),
             tool.description.as_str(),
         ]);
     }
-    ui.table(&table)
+    table
 }
 
-async fn list_for(ui: Ui, agent: &str, server: &ServerArguments) -> Result<(), Failure> {
-    let path = format!("/api/agents/{}/tools", segment(agent));
-    let reply = server.client()?.get(&path, &[]).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
+fn definitions(answer: &Answer<Vec<FunctionDefinition>>) -> Table {
     let mut table = Table::new(&["name", "description"]);
-    for FunctionDefinition { function, .. } in reply.data::<Vec<FunctionDefinition>>()? {
+    for FunctionDefinition { function, .. } in &answer.data {
         table.row([function.name.as_str(), function.description.as_str()]);
     }
-    ui.table(&table)
+    table
 }
 
 fn show(ui: Ui, tool: &Tool) -> Result<(), Failure> {
@@ -212,7 +209,7 @@ fn allowed(tool: &Tool) -> String {
 
 fn read_arguments(arguments: String) -> Result<Map<String, Value>, Failure> {
     let text = text_or_stdin(arguments)?;
-    serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_str(text.as_str()).map_err(|error| {
         Failure::new(format!("the variables are not a JSON object: {error}")).with_hint(
             r#"write them as '{"lead_id": "123"}', or one by one with --var lead_id=123"#,
         )
@@ -229,9 +226,8 @@ async fn with_variables(
     if variables.is_empty() {
         return Ok(arguments);
     }
-    let tool: Tool = get_patiently(client, &path(tool), &[], None)
-        .await?
-        .data()?;
+    let tool = patiently(None, async || client.tools().get(tool).await);
+    let tool = tool.await?.data()?;
     let mut given = HashSet::new();
     for (name, text) in variables {
         if !given.insert(name.clone()) {
@@ -266,20 +262,17 @@ async fn call(
     wait: bool,
     server: &ServerArguments,
 ) -> Result<(), Failure> {
-    let path = format!("/api/tasks/{}/tools/{}", segment(task), segment(tool));
     let progress = if wait {
         Progress::begin(ui, client).await
     } else {
         Progress::none(ui)
     };
-    let reply = post_once(client, &path, arguments).await?;
+    let once = client.once();
+    let call = async || once.tasks().call_tool(task, tool, arguments).await;
+    let reply = patiently(None, call).await?;
     let (child, entry) = started(&reply)?;
     if !wait {
-        return if server.print_json(ui, &reply)? {
-            Ok(())
-        } else {
-            ui.line(&child.id)
-        };
+        return server.show(ui, &reply, |child| ui.line(&child.id));
     }
     ui.notice(format_args!(
         "{} works on {} (hand-off {})",
@@ -296,23 +289,24 @@ mod tests {
     #[test]
     fn a_value_has_the_type_that_the_tool_wants_or_is_text() {
         use VariableType::{Array, Boolean, Number, Object};
-        for (wanted, text, read) in [
-            (Some(VariableType::String), "7", json!("7")),
-            (Some(VariableType::String), "\"7\"", json!("\"7\"")),
-            (Some(Number), "7", json!(7)),
-            (Some(Number), "-1.5e3", json!(-1500.0)),
-            (Some(Number), "seven", json!("seven")),
-            (Some(Number), "true", json!("true")),
-            (Some(Boolean), "true", json!(true)),
-            (Some(Boolean), "yes", json!("yes")),
-            (Some(Boolean), "null", json!("null")),
-            (Some(Array), "[1, \"a\"]", json!([1, "a"])),
-            (Some(Array), "a,b", json!("a,b")),
-            (Some(Object), "{\"a\": {}}", json!({ "a": {} })),
-            (Some(Object), "", json!("")),
-            (None, "7", json!("7")),
+        for (wanted, text, json) in [
+            (Some(VariableType::String), "7", r#""7""#),
+            (Some(VariableType::String), r#""7""#, r#""\"7\"""#),
+            (Some(Number), "7", "7"),
+            (Some(Number), "-1.5e3", "-1500.0"),
+            (Some(Number), "seven", r#""seven""#),
+            (Some(Number), "true", r#""true""#),
+            (Some(Boolean), "true", "true"),
+            (Some(Boolean), "yes", r#""yes""#),
+            (Some(Boolean), "null", r#""null""#),
+            (Some(Array), r#"[1, "a"]"#, r#"[1,"a"]"#),
+            (Some(Array), "a,b", r#""a,b""#),
+            (Some(Object), r#"{"a": {}}"#, r#"{"a":{}}"#),
+            (Some(Object), "", r#""""#),
+            (None, "7", r#""7""#),
         ] {
-            assert_eq!(value(wanted, text.to_owned()), read, "{wanted:?} {text}");
+            let value = value(wanted, text.to_owned());
+            assert_eq!(value.to_string(), json, "{wanted:?} {text}");
         }
     }
 }

@@ -1,9 +1,7 @@
-//! Starting a hand-off and waiting for the end of what follows from it. What every command that hands off uses.
+//! Waiting: for the end of a hand-off and its successors, and for a server that is away.
 
 use std::time::Duration;
 
-use reqwest::Method;
-use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -22,31 +20,9 @@ const AWAY: Duration = Duration::from_mins(1);
 /// How long to wait before a server that is away is asked again.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// Sends something that must be done once. With a key, so that it can be sent again if the answer is lost.
-pub(super) async fn post_once(
-    client: &Client,
-    path: &str,
-    body: &impl Serialize,
-) -> Result<Reply, Failure> {
-    let key = HandoffId::new();
-    let mut away_since = None;
-    loop {
-        let request = client
-            .request(Method::POST, path)
-            .header("Idempotency-Key", key.as_str())
-            .json(body);
-        match client.send(request).await {
-            Err(error @ ClientError::Unreachable { .. }) => {
-                be_patient(&mut away_since, None, error).await?;
-            }
-            result => return Ok(result?),
-        }
-    }
-}
-
 /// Returns the task that is worked on, which may be a child of the one that was named, and the hand-off.
-pub(super) fn started(reply: &Reply) -> Result<(Task, ChainEntry), Failure> {
-    let task: Task = reply.data()?;
+pub(super) fn started(reply: &Reply<Task>) -> Result<(Task, ChainEntry), Failure> {
+    let task = reply.data()?;
     let entry = task.agent_chain().last().cloned();
     let entry = entry.ok_or_else(|| Failure::new("the server answered without a hand-off"))?;
     Ok((task, entry))
@@ -59,7 +35,7 @@ pub(super) async fn follow(
     progress: Progress,
     handoff: HandoffId,
     timeout: Option<Duration>,
-) -> Result<Reply, Failure> {
+) -> Result<Reply<Handoff>, Failure> {
     let current = watch::Sender::new(handoff);
     tokio::select! {
         reply = to_the_end(ui, client, &current, timeout) => reply,
@@ -73,16 +49,16 @@ async fn to_the_end(
     client: &Client,
     current: &watch::Sender<HandoffId>,
     timeout: Option<Duration>,
-) -> Result<Reply, Failure> {
+) -> Result<Reply<Handoff>, Failure> {
     let deadline = timeout.map(|timeout| Instant::now() + timeout);
     loop {
         let id = current.borrow().clone();
         let reply = wait(client, &id, deadline).await?;
-        let handoff: Handoff = reply.data()?;
+        let handoff = reply.data()?;
         let Some(next) = handoff.outcome.and(handoff.transferred_to) else {
             return Ok(reply);
         };
-        let goes_on: Handoff = ask(client, &next, 0, deadline).await?.data()?;
+        let goes_on = ask(client, &next, 0, deadline).await?.data()?;
         ui.notice(format_args!(
             "→ {} goes on (hand-off {next})",
             goes_on.agent_name
@@ -96,11 +72,11 @@ async fn wait(
     client: &Client,
     handoff: &HandoffId,
     deadline: Option<Instant>,
-) -> Result<Reply, Failure> {
+) -> Result<Reply<Handoff>, Failure> {
     loop {
         let Question { seconds, is_last } = Question::before(deadline);
         let reply = ask(client, handoff, seconds, deadline).await?;
-        let has_ended = reply.data::<Handoff>()?.outcome.is_some();
+        let has_ended = reply.data()?.outcome.is_some();
         if has_ended || is_last {
             return Ok(reply);
         }
@@ -128,48 +104,34 @@ impl Question {
     }
 }
 
-/// Asks for a hand-off; the server answers after so many seconds at most.
 async fn ask(
     client: &Client,
     handoff: &HandoffId,
     seconds: u64,
     deadline: Option<Instant>,
-) -> Result<Reply, Failure> {
-    let query = [("wait", seconds.to_string())];
-    let path = format!("/api/handoffs/{handoff}");
-    get_patiently(client, &path, &query, deadline).await
+) -> Result<Reply<Handoff>, Failure> {
+    let ask = async || client.handoffs().get(handoff.as_str(), seconds).await;
+    patiently(deadline, ask).await
 }
 
-/// Asks for something until the server answers. A server that is away is waited for until the deadline at most.
-pub(super) async fn get_patiently(
-    client: &Client,
-    path: &str,
-    query: &[(&str, String)],
+/// Repeats a request while the server is away, for a minute or until the deadline.
+pub(super) async fn patiently<T>(
     deadline: Option<Instant>,
-) -> Result<Reply, Failure> {
+    send: impl AsyncFn() -> Result<T, ClientError>,
+) -> Result<T, Failure> {
     let mut away_since = None;
     loop {
-        match client.get(path, query).await {
+        match send().await {
             Err(error @ ClientError::Unreachable { .. }) => {
-                be_patient(&mut away_since, deadline, error).await?;
+                let is_over = deadline.is_some_and(|deadline| deadline <= Instant::now());
+                if is_over || away_since.get_or_insert_with(Instant::now).elapsed() > AWAY {
+                    return Err(error.into());
+                }
+                tokio::time::sleep(RETRY).await;
             }
             result => return Ok(result?),
         }
     }
-}
-
-/// Waits a little for a server that is away, unless it has been away for too long or the deadline has come.
-pub(super) async fn be_patient(
-    away_since: &mut Option<Instant>,
-    deadline: Option<Instant>,
-    error: ClientError,
-) -> Result<(), Failure> {
-    let is_over = deadline.is_some_and(|deadline| deadline <= Instant::now());
-    if is_over || away_since.get_or_insert_with(Instant::now).elapsed() > AWAY {
-        return Err(error.into());
-    }
-    tokio::time::sleep(RETRY).await;
-    Ok(())
 }
 
 /// Prints how the last hand-off ended: its final message, or the whole record if that was asked for.
@@ -177,11 +139,14 @@ pub(super) fn print_end(
     ui: Ui,
     server: &ServerArguments,
     client: &Client,
-    reply: &Reply,
+    reply: &Reply<Handoff>,
 ) -> Result<(), Failure> {
-    let handoff: Handoff = reply.data()?;
-    if server.print_json(ui, reply)? && handoff.outcome == Some(Outcome::Completed) {
-        return Ok(());
+    let handoff = reply.data()?;
+    if server.json {
+        ui.text(&reply.text)?;
+        if handoff.outcome == Some(Outcome::Completed) {
+            return Ok(());
+        }
     }
     if handoff.outcome.is_none() {
         return Err(Failure::new(format!(

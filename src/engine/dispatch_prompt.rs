@@ -1,33 +1,29 @@
-//! What an agent is asked when requests are dispatched to it.
+//! The prompt for dispatched requests.
 
 use std::fmt::Write as _;
 
 use crate::domain::{Request, RequestSourceType, Text};
 
-/// How many earlier attempts are told.
-const EARLIER: usize = 3;
+const EARLIER_ATTEMPTS: usize = 3;
+const REASON_BUDGET: usize = 2 * 1024;
+/// Applies to each title in the description of a batch.
+const TITLE_BUDGET: usize = 80;
 
-/// How many bytes of what went wrong in an earlier attempt are told.
-const REASON: usize = 2 * 1024;
-
-/// How many bytes of a title the description of a batch repeats.
-const TITLE: usize = 80;
-
-/// Says in a line what the task is.
+/// Writes the description of the task that a batch of requests gets.
 pub(super) fn describe(batch: &[Request]) -> Text {
     match batch {
         [one] => one.title.clone(),
         several => {
             let titles: Vec<_> = several
                 .iter()
-                .map(|request| request.title.beginning(TITLE).into_string())
+                .map(|request| request.title.beginning(TITLE_BUDGET).into_string())
                 .collect();
             Text::lossy(format!("{} requests: {}", several.len(), titles.join("; ")))
         }
     }
 }
 
-/// Writes what the agent is asked: the requests, what became of earlier attempts, and the form of the response.
+/// Writes the requests, the failures of earlier attempts, and the form of the response.
 pub(super) fn compose(batch: &[Request], form: Option<&str>) -> Text {
     let mut text = String::new();
     match batch {
@@ -39,7 +35,7 @@ pub(super) fn compose(batch: &[Request], form: Option<&str>) -> Text {
             write(
                 &mut text,
                 format_args!(
-                    "These are {} requests of one kind. Work on all of them; your last message is the response to each.\n",
+                    "Complete all {} requests below. Your final message is the response to each of them.\n",
                     several.len()
                 ),
             );
@@ -56,7 +52,7 @@ pub(super) fn compose(batch: &[Request], form: Option<&str>) -> Text {
         write(
             &mut text,
             format_args!(
-                "\n# The form of your last message\n\nIt is the response to the request. Write it in this form:\n\n{}\n",
+                "\n# Form of your final message\n\nYour final message is the response to the request. Write it in this form:\n\n{}\n",
                 form.trim()
             ),
         );
@@ -70,7 +66,7 @@ fn about(text: &mut String, request: &Request) {
         write(
             text,
             format_args!(
-                "\nIt stands in a file. This is around it; only what is about {:?} is asked of you:\n\n{body}\n",
+                "\nThe request comes from a file. Do only the work about {:?}. The section around it:\n\n{body}\n",
                 request.title.as_str()
             ),
         );
@@ -87,13 +83,13 @@ fn about(text: &mut String, request: &Request) {
             place(request)
         ),
     );
-    let earlier = request.recovery.len().saturating_sub(EARLIER);
+    let earlier = request.recovery.len().saturating_sub(EARLIER_ATTEMPTS);
     for recovery in &request.recovery[earlier..] {
         write(
             text,
             format_args!(
-                "[An earlier attempt came to nothing: {}]\n",
-                recovery.reason.beginning(REASON)
+                "[An earlier attempt failed: {}]\n",
+                recovery.reason.beginning(REASON_BUDGET)
             ),
         );
     }

@@ -17,7 +17,17 @@ use crate::supervisor::RunFiles;
 const PIECE: usize = 64 * 1024;
 
 /// Which output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, utoipa::ToSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    utoipa::ToSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub enum LogStream {
     /// Standard output.

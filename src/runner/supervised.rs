@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::follow::Follower;
 use super::jobs::launched_agent;
-use super::mail::ToldMail;
+use super::mail::DeliveredMail;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, RunLimit, Text, TraceParent};
@@ -104,12 +104,12 @@ impl Runner {
         &self,
         run: &ClaimedRun,
         briefing: &Briefing,
-    ) -> Result<ToldMail, String> {
+    ) -> Result<DeliveredMail, String> {
         // A command that starts a job elsewhere is no agent, and gets no mail.
         if run.starts_job() || run.agent.is_none() {
-            return Ok(ToldMail::default());
+            return Ok(DeliveredMail::default());
         }
-        let mail = ToldMail::choose(&run.identity, &briefing.mail, briefing.older_mail);
+        let mail = DeliveredMail::choose(&run.identity, &briefing.mail, briefing.older_mail);
         if !mail.ids.is_empty() {
             let delivery = DeliverMail {
                 handoff_id: run.identity.handoff_id.clone(),

@@ -45,7 +45,7 @@ pub struct Found {
 }
 
 /// A line around a tag.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ContextLine {
     /// The line, from 1.
     pub line: usize,

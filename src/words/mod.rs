@@ -4,12 +4,14 @@
 //! anything from them.
 
 mod context;
+mod number;
 mod refusal;
 mod request;
 mod routing;
 mod tag;
 
 pub use context::context_cut;
+pub use number::counted;
 pub use refusal::{refusal, too_large};
 pub use request::{FILES_DO_NOT_APPROVE, held_reason, recovery_action};
 pub use routing::{blocked_mail, nobody_suits, route_choice, wait_reason};

@@ -26,7 +26,7 @@ async fn state(client: &Client, mail: &Value) -> Value {
 /// Returns the part of a prompt that has mail.
 fn told(output: &str) -> Option<&str> {
     let (_, rest) = output.split_once("\n# Mail\n")?;
-    Some(rest.split("\n# What you are asked now\n").next().unwrap())
+    Some(rest.split("\n# Your assignment\n").next().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +61,7 @@ async fn mail_is_in_the_next_prompt_is_delivered_then_and_read_when_that_is_comp
         format!(
             "Mail {id}: note from anonymous (sender not verified), high\n> The port is 8081\n>\n> not 8080\n"
         ),
-        format!("An acknowledgement is wanted: `chorus mail ack {id}`"),
+        format!("The sender wants an acknowledgement. Run `chorus mail ack {id}`."),
     ] {
         assert!(told_first.contains(&part), "{told_first}");
     }

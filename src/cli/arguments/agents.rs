@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use serde_json::{Map, Value, json};
 
 use super::ServerArguments;
 use crate::domain::{Minutes, Provider, Role, Skill};
@@ -190,91 +189,6 @@ pub(in crate::cli) enum Clearable {
     Skills,
     MaxSessionDuration,
     Responsibilities,
-}
-
-impl Clearable {
-    /// Returns the JSON key and the empty value.
-    pub fn cleared(self) -> (&'static str, Value) {
-        match self {
-            Self::Spec => ("specPath", json!("")),
-            Self::AllowedTools => ("allowedTools", json!("")),
-            Self::Model => ("model", Value::Null),
-            Self::Program => ("program", Value::Null),
-            Self::Arguments => ("arguments", json!([])),
-            Self::Environment => ("environment", json!({})),
-            Self::MaxSeconds => ("maxSeconds", Value::Null),
-            Self::IdleSeconds => ("idleSeconds", Value::Null),
-            Self::Roles => ("roles", json!([])),
-            Self::Skills => ("skills", json!([])),
-            Self::MaxSessionDuration => ("maxSessionDuration", Value::Null),
-            Self::Responsibilities => ("responsibilities", json!("")),
-        }
-    }
-}
-
-impl AgentFields {
-    /// Sets the fields that were given.
-    pub fn set(self, agent: &mut Map<String, Value>) {
-        let environment: Map<_, _> = self
-            .environment
-            .into_iter()
-            .map(|(name, value)| (name, value.into()))
-            .collect();
-        for (key, value) in [
-            ("provider", self.provider.map(|provider| json!(provider))),
-            (
-                "program",
-                self.program.map(|program| from_here(program).into()),
-            ),
-            (
-                "arguments",
-                (!self.arguments.is_empty()).then(|| json!(self.arguments)),
-            ),
-            (
-                "environment",
-                (!environment.is_empty()).then_some(Value::Object(environment)),
-            ),
-            ("specPath", self.spec.map(Value::from)),
-            ("allowedTools", self.allowed_tools.map(Value::from)),
-            ("permissionMode", self.permission_mode.map(Value::from)),
-            ("model", self.model.map(Value::from)),
-            ("outputForm", self.output_form.map(Value::from)),
-            ("maxSeconds", self.max_seconds.map(Value::from)),
-            ("idleSeconds", self.idle_seconds.map(Value::from)),
-        ] {
-            agent.extend(value.map(|value| (key.to_owned(), value)));
-        }
-    }
-}
-
-/// Makes the path of a program absolute. A bare name stays, because the server looks it up on PATH.
-fn from_here(program: String) -> String {
-    if !program.contains('/') {
-        return program;
-    }
-    std::path::absolute(&program)
-        .map_or(program, |absolute| absolute.to_string_lossy().into_owned())
-}
-
-impl OfferedFields {
-    /// Sets the fields that were given.
-    pub fn set(self, available: Option<bool>, agent: &mut Map<String, Value>) {
-        for (key, value) in [
-            ("roles", (!self.roles.is_empty()).then(|| json!(self.roles))),
-            (
-                "skills",
-                (!self.skills.is_empty()).then(|| json!(self.skills)),
-            ),
-            (
-                "maxSessionDuration",
-                self.max_session_duration.map(|minutes| json!(minutes)),
-            ),
-            ("responsibilities", self.responsibilities.map(Value::from)),
-            ("available", available.map(Value::from)),
-        ] {
-            agent.extend(value.map(|value| (key.to_owned(), value)));
-        }
-    }
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

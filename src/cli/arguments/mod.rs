@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-pub(super) use agents::{AgentsCommand, Clearable};
+pub(super) use agents::{AgentFields, AgentsCommand, Clearable, OfferedFields};
 pub(super) use alert::AlertCommand;
 pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::Value;
 
 use crate::cli::handoff::hand_off;
 use crate::cli::server;
@@ -25,7 +25,7 @@ pub(in crate::cli) async fn run(ui: Ui) -> Result<(), Failure> {
     let prompt = std::io::read_to_string(std::io::stdin())
         .map_err(|error| Failure::new(error.to_string()))?;
     let asked = prompt
-        .rsplit("# What you are asked now")
+        .rsplit("# Your assignment")
         .next()
         .unwrap_or_default();
     let message = match agent.as_str() {
@@ -36,7 +36,7 @@ pub(in crate::cli) async fn run(ui: Ui) -> Result<(), Failure> {
         "qa" => test(ui)?,
         other => return Err(Failure::new(format!("the demo has no part for {other}"))),
     };
-    ui.line(json!({ "final": message }))
+    ui.line(Value::from_iter([("final", message)]))
 }
 
 fn variable(name: &str) -> Result<String, Failure> {
@@ -46,7 +46,7 @@ fn variable(name: &str) -> Result<String, Failure> {
 
 /// Says something, and takes its time.
 fn say(ui: Ui, text: &str) -> Result<(), Failure> {
-    ui.line(json!({ "text": text }))?;
+    ui.line(Value::from_iter([("text", text)]))?;
     let pace = variable("DEMO_PACE")?
         .parse()
         .map_err(|_| Failure::new("DEMO_PACE is not a number"))?;
@@ -60,7 +60,7 @@ async fn orchestrate(ui: Ui) -> Result<String, Failure> {
     let task = variable("CHORUS_TASK_ID")?;
     let ask = async |agent: &str, prompt: String| -> Result<String, Failure> {
         say(ui, &format!("asks {agent}"))?;
-        hand_off(ui, &client, &task, agent, &prompt).await
+        hand_off(ui, &client, &task, agent, prompt).await
     };
     let plan = ask("planner", "Plan it.".to_owned()).await?;
     let mut work = format!("Do this:\n{plan}");

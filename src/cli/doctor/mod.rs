@@ -395,7 +395,7 @@ async fn check_server(arguments: &DoctorArguments) -> Finding {
         Ok(client) => client,
         Err(failure) => return Bad(failure.message, "name the server with --url".to_owned()),
     };
-    let reply = match client.get("/readyz", &[]).await {
+    let reply = match client.ready().await {
         Ok(reply) => reply,
         Err(error @ ClientError::Unreachable { .. }) => {
             return Note(error.to_string());
@@ -407,7 +407,7 @@ async fn check_server(arguments: &DoctorArguments) -> Finding {
             );
         }
     };
-    match reply.answer::<serde_json::Value>() {
+    match reply.answer() {
         Err(error) => Bad(error.to_string(), "name the server with --url".to_owned()),
         Ok(answer) => {
             let skew = answer.meta.timestamp.as_millis() - Clock::system().now().as_millis();

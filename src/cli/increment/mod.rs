@@ -3,16 +3,12 @@
 mod show;
 mod waiting;
 
-use reqwest::Method;
-use serde_json::json;
-
 use super::arguments::{CreateIncrementArguments, IncrementCommand};
-use super::input::{absolute, user};
-use super::server::{segment, text_or_stdin};
+use super::input::{absolute, source, text_or_stdin};
 use super::ui::{Failure, Table, Ui, time};
-use crate::api::Answer;
-use crate::client::Client;
-use crate::domain::{Increment, IncrementState, IncrementTasks};
+use crate::api::{Answer, IncrementInput};
+use crate::client::{Client, IncrementList};
+use crate::domain::{Increment, IncrementState, IncrementTasks, Text};
 
 pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure> {
     match command {
@@ -26,10 +22,12 @@ pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure
             let reply = if wait {
                 waiting::until_settled(&client, &increment).await?
             } else {
-                client.get(&path(&increment), &[]).await?
+                client.increments().get(&increment).await?
             };
-            let shown: IncrementTasks = reply.data()?;
-            if !server.print_json(ui, &reply)? {
+            let shown = reply.data()?;
+            if server.json {
+                ui.text(&reply.text)?;
+            } else {
                 let before = before(&client, &shown).await?;
                 ui.line(show::draw(&shown, &before))?;
             }
@@ -40,17 +38,13 @@ pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure
         }
         IncrementCommand::Retry { increment, server } => {
             let client = server.client()?;
-            let path = format!("{}/retry", path(&increment));
-            let sent = client.request(Method::POST, &path);
-            let reply = client.send(sent).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            let shown: IncrementTasks = reply.data()?;
-            ui.line(format_args!(
-                "{} goes on, in round {}",
-                shown.increment.id, shown.increment.round
-            ))
+            let reply = client.increments().retry(&increment).await?;
+            server.show(ui, &reply, |shown| {
+                ui.line(format_args!(
+                    "{} goes on, in round {}",
+                    shown.increment.id, shown.increment.round
+                ))
+            })
         }
         IncrementCommand::List {
             state,
@@ -58,14 +52,13 @@ pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure
             after,
             server,
         } => {
-            let mut query = vec![("limit", limit.to_string())];
-            query.extend(state.map(|state| ("state", state.as_str().to_owned())));
-            query.extend(after.map(|after| ("after", after)));
-            let reply = server.client()?.get("/api/increments", &query).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            list(ui, &reply.answer()?)
+            let list = IncrementList {
+                state,
+                limit: Some(limit),
+                after,
+            };
+            let reply = server.client()?.increments().list(&list).await?;
+            server.show_list(ui, &reply, table)
         }
     }
 }
@@ -74,14 +67,10 @@ pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure
 async fn before(client: &Client, shown: &IncrementTasks) -> Result<Vec<Increment>, Failure> {
     let mut before = Vec::new();
     for id in &shown.depends_on {
-        let found: IncrementTasks = client.get(&path(id.as_str()), &[]).await?.data()?;
-        before.push(found.increment);
+        let found = client.increments().get(id.as_str()).await?;
+        before.push(found.data()?.increment);
     }
     Ok(before)
-}
-
-fn path(increment: &str) -> String {
-    format!("/api/increments/{}", segment(increment))
 }
 
 /// Makes an increment. Its id goes to standard output, for scripts; its tasks beside it, for people.
@@ -96,38 +85,27 @@ async fn create(ui: Ui, arguments: CreateIncrementArguments) -> Result<(), Failu
         workspace,
         server,
     } = arguments;
-    let mut body = json!({
-        "title": title,
-        "description": text_or_stdin(description)?,
-        "dependsOn": depends_on,
-        "specialistTags": tags.map(|tags| tags.0).unwrap_or_default(),
-        "source": { "sourceType": "cli", "userId": user() },
-    });
-    if let Some(command) = test_command {
-        body["testCommand"] = command.into();
-    }
-    if let Some(priority) = priority {
-        body["priority"] = json!(priority);
-    }
-    if let Some(workspace) = workspace {
-        body["agentWorkspace"] = absolute(&workspace)?.into();
-    }
-    let reply = server
-        .client()?
-        .send_json(Method::POST, "/api/increments", &body)
-        .await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    let made: IncrementTasks = reply.data()?;
-    ui.line(&made.increment.id)?;
-    for (part, task) in show::in_order(&made) {
-        ui.notice(format_args!("{:<14}  {}", part.stage.as_str(), task.id));
-    }
-    Ok(())
+    let input = IncrementInput {
+        title: Text::lossy(title),
+        description: text_or_stdin(description)?,
+        test_command: test_command.map(Text::lossy),
+        depends_on,
+        specialist_tags: tags.map(|tags| tags.0).unwrap_or_default(),
+        priority,
+        agent_workspace: workspace.as_deref().map(absolute).transpose()?,
+        source: Some(source()),
+    };
+    let reply = server.client()?.increments().create(&input).await?;
+    server.show(ui, &reply, |made| {
+        ui.line(&made.increment.id)?;
+        for (part, task) in show::in_order(&made) {
+            ui.notice(format_args!("{:<14}  {}", part.stage.as_str(), task.id));
+        }
+        Ok(())
+    })
 }
 
-fn list(ui: Ui, answer: &Answer<Vec<Increment>>) -> Result<(), Failure> {
+fn table(answer: &Answer<Vec<Increment>>) -> Table {
     let mut table = Table::new(&["id", "state", "round", "updated", "title", "blocked by"]);
     for increment in &answer.data {
         let reason = increment.blocked_by.as_ref();
@@ -140,9 +118,5 @@ fn list(ui: Ui, answer: &Answer<Vec<Increment>>) -> Result<(), Failure> {
             reason.map_or("-", |reason| reason.as_str()),
         ]);
     }
-    ui.table(&table)?;
-    if let Some(next) = &answer.meta.next {
-        ui.notice(format_args!("There are more: --after {next}"));
-    }
-    Ok(())
+    table
 }

@@ -1,30 +1,21 @@
 //! Waiting for the end of an increment.
 
-use super::path;
-use crate::cli::events::Events;
 use crate::cli::ui::{Failure, one_line};
-use crate::cli::wait::{be_patient, get_patiently};
-use crate::client::{Client, ClientError, Reply};
+use crate::cli::wait::patiently;
+use crate::client::{Client, Events, Reply};
 use crate::domain::{IncrementState, IncrementTasks};
 
 /// Waits until an increment is no longer active, also over a restart of the server.
-pub(super) async fn until_settled(client: &Client, id: &str) -> Result<Reply, Failure> {
-    let path = path(id);
-    let mut away_since = None;
+pub(super) async fn until_settled(
+    client: &Client,
+    id: &str,
+) -> Result<Reply<IncrementTasks>, Failure> {
     loop {
         // Listening begins before the look, so that nothing happens in between.
-        let mut events = match Events::listen(client).await {
-            Ok(events) => events,
-            Err(error @ ClientError::Unreachable { .. }) => {
-                be_patient(&mut away_since, None, error).await?;
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        away_since = None;
+        let mut events = patiently(None, async || client.events().await).await?;
         loop {
-            let reply = get_patiently(client, &path, &[], None).await?;
-            if reply.data::<IncrementTasks>()?.increment.state != IncrementState::Active {
+            let reply = patiently(None, async || client.increments().get(id).await).await?;
+            if reply.data()?.increment.state != IncrementState::Active {
                 return Ok(reply);
             }
             if !next_change(&mut events, id).await {

@@ -2,39 +2,32 @@
 
 mod show;
 
-use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::arguments::{
     InboxArguments, MailCommand, MarkArguments, SendMailArguments, ServerArguments,
 };
-use super::server::{json_file, segment, text_or_stdin};
+use super::input::{field, json_file, optional, text_or_stdin};
 use super::ui::{Failure, Ui};
-use crate::client::{Client, Reply};
-use crate::domain::{Correspondent, Mail};
+use crate::api::{MailInput, MarkInput};
+use crate::client::MailList;
+use crate::domain::{Correspondent, MailVersion, Text};
 
 /// How much of a thread is asked for at once.
-const PAGE: &str = "1000";
+const PAGE: u32 = 1000;
 
 pub(super) async fn run(ui: Ui, command: MailCommand) -> Result<(), Failure> {
     match command {
         MailCommand::Send(arguments) => send(ui, *arguments).await,
         MailCommand::Inbox(arguments) => inbox(ui, arguments).await,
         MailCommand::Show { mail, server } => {
-            let reply = server.client()?.get(&path(&mail, ""), &[]).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            show::one(ui, &reply.data()?)
+            let reply = server.client()?.mail().get(&mail).await?;
+            server.show(ui, &reply, |mail| show::one(ui, &mail))
         }
-        MailCommand::Ack(arguments) => mark(ui, &arguments, "/ack", "acknowledged").await,
-        MailCommand::Read(arguments) => mark(ui, &arguments, "/read", "read").await,
+        MailCommand::Ack(arguments) => mark(ui, arguments, true).await,
+        MailCommand::Read(arguments) => mark(ui, arguments, false).await,
         MailCommand::Thread { thread, server } => show_thread(ui, &thread, &server).await,
     }
-}
-
-fn path(mail: &str, action: &str) -> String {
-    format!("/api/mail/{}{action}", segment(mail))
 }
 
 async fn send(ui: Ui, arguments: SendMailArguments) -> Result<(), Failure> {
@@ -58,47 +51,47 @@ async fn send(ui: Ui, arguments: SendMailArguments) -> Result<(), Failure> {
     let body = match (body, body_file) {
         (Some(body), _) => text_or_stdin(body)?,
         (None, Some(file)) if file.as_os_str() == "-" => text_or_stdin("-".to_owned())?,
-        (None, Some(file)) => std::fs::read_to_string(&file)
-            .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?,
-        (None, None) => String::new(),
+        (None, Some(file)) => {
+            let body = std::fs::read_to_string(&file);
+            let body = body.map_err(|error| {
+                Failure::new(format!("cannot read {}: {error}", file.display()))
+            })?;
+            field("body", body)?
+        }
+        (None, None) => Text::default(),
     };
-    let mut input =
-        json!({ "to": to, "cc": cc, "subject": subject, "body": body, "ackRequired": ack });
-    // Who shows a token is known by it; who does not is the operator, and is asked for the operator's.
+    // A token names its sender; without one, the command sends as the operator and shows the operator's.
     let is_known = std::env::var("CHORUS_TOKEN").is_ok_and(|token| !token.is_empty());
     let from = from.or_else(|| (!is_known).then(|| Correspondent::OPERATOR.to_owned()));
-    for (key, value) in [
-        ("from", from),
-        ("type", mail_type.map(|it| it.as_str().to_owned())),
-        ("urgency", urgency.map(|it| it.as_str().to_owned())),
-        ("taskId", task),
-        ("threadId", thread),
-        ("inReplyTo", reply_to),
-        ("handoffType", handoff_type),
-    ] {
-        if let Some(value) = value {
-            input[key] = value.into();
-        }
-    }
-    if let Some(context) = context {
-        input["context"] = read_context(context)?;
-    }
-    let client = server.client()?;
-    let reply = client.send_json(Method::POST, "/api/mail", &input).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    ui.line(&reply.data::<Mail>()?.id)
+    let input = MailInput {
+        version: MailVersion::default(),
+        mail_type: mail_type.unwrap_or_default(),
+        from: from.map(Text::lossy),
+        to: to.into_iter().map(Text::lossy).collect(),
+        cc: cc.into_iter().map(Text::lossy).collect(),
+        thread_id: optional("threadId", thread)?,
+        in_reply_to: optional("inReplyTo", reply_to)?,
+        subject: Text::lossy(subject),
+        body,
+        task_id: optional("taskId", task)?,
+        handoff_type: handoff_type.map(Text::lossy),
+        context: context.map(read_context).transpose()?.unwrap_or_default(),
+        previous_attempts: 0,
+        urgency: urgency.unwrap_or_default(),
+        ack_required: ack,
+    };
+    let reply = server.client()?.mail().send(&input).await?;
+    server.show(ui, &reply, |mail| ui.line(&mail.id))
 }
 
-fn read_context(context: String) -> Result<Value, Failure> {
+fn read_context(context: String) -> Result<Map<String, Value>, Failure> {
     let text = if context == "-" {
         json_file("-".as_ref())?.get().to_owned()
     } else {
         context
     };
     serde_json::from_str(&text)
-        .map_err(|error| Failure::new(format!("--context is not JSON: {error}")))
+        .map_err(|error| Failure::new(format!("--context is not a JSON object: {error}")))
 }
 
 async fn inbox(ui: Ui, arguments: InboxArguments) -> Result<(), Failure> {
@@ -113,66 +106,64 @@ async fn inbox(ui: Ui, arguments: InboxArguments) -> Result<(), Failure> {
     } = arguments;
     let reader = Correspondent::parse(name.as_str())
         .map_err(|error| Failure::new(format!("{name:?} is no name: it {error}")))?;
-    let mut query = vec![("to", name), ("limit", limit.to_string())];
-    if overdue {
-        query.push(("overdue", "true".to_owned()));
-    } else if !all && search.is_none() {
-        query.push(("pending", "true".to_owned()));
-    }
-    query.extend(search.map(|words| ("q", words)));
-    query.extend(after.map(|after| ("after", after)));
-    let reply = server.client()?.get("/api/mail", &query).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    show::list(ui, &reply, &reader)
+    let list = MailList {
+        to: Some(name),
+        pending: !overdue && !all && search.is_none(),
+        overdue,
+        words: search,
+        limit: Some(limit),
+        after,
+        ..MailList::default()
+    };
+    let reply = server.client()?.mail().list(&list).await?;
+    server.show_list(ui, &reply, |answer| show::table(answer, &reader))
 }
 
-async fn mark(ui: Ui, arguments: &MarkArguments, action: &str, done: &str) -> Result<(), Failure> {
-    let mut body = json!({});
-    if let Some(recipient) = &arguments.recipient {
-        body["recipient"] = recipient.as_str().into();
-    }
-    let server = &arguments.server;
+async fn mark(ui: Ui, arguments: MarkArguments, acknowledge: bool) -> Result<(), Failure> {
+    let MarkArguments {
+        mail,
+        recipient,
+        server,
+    } = arguments;
+    let recipient = optional("recipient", recipient)?;
+    let input = MarkInput { recipient };
     let client = server.client()?;
-    let reply = client
-        .send_json(Method::POST, &path(&arguments.mail, action), &body)
-        .await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    ui.line(format_args!("{} {done}", reply.data::<Mail>()?.id))
+    let (reply, what) = if acknowledge {
+        let reply = client.mail().acknowledge(&mail, &input).await?;
+        (reply, "acknowledged")
+    } else {
+        (client.mail().mark_read(&mail, &input).await?, "read")
+    };
+    server.show(ui, &reply, |mail| {
+        ui.line(format_args!("{} {what}", mail.id))
+    })
 }
 
 /// Shows a thread, which is named by its id or by any mail in it.
 async fn show_thread(ui: Ui, thread: &str, server: &ServerArguments) -> Result<(), Failure> {
     let client = server.client()?;
-    let mut reply = page_of(&client, thread, None).await?;
-    let mut answer = reply.answer::<Vec<Mail>>()?;
-    let mut thread = thread.to_owned();
-    if answer.data.is_empty() {
-        let mail: Mail = client.get(&path(&thread, ""), &[]).await?.data()?;
-        thread = mail.thread_id.to_string();
-        reply = page_of(&client, &thread, None).await?;
-        answer = reply.answer()?;
+    let mut list = MailList {
+        thread: Some(thread.to_owned()),
+        limit: Some(PAGE),
+        ..MailList::default()
+    };
+    let mut reply = client.mail().list(&list).await?;
+    if reply.data()?.is_empty() {
+        let mail = client.mail().get(thread).await?.data()?;
+        list.thread = Some(mail.thread_id.to_string());
+        reply = client.mail().list(&list).await?;
     }
     loop {
-        if !server.print_json(ui, &reply)? {
-            for mail in &answer.data {
+        server.show(ui, &reply, |mails| {
+            mails.iter().try_for_each(|mail| {
                 show::one(ui, mail)?;
-                ui.line("")?;
-            }
-        }
-        let Some(next) = answer.meta.next else {
+                ui.line("")
+            })
+        })?;
+        list.after = reply.answer()?.meta.next;
+        if list.after.is_none() {
             return Ok(());
-        };
-        reply = page_of(&client, &thread, Some(next)).await?;
-        answer = reply.answer()?;
+        }
+        reply = client.mail().list(&list).await?;
     }
-}
-
-async fn page_of(client: &Client, thread: &str, after: Option<String>) -> Result<Reply, Failure> {
-    let mut query = vec![("thread", thread.to_owned()), ("limit", PAGE.to_owned())];
-    query.extend(after.map(|after| ("after", after)));
-    Ok(client.get("/api/mail", &query).await?)
 }

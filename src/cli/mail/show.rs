@@ -1,14 +1,13 @@
 //! How mail is shown.
 
-use super::super::ui::{Failure, Table, Ui, one_line, printable, time};
+use super::super::ui::{Failure, Table, Ui, printable, time};
 use crate::api::Answer;
-use crate::client::Reply;
 use crate::domain::{Address, Correspondent, Mail, Recipient, Timestamp};
 
-pub(super) fn list(ui: Ui, reply: &Reply, reader: &Correspondent) -> Result<(), Failure> {
-    let Answer { data, meta } = reply.answer::<Vec<Mail>>()?;
+pub(super) fn table(answer: &Answer<Vec<Mail>>, reader: &Correspondent) -> Table {
+    let now = answer.meta.timestamp;
     let mut table = Table::new(&["id", "sent", "from", "type", "urgency", "state", "subject"]);
-    for mail in &data {
+    for mail in &answer.data {
         let own = mail.recipient(reader);
         table.row([
             mail.id.as_str(),
@@ -16,15 +15,11 @@ pub(super) fn list(ui: Ui, reply: &Reply, reader: &Correspondent) -> Result<(), 
             &sender(mail),
             mail.mail_type.as_str(),
             mail.urgency.as_str(),
-            &own.map_or_else(String::new, |own| state(mail, own, meta.timestamp)),
+            &own.map_or_else(String::new, |own| state(mail, own, now)),
             mail.subject.as_str(),
         ]);
     }
-    ui.table(&table)?;
-    if let Some(next) = meta.next {
-        ui.notice(format_args!("There are more: --after {}", one_line(&next)));
-    }
-    Ok(())
+    table
 }
 
 fn sender(mail: &Mail) -> String {

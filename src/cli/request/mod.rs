@@ -4,19 +4,25 @@ mod show;
 mod top;
 mod waiting;
 
-use reqwest::Method;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
 
 use super::alert;
 use super::arguments::{CreateRequestArguments, RequestCommand, ServerArguments};
-use super::input::{absolute, user};
-use super::server::{json_file, segment, text_or_stdin};
+use super::input::{absolute, field, json_file, text_or_stdin, user};
 use super::ui::{Failure, Table, Ui};
-use crate::api::Answer;
-use crate::client::{Client, Reply};
-use crate::domain::{Kind, KindRule, Request, RequestState};
+use crate::api::{
+    Answer, ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequestInput, RequeueInput,
+};
+use crate::client::{Client, Input, Reply, RequestList};
+use crate::domain::{
+    Kind, KindRule, Request, RequestSource, RequestSourceType, RequestState, Text,
+};
 pub(super) use waiting::wait;
+
+/// The most requests that one question of the API lists or approves.
+const MOST_AT_ONCE: u32 = 1000;
 
 pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> {
     match command {
@@ -30,31 +36,25 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             after,
             server,
         } => {
-            let mut query = Vec::new();
-            query.extend(kind.map(|kind| ("kind", kind.to_string())));
-            query.extend(state.map(|state| {
-                let state = RequestState::from(state).as_str();
-                ("state", state.to_owned())
-            }));
-            query.extend(priority.map(|priority| ("priority", priority.as_str().to_owned())));
-            query.extend(withdrawn.then(|| ("withdrawn", "true".to_owned())));
-            query.extend(limit.map(|limit| ("limit", limit.to_string())));
-            query.extend(after.map(|after| ("after", after)));
+            let list = RequestList {
+                kind,
+                state: state.map(Into::into),
+                priority,
+                withdrawn,
+                limit,
+                after,
+            };
             let client = server.client()?;
-            let reply = client.get("/api/requests", &query).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
+            let reply = client.requests().list(&list).await?;
+            server.show_list(ui, &reply, show::table)?;
+            if !server.json {
+                alert::notice_active(ui, &client).await;
             }
-            show::list(ui, &reply)?;
-            alert::notice_active(ui, &client).await;
             Ok(())
         }
         RequestCommand::Show { request, server } => {
-            let reply = server.client()?.get(&path(&request, ""), &[]).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            show::one(ui, &reply.data()?)
+            let reply = server.client()?.requests().get(&request).await?;
+            server.show(ui, &reply, |request| show::one(ui, &request))
         }
         RequestCommand::Approve {
             requests,
@@ -62,17 +62,22 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             kind,
             server,
         } => {
+            let client = server.client()?;
             let requests = if all {
-                undecided(&server, kind).await?
+                undecided(&client, kind).await?
             } else {
                 requests
             };
-            approve(ui, requests, &server).await
+            approve(ui, &client, &requests, &server).await
         }
         RequestCommand::Next { requests, server } => {
+            let client = server.client()?;
             for request in requests {
-                let reply = post(&server, &request, "/next", &json!({})).await?;
-                moved(ui, &server, &reply)?;
+                moved(
+                    ui,
+                    &server,
+                    &client.requests().leave_to_next(&request).await?,
+                )?;
             }
             Ok(())
         }
@@ -84,16 +89,12 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
         } => {
             let agent = agent.or_else(|| std::env::var("USER").ok());
             let agent = agent.ok_or_else(|| Failure::new("say who works on it with --as"))?;
-            let mut body = json!({ "agent": agent });
-            if let Some(lease) = lease {
-                body["leaseSeconds"] = lease.into();
-            }
-            let reply = post(&server, &request, "/claim", &body).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            let claimed: Request = reply.data()?;
-            ui.line(claimed.attempts)
+            let input = ClaimInput {
+                agent: field("agent", agent)?,
+                lease_seconds: lease,
+            };
+            let reply = server.client()?.requests().claim(&request, &input).await?;
+            server.show(ui, &reply, |claimed| ui.line(claimed.attempts))
         }
         RequestCommand::Heartbeat {
             request,
@@ -101,11 +102,16 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             lease,
             server,
         } => {
-            let mut body = Map::new();
-            body.extend(fencing.map(|number| ("fencing".to_owned(), number.into())));
-            body.extend(lease.map(|seconds| ("leaseSeconds".to_owned(), seconds.into())));
-            let reply = post(&server, &request, "/heartbeat", &body).await?;
-            moved(ui, &server, &reply)
+            let input = HeartbeatInput {
+                fencing,
+                lease_seconds: lease,
+            };
+            let client = server.client()?;
+            moved(
+                ui,
+                &server,
+                &client.requests().heartbeat(&request, &input).await?,
+            )
         }
         RequestCommand::Done {
             request,
@@ -113,9 +119,14 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             fencing,
             server,
         } => {
-            let body = ended("response", text_or_stdin(response)?, fencing);
-            let reply = post(&server, &request, "/done", &body).await?;
-            moved(ui, &server, &reply)
+            let response = text_or_stdin(response)?;
+            let input = DoneInput { response, fencing };
+            let client = server.client()?;
+            moved(
+                ui,
+                &server,
+                &client.requests().finish(&request, &input).await?,
+            )
         }
         RequestCommand::Requeue {
             request,
@@ -123,30 +134,27 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             fencing,
             server,
         } => {
-            let body = ended("reason", text_or_stdin(reason)?, fencing);
-            let reply = post(&server, &request, "/requeue", &body).await?;
-            moved(ui, &server, &reply)
+            let reason = text_or_stdin(reason)?;
+            let input = RequeueInput { reason, fencing };
+            let client = server.client()?;
+            moved(
+                ui,
+                &server,
+                &client.requests().requeue(&request, &input).await?,
+            )
         }
         RequestCommand::Wait(arguments) => wait(ui, arguments).await,
         RequestCommand::Top { server } => top::run(ui, &server).await,
         RequestCommand::Routes { set, server } => {
             let client = server.client()?;
             let reply = match set {
-                None => client.get("/api/dispatch/routes", &[]).await?,
+                None => client.dispatch().rules().await?,
                 Some(file) => {
-                    let routes: Value = serde_json::from_str(json_file(&file)?.get())
-                        .map_err(|error| Failure::caused(&error))?;
-                    // What --json prints can be edited and put back.
-                    let routes = routes.get("data").unwrap_or(&routes);
-                    client
-                        .send_json(Method::PUT, "/api/dispatch/routes", routes)
-                        .await?
+                    let rules = Input::Json(without_envelope(json_file(&file)?));
+                    client.dispatch().set_rules(&rules).await?
                 }
             };
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            routes(ui, &reply)
+            server.show_list(ui, &reply, rules)
         }
         RequestCommand::Template {
             kind,
@@ -156,27 +164,11 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
     }
 }
 
-fn path(request: &str, action: &str) -> String {
-    format!("/api/requests/{}{action}", segment(request))
-}
-
-async fn post(
-    server: &ServerArguments,
-    request: &str,
-    action: &str,
-    body: &impl Serialize,
-) -> Result<Reply, Failure> {
-    let client = server.client()?;
-    Ok(client
-        .send_json(Method::POST, &path(request, action), body)
-        .await?)
-}
-
-fn ended(key: &str, text: String, fencing: Option<u32>) -> Map<String, Value> {
-    let mut body = Map::new();
-    body.insert(key.to_owned(), text.into());
-    body.extend(fencing.map(|number| ("fencing".to_owned(), number.into())));
-    body
+/// Takes the data out of an answer, so that the output of `--json` can be edited and sent back.
+fn without_envelope(json: Box<RawValue>) -> Box<RawValue> {
+    let answer = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(json.get());
+    let data = answer.ok().and_then(|mut answer| answer.remove("data"));
+    data.unwrap_or(json)
 }
 
 async fn create(ui: Ui, arguments: CreateRequestArguments) -> Result<(), Failure> {
@@ -191,102 +183,93 @@ async fn create(ui: Ui, arguments: CreateRequestArguments) -> Result<(), Failure
         server,
     } = arguments;
     let source = match task {
-        Some(task) => json!({ "sourceType": "task", "taskId": task }),
-        None => json!({ "sourceType": "person", "userId": user() }),
+        Some(task) => RequestSource {
+            source_type: RequestSourceType::Task,
+            task_id: Some(field("source.taskId", task)?),
+            ..RequestSource::default()
+        },
+        None => RequestSource {
+            source_type: RequestSourceType::Person,
+            user_id: Some(user()),
+            ..RequestSource::default()
+        },
     };
-    let mut input =
-        json!({ "title": title, "body": text_or_stdin(body)?, "kind": kind, "source": source });
-    if let Some(priority) = priority {
-        input["priority"] = json!(priority);
-    }
-    if let Some(effort) = effort {
-        input["effort"] = json!(effort);
-    }
-    if let Some(workspace) = workspace {
-        input["agentWorkspace"] = absolute(&workspace)?.into();
-    }
+    let input = RequestInput {
+        title: Text::lossy(title),
+        body: text_or_stdin(body)?,
+        kind,
+        priority: priority.unwrap_or_default(),
+        effort,
+        source: Some(source),
+        agent_workspace: workspace.as_deref().map(absolute).transpose()?,
+    };
     let client = server.client()?;
-    let reply = client
-        .send_json(Method::POST, "/api/requests", &input)
-        .await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
+    let reply = client.requests().create(&input).await?;
+    server.show(ui, &reply, |made| ui.line(&made.id))?;
+    if !server.json {
+        notice_kind(ui, &client, &input.kind).await;
     }
-    let made: Request = reply.data()?;
-    ui.line(&made.id)?;
-    notice_kind(ui, &client, &made).await;
     Ok(())
 }
 
 /// Says that nobody takes requests of a kind: it may be mistyped. A server that cannot tell is not worth failing for.
-async fn notice_kind(ui: Ui, client: &Client, made: &Request) {
-    let Ok(reply) = client.get("/api/dispatch/routes", &[]).await else {
+async fn notice_kind(ui: Ui, client: &Client, kind: &Kind) {
+    let reply = client.dispatch().rules().await;
+    let Ok(rules) = reply.and_then(|reply| reply.data()) else {
         return;
     };
-    let Ok(routes) = reply.data::<Vec<KindRule>>() else {
-        return;
-    };
-    if routes.iter().all(|route| route.kind != made.kind) {
-        let kinds: Vec<_> = routes.iter().map(|route| route.kind.as_str()).collect();
+    if rules.iter().all(|rule| rule.kind != *kind) {
+        let kinds: Vec<_> = rules.iter().map(|rule| rule.kind.as_str()).collect();
         ui.notice(format_args!(
-            "no route takes requests of kind {}; those that have one are: {}",
-            made.kind,
+            "no route takes requests of kind {kind}; those that have one are: {}",
             kinds.join(", ")
         ));
     }
 }
 
-/// Lists all requests that wait for a decision.
-async fn undecided(server: &ServerArguments, kind: Option<Kind>) -> Result<Vec<String>, Failure> {
-    let client = server.client()?;
-    let mut query = vec![
-        ("state", RequestState::Needs.as_str().to_owned()),
-        ("limit", "1000".to_owned()),
-    ];
-    query.extend(kind.map(|kind| ("kind", kind.to_string())));
+/// Returns the ids of all requests that wait for a decision.
+async fn undecided(client: &Client, kind: Option<Kind>) -> Result<Vec<String>, Failure> {
+    let mut list = RequestList {
+        kind,
+        state: Some(RequestState::Needs),
+        limit: Some(MOST_AT_ONCE),
+        ..RequestList::default()
+    };
     let mut found = Vec::new();
     loop {
-        let mut asked = query.clone();
-        asked.extend(found.last().map(|last: &String| ("after", last.clone())));
-        let Answer { data, meta } = client
-            .get("/api/requests", &asked)
-            .await?
-            .answer::<Vec<Request>>()?;
+        let Answer { data, meta } = client.requests().list(&list).await?.answer()?;
         found.extend(data.into_iter().map(|request| request.id.to_string()));
-        if meta.next.is_none() {
+        list.after = meta.next;
+        if list.after.is_none() {
             return Ok(found);
         }
     }
 }
 
-async fn approve(ui: Ui, requests: Vec<String>, server: &ServerArguments) -> Result<(), Failure> {
-    if let [request] = requests.as_slice() {
-        let reply = post(server, request, "/approve", &json!({})).await?;
-        return moved(ui, server, &reply);
+async fn approve(
+    ui: Ui,
+    client: &Client,
+    requests: &[String],
+    server: &ServerArguments,
+) -> Result<(), Failure> {
+    if let [request] = requests {
+        return moved(ui, server, &client.requests().approve(request).await?);
     }
-    let client = server.client()?;
     // As many as one question takes; what was approved stays approved if a later part is refused.
-    for some in requests.chunks(1000) {
-        let body = json!({ "ids": some });
-        let reply = client
-            .send_json(Method::POST, "/api/requests/approve", &body)
-            .await?;
-        if server.print_json(ui, &reply)? {
-            continue;
-        }
-        for request in reply.data::<Vec<Request>>()? {
-            say(ui, &request)?;
-        }
+    for some in requests.chunks(MOST_AT_ONCE as usize) {
+        let ids = some.iter().map(|id| field("ids", id.clone()));
+        let ids = ids.collect::<Result<_, Failure>>()?;
+        let reply = client.requests().approve_all(&ApproveInput { ids }).await?;
+        server.show(ui, &reply, |approved| {
+            approved.iter().try_for_each(|request| say(ui, request))
+        })?;
     }
     Ok(())
 }
 
-/// Says in one line where a request stands now.
-fn moved(ui: Ui, server: &ServerArguments, reply: &Reply) -> Result<(), Failure> {
-    if server.print_json(ui, reply)? {
-        return Ok(());
-    }
-    say(ui, &reply.data()?)
+/// Prints the state of a request that was changed.
+fn moved(ui: Ui, server: &ServerArguments, reply: &Reply<Request>) -> Result<(), Failure> {
+    server.show(ui, reply, |request| say(ui, &request))
 }
 
 fn say(ui: Ui, request: &Request) -> Result<(), Failure> {
@@ -299,19 +282,19 @@ fn say(ui: Ui, request: &Request) -> Result<(), Failure> {
     ))
 }
 
-fn routes(ui: Ui, reply: &Reply) -> Result<(), Failure> {
+fn rules(answer: &Answer<Vec<KindRule>>) -> Table {
     let mut table = Table::new(&["kind", "agent", "mode", "rank", "options"]);
-    for route in reply.data::<Vec<KindRule>>()? {
-        let mut options = vec![format!("attempts {}", route.max_attempts)];
-        options.extend(route.retry.then(|| "retry".to_owned()));
-        options.extend(route.batch.then(|| "batch".to_owned()));
+    for rule in &answer.data {
+        let mut options = vec![format!("attempts {}", rule.max_attempts)];
+        options.extend(rule.retry.then(|| "retry".to_owned()));
+        options.extend(rule.batch.then(|| "batch".to_owned()));
         table.row([
-            route.kind.as_str(),
-            route.agent.as_str(),
-            route.mode.as_str(),
-            &route.rank.to_string(),
+            rule.kind.as_str(),
+            rule.agent.as_str(),
+            rule.mode.as_str(),
+            &rule.rank.to_string(),
             &options.join(" "),
         ]);
     }
-    ui.table(&table)
+    table
 }

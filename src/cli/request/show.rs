@@ -2,13 +2,11 @@
 
 use super::super::ui::{Failure, Table, Ui, one_line, printable, time};
 use crate::api::Answer;
-use crate::client::Reply;
 use crate::domain::{Recovery, Request, RequestSourceType, RequestState, Transition};
 
-pub(super) fn list(ui: Ui, reply: &Reply) -> Result<(), Failure> {
-    let Answer { data, meta } = reply.answer::<Vec<Request>>()?;
+pub(super) fn table(answer: &Answer<Vec<Request>>) -> Table {
     let mut table = Table::new(&["id", "state", "priority", "kind", "who", "title"]);
-    for request in &data {
+    for request in &answer.data {
         let who = request.lease.as_ref().map(|lease| lease.agent.as_str());
         table.row([
             request.id.as_str(),
@@ -19,11 +17,7 @@ pub(super) fn list(ui: Ui, reply: &Reply) -> Result<(), Failure> {
             request.title.as_str(),
         ]);
     }
-    ui.table(&table)?;
-    if let Some(next) = meta.next {
-        ui.notice(format_args!("There are more: --after {next}"));
-    }
-    Ok(())
+    table
 }
 
 /// Writes a state with what a person must know beside it.

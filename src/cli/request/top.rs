@@ -2,15 +2,15 @@
 
 use super::super::arguments::ServerArguments;
 use super::super::ui::{Failure, Table, Ui, duration};
-use crate::api::{Answer, DispatchOverview};
+use crate::api::Answer;
 use crate::domain::{DispatchedRequest, Timestamp, WaitingRequest};
 
 pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
-    let reply = server.client()?.get("/api/dispatch", &[]).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
+    let reply = server.client()?.dispatch().overview().await?;
+    if server.json {
+        return ui.text(&reply.text);
     }
-    let Answer { data, meta } = reply.answer::<DispatchOverview>()?;
+    let Answer { data, meta } = reply.answer()?;
     let now = meta.timestamp;
     let mut table = Table::new(&[
         "what", "for", "priority", "kind", "agent", "hand-off", "where", "request", "title",

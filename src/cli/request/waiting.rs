@@ -6,9 +6,8 @@ use tokio::time::Instant;
 
 use super::super::arguments::AwaitArguments;
 use super::super::ui::{Failure, Ui, count, one_line};
-use super::super::wait::{Question, get_patiently};
-use super::path;
-use crate::domain::{Request, RequestState};
+use super::super::wait::{Question, patiently};
+use crate::domain::RequestState;
 
 /// Waits until a request has come to a state, and prints its response.
 pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<(), Failure> {
@@ -23,20 +22,14 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<()
     let deadline = timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     loop {
         let Question { seconds, is_last } = Question::before(deadline);
-        let query = [
-            ("wait", seconds.to_string()),
-            ("state", state.as_str().to_owned()),
-        ];
-        let reply = get_patiently(&client, &path(&id, ""), &query, deadline).await?;
-        let request: Request = reply.data()?;
+        let ask = async || client.requests().wait(&id, state, seconds).await;
+        let reply = patiently(deadline, ask).await?;
+        let request = reply.data()?;
         if request.state.has_reached(state) {
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            return match &request.response {
+            return server.show(ui, &reply, |request| match &request.response {
                 Some(response) => ui.text(response.as_str()),
                 None => Ok(()),
-            };
+            });
         }
         if request.withdrawn_at.is_some() {
             return Err(Failure::new(format!(

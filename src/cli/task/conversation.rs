@@ -1,11 +1,11 @@
 //! `chorus task conversation` and `chorus task say`
 
-use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::api::Answer;
+use crate::api::{Answer, ConversationInput};
 use crate::cli::arguments::ServerArguments;
-use crate::cli::server::{segment, text_or_stdin};
+use crate::cli::input::text_or_stdin;
+use crate::cli::server::print_answer;
 use crate::cli::ui::{Failure, Ui, one_line, printable, time};
 use crate::domain::{AgentName, Message, MessageType, Move};
 
@@ -21,23 +21,28 @@ pub(super) async fn show(
     server: &ServerArguments,
 ) -> Result<(), Failure> {
     let client = server.client()?;
-    let path = format!("/api/tasks/{}/conversation", segment(task));
     let mut after = after.map(|after| after.to_string());
-    let mut pages: Vec<Answer<Vec<Value>>> = Vec::new();
+    let mut merged: Option<Answer<Vec<Value>>> = None;
     loop {
-        let mut query = vec![("limit", limit.unwrap_or(PAGE).to_string())];
-        query.extend(after.map(|after| ("after", after)));
-        let reply = client.get(&path, &query).await?;
+        let page = limit.unwrap_or(PAGE);
+        let reply = client
+            .tasks()
+            .conversation(task, page, after.as_deref())
+            .await?;
         let next = if server.json {
-            let page = reply.answer::<Vec<Value>>()?;
+            let page = reply.read::<Vec<Value>>()?;
             let next = page.meta.next.clone();
-            if pages.is_empty() && (limit.is_some() || next.is_none()) {
+            if merged.is_none() && (limit.is_some() || next.is_none()) {
                 return ui.text(&reply.text);
             }
-            pages.push(page);
+            let before = merged.take().map_or_else(Vec::new, |merged| merged.data);
+            merged = Some(Answer {
+                data: [before, page.data].concat(),
+                meta: page.meta,
+            });
             next
         } else {
-            let Answer { data, meta } = reply.answer::<Vec<Message>>()?;
+            let Answer { data, meta } = reply.answer()?;
             for message in &data {
                 ui.line(written(message))?;
             }
@@ -49,23 +54,7 @@ pub(super) async fn show(
                 return Ok(());
             }
             Some(next) => after = Some(next),
-            None => return print_merged(ui, pages),
-        }
-    }
-}
-
-/// Prints all pages as one answer.
-fn print_merged(ui: Ui, pages: Vec<Answer<Vec<Value>>>) -> Result<(), Failure> {
-    let merged = pages.into_iter().reduce(|mut merged, page| {
-        merged.data.extend(page.data);
-        merged.meta = page.meta;
-        merged
-    });
-    match merged {
-        None => Ok(()),
-        Some(merged) => {
-            let text = serde_json::to_string(&merged).map_err(|error| Failure::caused(&error))?;
-            ui.text(&text)
+            None => return merged.map_or(Ok(()), |merged| print_answer(ui, &merged)),
         }
     }
 }
@@ -118,14 +107,10 @@ pub(super) async fn say(
     message_type: MessageType,
     server: &ServerArguments,
 ) -> Result<(), Failure> {
-    let body = json!({ "type": message_type, "content": text_or_stdin(text)? });
-    let path = format!("/api/tasks/{}/messages", segment(task));
-    let reply = server
-        .client()?
-        .send_json(Method::POST, &path, &body)
-        .await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    ui.line(reply.data::<Message>()?.number)
+    let input = ConversationInput {
+        message_type,
+        content: text_or_stdin(text)?,
+    };
+    let reply = server.client()?.tasks().say(task, &input).await?;
+    server.show(ui, &reply, |message| ui.line(message.number))
 }

@@ -1,10 +1,10 @@
 //! `chorus task list`
 
-use crate::api::Answer;
 use crate::cli::alert;
 use crate::cli::arguments::ListTasksArguments;
 use crate::cli::ui::{Failure, Table, Ui, time};
-use crate::domain::{Role, StatusName, TaskSummary};
+use crate::client::TaskList;
+use crate::domain::{Role, TaskSummary};
 
 pub(super) async fn run(ui: Ui, arguments: ListTasksArguments) -> Result<(), Failure> {
     let ListTasksArguments {
@@ -15,22 +15,19 @@ pub(super) async fn run(ui: Ui, arguments: ListTasksArguments) -> Result<(), Fai
         after,
         server,
     } = arguments;
-    let mut query = vec![("view", "summary".to_owned()), ("limit", limit.to_string())];
-    query.extend(status.map(|status| ("status", StatusName::from(status).as_str().to_owned())));
-    query.extend(agent_role.map(|role| ("agentRole", role.to_string())));
-    query.extend(tags.map(|tags| ("tags", tags.to_string())));
-    query.extend(after.map(|after| ("after", after)));
+    let list = TaskList {
+        status: status.map(Into::into),
+        agent_role,
+        tags: tags.map(|tags| tags.to_string()),
+        limit: Some(limit),
+        after,
+    };
     let client = server.client()?;
-    let reply = client.get("/api/tasks", &query).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
+    let reply = client.tasks().list(&list).await?;
+    server.show_list(ui, &reply, |answer| table(&answer.data))?;
+    if !server.json {
+        alert::notice_active(ui, &client).await;
     }
-    let Answer { data, meta } = reply.answer::<Vec<TaskSummary>>()?;
-    ui.table(&table(&data))?;
-    if let Some(next) = meta.next {
-        ui.notice(format_args!("There are more: --after {next}"));
-    }
-    alert::notice_active(ui, &client).await;
     Ok(())
 }
 

@@ -7,14 +7,11 @@ mod picture;
 mod show;
 mod tree;
 
-use reqwest::Method;
-use serde_json::json;
-
 use super::arguments::{ServerArguments, TaskCommand};
-use super::server::segment;
 use super::ui::{Failure, Ui};
+use crate::api::StatusInput;
 use crate::client::Reply;
-use crate::domain::{StatusName, Task, TaskTree};
+use crate::domain::{PlanningChange, Status, Task, Text};
 
 pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
     match command {
@@ -36,15 +33,10 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             message,
             server,
         } => {
-            let mut body = json!({ "status": { "type": StatusName::from(status).as_str() } });
-            if let Some(message) = message {
-                body["status"]["message"] = message.into();
-            }
-            let path = format!("/api/tasks/{}/status", segment(&task));
-            let reply = server
-                .client()?
-                .send_json(Method::PUT, &path, &body)
-                .await?;
+            let status = Status::new(status.into(), message.map(Text::lossy))
+                .ok_or_else(|| Failure::new("status: only the status `failed` has a message"))?;
+            let input = StatusInput { status };
+            let reply = server.client()?.tasks().set_status(&task, &input).await?;
             done(ui, &server, &reply)
         }
         TaskCommand::Plan {
@@ -55,25 +47,21 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             plan,
             server,
         } => {
-            let list = |items: Vec<String>| (!items.is_empty()).then_some(items);
-            let mut body = serde_json::Map::new();
-            for (key, value) in [
-                ("summary", summary.map(Into::into)),
-                ("requirements", list(requirements).map(Into::into)),
-                (
-                    "acceptanceCriteria",
-                    list(acceptance_criteria).map(Into::into),
-                ),
-                ("plan", list(plan).map(Into::into)),
-            ] {
-                body.extend(value.map(|value: serde_json::Value| (key.to_owned(), value)));
-            }
-            let path = format!("/api/tasks/{}/planning", segment(&task));
-            let reply = server
-                .client()?
-                .send_json(Method::PUT, &path, &body)
-                .await?;
-            done(ui, &server, &reply)
+            let list = |items: Vec<String>| {
+                let items: Vec<_> = items.into_iter().map(Text::lossy).collect();
+                (!items.is_empty()).then_some(items)
+            };
+            let change = PlanningChange {
+                summary: summary.map(Text::lossy),
+                requirements: list(requirements),
+                acceptance_criteria: list(acceptance_criteria),
+                plan: list(plan),
+            };
+            done(
+                ui,
+                &server,
+                &server.client()?.tasks().plan(&task, &change).await?,
+            )
         }
         TaskCommand::Tree {
             task,
@@ -81,19 +69,16 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             dot,
             server,
         } => {
-            let path = format!("/api/tasks/{}/tree", segment(&task));
-            let reply = server.client()?.get(&path, &[]).await?;
-            if server.print_json(ui, &reply)? {
-                return Ok(());
-            }
-            let tree: TaskTree = reply.data()?;
-            if mermaid {
-                ui.line(picture::mermaid(&tree, &task))
-            } else if dot {
-                ui.line(picture::dot(&tree, &task))
-            } else {
-                ui.line(tree::draw(&tree, &task).join("\n"))
-            }
+            let reply = server.client()?.tasks().tree(&task).await?;
+            server.show(ui, &reply, |tree| {
+                ui.line(if mermaid {
+                    picture::mermaid(&tree, &task)
+                } else if dot {
+                    picture::dot(&tree, &task)
+                } else {
+                    tree::draw(&tree, &task).join("\n")
+                })
+            })
         }
         TaskCommand::Conversation {
             task,
@@ -110,11 +95,9 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
     }
 }
 
-/// Says in one line where a task stands after it was changed.
-fn done(ui: Ui, server: &ServerArguments, reply: &Reply) -> Result<(), Failure> {
-    if server.print_json(ui, reply)? {
-        return Ok(());
-    }
-    let task: Task = reply.data()?;
-    ui.line(format_args!("{} {}", task.id, task.status.name().as_str()))
+/// Prints the status of a task that was changed.
+fn done(ui: Ui, server: &ServerArguments, reply: &Reply<Task>) -> Result<(), Failure> {
+    server.show(ui, reply, |task| {
+        ui.line(format_args!("{} {}", task.id, task.status.name().as_str()))
+    })
 }

@@ -1,14 +1,11 @@
 //! `chorus task create` and `chorus task edit`: what a task is, and what it needs.
 
-use reqwest::Method;
-use serde_json::json;
-
 use super::done;
+use crate::api::TaskInput;
 use crate::cli::arguments::{CreateTaskArguments, NeedsArguments, OrNothing, ServerArguments};
-use crate::cli::input::{absolute, json_object, user};
-use crate::cli::server::{segment, text_or_stdin};
+use crate::cli::input::{absolute, json_object, source, text_or_stdin};
 use crate::cli::ui::{Failure, Ui};
-use crate::domain::{NeedsChange, Task};
+use crate::domain::NeedsChange;
 
 /// Makes a task, and prints its id.
 pub(super) async fn create(ui: Ui, arguments: CreateTaskArguments) -> Result<(), Failure> {
@@ -18,20 +15,21 @@ pub(super) async fn create(ui: Ui, arguments: CreateTaskArguments) -> Result<(),
         needs,
         server,
     } = arguments;
-    let mut body = json!(change(needs)?);
-    body["description"] = text_or_stdin(description)?.into();
-    body["source"] = json!({ "sourceType": "cli", "userId": user() });
-    if let Some(workspace) = workspace {
-        body["agentWorkspace"] = absolute(&workspace)?.into();
-    }
-    let reply = server
-        .client()?
-        .send_json(Method::POST, "/api/tasks", &body)
-        .await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
-    }
-    ui.line(&reply.data::<Task>()?.id)
+    let needs = change(needs)?;
+    let input = TaskInput {
+        description: text_or_stdin(description)?,
+        source: Some(source()),
+        agent_workspace: workspace.as_deref().map(absolute).transpose()?,
+        agent_role: needs.agent_role.flatten(),
+        specialist_tags: needs.specialist_tags.unwrap_or_default(),
+        estimated_duration: needs.estimated_duration.flatten(),
+        priority: needs.priority,
+        depends_on: needs.depends_on.unwrap_or_default(),
+        agent_context: needs.agent_context.unwrap_or_default(),
+        handoff_instructions: needs.handoff_instructions.unwrap_or_default(),
+    };
+    let reply = server.client()?.tasks().create(&input).await?;
+    server.show(ui, &reply, |task| ui.line(&task.id))
 }
 
 /// Sets what a task needs.
@@ -49,12 +47,7 @@ pub(super) async fn update(
                 .with_hint("`chorus task edit --help` lists what can be"),
         );
     }
-    let merge = if merge { "?merge=true" } else { "" };
-    let path = format!("/api/tasks/{}{merge}", segment(task));
-    let reply = server
-        .client()?
-        .send_json(Method::PATCH, &path, &change)
-        .await?;
+    let reply = server.client()?.tasks().edit(task, &change, merge).await?;
     done(ui, server, &reply)
 }
 

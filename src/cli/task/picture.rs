@@ -134,26 +134,21 @@ fn in_dot(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
 
     fn tree(description: &str) -> TaskTree {
-        let task = |id: &str, children: serde_json::Value| {
-            json!({
-                "id": id, "description": description, "status": { "type": "failed", "message": description },
-                "createdAt": 0, "currentAgent": null, "children": children,
-                "handoffs": [{
-                    "id": "h", "agentName": "end", "fromAgent": null, "mode": "transfer", "startedAt": 0,
-                    "completedAt": 1500, "outcome": "timed_out", "costUsd": 0.5,
-                }],
-            })
+        let text = serde_json::Value::from(description);
+        let handoff = r#"{"id": "h", "agentName": "end", "fromAgent": null, "mode": "transfer", "startedAt": 0,
+            "completedAt": 1500, "outcome": "timed_out", "costUsd": 0.5}"#;
+        let task = |id: &str, children: &str| {
+            format!(
+                r#"{{"id": "{id}", "description": {text}, "status": {{"type": "failed", "message": {text}}},
+                "createdAt": 0, "currentAgent": null, "children": [{children}], "handoffs": [{handoff}]}}"#
+            )
         };
-        let below = json!([
-            task("b", json!([task("c", json!([]))])),
-            task("d", json!([]))
-        ]);
-        serde_json::from_value(task("a", below)).unwrap()
+        let below = [task("b", &task("c", "")), task("d", "")].join(",");
+        serde_json::from_str(&task("a", &below)).unwrap()
     }
 
     fn shown(description: &str) -> String {

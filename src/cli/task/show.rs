@@ -4,9 +4,8 @@ use serde_json::{Map, Value};
 
 use super::tree::status;
 use crate::cli::arguments::ServerArguments;
-use crate::cli::server::segment;
 use crate::cli::ui::{Failure, Ui, duration, one_line, outcome, printable, time, usage};
-use crate::client::{Client, Reply};
+use crate::client::Client;
 use crate::domain::{ChainEntry, DependencyOutcome, Needs, Skill, Task, UsageSum};
 
 pub(super) async fn run(
@@ -16,13 +15,12 @@ pub(super) async fn run(
     server: &ServerArguments,
 ) -> Result<(), Failure> {
     let client = server.client()?;
-    let reply = get(&client, task).await?;
-    if server.print_json(ui, &reply)? {
-        return Ok(());
+    let reply = client.tasks().get(task).await?;
+    if server.json {
+        return ui.text(&reply.text);
     }
-    let path = format!("/api/tasks/{}/usage", segment(task));
-    let used: UsageSum = client.get(&path, &[]).await?.data()?;
-    let task: Task = reply.data()?;
+    let used = client.tasks().usage(task).await?.data()?;
+    let task = reply.data()?;
     let waits_for = if full {
         waits_for(&client, &task.needs).await?
     } else {
@@ -53,12 +51,6 @@ pub(super) async fn run(
         );
     }
     ui.line(printable(&lines.join("\n")))
-}
-
-async fn get(client: &Client, task: &str) -> Result<Reply, Failure> {
-    Ok(client
-        .get(&format!("/api/tasks/{}", segment(task)), &[])
-        .await?)
 }
 
 fn head(task: &Task, used: &UsageSum) -> Vec<String> {
@@ -159,7 +151,11 @@ fn plan(task: &Task) -> Vec<String> {
 async fn waits_for(client: &Client, needs: &Needs) -> Result<Vec<String>, Failure> {
     let mut lines = Vec::new();
     for dependency in &needs.depends_on {
-        let first: Task = get(client, dependency.task_id.as_str()).await?.data()?;
+        let first = client
+            .tasks()
+            .get(dependency.task_id.as_str())
+            .await?
+            .data()?;
         let must = match dependency.outcome {
             DependencyOutcome::Completed => "must be completed",
             DependencyOutcome::Failed => "must be failed",

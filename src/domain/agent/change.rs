@@ -2,89 +2,97 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::agent::{Agent, OutputForm, Provider};
 use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
-use crate::domain::text::given::{given, given_words};
+use crate::domain::text::given::{absent, given, given_words};
 use crate::domain::{Minutes, Text};
 
 /// The keys of an agent that somebody gives; those that are not given stay as they are, or are what they are by default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an agent")]
 #[schema(example = json!({
     "provider": "command", "program": "/usr/local/bin/review", "roles": ["verification"], "skills": ["rust"], "maxSessionDuration": 30
 }))]
 pub struct AgentChange {
     /// Its name, which the path says already.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub name: Option<AgentName>,
     /// The Markdown file that tells it what it is. A new agent has `agents/NAME.md`, a `command` none.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub spec_path: Option<Text>,
     /// The tools that it may use.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub allowed_tools: Option<Text>,
     /// How it asks for permission. A new agent has `default`.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub permission_mode: Option<Text>,
     /// What runs it. A new agent has `claude-code`.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub provider: Option<Provider>,
     /// The model that it uses; null for the provider's own choice.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>)]
     pub model: Option<Option<Text>>,
     /// The program; null for the provider's own.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>)]
     pub program: Option<Option<Text>>,
     /// What the program is started with beside what the provider says.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     pub arguments: Option<Vec<Text>>,
     /// What is added to its environment. Not for secrets: everybody who reads agents sees it.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
     pub environment: Option<BTreeMap<Text, Text>>,
     /// What of the output of a `command` is its final message: `all` for a new agent, `last_line` or `json:FIELD`.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub output_form: Option<OutputForm>,
     /// How many seconds a run may take; null for the server's limit.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub max_seconds: Option<Option<u64>>,
     /// How many seconds a run may be silent; null for the server's limit.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub idle_seconds: Option<Option<u64>>,
     /// Whether it takes hand-offs now.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
     /// The parts that it plays.
-    #[serde(default, deserialize_with = "given_words")]
+    #[serde(
+        default,
+        deserialize_with = "given_words",
+        skip_serializing_if = "absent"
+    )]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
     /// What it is good at.
-    #[serde(default, deserialize_with = "given_words")]
+    #[serde(
+        default,
+        deserialize_with = "given_words",
+        skip_serializing_if = "absent"
+    )]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
     /// How many minutes a run may take at most, whatever else is allowed; null for no such limit.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
     /// What it is there for, in a few words.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
 }
@@ -147,7 +155,7 @@ impl AgentChange {
 }
 
 /// What an agent offers, as it or somebody else says.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(
     rename_all = "camelCase",
     deny_unknown_fields,
@@ -156,23 +164,31 @@ impl AgentChange {
 #[schema(example = json!({ "roles": ["testing"], "skills": ["python", "qa"], "maxSessionDuration": 45 }))]
 pub struct Capabilities {
     /// The parts that it plays.
-    #[serde(default, deserialize_with = "given_words")]
+    #[serde(
+        default,
+        deserialize_with = "given_words",
+        skip_serializing_if = "absent"
+    )]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
     /// What it is good at.
-    #[serde(default, deserialize_with = "given_words")]
+    #[serde(
+        default,
+        deserialize_with = "given_words",
+        skip_serializing_if = "absent"
+    )]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
     /// How many minutes a run may take at most; null for no such limit. A run may only lower its own.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
     /// What it is there for, in a few words.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
     /// Whether it takes hand-offs now.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
 }
@@ -242,6 +258,13 @@ mod tests {
         }));
         let again = change(serde_json::to_value(&agent).unwrap());
         assert_eq!(again.into_new(agent.name.clone()), agent);
+    }
+
+    #[test]
+    fn a_change_survives_the_wire() {
+        let sent = json!({ "model": null, "program": "p", "roles": [], "environment": { "K": "v" }, "available": false });
+        let change = change(sent.clone());
+        assert_eq!(serde_json::to_value(change).unwrap(), sent);
     }
 
     #[test]

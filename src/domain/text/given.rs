@@ -1,4 +1,4 @@
-//! Deserialisers for the fields of a change.
+//! How the fields of a change are read and written.
 
 use serde::{Deserialize, Deserializer};
 
@@ -16,6 +16,12 @@ where
     T: Deserialize<'de> + PartialEq,
 {
     distinct(deserializer).map(Some)
+}
+
+/// Keeps an absent field out of the JSON: there, null would clear it.
+#[expect(clippy::ref_option, reason = "serde passes the field by reference")]
+pub(in crate::domain) const fn absent<T>(field: &Option<T>) -> bool {
+    field.is_none()
 }
 
 /// How many roles or skills there may be in one list.

@@ -145,6 +145,6 @@ async fn something_else_that_answers_is_not_taken_for_a_server() {
     exit 1
     --- stdout
     --- stderr
-    error: what answers at http://<server> is not a Chorus server, or one of another version: expected value at line 1 column 1
+    error: http://<server> is not a Chorus server, or its version differs from this client's: expected value at line 1 column 1
     ");
 }

@@ -260,7 +260,7 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     exit 1
     --- stdout
     --- stderr
-    error: --context is not JSON: EOF while parsing an object at line 1 column 1
+    error: --context is not a JSON object: EOF while parsing an object at line 1 column 1
     ");
     assert_snapshot!(run(&desk, ["mail", "send", "nobody", "--subject", "x"]).await, @"
     exit 1

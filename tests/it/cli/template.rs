@@ -22,19 +22,19 @@ fn the_forms_of_a_kind_are_printed() {
     assert_snapshot!(form(folder.path(), &["chores"]), @"
     exit 0
     --- stdout
-    # Chores: what is to be tidied, in one line
+    # Chores: the clean-up in one line
 
     **Tags**: #needs-chores #P2
 
-    <!-- Say what the comments ask for, and leave out what does not apply. More urgent than `#P2`: `#P1`, then `#P0`. -->
+    <!-- Replace each comment with your answer. Delete sections that do not apply. Priorities: `#P0` is most urgent, then `#P1`, then `#P2`. -->
 
     ## Topic
 
-    <!-- What is to be done. Nobody who uses it should notice a difference, or say which. -->
+    <!-- The clean-up. State any difference that a user would notice. -->
 
     ## List
 
-    <!-- One box each, small enough to be checked: `- [ ] raise the version of x in y`. -->
+    <!-- One small, checkable box each: `- [ ] raise the version of x in y`. -->
 
     ## Context
 
@@ -42,25 +42,25 @@ fn the_forms_of_a_kind_are_printed() {
 
     ## Leave alone
 
-    <!-- What looks as if it belonged to it and must not be touched. -->
+    <!-- Neighbouring code that must not be touched. -->
 
     ## Expectations
 
-    <!-- The checks that must pass afterwards. What to do with what turns out to be more than a chore. -->
+    <!-- The checks that must pass afterwards. What to do with an item that turns out to be more than a chore. -->
     --- stderr
     ");
     assert_snapshot!(form(&folder.path().join("nowhere"), &["chores", "--response"]), @"
     exit 0
     --- stdout
-    # Chores: what was to be tidied
+    # Chores: the clean-up
 
     ## In short
 
-    <!-- How many are done, and whether anything behaves differently now. -->
+    <!-- The number of items done, and any change of behaviour. -->
 
     ## List
 
-    <!-- Every box of the request: done, or not and why. -->
+    <!-- Every box of the request: done, or not done and why. -->
 
     ## Change
 
@@ -68,11 +68,11 @@ fn the_forms_of_a_kind_are_printed() {
 
     ## Evidence
 
-    <!-- The checks that you ran, and what they said. -->
+    <!-- The checks you ran, and their results. -->
 
     ## Left
 
-    <!-- What turned out to be more than a chore, and what you noticed and did not touch. -->
+    <!-- Items that turned out to be more than a chore, and findings you did not touch. -->
     --- stderr
     ");
 }

@@ -188,6 +188,28 @@ fn commands_reach_the_database_through_the_engine() {
     );
 }
 
+/// Lists the paths of the API and the JSON that a file builds by hand.
+fn list_handmade_requests(file: &File) -> Vec<String> {
+    let is_path = |token: &Token| token.kind == Kind::Text && token.text.starts_with("/api/");
+    let mut found = list_tokens(file, is_path);
+    let pairs = file.tokens.windows(2);
+    let json = pairs.filter(|pair| pair[0].is_word("json") && pair[1].is_mark("!"));
+    found.extend(json.map(|pair| format!("src/{}:{} has json!", file.name, pair[0].line)));
+    found
+}
+
+#[test]
+fn commands_send_requests_through_the_typed_client() {
+    let mut found = Vec::new();
+    for (_, file) in files_of("cli", &mut found) {
+        found.extend(list_handmade_requests(file));
+    }
+    assert_none(
+        &found,
+        "A command calls a method of the client with an input type: src/cli has neither a path of the API nor json!",
+    );
+}
+
 #[test]
 fn only_the_store_has_sql() {
     let mut found = Vec::new();

@@ -7,7 +7,7 @@ use crate::support::{Events, Workshop};
 
 /// Returns the block of a prompt that tells what was done before.
 fn block(prompt: &str) -> &str {
-    let from = prompt.find("# What was done before").unwrap();
+    let from = prompt.find("# Context from earlier work").unwrap();
     let rest = &prompt[from..];
     let begin = rest.find("```json\n").unwrap() + "```json\n".len();
     let end = rest[begin..].find("\n```").unwrap();
@@ -83,10 +83,7 @@ async fn what_an_agent_sets_itself_is_carried_on() {
     );
     assert!(told.contains("Run the test: make test"), "{told}");
     assert!(told.contains("\"notes\":\"Look twice\""), "{told}");
-    assert!(
-        !told.contains("# The conversation so far"),
-        "it starts fresh"
-    );
+    assert!(!told.contains("# Conversation so far"), "it starts fresh");
 }
 
 #[tokio::test]

@@ -64,8 +64,8 @@ async fn the_whole_conversation_arrives_at_every_agent_that_it_moves_to() {
         }
         for part in [
             format!("assistant ({from}): answer {place}"),
-            format!("The agent {from} has passed the conversation to you.\nWhy: reason {place}\n"),
-            format!("What the user wants:\n\nintent {place}\n"),
+            format!("The agent {from} moved this conversation to you.\nReason: reason {place}\n"),
+            format!("User intent:\n\nintent {place}\n"),
         ] {
             assert!(told.contains(&part), "{part}\nis not in\n{told}");
         }

@@ -1,0 +1,40 @@
+//! Errors: a request without an answer, or with a refusal.
+
+use reqwest::StatusCode;
+
+use crate::api::ErrorBody;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error("cannot reach a Chorus server at {url}: {cause}")]
+    Unreachable { url: String, cause: String },
+    #[error("{}", error.message)]
+    Refused {
+        status: StatusCode,
+        error: Box<ErrorBody>,
+    },
+    /// The answer is not one of this API.
+    #[error("{url} is not a Chorus server, or its version differs from this client's: {cause}")]
+    Garbled { url: String, cause: String },
+}
+
+impl ClientError {
+    /// Keeps the innermost cause only: the text of reqwest's own error repeats the address.
+    pub(super) fn unreachable(url: &str, error: &reqwest::Error) -> Self {
+        let mut cause: &dyn std::error::Error = error;
+        while let Some(source) = cause.source() {
+            cause = source;
+        }
+        Self::Unreachable {
+            url: url.to_owned(),
+            cause: cause.to_string(),
+        }
+    }
+
+    pub(super) fn garbled(url: &str, cause: impl ToString) -> Self {
+        Self::Garbled {
+            url: url.to_owned(),
+            cause: cause.to_string(),
+        }
+    }
+}

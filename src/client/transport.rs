@@ -1,0 +1,202 @@
+//! Requests: addresses, tokens, headers and paths.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::Serialize;
+
+use super::{ClientError, Replied, Reply, Untyped};
+use crate::api::ErrorAnswer;
+use crate::domain::TraceParent;
+use crate::secret::Token;
+
+/// The address at which a server listens by default.
+pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The characters of a path segment that are encoded.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
+
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    url: String,
+    token: Option<Token>,
+    spare_token: Option<Token>,
+    trace: Option<TraceParent>,
+    idempotency_key: Option<String>,
+}
+
+impl Client {
+    /// Sends nothing yet: a server that is away is noticed by the first request.
+    pub fn new(url: &str, token: Option<Token>) -> Result<Self, ClientError> {
+        let url = url.trim_end_matches('/').to_owned();
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            let cause = "the address must begin with http://".to_owned();
+            return Err(ClientError::Unreachable { url, cause });
+        }
+        let http = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .no_proxy()
+            .build()
+            .map_err(|error| ClientError::unreachable(&url, &error))?;
+        Ok(Self {
+            http,
+            url,
+            token,
+            spare_token: None,
+            trace: None,
+            idempotency_key: None,
+        })
+    }
+
+    /// Adds a token that is shown only if the server asks for one.
+    #[must_use]
+    pub fn with_spare_token(mut self, token: Option<Token>) -> Self {
+        self.spare_token = token;
+        self
+    }
+
+    /// Adds the trace that all requests belong to.
+    #[must_use]
+    pub fn with_trace(mut self, trace: Option<TraceParent>) -> Self {
+        self.trace = trace;
+        self
+    }
+
+    /// Returns a client for one change: its idempotency key lets the change be sent again if the answer is lost.
+    #[must_use]
+    pub fn once(&self) -> Self {
+        Self {
+            idempotency_key: Some(uuid::Uuid::now_v7().to_string()),
+            ..self.clone()
+        }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Sends a request for something that no typed method covers, by its path.
+    pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Replied<Untyped> {
+        self.send(self.request(Method::GET, path).query(query))
+            .await
+    }
+
+    /// Sends a JSON body to a path that no typed method covers.
+    pub async fn send_json(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Replied<Untyped> {
+        self.send(self.request(method, path).json(body)).await
+    }
+
+    pub async fn send(&self, request: RequestBuilder) -> Replied<Untyped> {
+        self.exchange(request).await
+    }
+
+    /// Begins a request with the client's headers.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        if let Some(trace) = &self.trace {
+            request = request.header("traceparent", trace.to_string());
+        }
+        if let Some(key) = &self.idempotency_key {
+            request = request.header("idempotency-key", key);
+        }
+        match &self.token {
+            Some(token) => request.bearer_auth(token.reveal()),
+            None => request,
+        }
+    }
+
+    /// Sends a request and reads the answer piece by piece.
+    pub async fn stream(
+        &self,
+        request: RequestBuilder,
+    ) -> Result<impl Stream<Item = Result<Bytes, ClientError>> + Unpin + use<>, ClientError> {
+        let response = self.respond(request).await?;
+        if !response.status().is_success() {
+            return Err(self.refusal(response).await);
+        }
+        let url = self.url.clone();
+        Ok(response
+            .bytes_stream()
+            .map(move |piece| piece.map_err(|error| ClientError::unreachable(&url, &error))))
+    }
+
+    /// Begins a request to a path below `/api`, whose segments may have any characters.
+    pub(super) fn at(&self, method: Method, segments: &[&str]) -> RequestBuilder {
+        let mut path = "/api".to_owned();
+        for segment in segments {
+            path.push('/');
+            path.extend(utf8_percent_encode(segment, ENCODED));
+        }
+        self.request(method, &path)
+    }
+
+    pub(super) async fn fetch<T>(&self, segments: &[&str], query: &impl Serialize) -> Replied<T> {
+        self.exchange(self.at(Method::GET, segments).query(query))
+            .await
+    }
+
+    pub(super) async fn post<T>(&self, segments: &[&str], body: &impl Serialize) -> Replied<T> {
+        self.exchange(self.at(Method::POST, segments).json(body))
+            .await
+    }
+
+    pub(super) async fn put<T>(&self, segments: &[&str], body: &impl Serialize) -> Replied<T> {
+        self.exchange(self.at(Method::PUT, segments).json(body))
+            .await
+    }
+
+    /// Sends a request without a body.
+    pub(super) async fn call<T>(&self, method: Method, segments: &[&str]) -> Replied<T> {
+        self.exchange(self.at(method, segments)).await
+    }
+
+    /// Sends a request and reads the whole answer.
+    pub(super) async fn exchange<T>(&self, request: RequestBuilder) -> Replied<T> {
+        let response = self.respond(request).await?;
+        if !response.status().is_success() {
+            return Err(self.refusal(response).await);
+        }
+        let text = response.text().await;
+        let text = text.map_err(|error| ClientError::unreachable(&self.url, &error))?;
+        Ok(Reply::new(self.url.clone(), text))
+    }
+
+    /// Sends a request, a second time with the spare token if the server asks for one.
+    async fn respond(&self, request: RequestBuilder) -> Result<Response, ClientError> {
+        let again = self.spare_token.as_ref().zip(request.try_clone());
+        let mut response = request.send().await;
+        if let Ok(refused) = &response
+            && refused.status() == StatusCode::UNAUTHORIZED
+            && let Some((token, again)) = again
+        {
+            response = again.bearer_auth(token.reveal()).send().await;
+        }
+        response.map_err(|error| ClientError::unreachable(&self.url, &error))
+    }
+
+    async fn refusal(&self, response: Response) -> ClientError {
+        let status = response.status();
+        let text = match response.text().await {
+            Ok(text) => text,
+            Err(error) => return ClientError::unreachable(&self.url, &error),
+        };
+        match serde_json::from_str::<ErrorAnswer>(&text) {
+            Ok(ErrorAnswer { error }) => ClientError::Refused {
+                status,
+                error: Box::new(error),
+            },
+            Err(_) => ClientError::garbled(&self.url, format_args!("it answered {status}")),
+        }
+    }
+}
