@@ -1,6 +1,6 @@
 //! `chorus alert`
 
-use super::arguments::{AlertCommand, ServerArguments};
+use super::arguments::{AlertArgument, AlertCommand, ServerArguments, TaskArgument};
 use super::input::{optional, text_or_stdin};
 use super::ui::{Failure, Table, Ui, time};
 use crate::api::{AlertInput, Answer};
@@ -24,7 +24,7 @@ pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
             let list = AlertList {
                 resolved: all,
                 limit: Some(limit),
-                after,
+                after: after.map(Into::into),
             };
             let reply = server.client()?.alerts().list(&list).await?;
             server.show_list(ui, &reply, table)
@@ -35,7 +35,7 @@ pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
 async fn raise(
     ui: Ui,
     message: String,
-    task: Option<String>,
+    task: Option<TaskArgument>,
     server: &ServerArguments,
 ) -> Result<(), Failure> {
     let input = AlertInput {
@@ -47,7 +47,11 @@ async fn raise(
 }
 
 /// Resolves each alert. One that cannot be resolved does not keep the others from it; the first decides the exit code.
-async fn resolve(ui: Ui, alerts: &[String], server: &ServerArguments) -> Result<(), Failure> {
+async fn resolve(
+    ui: Ui,
+    alerts: &[AlertArgument],
+    server: &ServerArguments,
+) -> Result<(), Failure> {
     let client = server.client()?;
     let mut failed: Option<Failure> = None;
     for alert in alerts {

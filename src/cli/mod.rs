@@ -9,6 +9,7 @@ mod collector;
 mod demo;
 mod doctor;
 mod handoff;
+mod ids;
 mod increment;
 mod input;
 mod ledger;
@@ -53,7 +54,10 @@ pub fn main() -> ExitCode {
         Command::Tag(command) => tag::run(ui, command),
         Command::AwaitTag(arguments) => tag::wait(&arguments),
         command => match runtime(&command) {
-            Ok(runtime) => runtime.block_on(run(ui, command)),
+            Ok(runtime) => runtime.block_on(async {
+                ids::resolve(&matches).await?;
+                run(ui, command).await
+            }),
             Err(error) => Err(Failure::new(format!("cannot start: {error}"))),
         },
     };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ServerArguments;
+use super::{MailArgument, ServerArguments, TaskArgument, ThreadArgument};
 use crate::domain::{MailType, Urgency};
 
 #[derive(Debug, Subcommand)]
@@ -20,7 +20,7 @@ pub(in crate::cli) enum MailCommand {
     /// Show a mail and its recipients without marking it as read
     Show {
         /// Mail to show
-        mail: String,
+        mail: MailArgument,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -31,7 +31,7 @@ pub(in crate::cli) enum MailCommand {
     /// Show the mail of a thread, oldest first
     Thread {
         /// Thread, or a mail of the thread
-        thread: String,
+        thread: ThreadArgument,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -61,13 +61,13 @@ pub(in crate::cli) struct SendMailArguments {
     pub mail_type: Option<MailType>,
     /// Task the mail is about [default: the run's task]
     #[arg(long, value_name = "TASK")]
-    pub task: Option<String>,
+    pub task: Option<TaskArgument>,
     /// Thread that the mail continues
     #[arg(long, value_name = "THREAD", conflicts_with = "reply_to")]
-    pub thread: Option<String>,
+    pub thread: Option<ThreadArgument>,
     /// Mail that this one answers
     #[arg(long, value_name = "MAIL")]
-    pub reply_to: Option<String>,
+    pub reply_to: Option<MailArgument>,
     /// Urgency of the mail
     #[arg(long, value_name = "low|normal|high|urgent", value_parser = urgency)]
     pub urgency: Option<Urgency>,
@@ -106,7 +106,7 @@ pub(in crate::cli) struct InboxArguments {
     pub limit: u32,
     /// Only mail sent after this one
     #[arg(long, value_name = "MAIL")]
-    pub after: Option<String>,
+    pub after: Option<MailArgument>,
     #[command(flatten)]
     pub server: ServerArguments,
 }
@@ -114,7 +114,7 @@ pub(in crate::cli) struct InboxArguments {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MarkArguments {
     /// Mail to mark
-    pub mail: String,
+    pub mail: MailArgument,
     /// Recipient to mark it for, if the mail has several
     #[arg(long = "as", value_name = "NAME")]
     pub recipient: Option<String>,

@@ -4,6 +4,7 @@ mod agents;
 mod alert;
 mod data;
 mod handoff;
+mod id;
 mod increment;
 mod mail;
 mod needs;
@@ -27,9 +28,13 @@ pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
 };
 pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
+pub(super) use id::{
+    AlertArgument, HandoffArgument, IncrementArgument, MailArgument, RequestArgument, ShortId,
+    TaskArgument, ThreadArgument, short_ids,
+};
 pub(super) use increment::{CreateIncrementArguments, IncrementCommand};
 pub(super) use mail::{InboxArguments, MailCommand, MarkArguments, SendMailArguments};
-pub(super) use needs::{NeedsArguments, OrNothing, Tags};
+pub(super) use needs::{DependencyArgument, NeedsArguments, OrNothing, Tags};
 pub(super) use overview::GROUPS;
 pub(super) use request::{AwaitArguments, CreateRequestArguments, RequestCommand};
 pub(super) use routing::{ReadyArguments, ReportArguments, RouteArguments};

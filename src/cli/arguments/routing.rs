@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::ServerArguments;
+use super::{ServerArguments, TaskArgument};
 use crate::domain::{AgentName, ReportResult};
 
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ pub(in crate::cli) struct ReadyArguments {
     pub limit: u32,
     /// Only tasks after this one in the list
     #[arg(long, value_name = "TASK")]
-    pub after: Option<String>,
+    pub after: Option<TaskArgument>,
     #[command(flatten)]
     pub server: ServerArguments,
 }
@@ -25,7 +25,7 @@ pub(in crate::cli) struct ReadyArguments {
 pub(in crate::cli) struct RouteArguments {
     /// Task to route; optional with --dry-run, which then lists ready tasks
     #[arg(required_unless_present = "dry_run")]
-    pub task: Option<String>,
+    pub task: Option<TaskArgument>,
     /// Show the choice and its reasons only
     #[arg(long)]
     pub dry_run: bool,

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     NeedsArguments, ReadyArguments, ReportArguments, RouteArguments, ServerArguments, Tags,
+    TaskArgument,
 };
 use crate::domain::{MessageType, Role, StatusName};
 
@@ -19,7 +20,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Show a task
     Show {
         /// Task to show
-        task: String,
+        task: TaskArgument,
         /// Show needs, context and instructions too
         #[arg(long)]
         full: bool,
@@ -32,7 +33,7 @@ pub(in crate::cli) enum TaskCommand {
     #[command(name = "edit", alias = "update")]
     Update {
         /// Task to change
-        task: String,
+        task: TaskArgument,
         #[command(flatten)]
         needs: Box<NeedsArguments>,
         /// Merge the JSON objects key by key; null removes a key
@@ -46,7 +47,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Set the status of a task
     Status {
         /// Task to change
-        task: String,
+        task: TaskArgument,
         /// New status
         #[arg(value_enum)]
         status: StatusArgument,
@@ -61,7 +62,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
     Plan {
         /// Task to plan
-        task: String,
+        task: TaskArgument,
         /// Summary of the task
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
@@ -80,7 +81,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Show the task tree with agents, outcomes, durations and costs
     Tree {
         /// Any task of the tree
-        task: String,
+        task: TaskArgument,
         /// Print a Mermaid flowchart
         #[arg(long, conflicts_with_all = ["dot", "json"])]
         mermaid: bool,
@@ -93,7 +94,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Show the messages and transfers of a task tree
     Conversation {
         /// Any task of the tree
-        task: String,
+        task: TaskArgument,
         /// Maximum number of messages [default: all]
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
@@ -106,7 +107,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Add a message to the conversation of a task
     Say {
         /// Task to add the message to
-        task: String,
+        task: TaskArgument,
         /// Message; - reads standard input
         text: String,
         /// Type of the message
@@ -152,7 +153,7 @@ pub(in crate::cli) struct ListTasksArguments {
     pub limit: u32,
     /// Only tasks created after this one
     #[arg(long, value_name = "TASK")]
-    pub after: Option<String>,
+    pub after: Option<TaskArgument>,
     #[command(flatten)]
     pub server: ServerArguments,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand};
 
-use super::ServerArguments;
+use super::{ServerArguments, TaskArgument};
 use crate::domain::{ContextVariable, VariableType};
 
 #[derive(Debug, Subcommand)]
@@ -87,7 +87,7 @@ pub(in crate::cli) enum ToolCommand {
     /// Transfer a task with a tool and print the id of the child task
     Call {
         /// Task to transfer
-        task: String,
+        task: TaskArgument,
         /// Tool to call
         tool: String,
         /// Variables as a JSON object; - reads standard input

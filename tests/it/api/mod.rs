@@ -12,6 +12,7 @@ mod guard;
 mod handoffs;
 mod health;
 mod idempotency;
+mod ids;
 mod mail;
 mod messages;
 mod paging;

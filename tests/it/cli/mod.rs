@@ -7,6 +7,7 @@ mod completions;
 mod doctor;
 mod exit_codes;
 mod handoff;
+mod ids;
 mod increment;
 mod mail;
 mod migrate;
