@@ -6,6 +6,7 @@ mod archive;
 mod arguments;
 mod backup;
 mod collector;
+mod completion;
 mod demo;
 mod doctor;
 mod handoff;
@@ -46,6 +47,11 @@ pub fn main() -> ExitCode {
     let ui = Ui;
     if let Some(dir) = run_to_supervise() {
         return hold_run(ui, &dir);
+    }
+    match completion::answer() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => error.exit(),
     }
     let matches = arguments::command().get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -114,11 +120,7 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Backup(arguments) => backup::run(ui, arguments).await,
         Command::Migrate(arguments) => migrate::run(ui, arguments).await,
         Command::Doctor(arguments) => doctor::run(ui, arguments).await,
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut arguments::command(), "chorus", &mut script);
-            ui.line(String::from_utf8_lossy(&script).trim_end())
-        }
+        Command::Completions { shell } => completion::print_script(ui, shell),
         Command::Ready(arguments) => ready::run(ui, arguments).await,
         Command::Route(arguments) => route::run(ui, arguments).await,
         Command::Report(arguments) => report::run(ui, arguments).await,

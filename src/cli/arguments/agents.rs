@@ -66,6 +66,7 @@ pub(in crate::cli) enum AgentsCommand {
     #[command(group(ArgGroup::new("change").required(true).multiple(true).args(FIELDS).args(["clear", "file"])))]
     Edit {
         /// Agent to change
+        #[arg(value_name = "AGENT")]
         name: String,
         #[command(flatten)]
         fields: Box<AgentFields>,
@@ -86,6 +87,7 @@ pub(in crate::cli) enum AgentsCommand {
     /// Delete an unused agent; its hand-offs stay
     Rm {
         /// Agent to delete
+        #[arg(value_name = "AGENT")]
         name: String,
         #[command(flatten)]
         server: ServerArguments,
@@ -96,7 +98,7 @@ pub(in crate::cli) enum AgentsCommand {
     #[command(group(ArgGroup::new("change").required(true).multiple(true).args(&FIELDS[11..])))]
     Capabilities {
         /// Agent [default: the run's agent]
-        #[arg(env = "CHORUS_AGENT")]
+        #[arg(env = "CHORUS_AGENT", value_name = "AGENT")]
         name: String,
         #[command(flatten)]
         offered: OfferedFields,

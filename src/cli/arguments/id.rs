@@ -95,6 +95,14 @@ pub(in crate::cli) fn nouns_of(argument: &Arg) -> &'static [Noun] {
     kind.map_or(&[], |kind| kind.nouns)
 }
 
+/// Returns the name of an argument's value, as the help shows it.
+pub(in crate::cli) fn value_name(argument: &Arg) -> String {
+    match argument.get_value_names() {
+        Some([name, ..]) => name.to_string(),
+        _ => argument.get_id().as_str().to_uppercase(),
+    }
+}
+
 /// Defines the types of id arguments, and the list of them.
 macro_rules! id_arguments {
     ($($name:ident: $nouns:expr, may_be_name: $may_be_name:literal;)*) => {
@@ -152,4 +160,39 @@ id_arguments! {
     AlertArgument: [Noun::Alert], may_be_name: false;
     MailArgument: [Noun::Mail], may_be_name: false;
     ThreadArgument: [Noun::Mail], may_be_name: true;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &clap::Command, path: &str, wrong: &mut Vec<String>) {
+        for argument in command.get_arguments() {
+            let name = value_name(argument);
+            let noun = name.split('[').next().unwrap_or_default();
+            let is_id = [
+                "TASK",
+                "HANDOFF",
+                "REQUEST",
+                "INCREMENT",
+                "ALERT",
+                "MAIL",
+                "THREAD",
+            ]
+            .contains(&noun);
+            if is_id == nouns_of(argument).is_empty() {
+                wrong.push(format!("{path} {name}"));
+            }
+        }
+        for below in command.get_subcommands() {
+            check(below, &format!("{path} {}", below.get_name()), wrong);
+        }
+    }
+
+    #[test]
+    fn every_argument_that_is_called_after_a_noun_takes_its_ids() {
+        let mut wrong = Vec::new();
+        check(&super::super::command(), "chorus", &mut wrong);
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
 }

@@ -40,7 +40,7 @@ pub(in crate::cli) enum MailCommand {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SendMailArguments {
     /// Recipients: agents, operator, or role:NAME for everybody in a role
-    #[arg(required = true, value_name = "TO")]
+    #[arg(required = true, value_name = "RECIPIENT")]
     pub to: Vec<String>,
     /// Subject, in one line
     #[arg(long, value_name = "TEXT")]
@@ -52,7 +52,7 @@ pub(in crate::cli) struct SendMailArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "body")]
     pub body_file: Option<PathBuf>,
     /// Recipient of a copy (repeatable)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "RECIPIENT")]
     pub cc: Vec<String>,
     /// Type of the mail, such as `note`
     ///
@@ -81,7 +81,7 @@ pub(in crate::cli) struct SendMailArguments {
     #[arg(long, value_name = "WORD")]
     pub handoff_type: Option<String>,
     /// Send as this agent; unverified without its token
-    #[arg(long = "as", alias = "from", value_name = "NAME")]
+    #[arg(long = "as", alias = "from", value_name = "AGENT")]
     pub from: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,
@@ -90,7 +90,11 @@ pub(in crate::cli) struct SendMailArguments {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InboxArguments {
     /// Agent or operator whose mail is listed
-    #[arg(env = "CHORUS_AGENT", default_value = "operator")]
+    #[arg(
+        env = "CHORUS_AGENT",
+        default_value = "operator",
+        value_name = "RECIPIENT"
+    )]
     pub name: String,
     /// Include mail that was read and acknowledged
     #[arg(long)]
@@ -116,7 +120,7 @@ pub(in crate::cli) struct MarkArguments {
     /// Mail to mark
     pub mail: MailArgument,
     /// Recipient to mark it for, if the mail has several
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(long = "as", value_name = "RECIPIENT")]
     pub recipient: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,

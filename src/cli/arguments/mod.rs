@@ -30,7 +30,7 @@ pub(super) use data::{
 pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
 pub(super) use id::{
     AlertArgument, HandoffArgument, IncrementArgument, MailArgument, RequestArgument, ShortId,
-    TaskArgument, ThreadArgument, short_ids,
+    TaskArgument, ThreadArgument, nouns_of, short_ids, value_name,
 };
 pub(super) use increment::{CreateIncrementArguments, IncrementCommand};
 pub(super) use mail::{InboxArguments, MailCommand, MarkArguments, SendMailArguments};
@@ -121,6 +121,9 @@ pub(super) enum Command {
     /// Apply pending database migrations
     Migrate(MigrateArguments),
     /// Print a completion script for a shell
+    ///
+    /// For bash, add `source <(chorus completions bash)` to ~/.bashrc; for zsh, `source <(chorus completions zsh)` to ~/.zshrc; for fish,
+    /// `chorus completions fish | source` to ~/.config/fish/config.fish. Completion also offers ids and names, if the server answers.
     Completions {
         /// Shell to complete for
         shell: clap_complete::Shell,

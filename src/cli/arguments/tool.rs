@@ -39,6 +39,7 @@ pub(in crate::cli) enum ToolCommand {
     /// Show a hand-off tool
     Show {
         /// Tool to show
+        #[arg(value_name = "TOOL")]
         name: String,
         #[command(flatten)]
         server: ServerArguments,
@@ -53,6 +54,7 @@ pub(in crate::cli) enum ToolCommand {
     ))]
     Edit {
         /// Tool to change
+        #[arg(value_name = "TOOL")]
         name: String,
         /// Agent that gets control
         #[arg(long, value_name = "AGENT")]
@@ -80,6 +82,7 @@ pub(in crate::cli) enum ToolCommand {
     /// Delete a hand-off tool; its hand-offs stay
     Rm {
         /// Tool to delete
+        #[arg(value_name = "TOOL")]
         name: String,
         #[command(flatten)]
         server: ServerArguments,
