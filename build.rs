@@ -1,4 +1,4 @@
-//! Embedded folders are inputs of the build: a file that is added to one of them must be noticed.
+//! Rebuilds when a file is added to an embedded folder, which cargo would not notice by itself.
 
 fn main() {
     for folder in ["migrations", "agents", "seeds"] {

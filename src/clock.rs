@@ -5,33 +5,29 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::domain::Timestamp;
 
-/// Tells the time: the system's, or one that a test sets.
+/// The system's clock, or a clock that a test sets.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Option<Arc<AtomicI64>>);
 
 impl Clock {
-    /// Makes the clock of the system.
     pub const fn system() -> Self {
         Self(None)
     }
 
-    /// Makes a clock that stands still until it is set. Its clones show the same time.
+    /// A clock that only [`advance`](Self::advance) moves. Its clones share the time.
     pub fn standing_at(time: Timestamp) -> Self {
         Self(Some(Arc::new(AtomicI64::new(time.as_millis()))))
     }
 
-    /// Moves a standing clock.
-    ///
     /// # Panics
-    /// Panics if it is the clock of the system.
+    /// Panics on the system's clock.
     pub fn advance(&self, millis: i64) {
         self.0
             .as_ref()
-            .expect("the clock of the system cannot be set")
+            .expect("only a test clock can be advanced")
             .fetch_add(millis, Ordering::Relaxed);
     }
 
-    /// Returns the time.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             Some(millis) => Timestamp::from_millis(millis.load(Ordering::Relaxed)),

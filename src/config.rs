@@ -1,4 +1,4 @@
-//! Where data is kept, and how much of anything is allowed.
+//! Limits, and the data directory.
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{Read, Write};
@@ -8,40 +8,32 @@ use std::time::{Duration, Instant};
 
 use crate::domain::{AttachmentId, Rules, RunId, TaskId};
 
-/// How much of anything is allowed.
+/// Sizes are in bytes, times in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Bytes of a JSON body.
+    /// A JSON body.
     pub body: usize,
-    /// Bytes of a prompt.
     pub prompt: usize,
-    /// Bytes of what a request asks, and of its response.
+    /// The body of a request, and its response.
     pub request: usize,
-    /// Seconds of a claim that asks for no number.
+    /// The default lease of a claim.
     pub lease: u64,
-    /// Seconds of a claim at most.
     pub longest_lease: u64,
-    /// Bytes of a task's context.
     pub context: usize,
-    /// Bytes of what agents tell each other on a task.
+    /// The context that agents leave on a task.
     pub agent_context: usize,
-    /// Bytes of an attachment.
     pub attachment: usize,
-    /// Bytes of an alert's message.
+    /// The message of an alert.
     pub alert: usize,
-    /// Bytes of a mail's body, and of its context.
+    /// The body of a mail, and its context.
     pub mail: usize,
-    /// Bytes of a mail's subject.
     pub mail_subject: usize,
-    /// How many may get a mail.
     pub mail_recipients: usize,
-    /// Items of a list that asks for no number.
+    /// The default number of items in a page.
     pub page: u32,
-    /// Items of a list at most.
     pub largest_page: u32,
-    /// Seconds of a long poll that asks for no number.
+    /// The default time-out of a long poll.
     pub wait: u64,
-    /// Seconds of a long poll at most.
     pub longest_wait: u64,
 }
 
@@ -70,7 +62,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the rules of a ledger with these limits, and the usual ones for the rest.
+    /// Returns the ledger's rules with these limits and otherwise the defaults.
     pub fn rules(&self) -> Rules {
         Rules {
             largest_context: self.context,
@@ -81,8 +73,8 @@ impl Limits {
     }
 }
 
-/// Locks a file, if not at once then in a moment: a server that was killed while it started a process has left its lock to
-/// that for as long as the process takes to become another program.
+/// Locks a file, with retries for one second: if a server is killed while it starts a process, the child holds the lock until it
+/// calls exec.
 fn lock_soon(file: &File) -> Result<(), TryLockError> {
     let give_up = Instant::now() + Duration::from_secs(1);
     loop {
@@ -95,55 +87,45 @@ fn lock_soon(file: &File) -> Result<(), TryLockError> {
     }
 }
 
-/// The directory that holds everything.
 #[derive(Debug, Clone)]
 pub struct DataDir(PathBuf);
 
-/// Why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
-    /// It is not there and cannot be made, or cannot be written.
-    #[error("the data directory {} is not writable: {cause}", path.display())]
+    /// The directory cannot be created or written.
+    #[error("the data directory {} is not writable: {cause}; choose another with --data-dir", path.display())]
     NotWritable {
-        /// The directory.
         path: PathBuf,
-        /// Why.
         cause: std::io::Error,
     },
-    /// Another process has it.
     #[error(
         "the data directory {} is in use by another Chorus process{}; stop it first, or choose another with --data-dir",
         path.display(),
         holder.as_ref().map(|pid| format!(" (pid {pid})")).unwrap_or_default()
     )]
     InUse {
-        /// The directory.
         path: PathBuf,
-        /// The process that has it, if it said so.
+        /// The id of the other process, if the lock file contains it.
         holder: Option<String>,
     },
-    /// There is nothing in it.
-    #[error("there is no Chorus database in {}; `chorus serve` makes one", path.display())]
-    Empty {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("no Chorus database in {}; start `chorus serve` to create one", path.display())]
+    Empty { path: PathBuf },
 }
 
-/// The right to write in a data directory. Ends with the process, however it ends.
+/// An exclusive lock on a data directory. The kernel releases it when the process ends.
 #[derive(Debug)]
 pub struct DataLock {
     _file: File,
 }
 
 impl DataDir {
-    /// Makes the directory if it is not there, and checks that it can be written.
+    /// Creates the directory if it does not exist, and checks that it is writable.
     pub fn prepare(path: &Path) -> Result<Self, DataDirError> {
         let not_writable = |cause| DataDirError::NotWritable {
             path: path.to_owned(),
             cause,
         };
-        // Prompts and outputs are the owner's alone.
+        // Only the owner may read prompts and outputs.
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -154,7 +136,7 @@ impl DataDir {
         Ok(Self(absolute))
     }
 
-    /// Finds a directory that has a database.
+    /// Opens a directory that must contain a database.
     pub fn existing(path: &Path) -> Result<Self, DataDirError> {
         let empty = || DataDirError::Empty {
             path: path.to_owned(),
@@ -167,7 +149,7 @@ impl DataDir {
         }
     }
 
-    /// Takes the right to write. The file is never removed: a lock on a removed file holds nothing.
+    /// Locks the directory for writing. The lock file is never removed, because a lock on a removed file excludes nobody.
     pub fn lock(&self) -> Result<DataLock, DataDirError> {
         let not_writable = |cause| DataDirError::NotWritable {
             path: self.0.clone(),
@@ -199,37 +181,31 @@ impl DataDir {
         Ok(DataLock { _file: file })
     }
 
-    /// Returns the directory itself.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Returns the database file.
     pub fn database(&self) -> PathBuf {
         self.0.join("chorus.db")
     }
 
-    /// Returns the file with the operator's token.
     pub fn operator_token(&self) -> PathBuf {
         self.0.join("operator.token")
     }
 
-    /// Returns the directory that holds the default working directories of tasks.
+    /// The parent of the default working directories of tasks.
     pub fn workspaces(&self) -> PathBuf {
         self.0.join("workspaces")
     }
 
-    /// Returns the directory of one run.
     pub fn run(&self, id: &RunId) -> PathBuf {
         self.runs().join(id.as_str())
     }
 
-    /// Returns the directory that holds the directories of runs.
     pub fn runs(&self) -> PathBuf {
         self.0.join("runs")
     }
 
-    /// Returns the folder of one attachment.
     pub fn upload(&self, task_id: &TaskId, id: &AttachmentId) -> PathBuf {
         self.0
             .join("uploads")

@@ -1,4 +1,4 @@
-//! The one error of the middle: what an operation of the engine can end with.
+//! The error type of every operation.
 //!
 //! Each edge (HTTP, command line) maps it once. The text of an internal cause never leaves the process.
 
@@ -6,59 +6,47 @@ use crate::domain::{Choice, Problems, Refusal, RefusalClass};
 use crate::store::StoreError;
 use crate::words;
 
-/// Why an operation was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A rule forbids it.
     #[error("{}", words::refusal(.0))]
     Refused(Refusal),
-    /// Something that was named is not there.
     #[error("{0}")]
     NotFound(String),
-    /// A body, or a field of it, is not what it must be.
     #[error("{0}")]
     InvalidBody(String),
-    /// Fields of a body are not what they must be.
     #[error("{0}")]
     InvalidFields(Problems),
-    /// A conversation cannot move.
+    /// A hand-off of a session is not valid.
     #[error("{problems}")]
     Handoff {
-        /// Who was to hand to whom.
+        /// Both agents, as `from->to`.
         context: String,
-        /// Everything that is wrong.
         problems: Problems,
     },
-    /// A query parameter or a header is not what it must be.
+    /// A query parameter or a header.
     #[error("{0}")]
     InvalidQuery(String),
-    /// Something is over its limit.
     #[error("{}", words::too_large(what, *limit))]
     TooLarge {
-        /// What.
         what: &'static str,
-        /// How many bytes are allowed.
+        /// In bytes.
         limit: usize,
     },
-    /// This caller may not do it.
     #[error("{0}")]
     Forbidden(String),
-    /// A token is needed.
     #[error("{0}")]
     Unauthorized(String),
-    /// The path is there, but not for this method.
     #[error("{0}")]
     MethodNotAllowed(String),
-    /// The router gives a task to no agent.
-    #[error("Task {} was given to nobody: {}", .0.task_id, .0.waits.as_ref().map(words::wait_reason).unwrap_or_default())]
+    #[error("Task {} was not routed. {}", .0.task_id, .0.waits.as_ref().map(words::wait_reason).unwrap_or_default())]
     NotRouted(Box<Choice>),
-    /// Ours.
-    #[error("Something went wrong inside Chorus; the log has the cause")]
+    /// A fault of Chorus itself.
+    #[error("Internal error. See the server log for the cause")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
-    /// Returns the stable word that programs look at.
+    /// The stable error code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => refusal_code(refusal),
@@ -75,12 +63,12 @@ impl Error {
         }
     }
 
-    /// Says that something is not there, in the words that every door uses.
+    /// The sentence fixed by the API contract: `Task not found: <id>`.
     pub fn not_found(what: &str, id: impl std::fmt::Display) -> Self {
         Self::NotFound(format!("{what} not found: {id}"))
     }
 
-    /// Hides a cause that is ours.
+    /// Hides a cause from the caller; it is only logged.
     pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Internal(cause.into())
     }
@@ -114,7 +102,7 @@ impl From<StoreError> for Error {
     }
 }
 
-/// Describes an error of the store. Its own text has a refusal as data.
+/// Describes an error of the store. Its `Display` shows a refusal as data, not as a sentence.
 pub(crate) fn describe(error: &StoreError) -> String {
     match error {
         StoreError::Refused(refusal) => words::refusal(refusal),
@@ -122,7 +110,7 @@ pub(crate) fn describe(error: &StoreError) -> String {
     }
 }
 
-/// Writes an error with all that caused it.
+/// Writes an error followed by the chain of its sources.
 pub(crate) fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
     let describe_any = |error: &(dyn std::error::Error + 'static)| match error.downcast_ref() {
         Some(error) => describe(error),

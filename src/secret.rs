@@ -1,4 +1,4 @@
-//! Tokens: made, kept in files that only their owner reads, and compared without telling how much was right.
+//! Secret tokens: random, stored in files that only their owner may read, and compared in constant time.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -7,12 +7,12 @@ use std::path::Path;
 
 use subtle::ConstantTimeEq;
 
-/// A secret word. It is not shown when it is printed.
+/// A secret token. Its `Debug` form hides the value.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
-    /// Reads the token in a file, or makes a new one there. Others may not read the file.
+    /// Reads the token in a file, or creates a new one there. Only the owner may read the file.
     pub fn load_or_create(path: &Path) -> std::io::Result<Self> {
         match std::fs::read_to_string(path) {
             Ok(token) if !token.trim().is_empty() => {
@@ -40,12 +40,11 @@ impl Token {
         Ok(token)
     }
 
-    /// Takes a token that was given.
     pub const fn given(token: String) -> Self {
         Self(token)
     }
 
-    /// Makes a word that nobody can guess.
+    /// Generates a token of 256 random bits.
     pub fn random() -> std::io::Result<Self> {
         let part = || getrandom::u64().map_err(std::io::Error::other);
         let word = format!(
@@ -58,12 +57,11 @@ impl Token {
         Ok(Self(word))
     }
 
-    /// Tells whether this is the word.
+    /// Compares in constant time.
     pub fn is(&self, word: &str) -> bool {
         self.0.as_bytes().ct_eq(word.as_bytes()).into()
     }
 
-    /// Returns the word, to send it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -80,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_made_once_and_only_its_owner_reads_it() {
+    fn a_token_is_created_once_and_only_its_owner_may_read_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("operator.token");
         let first = Token::load_or_create(&path).unwrap();

@@ -1,14 +1,14 @@
-//! Measures how fast approved requests are started, and how fast work that is kept in files is found.
+//! Measures how fast approved requests start, and how fast tags are found in files.
 //!
-//! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
-//! in the same run. Nothing is asserted.
+//! Absolute numbers depend on the machine and its disk, so every table has ratios of measurements taken in turn in the same
+//! run. Nothing is asserted.
 //!
-//! `cargo bench --bench dispatch [-- starts|tag-find]`; `CHORUS_BENCH_QUICK=1` makes everything small, and `CHORUS_BENCH_FILES` says
-//! how many files the tree has.
+//! `cargo bench --bench dispatch [-- starts|tag-find]`; `CHORUS_BENCH_QUICK=1` makes everything small, and `CHORUS_BENCH_FILES` sets
+//! the number of files in the tree.
 
 #![expect(
     clippy::print_stdout,
-    reason = "the tables are what this program is for"
+    reason = "printing tables is the purpose of this program"
 )]
 
 mod starts;
@@ -17,17 +17,16 @@ mod starts;
 mod support;
 mod tag_find;
 
-use support::settings::{is_asked, is_quick, runtime, setting};
+use support::settings::{is_quick, is_selected, runtime, setting};
 
-/// How much is measured.
 struct Plan {
-    /// How many files the tree has.
+    /// Files in the tree.
     files: usize,
-    /// How many times each search is timed.
+    /// Measurements of each search.
     rounds: usize,
-    /// How many requests are approved.
+    /// Approved requests.
     requests: usize,
-    /// How many times that is timed.
+    /// Measurements of the starts.
     starts: usize,
 }
 
@@ -55,11 +54,11 @@ impl Plan {
 
 fn main() {
     let plan = Plan::from_environment();
-    if is_asked("starts") {
+    if is_selected("starts") {
         let runtime = runtime();
         runtime.block_on(starts::run(&plan));
     }
-    if is_asked("tag-find") {
+    if is_selected("tag-find") {
         tag_find::run(&plan);
     }
 }

@@ -1,4 +1,4 @@
-//! Approved requests to started runs a second, beside plain hand-offs to started runs.
+//! Started runs per second, from approved requests and from plain hand-offs.
 
 use chorus::client::Client;
 use chorus::secret::Token;
@@ -12,10 +12,9 @@ use super::Plan;
 use super::support::server::{DataDir, Server};
 use super::support::{fill, median};
 
-/// How many agents work at the same time.
 const IN_FLIGHT: [usize; 3] = [1, 8, 32];
 
-/// How many clients hand off at the same time: as many as a team.
+/// Concurrent clients, the size of a team.
 const CLIENTS: usize = 8;
 
 const INSERT_AGENT: &str = "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, created_at, updated_at, program, arguments)
@@ -23,7 +22,7 @@ const INSERT_AGENT: &str = "INSERT INTO agents (name, spec_path, allowed_tools, 
 
 pub async fn run(plan: &Plan) {
     println!(
-        "Started runs a second, from {} approved requests and from as many hand-offs",
+        "Started runs per second, from {} approved requests and from as many hand-offs",
         plan.requests
     );
     println!(
@@ -37,7 +36,7 @@ pub async fn run(plan: &Plan) {
             let handoffs = subject.hand_off(plan.requests).await;
             rounds.push((subject.dispatch(plan.requests).await, handoffs));
         }
-        // Ratios are taken within a round: whatever else the machine did, it did to both.
+        // Ratios are taken within a round, so that other load on the machine affects both.
         let middle =
             |of: fn(&(f64, f64)) -> f64| median(&mut rounds.iter().map(of).collect::<Vec<_>>());
         println!(
@@ -50,13 +49,12 @@ pub async fn run(plan: &Plan) {
     println!();
 }
 
-/// The part of a task or a request that is needed to ask for it again.
 #[derive(Deserialize)]
 struct Created {
     id: String,
 }
 
-/// A server whose agent ends at once.
+/// A server whose agent exits at once.
 struct Subject {
     client: Client,
     database: Database,
@@ -81,10 +79,10 @@ impl Subject {
             ],
         );
         let token = std::fs::read_to_string(data_dir.path().join("operator.token"))
-            .expect("the server made it");
+            .expect("the server creates it");
         let token = Token::given(token.trim().to_owned());
         let url = format!("http://{}", server.address);
-        let client = Client::new(&url, Some(token)).expect("a client can be made");
+        let client = Client::new(&url, Some(token)).expect("the URL is valid");
         Self {
             client,
             database,
@@ -99,7 +97,7 @@ impl Subject {
         reply.data().expect("in the documented form")
     }
 
-    /// Does something so many times, several at once.
+    /// Repeats work, [`CLIENTS`] at a time.
     async fn many<T>(&self, count: usize, work: impl AsyncFn(usize) -> T) -> Vec<T> {
         stream::iter(0..count)
             .map(|number| work(number))
@@ -108,7 +106,7 @@ impl Subject {
             .await
     }
 
-    /// Hands tasks off, and returns how many runs started a second.
+    /// Hands tasks off, and returns the started runs per second.
     async fn hand_off(&self, count: usize) -> f64 {
         let tasks: Vec<Created> = self
             .many(count, async |_| {
@@ -133,7 +131,7 @@ impl Subject {
         )
     }
 
-    /// Approves requests, and returns how many runs started a second.
+    /// Approves requests, and returns the started runs per second.
     async fn dispatch(&self, count: usize) -> f64 {
         let requests: Vec<Created> = self
             .many(count, async |_| {

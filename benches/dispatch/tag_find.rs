@@ -1,7 +1,7 @@
-//! Finding a tag in a large tree, beside ripgrep finding the same bytes.
+//! The search for a tag in a large tree, compared with ripgrep on the same bytes.
 //!
-//! The two answer different questions: ripgrep does not know a tag from a mention in code. The tree is in the cache after
-//! the first search.
+//! The two answer different questions: ripgrep cannot tell a tag from a mention in code. After the first search, the tree is in
+//! the page cache.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -16,7 +16,6 @@ use super::support::server::this_program;
 
 const TAG: &str = "#needs-implementation";
 
-/// How many files are in one folder.
 const IN_FOLDER: usize = 50;
 
 const SENTENCES: &[&str] = &[
@@ -44,14 +43,12 @@ pub fn run(plan: &Plan) {
         .status()
         .is_ok_and(|status| status.success());
     let lines = count_lines(&mut chorus, tree.path());
-    println!("chorus finds {lines} lines that have the tag.");
+    println!("Lines with the tag, found by chorus: {lines}");
     if has_ripgrep {
         let lines = count_lines(&mut ripgrep, tree.path());
-        println!("rg finds {lines} lines that have the bytes.");
+        println!("Lines with the bytes, found by rg: {lines}");
     } else {
-        println!(
-            "rg is not installed, so there is nothing to compare with: apt-get install ripgrep"
-        );
+        println!("rg is not installed, so there is no comparison; run apt-get install ripgrep");
     }
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
@@ -81,7 +78,7 @@ fn count_lines(command: &mut Command, tree: &Path) -> usize {
     output.stdout.split(|byte| *byte == b'\n').count() - 1
 }
 
-/// Times a search whose output is read and thrown away.
+/// Times a search. Its output is read and dropped.
 fn time(command: &mut Command, tree: &Path) -> Duration {
     let start = Instant::now();
     let output = command.current_dir(tree).output().expect("it starts");
@@ -90,10 +87,10 @@ fn time(command: &mut Command, tree: &Path) -> Duration {
     took
 }
 
-/// Makes a tree of notes as people keep them: two to four kilobytes, a few in a hundred with the tag, fewer with a mention.
+/// Creates a tree of realistic notes: 2 to 4 KB each, three in a hundred with the tag, one with a mention.
 fn plant(files: usize) -> TempDir {
-    let tree = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder can be made there");
-    std::fs::write(tree.path().join(".gitignore"), "build/\n*.log\n").expect("it can be written");
+    let tree = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("the target folder is writable");
+    std::fs::write(tree.path().join(".gitignore"), "build/\n*.log\n").expect("the disk has room");
     for nth in 0..files {
         let folder = tree.path().join(format!(
             "team-{}/week-{:03}",
@@ -101,10 +98,10 @@ fn plant(files: usize) -> TempDir {
             nth / IN_FOLDER / 10
         ));
         if nth.is_multiple_of(IN_FOLDER) {
-            std::fs::create_dir_all(&folder).expect("it can be made");
+            std::fs::create_dir_all(&folder).expect("the disk has room");
         }
         std::fs::write(folder.join(format!("note-{nth:05}.md")), note(nth))
-            .expect("it can be written");
+            .expect("the disk has room");
     }
     tree
 }
@@ -118,7 +115,7 @@ fn note(nth: usize) -> String {
         4..30 => writeln!(text, "**Tags**: #done-implementation\n"),
         _ => writeln!(text),
     }
-    .expect("a string takes everything");
+    .expect("writing to a string cannot fail");
     let length = 2048 + nth * 37 % 2048;
     let mut next = nth;
     while text.len() < length {

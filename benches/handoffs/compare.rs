@@ -1,4 +1,4 @@
-//! Hand-offs and reads of tasks, beside those of another build.
+//! Hand-offs and reads of tasks, compared with another build.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use super::throughput::Subject;
 const WRITERS: [usize; 3] = [1, 8, 64];
 const READERS: [usize; 2] = [1, 8];
 
-/// How many tasks have a chain of 1, and how many a chain of 20.
+/// The number of tasks with a chain of 1, and of tasks with a chain of 20.
 const TASKS: usize = 500;
 
-/// The names of a library's reads, in their order.
+/// The names of [`Library::reads`].
 const READS: [&str; 4] = [
     "GET a task with a chain of 1",
     "GET a task with a chain of 20",
@@ -23,7 +23,7 @@ const READS: [&str; 4] = [
     "GET 100 summaries",
 ];
 
-/// A server on tasks that have been worked on.
+/// A server with tasks that have chains.
 struct Library {
     reads: [Reads; READS.len()],
     server: Server,

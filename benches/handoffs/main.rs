@@ -1,18 +1,18 @@
-//! Measures what a hand-off costs, beside what it would cost otherwise.
+//! Measures the cost of a hand-off: throughput, latency by ledger size, and memory.
 //!
-//! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
-//! in the same run. Nothing is asserted.
+//! Absolute numbers depend on the machine and its disk, so every table has ratios of measurements taken in turn in the same
+//! run. Nothing is asserted.
 //!
 //! `cargo bench --bench handoffs [-- throughput|sizes|memory|compare]`; `CHORUS_BENCH_QUICK=1` makes everything small, and
-//! `CHORUS_BENCH_TASKS` says how many tasks the large ledger has.
+//! `CHORUS_BENCH_TASKS` sets the number of tasks in the large ledger.
 //!
-//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and one more table
-//! shows how many times as fast this one is; `-- compare` prints that table alone. `CHORUS_BENCH_PROGRAM=PATH` replaces
-//! this build, and `CHORUS_BENCH_ROUNDS` says how many rounds there are: see `support/compare.rs`.
+//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and another table
+//! shows the speed ratio; `-- compare` prints only that table. `CHORUS_BENCH_PROGRAM=PATH` replaces this build, and
+//! `CHORUS_BENCH_ROUNDS` sets the number of rounds: see `support/compare.rs`.
 
 #![expect(
     clippy::print_stdout,
-    reason = "the tables are what this program is for"
+    reason = "printing tables is the purpose of this program"
 )]
 
 mod compare;
@@ -27,24 +27,23 @@ mod throughput;
 use std::time::Duration;
 
 use support::compare::Comparison;
-use support::settings::{is_asked, is_quick, runtime, setting};
+use support::settings::{is_quick, is_selected, runtime, setting};
 
-/// Hand-offs are only recorded here; no agent starts.
+/// Hand-offs are only recorded; no agent starts.
 const NO_RUNS: &[&str] = &["--max-runs", "0"];
 
-/// How much is measured.
 struct Plan {
-    /// How long one point is measured, in each round.
+    /// The duration of one measurement.
     window: Duration,
-    /// How many times each point is measured.
+    /// Measurements per point.
     rounds: usize,
-    /// How many times each request is timed against a ledger of either size.
+    /// Measurements of each request per ledger.
     samples: usize,
-    /// How many tasks the large ledger has.
+    /// Tasks in the large ledger.
     tasks: usize,
-    /// How many event streams are held open.
+    /// Open event streams.
     streams: usize,
-    /// How many long polls are held open.
+    /// Open long polls.
     waiters: usize,
 }
 
@@ -77,13 +76,13 @@ impl Plan {
 fn main() {
     let plan = Plan::from_environment();
     let runtime = runtime();
-    if is_asked("throughput") {
+    if is_selected("throughput") {
         runtime.block_on(throughput::run(&plan));
     }
-    if is_asked("sizes") {
+    if is_selected("sizes") {
         runtime.block_on(sizes::run(&plan));
     }
-    if is_asked("memory") {
+    if is_selected("memory") {
         runtime.block_on(memory::run(&plan));
     }
     if let Some(comparison) = Comparison::from_environment() {

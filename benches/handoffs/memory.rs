@@ -1,4 +1,4 @@
-//! Memory of the server, alone and with many clients who wait.
+//! Memory of the server, idle and with many waiting clients.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use super::support::memory::{Memory, megabytes};
 use super::support::server::{DataDir, Server};
 use super::{NO_RUNS, Plan};
 
-/// Files that a process has open beside the connections of waiting clients.
+/// Open files of a process in addition to the connections of waiting clients.
 const OTHER_FILES: usize = 100;
 
 pub async fn run(plan: &Plan) {
@@ -33,14 +33,14 @@ pub async fn run(plan: &Plan) {
     .await;
     if waiters < plan.waiters {
         println!(
-            "The limit of open files allows {most} connections; {} were wanted",
+            "The limit of open files allows {most} connections of the planned {}; raise it with ulimit -n",
             plan.waiters
         );
     }
     println!();
 }
 
-/// Measures a server before and after clients have come to wait.
+/// Measures a server before and after the clients begin to wait.
 async fn measure(clients: usize, name: &str, gauge: &str, path: impl Fn(&str) -> String) {
     let data_dir = DataDir::create();
     let server = Server::start(&data_dir, NO_RUNS);
@@ -63,7 +63,7 @@ async fn measure(clients: usize, name: &str, gauge: &str, path: impl Fn(&str) ->
     drop(waiting);
 }
 
-/// Sends a request and does not wait for the answer.
+/// Sends a request without waiting for the answer.
 fn ask(address: SocketAddr, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("the server listens");
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -88,14 +88,14 @@ fn print(memory: Memory, name: &str, idle: Option<(Memory, u32)>) {
     );
 }
 
-/// Raises the limit of open files as far as it goes. Returns how many clients that is enough for.
+/// Raises the limit of open files to the maximum. Returns the number of clients that it allows.
 fn raise_file_limit() -> usize {
     let maximum = getrlimit(Resource::Nofile).maximum;
     let limit = Rlimit {
         current: maximum,
         maximum,
     };
-    setrlimit(Resource::Nofile, limit).expect("everybody may go up to the maximum");
+    setrlimit(Resource::Nofile, limit).expect("every process may use its maximum");
     maximum
         .and_then(|files| usize::try_from(files).ok())
         .map_or(usize::MAX, |files| files.saturating_sub(OTHER_FILES))

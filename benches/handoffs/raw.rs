@@ -1,6 +1,6 @@
-//! The statements of a hand-off on one SQLite connection, with no server around them.
+//! The statements of a hand-off on one SQLite connection, without a server.
 //!
-//! The statements and their order follow the server's own, and the connection has the pragmas of the server's writer.
+//! The statements, their order and the pragmas are those of the server's writer.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ const END_HANDOFF: &str =
 const END_RUN: &str = "UPDATE runs SET state = 'ended', outcome = $1, ended_at = $2
               WHERE handoff_number = $3 AND state <> 'ended'";
 
-/// How many tasks are made at a time, while the clock stands.
+/// The number of tasks created at a time, which is not measured.
 const TASKS: usize = 500;
 
 /// One connection, and tasks to hand off.
@@ -52,7 +52,7 @@ pub struct Raw {
     tasks: Vec<String>,
 }
 
-/// What a client of the server would be: a task, and what has been done with it.
+/// A simulated client: its task and the state of its hand-offs.
 struct Turn {
     task: String,
     handoffs: u8,
@@ -82,7 +82,7 @@ impl Raw {
         }
     }
 
-    /// Hands off in the turns of so many clients, with so many operations in a transaction. Returns hand-offs a second.
+    /// Simulates clients in turn, with `batch` operations per transaction. Returns hand-offs per second.
     pub fn measure(&mut self, clients: usize, batch: usize, per_task: u8, window: Duration) -> f64 {
         let mut turns: Vec<Turn> = (0..clients).map(|_| self.fresh()).collect();
         let mut next = 0;
@@ -121,7 +121,7 @@ impl Raw {
             self.tasks = fill::add_tasks(&self.connection, TASKS);
         }
         Turn {
-            task: self.tasks.pop().expect("some have just been made"),
+            task: self.tasks.pop().expect("tasks were just added"),
             handoffs: 0,
             is_open: false,
         }

@@ -1,4 +1,4 @@
-//! Latency against a small and a large ledger.
+//! Latency with a small and a large ledger.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,9 @@ use super::{NO_RUNS, Plan};
 
 const SMALL: usize = 1000;
 
-/// How many requests in a row go to one server, before the other one has its turn.
+/// The number of consecutive requests to one server before the other's turn.
 const ROUND: usize = 10;
 
-/// What is timed.
 #[derive(Clone, Copy)]
 enum Request {
     Task,
@@ -29,7 +28,7 @@ const REQUESTS: [(Request, &str); 4] = [
     (Request::Handoff, "start + complete"),
 ];
 
-/// A ledger, and a client of the server on it.
+/// A ledger with its server and a client.
 struct Subject {
     ledger: Ledger,
     connection: Connection,
@@ -51,7 +50,7 @@ pub async fn run(plan: &Plan) {
         subjects.push(Subject::start(data_dir, ledger).await);
     }
     println!("Median latency of one client, by the number of tasks");
-    println!("({large} tasks were filled in within {filled:.0?})");
+    println!("({large} tasks were inserted in {filled:.0?})");
     println!(
         "{:<36} {:>12} {:>12} {:>6}",
         "",
@@ -88,7 +87,7 @@ impl Subject {
         }
     }
 
-    /// Times one request; every round takes another task.
+    /// Times one request. Each round uses another task.
     async fn time(&mut self, request: Request, round: usize) -> Duration {
         let Ledger {
             with_chain,

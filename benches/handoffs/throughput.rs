@@ -1,4 +1,4 @@
-//! Hand-offs a second: with batching, without, and in SQLite alone.
+//! Hand-offs per second: with batching, without batching, and in SQLite alone.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -15,20 +15,20 @@ use super::{NO_RUNS, Plan};
 
 const CLIENTS: [usize; 4] = [1, 8, 64, 256];
 
-/// How many hand-offs a task gets, so that chains stay short.
+/// The number of hand-offs per task, so that chains stay short.
 const PER_TASK: u8 = 10;
 
-/// More hand-offs a second than any server here will reach: so many tasks are made beforehand.
+/// More hand-offs per second than any server reaches, which sets the number of tasks created beforehand.
 const CEILING: f64 = 30_000.0;
 
-/// A server, and a way to make tasks behind its back.
+/// A server, and a connection that adds tasks directly to its database.
 pub struct Subject {
     database: Database,
     pub server: Server,
     _data_dir: DataDir,
 }
 
-/// What one measurement of a server gave.
+/// One measurement of a server.
 pub struct Load {
     pub per_second: f64,
     latencies: Vec<Duration>,
@@ -62,7 +62,7 @@ pub async fn run(plan: &Plan) {
             let raw = raw.measure(clients, batch, PER_TASK, plan.window);
             rounds.push((load, unbatched, raw));
         }
-        // Ratios are taken within a round: whatever else the machine did, it did to all three.
+        // Ratios are taken within a round, so that other load on the machine affects all three.
         let middle = |of: fn(&(Load, f64, f64)) -> f64| {
             median(&mut rounds.iter().map(of).collect::<Vec<_>>())
         };
@@ -125,7 +125,7 @@ impl Subject {
     }
 }
 
-/// Hands off task after task. Returns when each hand-off was done, and how long it took.
+/// Hands off task after task. Returns the end and the duration of each hand-off.
 async fn hand_off_until(
     end: Instant,
     mut connection: Connection,
@@ -133,7 +133,7 @@ async fn hand_off_until(
 ) -> Vec<(Instant, Duration)> {
     let mut done = Vec::new();
     loop {
-        let task = tasks.borrow_mut().pop().expect("enough were made");
+        let task = tasks.borrow_mut().pop().expect("enough tasks were added");
         let doors = Doors::of(&task);
         for _ in 0..PER_TASK {
             let began = Instant::now();

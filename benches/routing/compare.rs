@@ -1,4 +1,4 @@
-//! Lists of ready tasks and routed tasks, beside those of another build.
+//! Lists of ready tasks, and routed tasks, compared with another build.
 
 use super::Plan;
 use super::ready::{self, FIRST_PAGE, FIRST_PAGE_FOR_AGENT, SMALL};

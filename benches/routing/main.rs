@@ -1,18 +1,18 @@
-//! Measures how fast it is known what is ready, and how fast tasks find their agents.
+//! Measures how fast ready tasks are listed, and how fast tasks are routed.
 //!
-//! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
-//! in the same run. Nothing is asserted.
+//! Absolute numbers depend on the machine and its disk, so every table has ratios of measurements taken in turn in the same
+//! run. Nothing is asserted.
 //!
 //! `cargo bench --bench routing [-- ready|routed|compare]`; `CHORUS_BENCH_QUICK=1` makes everything small, and
-//! `CHORUS_BENCH_TASKS` says how many tasks the large ledger has.
+//! `CHORUS_BENCH_TASKS` sets the number of tasks in the large ledger.
 //!
-//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and one more table
-//! shows how many times as fast this one is; `-- compare` prints that table alone. `CHORUS_BENCH_PROGRAM=PATH` replaces
-//! this build, and `CHORUS_BENCH_ROUNDS` says how many rounds there are: see `support/compare.rs`.
+//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and another table
+//! shows the speed ratio; `-- compare` prints only that table. `CHORUS_BENCH_PROGRAM=PATH` replaces this build, and
+//! `CHORUS_BENCH_ROUNDS` sets the number of rounds: see `support/compare.rs`.
 
 #![expect(
     clippy::print_stdout,
-    reason = "the tables are what this program is for"
+    reason = "printing tables is the purpose of this program"
 )]
 
 mod compare;
@@ -23,19 +23,18 @@ mod routed;
 mod support;
 
 use support::compare::Comparison;
-use support::settings::{is_asked, is_quick, runtime, setting};
+use support::settings::{is_quick, is_selected, runtime, setting};
 
-/// How much is measured.
 struct Plan {
-    /// How many tasks the large ledger has.
+    /// Tasks in the large ledger.
     tasks: usize,
-    /// How many times each request is timed.
+    /// Measurements of each request.
     samples: usize,
-    /// How many tasks are given to agents.
+    /// Routed tasks.
     routed: usize,
-    /// How many times that is timed.
+    /// Measurements of the routing.
     rounds: usize,
-    /// How many tasks are given to agents in one round of a comparison.
+    /// Routed tasks in one round of a comparison.
     compared: usize,
 }
 
@@ -66,10 +65,10 @@ impl Plan {
 fn main() {
     let plan = Plan::from_environment();
     let runtime = runtime();
-    if is_asked("ready") {
+    if is_selected("ready") {
         runtime.block_on(ready::run(&plan));
     }
-    if is_asked("routed") {
+    if is_selected("routed") {
         runtime.block_on(routed::run(&plan));
     }
     if let Some(comparison) = Comparison::from_environment() {

@@ -1,4 +1,4 @@
-//! What is ready, in a small ledger and in a large one.
+//! Lists of ready tasks in a small and a large ledger.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use super::support::http::{Connection, uri};
 use super::support::median;
 use super::support::server::{DataDir, Server, this_program};
 
-/// How many tasks the small ledger has.
+/// Tasks in the small ledger.
 pub const SMALL: usize = 1000;
 
-/// How many requests in a row go to one server, before the other one has its turn.
+/// The number of consecutive requests to one server before the other's turn.
 const ROUND: usize = 10;
 
 const INSERT_TASK: &str = "INSERT INTO tasks (id, status, created_at, updated_at, source_type, source_user_id, agent_workspace, description,
@@ -28,23 +28,22 @@ const INSERT_AGENT: &str = "INSERT INTO agents (name, spec_path, allowed_tools, 
 pub const FIRST_PAGE: &str = "/api/ready?limit=100";
 pub const FIRST_PAGE_FOR_AGENT: &str = "/api/ready?forAgent=tester&limit=100";
 
-/// What is timed.
 #[derive(Clone, Copy)]
 enum Request {
     Ready,
     ForAgent,
-    Settle,
+    Complete,
 }
 
 const REQUESTS: [(Request, &str); 3] = [
-    (Request::Ready, "GET the first 100 that are ready"),
-    (Request::ForAgent, "GET the first 100 for an agent"),
-    (Request::Settle, "complete one that another waits for"),
+    (Request::Ready, "GET 100 ready tasks"),
+    (Request::ForAgent, "GET 100 ready tasks for an agent"),
+    (Request::Complete, "complete a task with a dependant"),
 ];
 
-/// A ledger, and a client of the server on it.
+/// A ledger with its server and a client.
 pub struct Subject {
-    /// Tasks for which another one waits, from all over the ledger.
+    /// Tasks with a dependant, spread over the ledger.
     waited_for: Vec<String>,
     connection: Connection,
     pub server: Server,
@@ -103,7 +102,7 @@ impl Subject {
         let path = match request {
             Request::Ready => uri(FIRST_PAGE),
             Request::ForAgent => uri(FIRST_PAGE_FOR_AGENT),
-            Request::Settle => {
+            Request::Complete => {
                 let id = &self.waited_for[nth % self.waited_for.len()];
                 let path = uri(&format!("/api/tasks/{id}/status"));
                 let began = Instant::now();
@@ -123,7 +122,7 @@ impl Subject {
     }
 }
 
-/// Fills a ledger in which every second task waits for the one before it, and every tenth has ended.
+/// Fills a ledger in which every second task depends on the one before, and every twentieth has ended.
 fn fill_in(database: &Database, tasks: usize) -> Vec<String> {
     let roles = [
         None,

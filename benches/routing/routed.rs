@@ -1,4 +1,4 @@
-//! Tasks that are given to the best of 100 agents a second, beside hand-offs that name their agent.
+//! Tasks per second that are routed to the best of 100 agents, compared with hand-offs that name their agent.
 
 use std::path::Path;
 use std::time::Instant;
@@ -11,10 +11,9 @@ use super::support::http::{Connection, Doors, uri};
 use super::support::server::{DataDir, Server, this_program};
 use super::support::{fill, median};
 
-/// How many clients there are.
 pub const CLIENTS: [usize; 3] = [1, 8, 64];
 
-/// How many agents there are to choose from.
+/// The agents that the router chooses from.
 const AGENTS: usize = 100;
 
 const INSERT_AGENT: &str = "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, created_at, updated_at, program, roles, skills)
@@ -23,7 +22,7 @@ const NEED: &str = "UPDATE tasks SET agent_role = 'testing', specialist_tags = '
 
 pub async fn run(plan: &Plan) {
     println!(
-        "Hand-offs a second with {AGENTS} agents, begun and completed over HTTP: the router chooses and mails, or the caller names the agent"
+        "Hand-offs per second with {AGENTS} agents, started and completed over HTTP: the router chooses and mails, or the caller names the agent"
     );
     println!(
         "{:>8} {:>10} {:>10} {:>15}",
@@ -37,7 +36,7 @@ pub async fn run(plan: &Plan) {
             let routed = subject.rate(plan.routed, clients, Choice::Routed).await;
             rounds.push((routed, named));
         }
-        // Ratios are taken within a round: whatever else the machine did, it did to both.
+        // Ratios are taken within a round, so that other load on the machine affects both.
         let middle =
             |of: fn(&(f64, f64)) -> f64| median(&mut rounds.iter().map(of).collect::<Vec<_>>());
         println!(
@@ -50,16 +49,15 @@ pub async fn run(plan: &Plan) {
     println!();
 }
 
-/// The side that chooses the agent of a task.
 #[derive(Clone, Copy)]
 pub enum Choice {
-    /// The router chooses.
+    /// By the router.
     Routed,
-    /// The caller names the agent.
+    /// By the caller.
     Named,
 }
 
-/// A server with many agents, and a way to add tasks beside it.
+/// A server with many agents, and a connection that adds tasks directly to its database.
 pub struct Subject {
     database: Database,
     pub server: Server,
@@ -88,7 +86,7 @@ impl Subject {
                     skills[(nth / 2 + 1) % 7],
                     skills[(nth / 3 + 3) % 7],
                 ];
-                let own = serde_json::to_string(&own).expect("words are JSON");
+                let own = serde_json::to_string(&own).expect("strings are JSON");
                 fill::insert(
                     &database,
                     INSERT_AGENT,
@@ -104,7 +102,7 @@ impl Subject {
         }
     }
 
-    /// Adds tasks that most of the agents qualify for.
+    /// Adds tasks that most agents qualify for.
     fn add_tasks(&self, count: usize) -> Vec<String> {
         let ids = fill::add_tasks(&self.database, count);
         fill::in_transaction(&self.database, || {
@@ -117,7 +115,7 @@ impl Subject {
         ids
     }
 
-    /// Hands new tasks off, and returns how many a second.
+    /// Hands new tasks off, and returns hand-offs per second.
     pub async fn rate(&self, count: usize, clients: usize, choice: Choice) -> f64 {
         let tasks = self.add_tasks(count);
         let mut connections = Vec::new();
@@ -144,7 +142,7 @@ impl Subject {
             },
         );
         join_all(work).await;
-        let count = u32::try_from(tasks.len()).expect("there are not so many");
+        let count = u32::try_from(tasks.len()).expect("the plan has fewer tasks");
         f64::from(count) / began.elapsed().as_secs_f64()
     }
 }

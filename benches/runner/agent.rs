@@ -1,4 +1,4 @@
-//! An agent that says when it began and when it was done.
+//! An agent that prints when it started and when it ended.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -6,26 +6,26 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The argument that makes this program an agent.
+/// The argument that turns this program into an agent.
 pub const MODE: &str = "agent";
 
-/// When an agent began and when it was done, by the clock of [`now`].
+/// The start and the end of an agent, by the clock of [`now`].
 #[derive(Clone, Copy)]
 pub struct Stamps {
     pub first: Duration,
     pub last: Duration,
 }
 
-/// Reads the clock that all processes of the machine share.
+/// Reads the monotonic clock, which all processes of the machine share.
 pub fn now() -> Duration {
     let time = clock_gettime(ClockId::Monotonic);
     Duration::new(
         time.tv_sec.cast_unsigned(),
-        u32::try_from(time.tv_nsec).expect("it is below a thousand million"),
+        u32::try_from(time.tv_nsec).expect("it is below 10^9"),
     )
 }
 
-/// Works for a while, and says since when and until when.
+/// Sleeps, and prints the start and the end.
 pub fn work(first: Duration, milliseconds: &str) {
     let milliseconds = milliseconds.parse().expect("it is a number");
     if milliseconds > 0 {
@@ -35,10 +35,13 @@ pub fn work(first: Duration, milliseconds: &str) {
 }
 
 impl Stamps {
-    /// Reads what an agent said.
+    /// Parses an agent's output.
     pub fn read(said: &str) -> Self {
         let time = |text: &str| Duration::from_nanos(text.parse().expect("it is a number"));
-        let (first, last) = said.trim().split_once(' ').expect("an agent says two");
+        let (first, last) = said
+            .trim()
+            .split_once(' ')
+            .expect("an agent prints two numbers");
         Self {
             first: time(first),
             last: time(last),
@@ -46,12 +49,12 @@ impl Stamps {
     }
 }
 
-/// Returns the program that is an agent.
+/// Returns the agent's program, which is this one.
 pub fn program() -> PathBuf {
     std::env::current_exe().expect("Linux knows it")
 }
 
-/// Starts the agent as anybody would, and waits for it.
+/// Starts the agent without Chorus, and waits for it.
 pub fn spawn_and_wait(milliseconds: u64) -> Stamps {
     let output = Command::new(program())
         .args([MODE, &milliseconds.to_string()])

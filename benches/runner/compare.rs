@@ -1,4 +1,4 @@
-//! The start of a run, beside that of another build.
+//! The start of a run, compared with another build.
 
 use super::agent;
 use super::latency::milliseconds;
@@ -8,13 +8,13 @@ use super::support::http::{Connection, Doors};
 use super::support::median;
 use super::support::server::Server;
 
-/// How long the agent works, in milliseconds: its start is over when it ends.
+/// The agent's working time in milliseconds, long enough for its start to be over.
 const WORK: u64 = 10;
 
-/// More than one, so that a run never waits for the place of the one before.
+/// More than one, so that a run never waits for the slot of the one before.
 const MAX_RUNS: usize = 4;
 
-/// How many runs are timed in one round.
+/// Measured runs per round.
 const SAMPLES: usize = 5;
 
 pub async fn run(comparison: &Comparison) {

@@ -1,4 +1,4 @@
-//! How long it takes until an agent begins, and from its end to the answer.
+//! The latency from a request to the agent's start, and from the agent's end to the answer.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,10 +11,10 @@ use super::supervised::supervise_and_wait;
 use super::support::server::this_program;
 use super::support::{median, percentile};
 
-/// How long the agent works: long enough that its start is over when it ends, and somebody waits.
+/// The agent's working time in milliseconds, long enough for its start to be over and a waiter to be present.
 const WORK: u64 = 30;
 
-/// Times before and after the agent's own.
+/// Times in milliseconds before the agent's start and after its end.
 #[derive(Default)]
 struct Samples {
     starts: Vec<f64>,
@@ -87,7 +87,7 @@ fn print(name: &str, samples: &mut [f64], bare: &[f64]) {
     );
 }
 
-/// Times what one commit costs at least.
+/// Times a sync of 4 KB, the minimum cost of a commit.
 fn flush(file: &mut File) -> f64 {
     let began = Instant::now();
     file.write_all(&[0; 4096]).expect("the disk has room");

@@ -1,19 +1,19 @@
-//! Measures what it costs that a server runs an agent, beside starting the same program oneself.
+//! Measures the cost of running an agent with the server, compared with starting the program directly.
 //!
-//! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
-//! in the same run. Nothing is asserted.
+//! Absolute numbers depend on the machine and its disk, so every table has ratios of measurements taken in turn in the same
+//! run. Nothing is asserted.
 //!
 //! `cargo bench --bench runner [-- latency|throughput|memory|compare]`; `CHORUS_BENCH_QUICK=1` makes everything small.
 //!
-//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and one more table
-//! shows how many times as fast this one is; `-- compare` prints that table alone. `CHORUS_BENCH_PROGRAM=PATH` replaces
-//! this build, and `CHORUS_BENCH_ROUNDS` says how many rounds there are: see `support/compare.rs`.
+//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and another table
+//! shows the speed ratio; `-- compare` prints only that table. `CHORUS_BENCH_PROGRAM=PATH` replaces this build, and
+//! `CHORUS_BENCH_ROUNDS` sets the number of rounds: see `support/compare.rs`.
 //!
 //! The agent is this program itself, started with `agent MILLISECONDS`.
 
 #![expect(
     clippy::print_stdout,
-    reason = "the tables are what this program is for"
+    reason = "printing tables is the purpose of this program"
 )]
 
 mod agent;
@@ -30,17 +30,16 @@ mod throughput;
 use std::time::Duration;
 
 use support::compare::Comparison;
-use support::settings::{arguments, is_asked, is_quick, runtime};
+use support::settings::{arguments, is_quick, is_selected, runtime};
 
-/// How much is measured.
 struct Plan {
-    /// How many agents are timed one after the other.
+    /// Agents timed one after the other.
     samples: usize,
-    /// How long one point of the throughput is measured, in each round.
+    /// The duration of one measurement of the throughput.
     window: Duration,
-    /// How many times each point is measured.
+    /// Measurements per point.
     rounds: usize,
-    /// How many agents work while memory is measured.
+    /// Agents at work while memory is measured.
     runs: usize,
 }
 
@@ -73,13 +72,13 @@ fn main() {
     }
     let plan = Plan::from_environment();
     let runtime = runtime();
-    if is_asked("latency") {
+    if is_selected("latency") {
         runtime.block_on(latency::run(&plan));
     }
-    if is_asked("throughput") {
+    if is_selected("throughput") {
         runtime.block_on(throughput::run(&plan));
     }
-    if is_asked("memory") {
+    if is_selected("memory") {
         runtime.block_on(memory::run(&plan));
     }
     if let Some(comparison) = Comparison::from_environment() {

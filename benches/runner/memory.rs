@@ -11,7 +11,7 @@ use super::support::median;
 use super::support::memory::{Memory, kilobytes, megabytes};
 use super::support::server::this_program;
 
-/// How long the agents work if nobody stops them.
+/// The agents' working time in milliseconds; they are cancelled earlier.
 const WORK: u64 = 240_000;
 
 pub async fn run(plan: &Plan) {
@@ -35,7 +35,7 @@ pub async fn run(plan: &Plan) {
         megabytes(idle.resident),
         megabytes(idle.anonymous)
     );
-    let runs = f64::from(u32::try_from(plan.runs).expect("they are hundreds"));
+    let runs = f64::from(u32::try_from(plan.runs).expect("the plan has hundreds of runs"));
     let each = |busy: u32, idle: u32| {
         let more = f64::from(busy) - f64::from(idle);
         format!("{:.1} KB", more / runs)
@@ -57,7 +57,7 @@ pub async fn run(plan: &Plan) {
         megabytes(median_of(&memories, |memory| memory.anonymous))
     );
     println!(
-        "one supervisor, private to it: median {} KB, most {} KB",
+        "private memory of one supervisor: median {} KB, maximum {} KB",
         median(&mut private),
         private.iter().max().expect("there are some")
     );
@@ -71,7 +71,7 @@ fn median_of(memories: &[Memory], of: fn(&Memory) -> u32) -> u32 {
     median(&mut memories.iter().map(of).collect::<Vec<_>>())
 }
 
-/// Waits until so many agents work. Returns the pids of their supervisors.
+/// Waits until `count` agents are at work. Returns the pids of their supervisors.
 async fn supervisors(runs: &Path, count: usize) -> Vec<u32> {
     loop {
         let found: Vec<_> = std::fs::read_dir(runs)
@@ -92,7 +92,7 @@ fn supervisor(run: &Path) -> Option<u32> {
     started["supervisorPid"].as_u64()?.try_into().ok()
 }
 
-/// Returns the kilobytes that would be free without this process.
+/// Returns the private memory of a process in kilobytes.
 fn private(pid: u32) -> u32 {
     let rollup = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("it is alive");
     kilobytes(&rollup, "Private_Clean") + kilobytes(&rollup, "Private_Dirty")

@@ -10,7 +10,7 @@ use super::support::fill;
 use super::support::http::{Connection, Doors};
 use super::support::server::{DataDir, Server};
 
-/// No run outlives this, whatever becomes of the benchmark.
+/// The time limit of a run, so that none outlives an aborted benchmark.
 const MAX_SECONDS: u32 = 300;
 
 const INSERT_AGENT: &str = "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, created_at, updated_at, program, arguments, max_seconds)
@@ -23,7 +23,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Starts a server whose agent works so long, with so many at a time.
+    /// Starts a server with `max_runs` slots, whose agent works for `milliseconds`.
     pub fn start(program: &Path, milliseconds: u64, max_runs: usize) -> Self {
         let data_dir = DataDir::create_with(program);
         let database = fill::open(&data_dir.database());
@@ -51,12 +51,12 @@ impl Subject {
         Connection::open(self.server.address).await
     }
 
-    /// Adds tasks that are worked on in the data directory.
+    /// Adds tasks whose workspace is the data directory.
     pub fn add_tasks(&self, count: usize) -> Vec<Doors> {
         self.doors_of(&fill::add_tasks(&self.database, count))
     }
 
-    /// Adds tasks that each have a chain of so many completed hand-offs.
+    /// Adds tasks with a chain of `length` completed hand-offs each.
     pub fn add_chains(&self, count: usize, length: i64) -> Vec<Doors> {
         self.doors_of(&fill::add_chains(&self.database, count, length))
     }
@@ -73,7 +73,7 @@ impl Subject {
     }
 }
 
-/// Hands a task off and waits for the end on the hand-off.
+/// Hands a task off and waits for the end of the hand-off.
 pub async fn hand_off_and_wait(connection: &mut Connection, doors: &Doors) -> Stamps {
     let task = data(&connection.start(doors).await);
     let id = task["agentChain"]

@@ -1,4 +1,4 @@
-//! The agent below a supervisor, without a server.
+//! The agent with a supervisor, but without a server.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use super::agent::{self, Stamps};
 use super::support::server::this_program;
 
-/// Starts a supervisor in a new run directory, and waits until it releases the run.
+/// Starts a supervisor in a new run directory, and waits until it releases the lock.
 pub fn supervise_and_wait(dir: &Path, milliseconds: u64) -> (Stamps, Child) {
     let files = RunFiles::new(dir);
     let spec = RunSpec {

@@ -1,4 +1,4 @@
-//! Runs a second, with several at the same time.
+//! Runs per second, with several at the same time.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -14,11 +14,11 @@ use super::support::server::this_program;
 
 const IN_FLIGHT: [usize; 3] = [1, 8, 32];
 
-/// More runs a second than any server here will reach: so many tasks are made beforehand.
+/// More runs per second than any server reaches, which sets the number of tasks created beforehand.
 const CEILING: u32 = 2000;
 
 pub async fn run(plan: &Plan) {
-    println!("Runs a second of an agent that ends at once");
+    println!("Runs per second of an agent that exits at once");
     println!(
         "{:>9} {:>10} {:>10} {:>13}",
         "in flight", "server/s", "bare/s", "server ÷ bare"
@@ -30,7 +30,7 @@ pub async fn run(plan: &Plan) {
             let bare = bare(in_flight, plan.window);
             rounds.push((serve(&subject, in_flight, plan.window).await, bare));
         }
-        // Ratios are taken within a round: whatever else the machine did, it did to both.
+        // Ratios are taken within a round, so that other load on the machine affects both.
         let middle =
             |of: fn(&(f64, f64)) -> f64| median(&mut rounds.iter().map(of).collect::<Vec<_>>());
         println!(
@@ -43,7 +43,7 @@ pub async fn run(plan: &Plan) {
     println!();
 }
 
-/// Starts agents as anybody would, on so many threads.
+/// Starts agents without Chorus, on `in_flight` threads.
 fn bare(in_flight: usize, window: Duration) -> f64 {
     let end = Instant::now() + window;
     let done: u32 = std::thread::scope(|scope| {
@@ -69,7 +69,7 @@ fn count_until(end: Instant) -> u32 {
     }
 }
 
-/// Hands tasks off to agents, by so many clients.
+/// Hands tasks off to agents, with `in_flight` clients.
 async fn serve(subject: &Subject, in_flight: usize, window: Duration) -> f64 {
     let enough = window.as_secs_f64() * f64::from(CEILING);
     let tasks = RefCell::new(subject.add_tasks(in_flight + whole(enough)));
@@ -92,7 +92,7 @@ async fn hand_off_until(
 ) -> u32 {
     let mut done = 0;
     loop {
-        let doors = tasks.borrow_mut().pop().expect("enough were made");
+        let doors = tasks.borrow_mut().pop().expect("enough tasks were added");
         subject::hand_off_and_wait(&mut connection, &doors).await;
         if Instant::now() >= end {
             return done;

@@ -8,10 +8,10 @@ use super::support::median;
 const PATH: &str = "/api/analytics/handoffs";
 
 pub async fn run(plan: &Plan, subjects: &mut [Subject; 2]) {
-    println!("Median latency of the analytics, by the number of hand-offs that they add up");
+    println!("Median latency of the analytics, by the number of aggregated hand-offs");
     println!(
         "{:<36} {:>12} {:>12} {:>12} {:>14}",
-        "", "stored", "added up", "latency", "÷ hand-off"
+        "", "stored", "aggregated", "latency", "÷ hand-off"
     );
     for subject in subjects {
         let since = format!("{PATH}?since={}", subject.last_round_at);
@@ -25,7 +25,7 @@ pub async fn run(plan: &Plan, subjects: &mut [Subject; 2]) {
                 samples.push(subject.time(path).await);
             }
             let latency = median(&mut samples).as_secs_f64();
-            let handoffs = u32::try_from(handoffs).expect("a disk would be full before");
+            let handoffs = u32::try_from(handoffs).expect("the plan has fewer hand-offs");
             println!(
                 "{name:<36} {:>12} {handoffs:>12} {:>9.1} ms {:>11.2} µs",
                 subject.handoffs,

@@ -1,4 +1,4 @@
-//! Moves of sessions and reads of their histories, beside those of another build.
+//! Moves of sessions and reads of their histories, compared with another build.
 
 use super::Plan;
 use super::sizes::{Request, STRIDE};

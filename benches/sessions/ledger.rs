@@ -1,4 +1,4 @@
-//! Fills a database with sessions, as if all of them had been going on at the same time.
+//! Fills a database with concurrent sessions.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::support::fill;
 
-/// How many hand-offs a session has.
+/// Hand-offs per session.
 pub const PER_SESSION: usize = 100;
 
-/// How many hand-offs of a session have one trace of its harness.
+/// Hand-offs per trace of the harness.
 pub const PER_TRACE: usize = 10;
 
-/// After so many hand-offs one more message has been said.
+/// Hand-offs per message of the conversation.
 const PER_MESSAGE: usize = 25;
 
 /// The agents that every server has.
@@ -25,7 +25,7 @@ pub const AGENTS: [&str; 5] = [
     "orchestrator",
 ];
 
-/// Milliseconds from one hand-off to the next one, whichever session it belongs to.
+/// Milliseconds between consecutive hand-offs, over all sessions.
 const PACE: i64 = 10;
 
 pub const REASON: &str = "The question is about the parser, which somebody else knows better.";
@@ -60,7 +60,7 @@ const INSERT_OPEN_HANDOFF: &str =
 const INSERT_QUEUED_RUN: &str = "INSERT INTO runs (id, handoff_number, attempt, state, queued_at)
      VALUES ($1, $2, 1, 'queued', $3)";
 
-/// A session that goes on.
+/// An open session.
 struct Session {
     number: i64,
     task_number: i64,
@@ -68,24 +68,23 @@ struct Session {
     last_handoff: Option<i64>,
 }
 
-/// Returns the id of a session.
 pub fn session_id(session: usize) -> String {
     format!("sess_{session:06}")
 }
 
-/// Returns the trace of a session's hand-off, as its harness calls it.
+/// Returns the harness's trace id of a hand-off.
 pub fn trace(session: usize, nth: usize) -> String {
     format!("harness-{session:06}-{}", nth / PER_TRACE)
 }
 
-/// Returns who hands off to whom. The agents take turns, in another order in the next session.
+/// Returns the agents that hand off and receive. The agents take turns, in a different order per session.
 pub fn agents(session: usize, nth: usize) -> (&'static str, &'static str) {
     let stride = 1 + session % (AGENTS.len() - 1);
     let agent = |nth: usize| AGENTS[(session + nth * stride) % AGENTS.len()];
     (agent(nth), agent(nth + 1))
 }
 
-/// Returns what has been said before a hand-off.
+/// Returns the conversation before a hand-off.
 pub fn history(session: usize, nth: usize) -> serde_json::Value {
     let said = (0..2 + nth / PER_MESSAGE).map(|message| {
         if message % 2 == 0 {
@@ -98,14 +97,13 @@ pub fn history(session: usize, nth: usize) -> serde_json::Value {
     said.collect()
 }
 
-/// Fills an empty database: every session moves once, then every session moves again. Returns when the last of these
-/// rounds began.
+/// Fills an empty database in rounds: each session moves once per round. Returns the start of the last round.
 pub fn add_sessions(database: &Path, sessions: usize) -> i64 {
     let pace = |handoffs: usize| PACE * integer(handoffs);
     let begin = fill::now() - pace(sessions * (PER_SESSION + 1));
     let at = |session: usize, nth: usize| begin + pace(nth * sessions + session);
     fill::at_once(database, |connection| {
-        let mut going_on: Vec<Session> = (0..sessions)
+        let mut open_sessions: Vec<Session> = (0..sessions)
             .map(|session| {
                 add_session(
                     connection,
@@ -116,7 +114,7 @@ pub fn add_sessions(database: &Path, sessions: usize) -> i64 {
             })
             .collect();
         for nth in 0..PER_SESSION {
-            for (session, on) in going_on.iter_mut().enumerate() {
+            for (session, on) in open_sessions.iter_mut().enumerate() {
                 let times = (at(session, nth), at(session, nth + 1));
                 add_move(connection, on, session, nth, times);
             }
@@ -140,7 +138,7 @@ fn add_session(connection: &Connection, session: usize, begin: i64, end: i64) ->
     }
 }
 
-/// Adds a hand-off and all that the server writes with it, in its order.
+/// Adds a hand-off with all rows that the server writes, in the same order.
 fn add_move(
     connection: &Connection,
     on: &mut Session,
@@ -225,7 +223,7 @@ fn add_move(
     on.last_handoff = Some(handoff);
 }
 
-/// Adds tasks that are in the hands of the agent with which every chain begins.
+/// Adds tasks with an open hand-off to the first agent of every chain.
 pub fn add_open_tasks(connection: &Connection, count: usize) -> Vec<String> {
     let (agent, _) = agents(0, 0);
     let add = || {

@@ -1,18 +1,18 @@
-//! Measures what sessions and transfers cost, beside fewer of them and beside plain hand-offs.
+//! Measures the cost of sessions and transfers, by ledger size and compared with plain hand-offs.
 //!
-//! Absolute numbers belong to a machine and its disk, so every table has ratios of things that were measured in turn
-//! in the same run. Nothing is asserted.
+//! Absolute numbers depend on the machine and its disk, so every table has ratios of measurements taken in turn in the same
+//! run. Nothing is asserted.
 //!
 //! `cargo bench --bench sessions [-- sizes|analytics|throughput|compare]`; `CHORUS_BENCH_QUICK=1` makes everything small, and
-//! `CHORUS_BENCH_HANDOFFS` says how many hand-offs the large ledger has.
+//! `CHORUS_BENCH_HANDOFFS` sets the number of hand-offs in the large ledger.
 //!
-//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and one more table
-//! shows how many times as fast this one is; `-- compare` prints that table alone. `CHORUS_BENCH_PROGRAM=PATH` replaces
-//! this build, and `CHORUS_BENCH_ROUNDS` says how many rounds there are: see `support/compare.rs`.
+//! `CHORUS_BENCH_AGAINST=PATH` names another build of chorus. Both builds are then measured in turn, and another table
+//! shows the speed ratio; `-- compare` prints only that table. `CHORUS_BENCH_PROGRAM=PATH` replaces this build, and
+//! `CHORUS_BENCH_ROUNDS` sets the number of rounds: see `support/compare.rs`.
 
 #![expect(
     clippy::print_stdout,
-    reason = "the tables are what this program is for"
+    reason = "printing tables is the purpose of this program"
 )]
 
 mod analytics;
@@ -28,20 +28,19 @@ mod throughput;
 use std::time::Duration;
 
 use support::compare::Comparison;
-use support::settings::{is_asked, is_quick, runtime, setting};
+use support::settings::{is_quick, is_selected, runtime, setting};
 
-/// Hand-offs are only recorded here; no agent starts.
+/// Hand-offs are only recorded; no agent starts.
 const NO_RUNS: &[&str] = &["--max-runs", "0"];
 
-/// How much is measured.
 struct Plan {
-    /// How long one point of the throughput is measured, in each round.
+    /// The duration of one measurement of the throughput.
     window: Duration,
-    /// How many times each point is measured.
+    /// Measurements per point.
     rounds: usize,
-    /// How many times each request is timed against a ledger of either size.
+    /// Measurements of each request per ledger.
     samples: usize,
-    /// How many hand-offs the large ledger has.
+    /// Hand-offs in the large ledger.
     handoffs: usize,
 }
 
@@ -70,16 +69,16 @@ impl Plan {
 fn main() {
     let plan = Plan::from_environment();
     let runtime = runtime();
-    if is_asked("sizes") || is_asked("analytics") {
+    if is_selected("sizes") || is_selected("analytics") {
         let mut subjects = runtime.block_on(subject::fill(&plan));
-        if is_asked("sizes") {
+        if is_selected("sizes") {
             runtime.block_on(sizes::run(&plan, &mut subjects));
         }
-        if is_asked("analytics") {
+        if is_selected("analytics") {
             runtime.block_on(analytics::run(&plan, &mut subjects));
         }
     }
-    if is_asked("throughput") {
+    if is_selected("throughput") {
         runtime.block_on(throughput::run(&plan));
     }
     if let Some(comparison) = Comparison::from_environment() {

@@ -1,17 +1,16 @@
-//! Latency against a small and a large ledger of sessions.
+//! Latency with a small and a large ledger of sessions.
 
 use super::Plan;
 use super::ledger::{self, PER_SESSION, PER_TRACE};
 use super::subject::Subject;
 use super::support::median;
 
-/// How many requests in a row go to one server, before the other one has its turn.
+/// The number of consecutive requests to one server before the other's turn.
 const ROUND: usize = 10;
 
-/// Sessions are asked for in this stride, so that neighbours are not read one after the other.
+/// The stride between requested sessions, so that neighbours are not read one after the other.
 pub const STRIDE: usize = 7919;
 
-/// What is timed.
 #[derive(Clone, Copy)]
 pub enum Request {
     History,

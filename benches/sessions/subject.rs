@@ -1,4 +1,4 @@
-//! A small and a large ledger of sessions, each with a server on it.
+//! A small and a large ledger of sessions, each with its own server.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,25 +9,24 @@ use super::support::memory::megabytes;
 use super::support::server::{DataDir, Server, this_program};
 use super::{NO_RUNS, Plan};
 
-/// How many hand-offs the small ledger has.
+/// Hand-offs in the small ledger.
 const SMALL: usize = 1000;
 
-/// A ledger of sessions, and a client of the server on it.
+/// A ledger of sessions with its server and a client.
 pub struct Subject {
     pub handoffs: usize,
-    /// When the first hand-off of the last round over all sessions started.
+    /// The start of the last round over all sessions.
     pub last_round_at: i64,
     pub server: Server,
     connection: Connection,
     _data_dir: DataDir,
 }
 
-/// Returns how many sessions the small and the large ledger have.
+/// Returns the numbers of sessions in the small and the large ledger.
 pub fn sizes(plan: &Plan) -> [usize; 2] {
     [SMALL, plan.handoffs.max(SMALL)].map(|handoffs| handoffs / PER_SESSION)
 }
 
-/// Fills both ledgers and starts their servers.
 pub async fn fill(plan: &Plan) -> [Subject; 2] {
     let [small, large] = sizes(plan);
     [
@@ -43,10 +42,10 @@ impl Subject {
         let last_round_at = ledger::add_sessions(&data_dir.database(), sessions);
         let filled = began.elapsed();
         let file = std::fs::metadata(data_dir.database()).expect("it has just been filled");
-        let kilobytes = u32::try_from(file.len() / 1024).expect("it is not that large");
+        let kilobytes = u32::try_from(file.len() / 1024).expect("the file is smaller than 4 TB");
         let handoffs = sessions * PER_SESSION;
         println!(
-            "{handoffs} hand-offs over {sessions} sessions take {} and were filled in within {filled:.1?}",
+            "{handoffs} hand-offs in {sessions} sessions: {}, inserted in {filled:.1?}",
             megabytes(kilobytes)
         );
         let server = Server::start(&data_dir, NO_RUNS);
@@ -63,7 +62,6 @@ impl Subject {
         self.handoffs / PER_SESSION
     }
 
-    /// Times one request.
     pub async fn time(&mut self, path: &str) -> Duration {
         let path = uri(path);
         let began = Instant::now();

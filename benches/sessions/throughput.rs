@@ -1,4 +1,4 @@
-//! Transfers and moves of sessions a second, beside plain hand-offs.
+//! Transfers and moves of sessions per second, compared with plain hand-offs.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -18,23 +18,23 @@ use super::{NO_RUNS, Plan};
 
 pub const CLIENTS: [usize; 3] = [1, 8, 64];
 
-/// How many times a task is handed off and a session moves, so that chains stay short.
+/// The number of hand-offs per task and moves per session, so that chains stay short.
 const PER_TASK: usize = 10;
 
-/// How many times control of a task is passed on: each time the chain is one task deeper.
+/// The number of transfers per task, each of which makes the family one task deeper.
 const PER_CHAIN: usize = 3;
 
-/// More a second than any server here will reach: so many tasks are made beforehand.
+/// More operations per second than any server reaches, which sets the number of tasks created beforehand.
 const CEILING: f64 = 30_000.0;
 
-/// What is done over and over.
+/// The repeated operation.
 #[derive(Clone, Copy)]
 pub enum Work {
-    /// Starts and completes a hand-off: two requests.
+    /// Starts and completes a hand-off, in two requests.
     Plain,
-    /// Passes an open hand-off on by a tool: one request.
+    /// Transfers control by a tool, in one request.
     Transfer,
-    /// Tells of a session's move; somebody else runs the agent.
+    /// Records a session's move without running the agent.
     Record,
     /// Moves a session.
     Move,
@@ -51,7 +51,7 @@ impl Work {
     }
 }
 
-/// A server, and a way to make tasks behind its back.
+/// A server, and a connection that adds tasks directly to its database.
 pub struct Subject {
     work: Work,
     bodies: Vec<Bytes>,
@@ -61,7 +61,7 @@ pub struct Subject {
     _data_dir: DataDir,
 }
 
-/// The part of an answer that says where control has gone.
+/// The part of an answer with the task that now has control.
 #[derive(Deserialize)]
 struct Answer {
     data: Child,
@@ -74,7 +74,7 @@ struct Child {
 
 pub async fn run(plan: &Plan) {
     println!(
-        "A second, over HTTP: hand-offs (start + complete), transfers by a tool, moves of sessions"
+        "Per second, over HTTP: hand-offs (start + complete), transfers by a tool, moves of sessions"
     );
     println!(
         "{:>7} {:>11} {:>12} {:>17} {:>16} {:>16} {:>14} {:>13}",
@@ -100,7 +100,7 @@ pub async fn run(plan: &Plan) {
             }
             rounds.push(round);
         }
-        // Ratios are taken within a round: whatever else the machine did, it did to all of them.
+        // Ratios are taken within a round, so that other load on the machine affects all of them.
         let middle =
             |of: &dyn Fn(&[f64; 4]) -> f64| median(&mut rounds.iter().map(of).collect::<Vec<_>>());
         let [handoffs, transfers, recorded, moved] =
@@ -132,7 +132,7 @@ impl Subject {
         }
     }
 
-    /// Measures how many a second so many clients get done.
+    /// Measures operations per second.
     pub async fn measure(&self, clients: usize, window: Duration) -> f64 {
         let warm_up = window / 4;
         let tasks = RefCell::new(self.make_tasks(clients, window + warm_up));
@@ -150,7 +150,7 @@ impl Subject {
         f64::from(u32::try_from(within).expect("it is below the ceiling")) / window.as_secs_f64()
     }
 
-    /// Makes what is worked on: tasks, tasks with an open hand-off, or only names of sessions.
+    /// Creates tasks, tasks with an open hand-off, or only ids of sessions.
     fn make_tasks(&self, clients: usize, window: Duration) -> Vec<String> {
         let times = u32::try_from(self.work.times()).expect("it is a small number");
         let enough = clients + whole(window.as_secs_f64() * CEILING / f64::from(times));
@@ -165,7 +165,7 @@ impl Subject {
         }
     }
 
-    /// Works on task after task. Returns when each piece of work was done.
+    /// Works on task after task. Returns the end of each operation.
     async fn work_until(
         &self,
         end: Instant,
@@ -174,7 +174,7 @@ impl Subject {
     ) -> Vec<Instant> {
         let mut done = Vec::new();
         loop {
-            let mut task = tasks.borrow_mut().pop().expect("enough were made");
+            let mut task = tasks.borrow_mut().pop().expect("enough tasks were added");
             let doors = Doors::of(&task);
             let moves = uri(&format!("/api/sessions/{task}/handoffs"));
             for (nth, body) in self.bodies.iter().enumerate() {
@@ -205,12 +205,12 @@ fn tool_name(agent: &str) -> String {
     format!("handoff_to_{}", agent.replace('-', "_"))
 }
 
-/// Returns a tool that passes control to an agent.
+/// Returns a tool that transfers control to an agent.
 fn tool_to(agent: &str) -> Bytes {
     let variable = |name: &str| json!({"name": name, "type": "string", "required": true, "description": "What it is called"});
     let tool = json!({
         "name": tool_name(agent),
-        "description": "Hand off to whoever knows more of this.",
+        "description": "Hand off to the agent that knows this component.",
         "targetAgent": agent,
         "contextVariables": [variable("component"), variable("finding")],
         "handoffInstructions": "Say in two sentences what was wrong.",

@@ -1,18 +1,18 @@
-//! Compares this program with another build of it, `CHORUS_BENCH_AGAINST=PATH`.
+//! Compares this build with another one, `CHORUS_BENCH_AGAINST=PATH`.
 //!
-//! Cargo builds a benchmark's program with the features that dev-dependencies turn on, which `cargo build --release` does
-//! not: `CHORUS_BENCH_PROGRAM=PATH` measures a program that was built as the other one was. `CHORUS_BENCH_ROUNDS` says
-//! how many rounds there are; a busy machine needs more.
+//! Cargo builds a benchmark's program with the features that dev-dependencies enable, unlike `cargo build --release`. Use
+//! `CHORUS_BENCH_PROGRAM=PATH` to measure a program that was built the same way as the other one. `CHORUS_BENCH_ROUNDS` sets
+//! the number of rounds; a busy machine needs more.
 //!
 //! # How it works
 //!
 //! Each program has its own data directory and server, filled in the same way. A row of the table is measured in short
-//! rounds: one program, then the other, in the reverse order in the next round. A round gives one ratio of two
-//! neighbouring measurements, so a machine that is slow for a while is slow for both. The table shows the median of
-//! these ratios, and the range of the middle half of them. Beside it is the ratio of the 90th percentiles of both speeds:
-//! on a busy machine, these are the rounds that other processes disturbed least.
+//! rounds: one program, then the other, and in reverse order in the next round. Each round gives the ratio of two consecutive
+//! measurements, so a temporarily slow machine is slow for both. The table shows the median of these ratios and their
+//! interquartile range. The last column is the ratio of the 90th percentiles of both speeds: on a busy machine, these are the
+//! rounds that other processes disturbed least.
 //!
-//! Both servers are restarted every few rounds, because a process can stay on a contended core for as long as it lives:
+//! Both servers are restarted every few rounds, because a process can stay on a contended core for its whole life:
 //! without restarts, a program differed from itself by a factor of two in every round.
 //!
 //! Ratios are of speed, also where times are measured: above 1, this program is faster.
@@ -21,18 +21,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::server::{Server, this_program};
-use super::settings::{arguments, is_asked, is_quick, program, setting};
+use super::settings::{arguments, is_quick, is_selected, program, setting};
 use super::{median, percentile};
 
-/// The argument that asks for the comparison alone.
+/// The argument that selects only the comparison.
 const SECTION: &str = "compare";
 
 const VARIABLE: &str = "CHORUS_BENCH_AGAINST";
 
-/// How many rounds a server lasts: odd, so that each program is the first one after every other restart.
+/// Rounds between restarts. The number is odd, so that each program is the first one after every other restart.
 const ROUNDS_OF_A_SERVER: usize = 5;
 
-/// A server on its own data, and what a row needs to know of that data.
+/// A server on its own data.
 pub trait Subject {
     fn server(&mut self) -> &mut Server;
 }
@@ -47,21 +47,21 @@ pub enum Unit {
 pub struct Comparison {
     other: PathBuf,
     rounds: usize,
-    /// How long a rate is measured in one round.
+    /// The duration of one measurement.
     pub window: Duration,
 }
 
 impl Comparison {
-    /// Returns the comparison, if the environment names another program and the command line does not ask for other
-    /// sections alone.
+    /// Returns the comparison, if the environment names another program and the command line does not select only other
+    /// sections.
     pub fn from_environment() -> Option<Self> {
-        if !is_asked(SECTION) {
+        if !is_selected(SECTION) {
             return None;
         }
         let Some(other) = program(VARIABLE) else {
             assert!(
                 arguments().is_empty(),
-                "{VARIABLE}=PATH names the program to compare with"
+                "set {VARIABLE}=PATH to the program to compare with"
             );
             return None;
         };
@@ -85,7 +85,7 @@ impl Comparison {
             this_program().display(),
             self.other.display()
         );
-        println!("The ratio is of speed, also for times: above 1, this is faster");
+        println!("Ratios are of speed, also for times: above 1, this is faster");
         println!(
             "{:<44} {:>10} {:>10} {:>12} {:>13} {:>8}",
             "", "this", "other", "this ÷ other", "middle half", "at best"
@@ -139,7 +139,7 @@ impl Comparison {
 }
 
 impl Unit {
-    /// Returns how many times as fast this program is as the other one.
+    /// Returns the speed of this program divided by the speed of the other one.
     fn speed(self, this: f64, other: f64) -> f64 {
         match self {
             Self::PerSecond => this / other,
@@ -162,7 +162,6 @@ impl Unit {
     }
 }
 
-/// Returns a number of clients in words.
 pub fn clients(count: usize) -> String {
     match count {
         1 => "1 client".to_owned(),

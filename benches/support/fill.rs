@@ -1,4 +1,4 @@
-//! Fills databases directly, faster than the server could.
+//! Inserts rows directly into databases, faster than through the server.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -6,15 +6,15 @@ use std::time::{Duration, SystemTime};
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
-/// How many tasks of a ledger have a long chain, and how many others are there to be handed off.
+/// The number of tasks in each of the samples of a [`Ledger`].
 const SPREAD: usize = 100;
 
-/// How long a long chain is.
+/// The length of a long chain.
 const CHAIN: i64 = 10;
 
 pub const WORKSPACE: &str = "/var/lib/chorus/workspaces/task";
 pub const DESCRIPTION: &str =
-    "The nightly build fails in the parser's tests since Tuesday. Find out why and mend it.";
+    "The nightly build fails in the parser's tests since Tuesday. Find out why, and fix it.";
 
 const INSERT_TASK: &str = "INSERT INTO tasks (id, status, created_at, updated_at, source_type, source_user_id, agent_workspace, description)
      VALUES ($1, $2, $3, $3, 'api', 'anonymous', $4, $5)";
@@ -29,19 +29,19 @@ const INSERT_EVENT: &str =
     "INSERT INTO events (task_number, handoff_number, occurred_at, type, data)
      VALUES ($1, $2, $3, $4, $5)";
 
-/// What is to be known of a ledger.
+/// Samples of the tasks in a ledger.
 pub struct Ledger {
-    /// Tasks with a chain of ten, from all over the ledger.
+    /// Tasks with a chain of ten, spread over the ledger.
     pub with_chain: Vec<String>,
-    /// Tasks with one hand-off, from all over the ledger.
+    /// Tasks with one hand-off, spread over the ledger.
     pub with_one: Vec<String>,
-    /// The task in the middle.
+    /// The task in the middle of the ledger.
     pub middle: String,
 }
 
-/// Opens a database beside the server that may be running on it.
+/// Opens a database that a server may be using.
 pub fn open(database: &Path) -> Connection {
-    let connection = Connection::open(database).expect("chorus has made it");
+    let connection = Connection::open(database).expect("chorus has created it");
     connection
         .busy_timeout(Duration::from_secs(30))
         .expect("it is a number");
@@ -50,14 +50,15 @@ pub fn open(database: &Path) -> Connection {
 
 pub fn now() -> i64 {
     let since = SystemTime::UNIX_EPOCH.elapsed();
-    i64::try_from(since.expect("it is past 1970").as_millis()).expect("it is not the far future")
+    i64::try_from(since.expect("the clock is past 1970").as_millis())
+        .expect("it fits for millions of years")
 }
 
 pub fn new_id() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// Adds tasks that nobody has worked on.
+/// Adds pending tasks.
 pub fn add_tasks(connection: &Connection, count: usize) -> Vec<String> {
     in_transaction(connection, || {
         (0..count)
@@ -66,7 +67,7 @@ pub fn add_tasks(connection: &Connection, count: usize) -> Vec<String> {
     })
 }
 
-/// Adds tasks that each have a chain of so many completed hand-offs.
+/// Adds tasks with a chain of `length` completed hand-offs each.
 pub fn add_chains(connection: &Connection, count: usize, length: i64) -> Vec<String> {
     let status = if length == 0 { "pending" } else { "waiting" };
     let add = |_| {
@@ -79,7 +80,7 @@ pub fn add_chains(connection: &Connection, count: usize, length: i64) -> Vec<Str
     in_transaction(connection, || (0..count).map(add).collect())
 }
 
-/// Fills an empty database with tasks that have been worked on.
+/// Fills an empty database with tasks that have chains.
 pub fn add_ledger(database: &Path, tasks: usize) -> Ledger {
     let mut ledger = Ledger {
         with_chain: Vec::new(),
@@ -107,7 +108,7 @@ pub fn add_ledger(database: &Path, tasks: usize) -> Ledger {
     ledger
 }
 
-/// Fills a database that no server is running on.
+/// Fills a database that no server is using, without a journal.
 pub fn at_once(database: &Path, fill: impl FnOnce(&Connection)) {
     let connection = open(database);
     let set = |pragma, value| {
@@ -115,7 +116,7 @@ pub fn at_once(database: &Path, fill: impl FnOnce(&Connection)) {
             .pragma_update(None, pragma, value)
             .expect("it is a pragma");
     };
-    // Nothing is lost if this fails. The server sets its own pragmas again.
+    // Nothing of value is lost on failure. The server sets its own pragmas again.
     set("journal_mode", "off");
     set("synchronous", "off");
     set("foreign_keys", "off");
@@ -127,7 +128,7 @@ pub fn at_once(database: &Path, fill: impl FnOnce(&Connection)) {
 pub fn in_transaction<T>(connection: &Connection, run: impl FnOnce() -> T) -> T {
     connection
         .execute_batch("BEGIN IMMEDIATE")
-        .expect("nobody holds the lock for long");
+        .expect("the lock is free within the busy timeout");
     let done = run();
     connection
         .execute_batch("COMMIT")

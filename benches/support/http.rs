@@ -1,4 +1,4 @@
-//! A client that costs little, so that what is measured is the server.
+//! A cheap HTTP client, so that the measurement is of the server.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ const START: &[u8] = br#"{"agentName":"developer","prompt":"Make the failing tes
 const COMPLETE: &[u8] =
     br#"{"output":"The fixture was shared between tests and one of them changed it. Each test makes its own now."}"#;
 
-/// Where a task is handed off.
+/// The URLs of a task's hand-offs.
 pub struct Doors {
     start: Uri,
     complete: Uri,
@@ -30,12 +30,11 @@ impl Doors {
     }
 }
 
-/// Reads a path.
 pub fn uri(path: &str) -> Uri {
-    path.parse().expect("ids are legal in a path")
+    path.parse().expect("ids are valid in a path")
 }
 
-/// One connection that is kept alive.
+/// A keep-alive connection.
 pub struct Connection(SendRequest<Full<Bytes>>);
 
 impl Connection {
@@ -46,36 +45,31 @@ impl Connection {
         stream.set_nodelay(true).expect("it is a TCP socket");
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
-            .expect("HTTP/1.1 needs no shaking of hands");
-        // An error here is one of the request that is under way, which reports it.
+            .expect("HTTP/1.1 has no handshake");
+        // An error is also reported by the current request.
         tokio::spawn(async move { drop(connection.await) });
         Self(sender)
     }
 
-    /// Starts and completes a hand-off.
     pub async fn hand_off(&mut self, doors: &Doors) {
         self.send(Method::POST, &doors.start, Bytes::from_static(START))
             .await;
         self.complete(doors).await;
     }
 
-    /// Completes a hand-off.
     pub async fn complete(&mut self, doors: &Doors) {
         self.put(&doors.complete, Bytes::from_static(COMPLETE))
             .await;
     }
 
-    /// Puts a body.
     pub async fn put(&mut self, path: &Uri, body: Bytes) {
         self.send(Method::PUT, path, body).await;
     }
 
-    /// Starts a hand-off. Returns the answer.
     pub async fn start(&mut self, doors: &Doors) -> String {
         self.post(&doors.start, Bytes::from_static(START)).await
     }
 
-    /// Cancels a hand-off.
     pub async fn cancel(&mut self, doors: &Doors) {
         self.send(Method::POST, &doors.cancel, Bytes::from_static(b"{}"))
             .await;
@@ -85,21 +79,19 @@ impl Connection {
         self.send(Method::GET, path, Bytes::new()).await;
     }
 
-    /// Posts a body. Returns the answer.
     pub async fn post(&mut self, path: &Uri, body: Bytes) -> String {
         text(self.answer(Method::POST, path, body).await).await
     }
 
-    /// Reads a page as text.
     pub async fn text(&mut self, path: &str) -> String {
         text(self.answer(Method::GET, &uri(path), Bytes::new()).await).await
     }
 
-    /// Sends a request, and reads the answer without looking at it.
+    /// Sends a request, and reads and drops the answer.
     async fn send(&mut self, method: Method, path: &Uri, body: Bytes) {
         let mut answer = self.answer(method, path, body).await.into_body();
         while let Some(frame) = answer.frame().await {
-            frame.expect("the answer is whole");
+            frame.expect("the answer is complete");
         }
     }
 
@@ -110,7 +102,7 @@ impl Connection {
             .header(header::HOST, "localhost")
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::new(body))
-            .expect("all parts are legal");
+            .expect("all parts are valid");
         self.0.ready().await.expect("the connection is open");
         let response = self.0.send_request(request).await;
         let response = response.expect("the server answers");
@@ -125,11 +117,11 @@ impl Connection {
 
 async fn text(response: Response<Incoming>) -> String {
     let body = response.into_body().collect().await;
-    let bytes = body.expect("the answer is whole").to_bytes();
+    let bytes = body.expect("the answer is complete").to_bytes();
     String::from_utf8(bytes.into()).expect("it is text")
 }
 
-/// Sums up what the metrics say under a name, whatever their labels.
+/// Sums the values of a metric over all labels.
 pub fn metric(page: &str, name: &str) -> f64 {
     page.lines()
         .filter_map(|line| line.rsplit_once(' '))

@@ -1,6 +1,6 @@
 //! Memory of a process.
 
-/// What the kernel says of a process, in kilobytes.
+/// Memory in kilobytes, from `/proc`.
 #[derive(Clone, Copy)]
 pub struct Memory {
     pub resident: u32,
@@ -18,12 +18,12 @@ impl Memory {
     }
 }
 
-/// Reads a line of the form `Name:  123 kB`.
+/// Parses a line of the form `Name:  123 kB`.
 pub fn kilobytes(page: &str, name: &str) -> u32 {
     page.lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
         .and_then(|value| value.trim().strip_suffix(" kB")?.parse().ok())
-        .expect("Linux says so")
+        .expect("Linux has the line")
 }
 
 pub fn megabytes(kilobytes: u32) -> String {

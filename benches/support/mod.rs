@@ -1,4 +1,4 @@
-//! What the benchmarks share.
+//! Shared parts of the benchmarks.
 
 pub mod compare;
 pub mod fill;
@@ -8,18 +8,16 @@ pub mod reads;
 pub mod server;
 pub mod settings;
 
-/// Returns the value in the middle.
 pub fn median<T: Copy + PartialOrd>(values: &mut [T]) -> T {
     percentile(values, 50)
 }
 
-/// Returns the value that so many percent of all do not exceed.
 pub fn percentile<T: Copy + PartialOrd>(values: &mut [T], percent: usize) -> T {
     values.sort_unstable_by(|a, b| a.partial_cmp(b).expect("durations and rates have an order"));
     values[(values.len() - 1) * percent / 100]
 }
 
-/// Returns the nearest number that is at least one.
+/// Rounds to an integer of at least 1.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,4 +1,4 @@
-//! GET requests a second.
+//! GET requests per second.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use hyper::Uri;
 
 use super::http::{Connection, uri};
 
-/// Paths that clients request in turn. The next measurement goes on where the last one ended.
+/// Paths that clients request in turn. The next measurement continues where the last one ended.
 pub struct Reads {
     paths: Vec<Uri>,
     next: Cell<usize>,
@@ -23,7 +23,6 @@ impl Reads {
         }
     }
 
-    /// Returns how many requests a second a server answers.
     pub async fn per_second(&self, server: SocketAddr, clients: usize, window: Duration) -> f64 {
         let mut connections = Vec::new();
         for _ in 0..clients {
@@ -36,8 +35,8 @@ impl Reads {
         join_all(work).await.into_iter().sum()
     }
 
-    /// Returns the rate of one client, from its first answer after the warm-up to its first one after the end: whole
-    /// requests in the time that exactly these took.
+    /// Returns the rate of one client, from its first answer after the warm-up to its first answer after the end, so that
+    /// only complete requests and exactly their time are counted.
     async fn rate(&self, mut connection: Connection, begin: Instant, end: Instant) -> f64 {
         let mut first = None;
         let mut answers = 0_u32;

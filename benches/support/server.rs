@@ -1,4 +1,4 @@
-//! The real program, as users start it.
+//! Starts the real program.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::settings::program;
 
-/// Returns the program to measure: the one that Cargo has built for the benchmark, or `CHORUS_BENCH_PROGRAM`.
+/// Returns the program to measure: `CHORUS_BENCH_PROGRAM`, or the one that Cargo has built for the benchmark.
 pub fn this_program() -> &'static Path {
     static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
         program("CHORUS_BENCH_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_chorus").into())
@@ -18,10 +18,10 @@ pub fn this_program() -> &'static Path {
     &PROGRAM
 }
 
-/// A data directory with an empty database, on the disk that the build is on: temporary folders are often in memory,
-/// where a flush costs nothing.
+/// A data directory with an empty database, on the disk of the build, because temporary folders are often in memory, where a
+/// sync costs nothing.
 ///
-/// The program that migrated the database is also the one that serves it, because another build may have another schema.
+/// The database is served by the program that migrated it, because another build may have another schema.
 pub struct DataDir {
     folder: TempDir,
     program: PathBuf,
@@ -35,7 +35,7 @@ impl DataDir {
     pub fn create_with(program: &Path) -> Self {
         let data_dir = Self {
             folder: TempDir::new_in(env!("CARGO_TARGET_TMPDIR"))
-                .expect("a folder can be made there"),
+                .expect("the target folder is writable"),
             program: program.to_owned(),
         };
         let migrated = chorus(&["migrate"], &data_dir)
@@ -55,7 +55,7 @@ impl DataDir {
     }
 }
 
-/// A server in a process of its own, killed when it is dropped.
+/// A server process, killed on drop.
 pub struct Server {
     command: Command,
     process: Child,
@@ -77,14 +77,14 @@ impl Server {
         }
     }
 
-    /// Starts the server again on the same data, at another address.
+    /// Restarts the server on the same data, at another address.
     pub fn restart(&mut self) {
         self.kill();
         (self.process, self.address) = listen(&mut self.command);
     }
 
     fn kill(&mut self) {
-        // An error means that it has ended already.
+        // An error means that the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -100,13 +100,13 @@ impl Drop for Server {
     }
 }
 
-/// Starts a server, and reads the address from its first line.
+/// Starts a server, and reads the address from the first line of its output.
 fn listen(command: &mut Command) -> (Child, SocketAddr) {
     let mut process = command.spawn().expect("chorus can be started");
     let mut line = String::new();
     BufReader::new(process.stdout.take().expect("it is piped"))
         .read_line(&mut line)
-        .expect("chorus says where it listens");
+        .expect("chorus prints its address");
     let address = line
         .trim()
         .rsplit_once("http://")
@@ -115,7 +115,7 @@ fn listen(command: &mut Command) -> (Child, SocketAddr) {
     (process, address)
 }
 
-/// Begins a command. What the environment says to Chorus does not count.
+/// Prepares a command without the `CHORUS_` variables of the environment.
 fn chorus(arguments: &[&str], data_dir: &DataDir) -> Command {
     let mut command = Command::new(&data_dir.program);
     for (name, _) in std::env::vars_os() {

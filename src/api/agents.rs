@@ -9,7 +9,7 @@ use crate::Error;
 use crate::domain::{Agent, AgentChange, AgentName, Caller, Capabilities, Problems};
 use crate::ledger::agent;
 
-/// Lists the configured agents by name.
+/// List the configured agents by name
 #[utoipa::path(
     get, path = "/api/agents", operation_id = "list_agents", tag = "agents",
     responses((status = 200, description = "The agents", body = Answer<Vec<Agent>>))
@@ -18,13 +18,13 @@ pub(super) async fn list_agents(State(app): State<App>) -> Result<Response, Erro
     Ok(app.ok(app.engine.read(agent::list).await?))
 }
 
-/// Shows an agent.
+/// Get an agent
 #[utoipa::path(
     get, path = "/api/agents/{name}", operation_id = "get_agent", tag = "agents",
     params(("name" = String, Path, description = "The agent", example = "developer")),
     responses(
         (status = 200, description = "The agent", body = Answer<Agent>),
-        (status = 404, description = "There is no such agent", body = ErrorAnswer),
+        (status = 404, description = "Agent not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_agent(
@@ -35,22 +35,22 @@ pub(super) async fn get_agent(
     Ok(app.ok(agent.await?))
 }
 
-/// Makes an agent, or replaces it: what the body says is all that it is. A run cannot.
+/// Create an agent, or replace its whole configuration
 ///
-/// What would only fail at its first run is refused now: a spec that is not there, a `command` without a program.
-/// Upper and lower case of the name do not matter.
+/// Faults that would fail the first run are refused now: a missing spec, a `command` without a program. Names are
+/// case-insensitive. For people only: a run is refused.
 #[utoipa::path(
     put, path = "/api/agents/{name}", operation_id = "put_agent", tag = "agents", request_body = AgentChange,
     params(
         ("name" = String, Path, description = "The agent", example = "reviewer"),
-        ("If-None-Match" = Option<String>, Header, description = "`*`: only if it is not there yet"),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: only create, never replace"),
     ),
     responses(
-        (status = 200, description = "The agent, which was there before", body = Answer<Agent>),
-        (status = 201, description = "The agent, which was made", body = Answer<Agent>),
-        (status = 400, description = "The name or the body is wrong; `details.problems` names every field", body = ErrorAnswer),
-        (status = 403, description = "A run may not change how Chorus is set up", body = ErrorAnswer),
-        (status = 409, description = "It is there, and must not be; or its name would be taken for another's", body = ErrorAnswer),
+        (status = 200, description = "The replaced agent", body = Answer<Agent>),
+        (status = 201, description = "The new agent", body = Answer<Agent>),
+        (status = 400, description = "The name or the body is not valid; `details.problems` lists every fault", body = ErrorAnswer),
+        (status = 403, description = "A run may not change the configuration", body = ErrorAnswer),
+        (status = 409, description = "The agent exists and `If-None-Match` forbids it, or the name is too similar to another agent's name", body = ErrorAnswer),
     )
 )]
 pub(super) async fn put_agent(
@@ -75,18 +75,20 @@ pub(super) async fn put_agent(
     })
 }
 
-/// Changes an agent: only the keys that are given; null clears those that may be null. A run cannot.
+/// Edit fields of an agent
+///
+/// Absent fields keep their value; null clears a nullable field. For people only: a run is refused.
 #[utoipa::path(
-    patch, path = "/api/agents/{name}", operation_id = "change_agent", tag = "agents", request_body = AgentChange,
+    patch, path = "/api/agents/{name}", operation_id = "edit_agent", tag = "agents", request_body = AgentChange,
     params(("name" = String, Path, description = "The agent", example = "developer")),
     responses(
         (status = 200, description = "The agent", body = Answer<Agent>),
-        (status = 400, description = "The body is wrong; `details.problems` names every field", body = ErrorAnswer),
-        (status = 403, description = "A run may not change how Chorus is set up", body = ErrorAnswer),
-        (status = 404, description = "There is no such agent", body = ErrorAnswer),
+        (status = 400, description = "The body is not valid; `details.problems` lists every fault", body = ErrorAnswer),
+        (status = 403, description = "A run may not change the configuration", body = ErrorAnswer),
+        (status = 404, description = "Agent not found", body = ErrorAnswer),
     )
 )]
-pub(super) async fn change_agent(
+pub(super) async fn edit_agent(
     State(app): State<App>,
     Id(name): Id<AgentName>,
     MaySetUp(caller): MaySetUp,
@@ -100,15 +102,17 @@ pub(super) async fn change_agent(
     Ok(app.ok(agent))
 }
 
-/// Deletes an agent that nothing needs; what it did stays. A run cannot.
+/// Delete an agent that is not in use
+///
+/// Its past hand-offs stay. For people only: a run is refused.
 #[utoipa::path(
     delete, path = "/api/agents/{name}", operation_id = "delete_agent", tag = "agents",
     params(("name" = String, Path, description = "The agent")),
     responses(
-        (status = 200, description = "The agent that was deleted", body = Answer<Agent>),
-        (status = 403, description = "A run may not change how Chorus is set up", body = ErrorAnswer),
-        (status = 404, description = "There is no such agent", body = ErrorAnswer),
-        (status = 409, description = "It works on a task, or a tool or a route names it; the message says which", body = ErrorAnswer),
+        (status = 200, description = "The deleted agent", body = Answer<Agent>),
+        (status = 403, description = "A run may not change the configuration", body = ErrorAnswer),
+        (status = 404, description = "Agent not found", body = ErrorAnswer),
+        (status = 409, description = "The agent works on a task, or a tool or a route refers to it; the message names it", body = ErrorAnswer),
     )
 )]
 pub(super) async fn delete_agent(
@@ -121,18 +125,18 @@ pub(super) async fn delete_agent(
     Ok(app.ok(deleted.await?))
 }
 
-/// Says what an agent offers: roles, skills, and how long its sessions may be.
+/// Announce the roles, skills and session limit of an agent
 ///
-/// A run speaks for its own agent alone, and may lower the limit of its sessions, not raise or remove it.
+/// A run may announce only for its own agent. It may lower the session limit, but not raise or remove it.
 #[utoipa::path(
     post, path = "/api/agents/{name}/capabilities", operation_id = "announce_capabilities", tag = "agents",
     request_body = Capabilities,
     params(("name" = String, Path, description = "The agent", example = "testing-specialist")),
     responses(
         (status = 200, description = "The agent", body = Answer<Agent>),
-        (status = 400, description = "The body is wrong; the message names the field", body = ErrorAnswer),
-        (status = 403, description = "Another agent's run asks, or the run would raise its own limit", body = ErrorAnswer),
-        (status = 404, description = "There is no such agent", body = ErrorAnswer),
+        (status = 400, description = "The body is not valid; the message names the field", body = ErrorAnswer),
+        (status = 403, description = "The caller is a run of another agent, or would raise its own session limit", body = ErrorAnswer),
+        (status = 404, description = "Agent not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn announce_capabilities(
@@ -148,11 +152,11 @@ pub(super) async fn announce_capabilities(
     Ok(app.ok(agent))
 }
 
-/// Checks that a body, if it has a name, has that of the path.
+/// Checks that a name in the body equals the name in the path.
 fn check_name(name: &AgentName, body: &AgentChange) -> Result<(), Error> {
     match &body.name {
-        Some(other) if !other.is_same(name) => Err(Error::InvalidBody(format!(
-            "name: must be {name}, as in the path; an agent keeps its name"
+        Some(other) if !other.eq_ignore_case(name) => Err(Error::InvalidBody(format!(
+            "name: must be {name}, the name in the path; agents cannot be renamed"
         ))),
         _ => Ok(()),
     }

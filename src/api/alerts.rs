@@ -16,23 +16,23 @@ use crate::ledger::alert;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AlertParameters {
-    /// Those that are resolved too.
+    /// Include resolved alerts.
     #[param(default = false)]
     resolved: Option<bool>,
-    /// At most so many; fewer come if their messages are large.
+    /// Maximum number of alerts in the page. Large messages make it shorter.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
-    /// Only alerts raised after this one: `meta.next` of the answer before.
+    /// Cursor: `meta.next` of the previous page.
     #[param(value_type = Option<String>)]
     after: Option<AlertId>,
 }
 
-/// Lists the alerts that are active, oldest first.
+/// List active alerts, oldest first
 #[utoipa::path(
     get, path = "/api/alerts", operation_id = "list_alerts", tag = "alerts", params(AlertParameters),
     responses(
-        (status = 200, description = "The alerts; `meta.next` is there when there is more", body = Answer<Vec<Alert>>),
-        (status = 404, description = "The alert in `after` is not there", body = ErrorAnswer),
+        (status = 200, description = "The alerts; `meta.next` is present if there are more", body = Answer<Vec<Alert>>),
+        (status = 404, description = "The alert in `after` was not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn list_alerts(
@@ -49,15 +49,16 @@ pub(super) async fn list_alerts(
     Ok(app.page(items, next))
 }
 
-/// Raises an alert: something that a person must see until it is resolved. What a run raises is about its own task, or
-/// one below that.
+/// Raise an alert for a person
+///
+/// The alert stays active until it is resolved. A run may raise alerts about its own task and the tasks below it.
 #[utoipa::path(
     post, path = "/api/alerts", operation_id = "raise_alert", tag = "alerts", request_body = AlertInput,
     responses(
-        (status = 201, description = "The alert", body = Answer<Alert>),
-        (status = 403, description = "The task is neither the run's own nor below it", body = ErrorAnswer),
-        (status = 404, description = "There is no such task", body = ErrorAnswer),
-        (status = 413, description = "The body is too large, or the message has more than 16 KiB", body = ErrorAnswer),
+        (status = 201, description = "The new alert", body = Answer<Alert>),
+        (status = 403, description = "The task is neither the run's own task nor below it", body = ErrorAnswer),
+        (status = 404, description = "Task not found", body = ErrorAnswer),
+        (status = 413, description = "The body is too large, or the message is larger than 16 KiB", body = ErrorAnswer),
     )
 )]
 pub(super) async fn raise_alert(
@@ -72,13 +73,13 @@ pub(super) async fn raise_alert(
     Ok(app.created(alert))
 }
 
-/// Shows an alert.
+/// Get an alert
 #[utoipa::path(
     get, path = "/api/alerts/{id}", operation_id = "get_alert", tag = "alerts",
     params(("id" = String, Path, description = "The alert")),
     responses(
         (status = 200, description = "The alert", body = Answer<Alert>),
-        (status = 404, description = "There is no such alert", body = ErrorAnswer),
+        (status = 404, description = "Alert not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_alert(
@@ -89,15 +90,17 @@ pub(super) async fn get_alert(
     Ok(app.ok(alert.await?))
 }
 
-/// Resolves an alert: somebody has seen it, and has done what is to be done. A run cannot.
+/// Resolve an alert
+///
+/// For people only: a run is refused.
 #[utoipa::path(
     post, path = "/api/alerts/{id}/resolve", operation_id = "resolve_alert", tag = "alerts",
     params(("id" = String, Path, description = "The alert")),
     responses(
         (status = 200, description = "The alert", body = Answer<Alert>),
         (status = 403, description = "A run may not resolve alerts", body = ErrorAnswer),
-        (status = 404, description = "There is no such alert", body = ErrorAnswer),
-        (status = 409, description = "It has already been resolved", body = ErrorAnswer),
+        (status = 404, description = "Alert not found", body = ErrorAnswer),
+        (status = 409, description = "The alert is already resolved", body = ErrorAnswer),
     )
 )]
 pub(super) async fn resolve_alert(

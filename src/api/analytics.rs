@@ -1,4 +1,4 @@
-//! `/api/analytics/handoffs` and `/api/handoffs?trace=`
+//! `/api/analytics/handoffs`
 
 use axum::extract::State;
 use axum::response::Response;
@@ -6,16 +6,16 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::Query;
-use super::{Answer, App, ErrorAnswer};
+use super::{Answer, App};
 use crate::Error;
-use crate::domain::{AgentName, Handoff, HandoffAnalytics, HandoffId, Page, Timestamp};
+use crate::domain::{AgentName, HandoffAnalytics, Timestamp};
 use crate::ledger::handoff;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AnalyticsParameters {
-    /// Only hand-offs that started then or later, in milliseconds since the epoch.
+    /// Only hand-offs that started at or after this time, in milliseconds since the epoch.
     #[serde(default, deserialize_with = "millis")]
     since: Option<i64>,
     /// Only hand-offs from or to this agent.
@@ -23,7 +23,7 @@ pub(super) struct AnalyticsParameters {
     agent: Option<AgentName>,
 }
 
-/// Reads a time, and says what one is.
+/// Parses a time; the error message explains the unit.
 fn millis<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     let text = String::deserialize(deserializer)?;
     let millis = text.parse().map_err(|_| {
@@ -34,7 +34,9 @@ fn millis<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<i6
     Ok(Some(millis))
 }
 
-/// Adds up how hand-offs went: by pair of agents, with success, time and cost, and the most common paths.
+/// Get success rates, times and costs of hand-offs
+///
+/// Gives the figures for each pair of agents, and the most common paths.
 #[utoipa::path(
     get, path = "/api/analytics/handoffs", operation_id = "get_handoff_analytics", tag = "hand-offs",
     params(AnalyticsParameters),
@@ -50,40 +52,4 @@ pub(super) async fn get_handoff_analytics(
         .read(move |view| handoff::analytics(view, since, parameters.agent.as_ref()))
         .await?;
     Ok(app.ok(figures))
-}
-
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct TraceParameters {
-    /// A W3C trace id, or the `harnessTraceId` of a session's hand-off.
-    trace: String,
-    /// Only hand-offs behind this one: `meta.next` of the answer before.
-    #[param(value_type = Option<String>)]
-    after: Option<HandoffId>,
-    /// At most so many; fewer come if they are large.
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<u32>,
-}
-
-/// Lists the hand-offs of a trace, oldest first.
-#[utoipa::path(
-    get, path = "/api/handoffs", operation_id = "list_trace_handoffs", tag = "hand-offs", params(TraceParameters),
-    responses(
-        (status = 200, description = "The hand-offs; `meta.next` is there when there is more", body = Answer<Vec<Handoff>>),
-        (status = 404, description = "The hand-off in `after` is not there", body = ErrorAnswer),
-    )
-)]
-pub(super) async fn list_trace_handoffs(
-    State(app): State<App>,
-    Query(parameters): Query<TraceParameters>,
-) -> Result<Response, Error> {
-    let limit = app.page_size(parameters.limit)?;
-    let Page { items, next } = app
-        .engine
-        .read(move |view| {
-            handoff::of_trace(view, &parameters.trace, parameters.after.as_ref(), limit)
-        })
-        .await?;
-    Ok(app.page(items, next))
 }

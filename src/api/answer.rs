@@ -1,4 +1,6 @@
-//! The envelope of every success.
+//! The envelope of successful answers, and the checks that all lists share.
+
+use std::time::Duration;
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -10,38 +12,34 @@ use super::App;
 use crate::Error;
 use crate::domain::Timestamp;
 
-/// A success.
+/// A successful answer.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Answer<T> {
-    /// What was asked for.
     pub data: T,
-    /// What is said about it.
     pub meta: Meta,
 }
 
-/// What is said about an answer.
+/// Facts about an answer.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Meta {
-    /// When it was given.
+    /// When the server answered.
     pub timestamp: Timestamp,
-    /// What to pass as `after` to get the rest of a list; absent where there is no more.
+    /// The cursor of the next page, to be sent as `after`; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub next: Option<String>,
 }
 
 impl App {
-    /// Answers 200.
     pub(super) fn ok<T: Serialize>(&self, data: T) -> Response {
         self.page(data, None)
     }
 
-    /// Answers 201.
     pub(super) fn created<T: Serialize>(&self, data: T) -> Response {
         (StatusCode::CREATED, self.ok(data)).into_response()
     }
 
-    /// Checks how many items of a list a caller wants.
+    /// Returns the size of a page, which is the default if the caller asks for none.
     pub(super) fn page_size(&self, asked: Option<u32>) -> Result<u32, Error> {
         let limits = self.engine.limits();
         match asked.unwrap_or(limits.page) {
@@ -53,7 +51,22 @@ impl App {
         }
     }
 
-    /// Answers 200 with a part of a list.
+    /// Returns how long to wait, which is the default if the caller asks for none.
+    pub(super) fn wait_time(
+        &self,
+        parameter: &str,
+        seconds: Option<u64>,
+    ) -> Result<Duration, Error> {
+        let limits = self.engine.limits();
+        match seconds.unwrap_or(limits.wait) {
+            seconds if seconds <= limits.longest_wait => Ok(Duration::from_secs(seconds)),
+            _ => Err(Error::InvalidQuery(format!(
+                "query: {parameter}: must be 0 to {} seconds",
+                limits.longest_wait
+            ))),
+        }
+    }
+
     pub(super) fn page<T: Serialize>(&self, data: T, next: Option<String>) -> Response {
         let timestamp = self.engine.clock().now();
         Json(Answer {

@@ -21,34 +21,36 @@ const ANY_BYTES: &str = "application/octet-stream";
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AttachParameters {
-    /// The name of the file: no folders, at most 255 bytes.
+    /// The name of the file, without folders; at most 255 bytes.
     #[param(value_type = String, max_length = 255, example = "notes.txt")]
     filename: Filename,
 }
 
-/// The bytes of a file.
+/// The content of a file.
 #[derive(ToSchema)]
 #[schema(value_type = String, format = Binary)]
 #[expect(
     dead_code,
-    reason = "says in the OpenAPI document that the body can be anything"
+    reason = "describes for OpenAPI that the body can be any bytes"
 )]
 struct FileBytes(Vec<u8>);
 
-/// Attaches a file to a task. The body is the file, of any `Content-Type`, which is kept.
+/// Attach a file to a task
+///
+/// The body is the content of the file. Its `Content-Type` is stored with it.
 #[utoipa::path(
-    post, path = "/api/tasks/{id}/attachments", operation_id = "attach", tag = "attachments",
+    post, path = "/api/tasks/{id}/attachments", operation_id = "create_attachment", tag = "attachments",
     params(("id" = String, Path, description = "The task"), AttachParameters),
     request_body(content = inline(FileBytes), content_type = "application/octet-stream"),
     responses(
         (status = 200, description = "The task", body = Answer<TaskWire>),
-        (status = 400, description = "The filename is wrong", body = ErrorAnswer),
-        (status = 404, description = "There is no such task", body = ErrorAnswer),
-        (status = 409, description = "The task has a file of that name", body = ErrorAnswer),
-        (status = 413, description = "The file has more than 10 MB", body = ErrorAnswer),
+        (status = 400, description = "The filename is not valid", body = ErrorAnswer),
+        (status = 404, description = "Task not found", body = ErrorAnswer),
+        (status = 409, description = "The task already has a file with this name", body = ErrorAnswer),
+        (status = 413, description = "The file is larger than 10 MB", body = ErrorAnswer),
     )
 )]
-pub(super) async fn attach(
+pub(super) async fn create_attachment(
     State(app): State<App>,
     ChangedTask(id): ChangedTask,
     Query(parameters): Query<AttachParameters>,
@@ -74,13 +76,13 @@ pub(super) async fn attach(
     Ok(app.ok(app.engine.attach(id, upload, once).await?))
 }
 
-/// Sends a file of a task.
+/// Get a file of a task
 #[utoipa::path(
     get, path = "/api/tasks/{id}/attachments/{filename}", operation_id = "get_attachment", tag = "attachments",
-    params(("id" = String, Path, description = "The task"), ("filename" = String, Path, description = "The file")),
+    params(("id" = String, Path, description = "The task"), ("filename" = String, Path, description = "The name of the file")),
     responses(
-        (status = 200, description = "The bytes", content_type = "application/octet-stream", body = inline(FileBytes)),
-        (status = 404, description = "There is no such task or file", body = ErrorAnswer),
+        (status = 200, description = "The content of the file", content_type = "application/octet-stream", body = inline(FileBytes)),
+        (status = 404, description = "Task or file not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_attachment(
@@ -93,7 +95,7 @@ pub(super) async fn get_attachment(
     let content_type = HeaderValue::from_str(attachment.content_type.as_str())
         .unwrap_or_else(|_| HeaderValue::from_static(ANY_BYTES));
     let filename = utf8_percent_encode(attachment.filename.as_str(), NON_ALPHANUMERIC);
-    // A file that somebody uploaded must not run as a page of this server.
+    // An uploaded file must not run as a page of this server.
     let headers = [
         (header::CONTENT_TYPE, content_type),
         (header::CONTENT_LENGTH, HeaderValue::from(size)),
@@ -114,16 +116,16 @@ pub(super) async fn get_attachment(
     Ok((headers, ResponseBody::from_stream(ReaderStream::new(file))).into_response())
 }
 
-/// Removes a file from a task.
+/// Delete a file of a task
 #[utoipa::path(
-    delete, path = "/api/tasks/{id}/attachments/{filename}", operation_id = "detach", tag = "attachments",
-    params(("id" = String, Path, description = "The task"), ("filename" = String, Path, description = "The file")),
+    delete, path = "/api/tasks/{id}/attachments/{filename}", operation_id = "delete_attachment", tag = "attachments",
+    params(("id" = String, Path, description = "The task"), ("filename" = String, Path, description = "The name of the file")),
     responses(
         (status = 200, description = "The task", body = Answer<TaskWire>),
-        (status = 404, description = "There is no such task or file", body = ErrorAnswer),
+        (status = 404, description = "Task or file not found", body = ErrorAnswer),
     )
 )]
-pub(super) async fn detach(
+pub(super) async fn delete_attachment(
     State(app): State<App>,
     ChangedTaskItem(file): ChangedTaskItem,
     Once(once): Once,

@@ -1,11 +1,11 @@
-//! What all operations have in common, added to the OpenAPI document once instead of to every handler.
+//! Adds to the OpenAPI document what all operations share, once instead of in every handler.
 
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi, Ref, RefOr, Required, ResponseBuilder};
 
-/// Completes what the handlers say of themselves.
+/// Adds idempotency keys, shared error statuses, named schemas and the security scheme.
 pub(super) fn complete(document: &mut OpenApi) {
     for item in document.paths.paths.values_mut() {
         for operation in [
@@ -23,17 +23,20 @@ pub(super) fn complete(document: &mut OpenApi) {
             &mut item.patch,
             &mut item.delete,
         ] {
-            operation.as_mut().map(describe_refusals);
+            operation.as_mut().map(describe_errors);
         }
     }
     if let Some(components) = &mut document.components {
         for (name, schema) in &mut components.schemas {
             name_data(name, schema);
+            if let RefOr::T(Schema::Object(object)) = schema {
+                object.properties.values_mut().for_each(merge_inlined);
+            }
         }
         let bearer = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .description(Some(
-                "The word in `operator.token`; needed to approve requests, to set routes, and to send and mark mail as `operator`, and for everything when the server listens beyond its own machine",
+                "The content of `operator.token`. Required to approve requests, to set routes, and to send and mark mail as `operator`; required for everything if the server listens beyond its own machine",
             ))
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(bearer));
@@ -42,14 +45,14 @@ pub(super) fn complete(document: &mut OpenApi) {
     document.security = Some(vec![SecurityRequirement::default(), token]);
 }
 
-/// Adds what every request that changes something may carry, and how that is refused.
+/// Adds the idempotency key and its error statuses to an operation that changes something.
 fn describe_change(operation: &mut Operation) {
     let key = ParameterBuilder::new()
         .name("Idempotency-Key")
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
         .description(Some(
-            "The same key with the same request answers the same and does nothing twice",
+            "Repeating a request with the same key returns the first answer and changes nothing",
         ))
         .schema(Some(
             ObjectBuilder::new()
@@ -63,45 +66,49 @@ fn describe_change(operation: &mut Operation) {
         .parameters
         .get_or_insert_default()
         .push(key.into());
-    add_refusal(
+    add_error(
         operation,
         "400",
-        "The request is wrong; the message says where",
+        "The request is not valid; the message names the fault",
     );
-    add_refusal(
+    add_error(
         operation,
         "409",
         "The `Idempotency-Key` was used for another request",
     );
     if operation.request_body.is_some() {
-        add_refusal(operation, "413", "The body is too large");
+        add_error(operation, "413", "The body is too large");
     }
 }
 
-/// Adds how any request can be refused.
-fn describe_refusals(operation: &mut Operation) {
+/// Adds the error statuses that every operation can have.
+fn describe_errors(operation: &mut Operation) {
     if operation.parameters.as_ref().is_some_and(|all| {
         all.iter().any(|parameter| {
             matches!(parameter, RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query)
         })
     }) {
-        add_refusal(
+        add_error(
             operation,
             "400",
-            "A parameter is wrong; the message names it",
+            "A parameter is not valid; the message names it",
         );
     }
-    add_refusal(operation, "401", "A token is needed, or is not known");
-    add_refusal(operation, "403", "A foreign `Host` or `Origin`");
-    add_refusal(operation, "500", "Something went wrong inside Chorus");
+    add_error(
+        operation,
+        "401",
+        "A token is required, or the token is unknown",
+    );
+    add_error(operation, "403", "The `Host` or `Origin` is not allowed");
+    add_error(operation, "500", "Internal error; see the server log");
 }
 
-/// Adds a refusal, unless the handler itself says more about it.
-fn add_refusal(operation: &mut Operation, status: &str, description: &str) {
+/// Adds an error status, unless the handler documents it itself.
+fn add_error(operation: &mut Operation, status: &str, description: &str) {
     let content = ContentBuilder::new()
         .schema(Some(Ref::from_schema_name("ErrorAnswer")))
         .build();
-    let refusal = ResponseBuilder::new()
+    let error = ResponseBuilder::new()
         .description(description)
         .content("application/json", content)
         .build();
@@ -109,10 +116,10 @@ fn add_refusal(operation: &mut Operation, status: &str, description: &str) {
         .responses
         .responses
         .entry(status.to_owned())
-        .or_insert_with(|| refusal.into());
+        .or_insert_with(|| error.into());
 }
 
-/// Lets the data of `Answer_Task` refer to `Task`, which the derive repeats in full.
+/// Makes the data of `Answer_Task` a reference to `Task`; the derive repeats the schema in full.
 fn name_data(name: &str, schema: &mut RefOr<Schema>) {
     let Some(of) = name.strip_prefix("Answer_") else {
         return;
@@ -120,7 +127,7 @@ fn name_data(name: &str, schema: &mut RefOr<Schema>) {
     let RefOr::T(Schema::Object(answer)) = schema else {
         return;
     };
-    // What may be null is more than what it refers to.
+    // A nullable schema is more than a reference.
     if of.starts_with("Option_") {
         return;
     }
@@ -132,4 +139,24 @@ fn name_data(name: &str, schema: &mut RefOr<Schema>) {
         None => RefOr::Ref(Ref::from_schema_name(of)),
     };
     answer.properties.insert("data".to_owned(), data);
+}
+
+/// Repairs a field with an inlined enum. The derive writes it as `allOf` of the enum and a bare object with the description,
+/// which no string satisfies.
+fn merge_inlined(field: &mut RefOr<Schema>) {
+    let RefOr::T(Schema::AllOf(all)) = field else {
+        return;
+    };
+    let [
+        RefOr::T(Schema::Object(inlined)),
+        RefOr::T(Schema::Object(bare)),
+    ] = &all.items[..]
+    else {
+        return;
+    };
+    if bare.properties.is_empty() {
+        let mut merged = inlined.clone();
+        merged.description.clone_from(&bare.description);
+        *field = merged.into();
+    }
 }

@@ -13,35 +13,34 @@ use crate::engine::DispatcherStatus;
 use crate::ledger::request::kind_rules;
 use crate::words;
 
-/// What the dispatcher does now.
+/// The state of the dispatcher.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DispatchOverview {
-    /// Whether approved requests are started.
+    /// Whether the dispatcher starts approved requests.
     pub enabled: bool,
-    /// How many agents work at the same time at most.
+    /// Maximum number of agents that work at the same time.
     pub max_runs: u32,
-    /// How many seconds it waits after the last approval.
+    /// Seconds that the dispatcher waits after the last approval.
     pub debounce_seconds: f64,
-    /// What is worked on, oldest first.
+    /// Requests in progress, oldest first.
     pub running: Vec<DispatchedRequest>,
-    /// What is approved and waits, in the order in which it will be started; at most 100.
+    /// Approved requests that wait, in the order in which they will be started; at most 100.
     pub waiting: Vec<WaitingRequest>,
-    /// Kinds of which requests wait that nobody will start, and why.
+    /// Kinds with waiting requests that will not be started, and the reason.
     pub held: Vec<HeldKind>,
-    /// Requests that have failed as often as they may, oldest first; at most 100.
+    /// Requests that have used up their attempts, oldest first; at most 100.
     pub stuck: Vec<WaitingRequest>,
 }
 
-/// A kind of which requests wait that nobody will start.
+/// A kind with waiting requests that will not be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldKind {
-    /// The kind.
     pub kind: Kind,
-    /// How many wait.
+    /// Number of waiting requests.
     pub count: u64,
-    /// Why, and what to do.
+    /// The reason, and what to do about it.
     pub reason: String,
 }
 
@@ -75,34 +74,35 @@ impl From<domain::HeldKind> for HeldKind {
     }
 }
 
-/// Shows what the dispatcher does: what is worked on, what waits and in which order, and what nobody will start.
+/// Get the state of the dispatcher
+///
+/// Shows the requests in progress, the waiting ones in their order, and the kinds that will not be started.
 #[utoipa::path(
-    get, path = "/api/dispatch", operation_id = "get_dispatch", tag = "requests",
-    responses((status = 200, description = "What the dispatcher does", body = Answer<DispatchOverview>))
+    get, path = "/api/dispatch", operation_id = "get_dispatch", tag = "dispatch",
+    responses((status = 200, description = "The state of the dispatcher", body = Answer<DispatchOverview>))
 )]
 pub(super) async fn get_dispatch(State(app): State<App>) -> Result<Response, Error> {
     let status = app.engine.dispatch_overview().await?;
     Ok(app.ok(DispatchOverview::from(status)))
 }
 
-/// Lists who gets requests of which kind: first those that are dispatched first.
+/// List the agent for each kind of request, in dispatch order
 #[utoipa::path(
-    get, path = "/api/dispatch/routes", operation_id = "list_routes", tag = "requests",
+    get, path = "/api/dispatch/routes", operation_id = "list_dispatch_routes", tag = "dispatch",
     responses((status = 200, description = "The routes", body = Answer<Vec<KindRule>>))
 )]
-pub(super) async fn list_routes(State(app): State<App>) -> Result<Response, Error> {
+pub(super) async fn list_dispatch_routes(State(app): State<App>) -> Result<Response, Error> {
     Ok(app.ok(app.engine.read(kind_rules::list).await?))
 }
 
-/// Routes, as a list or as an object with a list.
+/// All routes of the dispatcher.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoutesInput {
-    /// The routes.
     pub routes: Vec<KindRule>,
 }
 
-/// Reads routes. What `GET` answered as `data` can be sent back as it is.
+/// Accepts the object, and also the bare list that `GET` answers as `data`.
 pub(super) struct RoutesBody(Body<RoutesInput>);
 
 impl FromRequest<App> for RoutesBody {
@@ -120,18 +120,20 @@ impl FromRequest<App> for RoutesBody {
     }
 }
 
-/// Sets who gets requests of which kind: these routes are all that there are. Only the operator's token does.
+/// Replace all routes: the agent for each kind of request
+///
+/// Needs the operator's token.
 #[utoipa::path(
-    put, path = "/api/dispatch/routes", operation_id = "set_routes", tag = "requests",
-    request_body(content = RoutesInput, description = "The routes; also as a list without the object around it"),
+    put, path = "/api/dispatch/routes", operation_id = "put_dispatch_routes", tag = "dispatch",
+    request_body(content = RoutesInput, description = "All routes, as an object or as a bare list"),
     responses(
         (status = 200, description = "The routes", body = Answer<Vec<KindRule>>),
-        (status = 400, description = "The body is wrong; `details.problems` names every field, an unknown agent too", body = ErrorAnswer),
-        (status = 401, description = "The operator's token is needed", body = ErrorAnswer),
-        (status = 403, description = "A run cannot set routes", body = ErrorAnswer),
+        (status = 400, description = "The body is not valid; `details.problems` lists every fault, including unknown agents", body = ErrorAnswer),
+        (status = 401, description = "The operator's token is required", body = ErrorAnswer),
+        (status = 403, description = "A run may not set routes", body = ErrorAnswer),
     )
 )]
-pub(super) async fn set_routes(
+pub(super) async fn put_dispatch_routes(
     State(app): State<App>,
     _: MayDecide,
     RoutesBody(body): RoutesBody,

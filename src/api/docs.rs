@@ -6,7 +6,7 @@ use axum::response::{Html, IntoResponse, Response};
 
 use super::App;
 
-/// Sends the description of this API.
+/// Get the OpenAPI document of this API
 #[utoipa::path(
     get, path = "/api/openapi.json", operation_id = "get_openapi", tag = "service",
     responses((status = 200, description = "An OpenAPI 3.1 document", content_type = "application/json", body = Object))
@@ -15,7 +15,9 @@ pub(super) async fn get_openapi(State(app): State<App>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], app.openapi).into_response()
 }
 
-/// Shows the description of this API as a page that loads nothing from elsewhere.
+/// Get the documentation of this API as a web page
+///
+/// The page loads nothing from other servers.
 #[utoipa::path(
     get, path = "/api/docs", operation_id = "get_docs", tag = "service",
     responses((status = 200, description = "The page", content_type = "text/html", body = String))

@@ -1,4 +1,4 @@
-//! The one mapping from errors to answers.
+//! The only mapping from errors to HTTP answers.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -11,29 +11,28 @@ use crate::Error;
 use crate::domain::RefusalClass;
 use crate::error::with_sources;
 
-/// A failure.
+/// An error answer.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorAnswer {
-    /// What went wrong.
     pub error: ErrorBody,
 }
 
-/// What went wrong.
+/// An error.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
-    /// A stable word for programs: `NOT_FOUND`, `UNKNOWN_AGENT`, `CONFLICT`, `INVALID_BODY`, `HANDOFF_ERROR`,
+    /// A stable code for programs: `NOT_FOUND`, `UNKNOWN_AGENT`, `CONFLICT`, `INVALID_BODY`, `HANDOFF_ERROR`,
     /// `INVALID_QUERY`, `TOO_LARGE`, `LIMIT_EXCEEDED`, `FORBIDDEN`, `UNAUTHORIZED`, `METHOD_NOT_ALLOWED`, `NOT_READY` or `INTERNAL`.
     #[schema(example = "NOT_FOUND")]
     pub code: String,
-    /// A sentence for people.
+    /// A sentence for people: what happened, and what to do.
     pub message: String,
-    /// More, where there is more: `agents` that are known, the `limit`, the `chain`, every field that is wrong as `problems`. Absent where there is none.
+    /// Facts about the error: the known `agents`, the `limit`, the `chain`, or every fault as `problems`. Absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Object>)]
     pub details: Option<Value>,
 }
 
-/// The cause of an answer that hides it; [`super::observe`] logs it with the request's id.
+/// The cause of an internal error, which the answer hides; [`super::observe`] logs it with the request id.
 #[derive(Clone)]
 pub(super) struct HiddenCause(pub String);
 

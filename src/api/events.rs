@@ -1,4 +1,4 @@
-//! `/api/events`: everything that happens, as it happens.
+//! `/api/events`
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -18,31 +18,33 @@ use crate::domain::{Event, TaskId};
 use crate::engine::Follower;
 use crate::telemetry::Ongoing;
 
-/// How often a silent stream shows that it is alive.
+/// How often a silent stream sends a keep-alive comment.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct EventParameters {
-    /// Begin behind this event; 0 is the beginning. Without it the stream begins with what happens next.
+    /// Start after the event with this number; 0 starts at the first event. Without it, the stream starts with the next event.
     after: Option<i64>,
-    /// Only events of the chain that this task belongs to, also of tasks that are made later.
+    /// Only events of this task's family, including tasks that are created later.
     #[param(value_type = Option<String>)]
     task: Option<TaskId>,
 }
 
-/// Streams events. `id:` is the event's number; `Last-Event-ID` (or `after`) resumes behind it without loss.
+/// Stream events as they happen
+///
+/// `id:` is the number of the event. `Last-Event-ID` (or `after`) resumes after it without loss.
 #[utoipa::path(
     get, path = "/api/events", operation_id = "stream_events", tag = "events",
     params(
         EventParameters,
-        ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen; wins over `after`"),
+        ("Last-Event-ID" = Option<i64>, Header, description = "The number of the last event received; takes precedence over `after`"),
     ),
     responses(
-        (status = 200, description = "Server-sent events whose data are events with `number`, `taskId` and `masterTaskId`", content_type = "text/event-stream", body = Event),
-        (status = 404, description = "The task in `task` is not there", body = ErrorAnswer),
-        (status = 400, description = "The number is wrong, or of an event that has not happened", body = ErrorAnswer),
+        (status = 200, description = "Server-sent events; the data of each is an event with `number`, `taskId` and `masterTaskId`", content_type = "text/event-stream", body = Event),
+        (status = 404, description = "The task in `task` was not found", body = ErrorAnswer),
+        (status = 400, description = "The number is not valid, or its event has not happened yet", body = ErrorAnswer),
     )
 )]
 pub(super) async fn stream_events(
@@ -65,7 +67,7 @@ pub(super) async fn stream_events(
         follower,
         _open: Ongoing::begin("chorus_event_streams"),
     };
-    // A client that is told its place at once can resume even if it never sees an event.
+    // Sending the cursor at once lets a client resume even if it never receives an event.
     let place = sse::Event::default().id(after.to_string());
     let events = stream::unfold(stream, Stream::next);
     let stream = stream::StreamExt::chain(stream::once(async { Ok(place) }), events);
@@ -78,7 +80,7 @@ fn answer(
     let mut response = Sse::new(stream)
         .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
         .into_response();
-    // Proxies that gather a response before they pass it on would hold events back.
+    // Buffering proxies would hold events back.
     response.headers_mut().insert(
         "x-accel-buffering",
         axum::http::HeaderValue::from_static("no"),
@@ -86,7 +88,6 @@ fn answer(
     response
 }
 
-/// The events that one client is sent.
 struct Stream {
     follower: Follower,
     _open: Ongoing,

@@ -1,10 +1,10 @@
-//! Finds out who asks: Host, Origin, and token.
+//! Checks Host, Origin and token, and identifies the caller.
 //!
-//! A server that starts processes must not obey web pages. A page can make a browser send requests to this machine:
-//! directly, which the browser marks with the page's `Origin`, or by letting its own name point here, which shows in
-//! `Host`. Both are refused. Beyond this machine a token is needed too.
+//! A server that starts processes must not obey web pages. A page can make a browser send requests to this machine in two
+//! ways: directly, which the browser marks with the page's `Origin`, or by DNS rebinding, which shows in `Host`. Both are
+//! refused. A server that listens beyond this machine also needs a token.
 //!
-//! [`guard`] puts the [`Caller`] into the request's extensions. What a caller may do, `ledger::rights` decides.
+//! [`guard`] puts the [`Caller`] into the request extensions. `ledger::rights` decides what a caller may do.
 
 use std::net::IpAddr;
 
@@ -24,26 +24,25 @@ use crate::ledger::run::TokenHolder;
 use crate::secret::Token;
 use crate::web;
 
-/// What is answered beyond this machine without a token: that the server lives, and the page. A browser that follows a link
-/// cannot send a token. The page has no data and no secret in it, it is the same for everybody; all that it shows and does
-/// it asks of the API, with the token that the person gives it.
+/// Paths that need no token beyond this machine: the liveness check and the page. A browser that follows a link cannot send a
+/// token. The page holds no data and no secret and is the same for everybody; it gets its data from the API, with the token
+/// that the person enters.
 const OPEN: [&str; 2] = ["/healthz", web::PATH];
 
-/// Who may ask.
+/// The allowed hosts, origins and tokens.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
-    /// Names that this server is called by, beside those of the local machine.
+    /// Host names of this server, in addition to those of the local machine.
     pub hosts: Vec<String>,
-    /// Origins of pages that may ask, beside the server's own.
+    /// Origins of pages that may call, in addition to the server's own.
     pub origins: Vec<String>,
-    /// The token of the operator.
     pub operator: Option<Token>,
-    /// Whether the server listens beyond this machine, so that a token is needed.
+    /// Whether the server listens beyond this machine, which makes a token mandatory.
     pub is_public: bool,
 }
 
 impl Guard {
-    /// Refuses requests of foreign pages, and those to foreign names.
+    /// Refuses requests from foreign pages and to foreign host names.
     fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
         let host = headers
             .get(HOST)
@@ -51,7 +50,7 @@ impl Guard {
             .or(uri.authority().map(Authority::as_str));
         let Some(host) = host else {
             return Err(Error::Forbidden(
-                "The request has no Host header".to_owned(),
+                "The request has no Host header; send one with the name of this server".to_owned(),
             ));
         };
         let names_differ = uri
@@ -59,19 +58,19 @@ impl Guard {
             .is_some_and(|authority| authority.as_str() != host);
         if names_differ || !self.allows_host(host) {
             return Err(Error::Forbidden(format!(
-                "Host {host:?} is not one of this server's names; start it with --allow-host to add one"
+                "Host {host:?} is not allowed; to allow it, start the server with --allow-host"
             )));
         }
         if headers.get_all(HOST).iter().count() > 1 {
             return Err(Error::Forbidden(
-                "The request has more than one Host header".to_owned(),
+                "The request has several Host headers; send one".to_owned(),
             ));
         }
         for origin in headers.get_all(ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
             if !self.allows_origin(origin, host) {
                 return Err(Error::Forbidden(format!(
-                    "Origin {origin:?} may not use this server; start it with --allow-origin to allow it"
+                    "Origin {origin:?} is not allowed; to allow it, start the server with --allow-origin"
                 )));
             }
         }
@@ -82,7 +81,7 @@ impl Guard {
         let Some(name) = host_name(host) else {
             return false;
         };
-        // Letting a name point here needs a name: an address is what the browser really went to.
+        // DNS rebinding needs a name; an IP address is where the browser really connected to.
         let is_address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
         ["localhost", "127.0.0.1", "[::1]"]
             .iter()
@@ -105,7 +104,7 @@ impl Guard {
                 .any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
 
-    /// Returns the caller, unless the token is not the operator's: then only the ledger can tell.
+    /// Returns the caller, or `None` if the token is not the operator's: then only the ledger knows it.
     fn known_caller(&self, token: Option<&str>) -> Option<Caller> {
         match token {
             None if self.is_public => Some(Caller::Anonymous),
@@ -119,7 +118,7 @@ impl Guard {
     }
 }
 
-/// Returns the token of a request; an empty one if the header is not a bearer token.
+/// Returns the bearer token of a request, or an empty one if the header has another form.
 fn token(headers: &HeaderMap) -> Option<&str> {
     let header = headers.get(AUTHORIZATION)?;
     let parts = header.to_str().ok().and_then(|text| text.split_once(' '));
@@ -127,7 +126,7 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     Some(bearer.map_or("", |(_, word)| word.trim()))
 }
 
-/// Leaves out the port. What is neither a name nor a name with a port is no host.
+/// Removes the port. Returns `None` if the text is neither a name nor a name with a port.
 fn host_name(host: &str) -> Option<&str> {
     let end = match host.rfind(']') {
         Some(end) => end + 1,
@@ -143,7 +142,7 @@ fn host_name(host: &str) -> Option<&str> {
     is_port(port).then(|| name.trim_end_matches('.'))
 }
 
-/// Checks Host, Origin and token of a request, and puts its [`Caller`] into its extensions.
+/// Checks Host, Origin and token of a request, and puts its [`Caller`] into the extensions.
 pub(super) async fn guard(
     State(app): State<App>,
     mut request: Request,
@@ -165,7 +164,7 @@ pub(super) async fn guard(
     Ok(next.run(request).await)
 }
 
-/// Finds the run that has a token. One that has passed control on is marked by its refusal.
+/// Finds the run with this token. If it has passed control on, marks the request with the refusal.
 async fn find_run(app: &App, token: &str, request: &mut Request) -> Result<Caller, Error> {
     match app.engine.token_holder(token).await? {
         Some(TokenHolder::Working(run)) => Ok(Caller::Run(run)),
@@ -178,12 +177,12 @@ async fn find_run(app: &App, token: &str, request: &mut Request) -> Result<Calle
             Ok(Caller::Run(run))
         }
         None => Err(Error::Unauthorized(
-            "The token is not known, or its run has ended".to_owned(),
+            "The token is unknown, or its run has ended; send the operator's token or the token of a current run".to_owned(),
         )),
     }
 }
 
-/// Marks a request of a run that has passed control on.
+/// Marks a request from a run that has passed control on.
 #[derive(Debug, Clone)]
 struct PassedOn(Refusal);
 
@@ -195,8 +194,8 @@ pub(super) async fn refuse_passed_on(request: Request, next: Next) -> Result<Res
     }
 }
 
-/// Admits a repeated call of a run that has passed control on: the answer may have been lost. The operation finds the answer by the
-/// idempotency key, and refuses the run if there is none.
+/// Lets a run that has passed control on repeat the call, because the answer may have been lost. The operation finds the answer
+/// by the idempotency key, and refuses the run if there is none.
 pub(super) async fn allow_repetition(request: Request, next: Next) -> Result<Response, Error> {
     if request.headers().contains_key(IDEMPOTENCY_KEY) {
         return Ok(next.run(request).await);
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_servers_own_names_are_answered() {
+    fn only_the_servers_own_host_names_are_allowed() {
         let guard = Guard {
             hosts: vec!["board.example".into()],
             ..Guard::default()
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_servers_own_pages_are_answered() {
+    fn only_the_servers_own_origins_are_allowed() {
         let guard = Guard {
             origins: vec!["http://localhost:3000".into()],
             ..Guard::default()
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_this_machine_a_token_is_needed() {
+    fn a_public_server_needs_a_token() {
         let operator = Some(Token::given("sesame".into()));
         let public = Guard {
             operator: operator.clone(),

@@ -6,21 +6,22 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, ChangedTask, Id, OptionalBody, Query, Trace};
-use super::tasks::wait_time;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Caller, Handoff, HandoffId, TaskId, TaskWire, Text};
+use crate::domain::{Caller, Handoff, HandoffId, Page, TaskId, TaskWire, Text};
 use crate::engine::HandoffInput;
 use crate::ledger::handoff;
 
-/// Hands a task to an agent. Answers at once; wait on the task or the hand-off for the end.
+/// Hand a task to an agent
+///
+/// Answers at once. Wait for the end with `GET /api/tasks/{id}?wait=idle` or `GET /api/handoffs/{id}?wait=25`.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/handoff", operation_id = "start_handoff", tag = "hand-offs", request_body = HandoffInput,
     params(("id" = String, Path, description = "The task")),
     responses(
-        (status = 200, description = "The task, with its new current agent; a child task if the task's own agent hands it on", body = Answer<TaskWire>),
-        (status = 400, description = "The body is wrong, or the agent is not known (`UNKNOWN_AGENT`; `details.agents` lists the known ones)", body = ErrorAnswer),
-        (status = 404, description = "There is no such task", body = ErrorAnswer),
+        (status = 200, description = "The task with its new current agent; a child task if the task's own agent hands it on", body = Answer<TaskWire>),
+        (status = 400, description = "The body is not valid, or the agent is unknown (`UNKNOWN_AGENT`; `details.agents` lists the known ones)", body = ErrorAnswer),
+        (status = 404, description = "Task not found", body = ErrorAnswer),
         (status = 409, description = "An agent is already active on the task", body = ErrorAnswer),
         (status = 413, description = "The body or the prompt is too large", body = ErrorAnswer),
         (status = 422, description = "The chain of hand-offs is too long; `details.chain` names it", body = ErrorAnswer),
@@ -40,23 +41,25 @@ pub(super) async fn start_handoff(
     Ok(app.ok(task))
 }
 
-/// What a caller says of a hand-off to be completed.
+/// The result of a hand-off that is completed from outside.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "output": "Done: the tests pass" }))]
 pub struct CompleteInput {
-    /// The final message.
+    /// The final message of the hand-off.
     pub output: Text,
 }
 
-/// Completes the open hand-off of a task from outside.
+/// Complete the open hand-off of a task from outside
+///
+/// Stops the run of the hand-off. Later output of the run is kept only in its log.
 #[utoipa::path(
     put, path = "/api/tasks/{id}/handoff/complete", operation_id = "complete_handoff", tag = "hand-offs",
     request_body = CompleteInput, params(("id" = String, Path, description = "The task")),
     responses(
         (status = 200, description = "The task, without a current agent", body = Answer<TaskWire>),
-        (status = 404, description = "There is no such task", body = ErrorAnswer),
-        (status = 409, description = "No hand-off is open", body = ErrorAnswer),
+        (status = 404, description = "Task not found", body = ErrorAnswer),
+        (status = 409, description = "The task has no open hand-off", body = ErrorAnswer),
     )
 )]
 pub(super) async fn complete_handoff(
@@ -70,25 +73,27 @@ pub(super) async fn complete_handoff(
         .await?))
 }
 
-/// What a caller says of a hand-off to be cancelled.
+/// The reason to cancel a hand-off.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "reason": "No longer needed" }))]
 pub struct CancelInput {
-    /// Why; it becomes the output of the hand-off.
+    /// The reason; becomes the output of the hand-off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
 }
 
-/// Stops the open hand-off of a task.
+/// Cancel the open hand-off of a task
+///
+/// Stops the run of the hand-off.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/handoff/cancel", operation_id = "cancel_handoff", tag = "hand-offs",
     request_body = Option<CancelInput>,
     params(("id" = String, Path, description = "The task")),
     responses(
         (status = 200, description = "The task, without a current agent", body = Answer<TaskWire>),
-        (status = 404, description = "There is no such task", body = ErrorAnswer),
-        (status = 409, description = "No hand-off is open", body = ErrorAnswer),
+        (status = 404, description = "Task not found", body = ErrorAnswer),
+        (status = 409, description = "The task has no open hand-off", body = ErrorAnswer),
     )
 )]
 pub(super) async fn cancel_handoff(
@@ -102,16 +107,16 @@ pub(super) async fn cancel_handoff(
         .await?))
 }
 
-/// Lists the hand-offs of a task in full, in the order of its chain.
+/// List the hand-offs of a task in full, oldest first
 #[utoipa::path(
-    get, path = "/api/tasks/{id}/handoffs", operation_id = "list_handoffs", tag = "hand-offs",
+    get, path = "/api/tasks/{id}/handoffs", operation_id = "list_task_handoffs", tag = "hand-offs",
     params(("id" = String, Path, description = "The task")),
     responses(
         (status = 200, description = "The hand-offs", body = Answer<Vec<Handoff>>),
-        (status = 404, description = "There is no such task", body = ErrorAnswer),
+        (status = 404, description = "Task not found", body = ErrorAnswer),
     )
 )]
-pub(super) async fn list_handoffs(
+pub(super) async fn list_task_handoffs(
     State(app): State<App>,
     Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
@@ -125,19 +130,55 @@ pub(super) async fn list_handoffs(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
+pub(super) struct TraceParameters {
+    /// A W3C trace id, or the `harnessTraceId` of a session's hand-off.
+    trace: String,
+    /// Cursor: `meta.next` of the previous page.
+    #[param(value_type = Option<String>)]
+    after: Option<HandoffId>,
+    /// Maximum number of hand-offs in the page. Large records make it shorter.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<u32>,
+}
+
+/// List the hand-offs of a trace, oldest first
+#[utoipa::path(
+    get, path = "/api/handoffs", operation_id = "list_trace_handoffs", tag = "hand-offs", params(TraceParameters),
+    responses(
+        (status = 200, description = "The hand-offs; `meta.next` is present if there are more", body = Answer<Vec<Handoff>>),
+        (status = 404, description = "The hand-off in `after` was not found", body = ErrorAnswer),
+    )
+)]
+pub(super) async fn list_trace_handoffs(
+    State(app): State<App>,
+    Query(parameters): Query<TraceParameters>,
+) -> Result<Response, Error> {
+    let limit = app.page_size(parameters.limit)?;
+    let Page { items, next } = app
+        .engine
+        .read(move |view| {
+            handoff::of_trace(view, &parameters.trace, parameters.after.as_ref(), limit)
+        })
+        .await?;
+    Ok(app.page(items, next))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct HandoffParameters {
-    /// Wait so many seconds for the end.
+    /// Maximum number of seconds to wait for the end of the hand-off.
     #[param(minimum = 0, maximum = 600)]
     wait: Option<u64>,
 }
 
-/// Shows a hand-off in full; with `wait`, as soon as it has ended.
+/// Get a hand-off in full, or wait until it ends
 #[utoipa::path(
     get, path = "/api/handoffs/{id}", operation_id = "get_handoff", tag = "hand-offs",
     params(("id" = String, Path, description = "The hand-off"), HandoffParameters),
     responses(
         (status = 200, description = "The hand-off", body = Answer<Handoff>),
-        (status = 404, description = "There is no such hand-off", body = ErrorAnswer),
+        (status = 404, description = "Hand-off not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_handoff(
@@ -145,7 +186,7 @@ pub(super) async fn get_handoff(
     Id(id): Id<HandoffId>,
     Query(parameters): Query<HandoffParameters>,
 ) -> Result<Response, Error> {
-    let timeout = wait_time(&app, "wait", parameters.wait)?;
+    let timeout = app.wait_time("wait", parameters.wait)?;
     let handoff = match parameters.wait {
         None => app.engine.read(move |view| handoff::get(view, &id)).await?,
         Some(_) => app.engine.handoff_when_ended(&id, timeout).await?,

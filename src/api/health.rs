@@ -14,13 +14,13 @@ use super::{Answer, App, ErrorAnswer, ErrorBody};
 use crate::ledger::installation;
 use crate::telemetry;
 
-/// How long a readiness check may take.
+/// The longest time that a readiness check may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// That the server is well.
+/// The health of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
-    /// `ok`.
+    /// Always `ok`.
     status: &'static str,
     /// The version of the server.
     version: &'static str,
@@ -31,33 +31,35 @@ const HEALTHY: Health = Health {
     version: env!("CARGO_PKG_VERSION"),
 };
 
-/// Says that the process lives.
+/// Check that the server is alive
 #[utoipa::path(
     get, path = "/healthz", operation_id = "check_health", tag = "service",
-    responses((status = 200, description = "It lives", body = Answer<Health>))
+    responses((status = 200, description = "The server is alive", body = Answer<Health>))
 )]
 pub(super) async fn check_health(State(app): State<App>) -> Response {
     app.ok(HEALTHY)
 }
 
-/// Says that the server can do its work: it writes to the database and waits until that is on disk.
+/// Check that the server can write to its database
+///
+/// Writes to the database, and waits until the write is on disk.
 #[utoipa::path(
-    get, path = "/readyz", operation_id = "check_ready", tag = "service",
+    get, path = "/readyz", operation_id = "check_readiness", tag = "service",
     responses(
-        (status = 200, description = "It can write", body = Answer<Health>),
-        (status = 503, description = "It cannot write", body = ErrorAnswer),
+        (status = 200, description = "The database can be written", body = Answer<Health>),
+        (status = 503, description = "The database cannot be written", body = ErrorAnswer),
     )
 )]
-pub(super) async fn check_ready(State(app): State<App>) -> Response {
+pub(super) async fn check_readiness(State(app): State<App>) -> Response {
     let check = app.engine.write(None, installation::check_ready);
     let cause = match tokio::time::timeout(PATIENCE, check).await {
         Ok(Ok(())) => return app.ok(HEALTHY),
         Ok(Err(error)) => format!("{error:?}"),
-        Err(_) => format!("no write was finished within {PATIENCE:?}"),
+        Err(_) => format!("no write finished within {PATIENCE:?}"),
     };
     let error = ErrorBody {
         code: "NOT_READY".to_owned(),
-        message: "The database cannot be written; the log has the cause".to_owned(),
+        message: "The database cannot be written; see the server log for the cause".to_owned(),
         details: None,
     };
     let mut response =
@@ -66,7 +68,7 @@ pub(super) async fn check_ready(State(app): State<App>) -> Response {
     response
 }
 
-/// Shows the metrics in the text format of Prometheus.
+/// Get the metrics in the Prometheus text format
 #[utoipa::path(
     get, path = "/metrics", operation_id = "get_metrics", tag = "service",
     responses((status = 200, description = "The metrics", content_type = "text/plain", body = String))

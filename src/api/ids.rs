@@ -30,7 +30,9 @@ pub(super) struct IdParameters {
     limit: Option<u32>,
 }
 
-/// Lists ids that begin with a prefix, newest first. An id that is exactly the prefix comes before all others.
+/// List ids that begin with a prefix, newest first
+///
+/// An id that is exactly the prefix comes before all others.
 #[utoipa::path(
     get, path = "/api/ids", operation_id = "list_ids", tag = "service", params(IdParameters),
     responses(

@@ -19,19 +19,19 @@ pub(super) struct ListParameters {
     /// Only increments in this state.
     #[param(inline)]
     state: Option<IncrementState>,
-    /// At most so many.
+    /// Maximum number of increments in the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
-    /// Only increments made after this one: `meta.next` of the answer before.
+    /// Cursor: `meta.next` of the previous page.
     after: Option<IncrementId>,
 }
 
-/// Lists increments, oldest first.
+/// List increments, oldest first
 #[utoipa::path(
     get, path = "/api/increments", operation_id = "list_increments", tag = "increments", params(ListParameters),
     responses(
         (status = 200, description = "The increments, without their tasks", body = Answer<Vec<Increment>>),
-        (status = 404, description = "The increment in `after` is not there", body = ErrorAnswer),
+        (status = 404, description = "The increment in `after` was not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn list_increments(
@@ -47,12 +47,14 @@ pub(super) async fn list_increments(
     Ok(app.page(items, next))
 }
 
-/// Makes an increment: an implementation, its test, and its verification, each a task for the router. What a test finds is
-/// mended and tested again.
+/// Create an increment
+///
+/// An increment is an implementation, its test and its verification, each a task for the router. When a test finds a fault,
+/// Chorus adds a fix and another test.
 #[utoipa::path(
     post, path = "/api/increments", operation_id = "create_increment", tag = "increments", request_body = IncrementInput,
     responses(
-        (status = 201, description = "The increment", body = Answer<IncrementTasks>),
+        (status = 201, description = "The new increment", body = Answer<IncrementTasks>),
     )
 )]
 pub(super) async fn create_increment(
@@ -67,13 +69,13 @@ pub(super) async fn create_increment(
     Ok(app.created(made))
 }
 
-/// Shows an increment with its tasks, in the order in which they were made.
+/// Get an increment with its tasks, oldest first
 #[utoipa::path(
     get, path = "/api/increments/{id}", operation_id = "get_increment", tag = "increments",
     params(("id" = String, Path, description = "The increment")),
     responses(
         (status = 200, description = "The increment", body = Answer<IncrementTasks>),
-        (status = 404, description = "There is no such increment", body = ErrorAnswer),
+        (status = 404, description = "Increment not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_increment(
@@ -87,16 +89,17 @@ pub(super) async fn get_increment(
     Ok(app.ok(increment))
 }
 
-/// Lets a blocked increment go on: what is blocked is tried again, and what failed is mended and tested once more, however often
-/// that was done.
+/// Retry a blocked increment
+///
+/// Blocked tasks are tried again. A failed test or verification gets one more round, regardless of the limit of rounds.
 #[utoipa::path(
     post, path = "/api/increments/{id}/retry", operation_id = "retry_increment", tag = "increments",
     params(("id" = String, Path, description = "The increment")),
     responses(
         (status = 200, description = "The increment", body = Answer<IncrementTasks>),
-        (status = 403, description = "A run asks, and this is for people", body = ErrorAnswer),
-        (status = 404, description = "There is no such increment", body = ErrorAnswer),
-        (status = 409, description = "It is not blocked", body = ErrorAnswer),
+        (status = 403, description = "For people only: a run may not retry an increment", body = ErrorAnswer),
+        (status = 404, description = "Increment not found", body = ErrorAnswer),
+        (status = 409, description = "The increment is not blocked", body = ErrorAnswer),
     )
 )]
 pub(super) async fn retry_increment(

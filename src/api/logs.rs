@@ -19,40 +19,40 @@ use crate::runner::{LogStream, open_log};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct LogParameters {
-    /// Which output.
+    /// The output stream.
     #[serde(default)]
     #[param(inline)]
     stream: LogStream,
-    /// Whether to wait until the run begins, and to go on with what is added until it has ended.
+    /// Wait until the run starts, and stream new output until it ends.
     #[serde(default)]
     follow: bool,
 }
 
-/// Sends the raw output of a hand-off's last run. Supports `Range`.
+/// Get the raw output of a hand-off's last run
+///
+/// Supports `Range`.
 #[utoipa::path(
-    get, path = "/api/handoffs/{id}/log", operation_id = "get_log", tag = "hand-offs",
+    get, path = "/api/handoffs/{id}/log", operation_id = "get_handoff_log", tag = "hand-offs",
     params(
         ("id" = String, Path, description = "The hand-off"),
         LogParameters,
-        ("Range" = Option<String>, Header, description = "One range of bytes, such as `bytes=1000-`"),
+        ("Range" = Option<String>, Header, description = "One range of bytes, for example `bytes=1000-`"),
     ),
     responses(
-        (status = 200, description = "The bytes", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = 206, description = "The range", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = 404, description = "There is no such hand-off, or it has not run", body = ErrorAnswer),
-        (status = 416, description = "The log is shorter", body = ErrorAnswer),
+        (status = 200, description = "The whole log", content_type = "text/plain", body = String),
+        (status = 206, description = "The requested range", content_type = "text/plain", body = String),
+        (status = 404, description = "Hand-off not found, or it has not run yet", body = ErrorAnswer),
+        (status = 416, description = "The range starts after the end of the log", body = ErrorAnswer),
     )
 )]
-pub(super) async fn get_log(
+pub(super) async fn get_handoff_log(
     State(app): State<App>,
     Id(id): Id<HandoffId>,
     Query(parameters): Query<LogParameters>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     if parameters.follow {
-        app.engine
-            .until_there_is_a_log(&id, parameters.stream)
-            .await?;
+        app.engine.wait_for_log(&id, parameters.stream).await?;
     }
     let (run_id, files) = app.engine.run_files(&id).await?;
     let path = parameters.stream.file(&files);
@@ -60,7 +60,7 @@ pub(super) async fn get_log(
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::NotFound(format!(
-                "Hand-off {id} has not run yet, so it has no log"
+                "Hand-off {id} has no log: it has not run yet; wait for it with follow=true"
             )));
         }
         Err(error) => return Err(Error::internal(error)),
@@ -96,8 +96,9 @@ pub(super) async fn get_log(
     }
     match range {
         Some(Range::Outside) => {
-            let mut response =
-                Error::InvalidQuery(format!("Range: the log has {length} bytes")).into_response();
+            let unit = if length == 1 { "byte" } else { "bytes" };
+            let message = format!("Range: must start within the log, which has {length} {unit}");
+            let mut response = Error::InvalidQuery(message).into_response();
             *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
             let total =
                 HeaderValue::from_str(&format!("bytes */{length}")).map_err(Error::internal)?;
@@ -120,7 +121,7 @@ pub(super) async fn get_log(
             Ok((StatusCode::PARTIAL_CONTENT, plain, headers, body).into_response())
         }
         None | Some(Range::Ignored) => {
-            // An agent may print while this is sent; what was announced is what is sent.
+            // The agent may still be printing: send exactly the announced length.
             let size = [(header::CONTENT_LENGTH, HeaderValue::from(length))];
             Ok((
                 plain,
@@ -132,14 +133,14 @@ pub(super) async fn get_log(
     }
 }
 
-/// What a `Range` header asks for.
+/// A parsed `Range` header.
 #[derive(Debug, PartialEq, Eq)]
 enum Range {
-    /// From the first to the last byte, both included.
+    /// First and last byte, both inclusive.
     Bytes { from: u64, to: u64 },
-    /// Behind the end.
+    /// The range starts after the end.
     Outside,
-    /// Several ranges, or something else: the whole is sent, as HTTP allows.
+    /// Several ranges, or another unit: HTTP allows to send the whole.
     Ignored,
 }
 
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_range_is_understood_and_anything_else_is_the_whole() {
+    fn one_range_is_served_and_any_other_header_is_ignored() {
         for (range, expected) in [
             ("bytes=0-", Range::Bytes { from: 0, to: 9 }),
             ("bytes=3-5", Range::Bytes { from: 3, to: 5 }),

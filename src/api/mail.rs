@@ -18,39 +18,41 @@ use crate::ledger::mail::{self, MailMark, MarkMail};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct MailParameters {
-    /// Only mail that this one gets: an agent, or `operator`.
+    /// Only mail to this recipient: an agent, or `operator`.
     to: Option<Correspondent>,
-    /// Only mail that this one sent.
+    /// Only mail from this sender.
     from: Option<Correspondent>,
-    /// Only mail that has not been read, by the one in `to` or by anybody.
+    /// Only mail that the recipient in `to` (or any recipient) has not read.
     #[serde(default)]
     unread: bool,
-    /// Only mail that has not been read, or is to be acknowledged, by the one in `to` or by anybody.
+    /// Only mail that the recipient in `to` (or any recipient) has not read, or must still acknowledge.
     #[serde(default)]
     pending: bool,
-    /// Only mail that should have been acknowledged by now, by the one in `to` or by anybody.
+    /// Only mail whose acknowledgement by the recipient in `to` (or any recipient) is overdue.
     #[serde(default)]
     overdue: bool,
     /// Only mail of this thread.
     thread: Option<ThreadId>,
     /// Only mail about this task.
     task: Option<TaskId>,
-    /// Only mail that has all these words in its subject, body or context.
+    /// Only mail that contains all these words in its subject, body or context.
     #[param(value_type = Option<String>)]
     q: Option<Text>,
-    /// At most so many; fewer come if they are large.
+    /// Maximum number of mails in the page. Large mails make it shorter.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
-    /// Only mail sent after this one: `meta.next` of the answer before.
+    /// Cursor: `meta.next` of the previous page.
     after: Option<MailId>,
 }
 
-/// Lists mail, oldest first. Reading changes nothing: what is unread stays so.
+/// List mail, oldest first
+///
+/// Listing does not mark mail as read.
 #[utoipa::path(
     get, path = "/api/mail", operation_id = "list_mail", tag = "mail", params(MailParameters),
     responses(
-        (status = 200, description = "The mail; `meta.next` is there when there is more", body = Answer<Vec<Mail>>),
-        (status = 404, description = "The mail in `after` is not there", body = ErrorAnswer),
+        (status = 200, description = "The mail; `meta.next` is present if there are more", body = Answer<Vec<Mail>>),
+        (status = 404, description = "The mail in `after` was not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn list_mail(
@@ -84,16 +86,18 @@ fn words(text: &Text) -> Result<SearchWords, Error> {
     })
 }
 
-/// Sends a mail. It waits until it is read, however long an agent is away. A run sends as its agent.
+/// Send a mail to agents or to the operator
+///
+/// The mail waits until it is read, however long the agent is away. A run sends in the name of its agent.
 #[utoipa::path(
     post, path = "/api/mail", operation_id = "send_mail", tag = "mail", request_body = MailInput,
     responses(
-        (status = 201, description = "The mail", body = Answer<Mail>),
-        (status = 400, description = "A field is wrong, or nobody is called so (`UNKNOWN_AGENT`)", body = ErrorAnswer),
-        (status = 401, description = "Who sends as the operator needs the operator's token", body = ErrorAnswer),
-        (status = 403, description = "The task is neither the run's own nor below it, or `from` is the router", body = ErrorAnswer),
-        (status = 404, description = "There is no such task, or no such mail to answer", body = ErrorAnswer),
-        (status = 413, description = "The subject has more than 1000 bytes, or the body or the context more than 64 KiB", body = ErrorAnswer),
+        (status = 201, description = "The new mail", body = Answer<Mail>),
+        (status = 400, description = "A field is not valid, or an agent is unknown (`UNKNOWN_AGENT`)", body = ErrorAnswer),
+        (status = 401, description = "The operator's token is required to send as the operator", body = ErrorAnswer),
+        (status = 403, description = "The task is neither the run's own task nor below it, or `from` is the router", body = ErrorAnswer),
+        (status = 404, description = "The task, or the mail to answer, was not found", body = ErrorAnswer),
+        (status = 413, description = "The subject is larger than 1000 bytes, or the body or the context is larger than 64 KiB", body = ErrorAnswer),
     )
 )]
 pub(super) async fn send_mail(
@@ -104,13 +108,13 @@ pub(super) async fn send_mail(
     Ok(app.created(app.engine.send_mail(body.value, &caller, body.once).await?))
 }
 
-/// Shows a mail. It stays as unread as it was.
+/// Get a mail without marking it as read
 #[utoipa::path(
     get, path = "/api/mail/{id}", operation_id = "get_mail", tag = "mail",
     params(("id" = String, Path, description = "The mail")),
     responses(
         (status = 200, description = "The mail", body = Answer<Mail>),
-        (status = 404, description = "There is no such mail", body = ErrorAnswer),
+        (status = 404, description = "Mail not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_mail(
@@ -121,17 +125,19 @@ pub(super) async fn get_mail(
     Ok(app.ok(mail.await?))
 }
 
-/// Acknowledges a mail, which is then read too. A second time changes nothing.
+/// Acknowledge a mail
+///
+/// Also marks the mail as read. Acknowledging it again changes nothing.
 #[utoipa::path(
     post, path = "/api/mail/{id}/ack", operation_id = "acknowledge_mail", tag = "mail",
     request_body = Option<MarkInput>,
     params(("id" = String, Path, description = "The mail")),
     responses(
         (status = 200, description = "The mail", body = Answer<Mail>),
-        (status = 400, description = "Who is named does not get it, or several do and nobody is named", body = ErrorAnswer),
-        (status = 401, description = "It is for the operator, whose token is needed", body = ErrorAnswer),
-        (status = 403, description = "It is not for the agent of this run", body = ErrorAnswer),
-        (status = 404, description = "There is no such mail", body = ErrorAnswer),
+        (status = 400, description = "The named recipient does not get this mail, or the mail has several recipients and none is named", body = ErrorAnswer),
+        (status = 401, description = "The mail is for the operator: the operator's token is required", body = ErrorAnswer),
+        (status = 403, description = "The mail is not for the agent of this run", body = ErrorAnswer),
+        (status = 404, description = "Mail not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn acknowledge_mail(
@@ -143,17 +149,19 @@ pub(super) async fn acknowledge_mail(
     mark_mail(&app, id, MailMark::Acknowledged, caller, body).await
 }
 
-/// Marks a mail as read. A second time changes nothing.
+/// Mark a mail as read
+///
+/// Marking it again changes nothing.
 #[utoipa::path(
     post, path = "/api/mail/{id}/read", operation_id = "mark_mail_read", tag = "mail",
     request_body = Option<MarkInput>,
     params(("id" = String, Path, description = "The mail")),
     responses(
         (status = 200, description = "The mail", body = Answer<Mail>),
-        (status = 400, description = "Who is named does not get it, or several do and nobody is named", body = ErrorAnswer),
-        (status = 401, description = "It is for the operator, whose token is needed", body = ErrorAnswer),
-        (status = 403, description = "It is not for the agent of this run", body = ErrorAnswer),
-        (status = 404, description = "There is no such mail", body = ErrorAnswer),
+        (status = 400, description = "The named recipient does not get this mail, or the mail has several recipients and none is named", body = ErrorAnswer),
+        (status = 401, description = "The mail is for the operator: the operator's token is required", body = ErrorAnswer),
+        (status = 403, description = "The mail is not for the agent of this run", body = ErrorAnswer),
+        (status = 404, description = "Mail not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn mark_mail_read(

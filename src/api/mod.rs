@@ -1,13 +1,15 @@
-//! The HTTP door: parses, calls the engine, renders. No SQL, no process.
+//! The HTTP API: parses requests, calls the engine, renders answers. No SQL, no processes.
 //!
-//! The tree mirrors the URLs: one file per noun. [`extract`] reads what callers send, [`answer`] and [`error`] write
-//! what they get, [`guard`] finds out who asks, [`description`] completes what the handlers say of themselves.
+//! The tree mirrors the URLs: one file per noun. [`extract`] parses requests, [`answer`] and [`error`] render answers,
+//! [`guard`] identifies the caller, [`deprecation`] marks paths that have a successor, [`description`] completes the OpenAPI
+//! document.
 
 mod agents;
 mod alerts;
 mod analytics;
 mod answer;
 mod attachments;
+mod deprecation;
 mod description;
 mod dispatch;
 mod docs;
@@ -30,6 +32,7 @@ mod routing;
 mod serve;
 mod sessions;
 mod surrogates;
+mod task_lists;
 mod tasks;
 mod tools;
 mod usage;
@@ -50,4 +53,5 @@ pub use requests::{ApproveInput, ClaimInput, DoneInput, HeartbeatInput, RequeueI
 pub use router::{App, openapi, router};
 pub use serve::serve;
 pub use sessions::{Count, SessionHandoffStarted};
-pub use tasks::{StatusInput, View};
+pub use task_lists::View;
+pub use tasks::StatusInput;

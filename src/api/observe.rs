@@ -1,4 +1,4 @@
-//! Gives every request an id, and tells what became of it.
+//! Gives every request an id, and logs and counts its outcome.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::Error;
 
 const REQUEST_ID: &str = "x-request-id";
 
-/// Names the request, times it, counts it, logs it, and turns a panic into an answer.
+/// Logs and counts a request with its id and duration, and turns a panic into a 500 answer.
 pub(super) async fn observe(request: Request, next: Next) -> Response {
     let began = Instant::now();
     let id = request_id(&request);
@@ -55,16 +55,16 @@ pub(super) async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
-/// Takes the id that the caller gave, if it is harmless in a log, or makes one.
+/// Returns the caller's request id if it is safe to log, or a new one.
 fn request_id(request: &Request) -> HeaderValue {
-    let is_harmless = |id: &&HeaderValue| {
+    let is_safe = |id: &&HeaderValue| {
         id.len() <= 100
             && id
                 .as_bytes()
                 .iter()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
     };
-    match request.headers().get(REQUEST_ID).filter(is_harmless) {
+    match request.headers().get(REQUEST_ID).filter(is_safe) {
         Some(id) => id.clone(),
         None => HeaderValue::from_str(&Uuid::now_v7().to_string()).expect("a UUID is ASCII"),
     }

@@ -11,16 +11,16 @@ use crate::Error;
 use crate::domain::{Queue, QueueMessage, TaskId, Text};
 use crate::ledger::task;
 
-/// Shows the messages that wait for whoever works on a task next.
+/// Get the messages queued for the next agent on a task
 #[utoipa::path(
-    get, path = "/api/tasks/{id}/queue", operation_id = "get_queue", tag = "tasks",
+    get, path = "/api/tasks/{id}/queue", operation_id = "get_task_queue", tag = "tasks",
     params(("id" = String, Path, description = "The task")),
     responses(
-        (status = 200, description = "The queue, oldest first", body = Answer<Queue>),
-        (status = 404, description = "There is no such task", body = ErrorAnswer),
+        (status = 200, description = "The queue, oldest message first", body = Answer<Queue>),
+        (status = 404, description = "Task not found", body = ErrorAnswer),
     )
 )]
-pub(super) async fn get_queue(
+pub(super) async fn get_task_queue(
     State(app): State<App>,
     Id(id): Id<TaskId>,
 ) -> Result<Response, Error> {
@@ -28,23 +28,22 @@ pub(super) async fn get_queue(
     Ok(app.ok(queue))
 }
 
-/// What a caller says to whoever works on a task next.
+/// A message for the next agent on a task.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "content": "Mind the edge cases" }))]
 pub struct MessageInput {
-    /// What it says.
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub content: Text,
 }
 
-/// Leaves a message for whoever works on a task next.
+/// Queue a message for the next agent on a task
 #[utoipa::path(
     post, path = "/api/tasks/{id}/queue", operation_id = "queue_message", tag = "tasks", request_body = MessageInput,
     params(("id" = String, Path, description = "The task")),
     responses(
-        (status = 201, description = "The message", body = Answer<QueueMessage>),
-        (status = 404, description = "There is no such task", body = ErrorAnswer),
+        (status = 201, description = "The queued message", body = Answer<QueueMessage>),
+        (status = 404, description = "Task not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn queue_message(

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, Id, MayDecide, Once, OptionalBody, Query};
-use super::tasks::wait_time;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
@@ -29,25 +28,25 @@ pub(super) struct ListParameters {
     /// Only requests of this priority.
     #[param(inline)]
     priority: Option<Priority>,
-    /// Those that were withdrawn, instead of all others.
+    /// Only withdrawn requests, which are left out by default.
     #[serde(default)]
     withdrawn: bool,
-    /// The newest first, instead of the oldest.
+    /// Newest first.
     #[serde(default)]
     newest: bool,
-    /// At most so many.
+    /// Maximum number of requests in the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
-    /// Only requests that follow this one in the list: `meta.next` of the answer before.
+    /// Cursor: `meta.next` of the previous page.
     after: Option<RequestId>,
 }
 
-/// Lists requests, oldest first unless `newest` is said.
+/// List requests, oldest first unless `newest` is true
 #[utoipa::path(
     get, path = "/api/requests", operation_id = "list_requests", tag = "requests", params(ListParameters),
     responses(
-        (status = 200, description = "The requests; `meta.next` is there when there is more", body = Answer<Vec<Request>>),
-        (status = 404, description = "The request in `after` is not there", body = ErrorAnswer),
+        (status = 200, description = "The requests; `meta.next` is present if there are more", body = Answer<Vec<Request>>),
+        (status = 404, description = "The request in `after` was not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn list_requests(
@@ -68,13 +67,13 @@ pub(super) async fn list_requests(
     Ok(app.page(items, next))
 }
 
-/// Leaves work behind. A person decides what becomes of it.
+/// Create a request for a person to decide on
 #[utoipa::path(
     post, path = "/api/requests", operation_id = "create_request", tag = "requests", request_body = RequestInput,
     responses(
-        (status = 201, description = "The request, which needs a decision", body = Answer<Request>),
-        (status = 403, description = "A run names a task that it has nothing to do with", body = ErrorAnswer),
-        (status = 404, description = "The task in `source` is not there", body = ErrorAnswer),
+        (status = 201, description = "The new request, in state `needs`", body = Answer<Request>),
+        (status = 403, description = "A run names a task that is neither its own nor below it", body = ErrorAnswer),
+        (status = 404, description = "The task in `source` was not found", body = ErrorAnswer),
         (status = 413, description = "The body is too large", body = ErrorAnswer),
     )
 )]
@@ -94,21 +93,21 @@ pub(super) async fn create_request(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct WaitParameters {
-    /// How many seconds to wait until the request has come to `state`.
+    /// Maximum number of seconds to wait until the request reaches `state`.
     #[param(minimum = 0, maximum = 600)]
     wait: Option<u64>,
-    /// What to wait for; `done` if it is not given. It is also over when that state has been passed, or the request was withdrawn or is stuck.
+    /// The state to wait for; `done` by default. Waiting also ends when the request has passed that state, is withdrawn, or is stuck.
     #[param(inline)]
     state: Option<RequestState>,
 }
 
-/// Shows a request, or waits for it.
+/// Get a request, or wait until it reaches a state
 #[utoipa::path(
     get, path = "/api/requests/{id}", operation_id = "get_request", tag = "requests",
     params(("id" = String, Path, description = "The request"), WaitParameters),
     responses(
         (status = 200, description = "The request", body = Answer<Request>),
-        (status = 404, description = "There is no such request", body = ErrorAnswer),
+        (status = 404, description = "Request not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_request(
@@ -123,11 +122,11 @@ pub(super) async fn get_request(
         }
         (None, Some(_)) => {
             return Err(Error::InvalidQuery(
-                "query: state: needs `wait`, the seconds to wait for it".to_owned(),
+                "query: state: needs wait, the number of seconds to wait".to_owned(),
             ));
         }
         (Some(seconds), state) => {
-            let timeout = wait_time(&app, "wait", Some(seconds))?;
+            let timeout = app.wait_time("wait", Some(seconds))?;
             let state = state.unwrap_or(RequestState::Done);
             app.engine.request_when(&id, state, timeout).await?
         }
@@ -135,16 +134,16 @@ pub(super) async fn get_request(
     Ok(app.ok(request))
 }
 
-/// Shows the response of a request as it was written.
+/// Get the response to a request as Markdown
 #[utoipa::path(
-    get, path = "/api/requests/{id}/response", operation_id = "get_response", tag = "requests",
+    get, path = "/api/requests/{id}/response", operation_id = "get_request_response", tag = "requests",
     params(("id" = String, Path, description = "The request")),
     responses(
         (status = 200, description = "The response", body = String, content_type = "text/markdown"),
-        (status = 404, description = "There is no such request, or it has no response yet", body = ErrorAnswer),
+        (status = 404, description = "Request not found, or it has no response yet", body = ErrorAnswer),
     )
 )]
-pub(super) async fn get_response(
+pub(super) async fn get_request_response(
     State(app): State<App>,
     Id(id): Id<RequestId>,
 ) -> Result<Response, Error> {
@@ -153,22 +152,24 @@ pub(super) async fn get_response(
     let request = request.await?;
     let state = request.state.as_str();
     let response = request.response.ok_or_else(|| {
-        Error::NotFound(format!("Request {id} has no response yet: it is {state}"))
+        Error::NotFound(format!("Request {id} has no response yet: it is {state}; wait for it with GET /api/requests/{id}?wait=25"))
     })?;
     let content_type = [(CONTENT_TYPE, "text/markdown; charset=utf-8")];
     Ok((content_type, response.into_string()).into_response())
 }
 
-/// Approves a request for the dispatcher. Only the operator's token does.
+/// Approve a request for the dispatcher
+///
+/// Needs the operator's token.
 #[utoipa::path(
     post, path = "/api/requests/{id}/approve", operation_id = "approve_request", tag = "requests",
     params(("id" = String, Path, description = "The request")),
     responses(
-        (status = 200, description = "The request, which is delegated", body = Answer<Request>),
-        (status = 401, description = "The operator's token is needed", body = ErrorAnswer),
-        (status = 403, description = "A run cannot approve", body = ErrorAnswer),
-        (status = 404, description = "There is no such request", body = ErrorAnswer),
-        (status = 409, description = "It is not in `needs`; the message names the state", body = ErrorAnswer),
+        (status = 200, description = "The request, in state `delegated`", body = Answer<Request>),
+        (status = 401, description = "The operator's token is required", body = ErrorAnswer),
+        (status = 403, description = "A run may not approve requests", body = ErrorAnswer),
+        (status = 404, description = "Request not found", body = ErrorAnswer),
+        (status = 409, description = "The request is not in state `needs`; the message names its state", body = ErrorAnswer),
     )
 )]
 pub(super) async fn approve_request(
@@ -180,19 +181,21 @@ pub(super) async fn approve_request(
     Ok(app.ok(app.engine.approve_request(id, &caller, once).await?))
 }
 
-/// Leaves a request to whoever starts next on it. Only the operator's token does.
+/// Leave a request to the next worker that claims it
+///
+/// The dispatcher does not start it. Needs the operator's token.
 #[utoipa::path(
-    post, path = "/api/requests/{id}/next", operation_id = "leave_to_next", tag = "requests",
+    post, path = "/api/requests/{id}/next", operation_id = "mark_request_next", tag = "requests",
     params(("id" = String, Path, description = "The request")),
     responses(
-        (status = 200, description = "The request, which is next", body = Answer<Request>),
-        (status = 401, description = "The operator's token is needed", body = ErrorAnswer),
-        (status = 403, description = "A run cannot approve", body = ErrorAnswer),
-        (status = 404, description = "There is no such request", body = ErrorAnswer),
-        (status = 409, description = "It is not in `needs`; the message names the state", body = ErrorAnswer),
+        (status = 200, description = "The request, in state `next`", body = Answer<Request>),
+        (status = 401, description = "The operator's token is required", body = ErrorAnswer),
+        (status = 403, description = "A run may not approve requests", body = ErrorAnswer),
+        (status = 404, description = "Request not found", body = ErrorAnswer),
+        (status = 409, description = "The request is not in state `needs`; the message names its state", body = ErrorAnswer),
     )
 )]
-pub(super) async fn leave_to_next(
+pub(super) async fn mark_request_next(
     State(app): State<App>,
     Id(id): Id<RequestId>,
     MayDecide(caller): MayDecide,
@@ -205,24 +208,26 @@ pub(super) async fn leave_to_next(
     Ok(app.ok(left.await?))
 }
 
-/// Which requests are approved at once.
+/// Requests to approve together.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApproveInput {
-    /// The requests, 1 to 1000.
+    /// The ids of 1 to 1000 requests.
     #[schema(min_items = 1, max_items = 1000)]
     pub ids: Vec<RequestId>,
 }
 
-/// Approves many requests for the dispatcher: all of them or none. Only the operator's token does.
+/// Approve several requests for the dispatcher: all or none
+///
+/// Needs the operator's token.
 #[utoipa::path(
     post, path = "/api/requests/approve", operation_id = "approve_requests", tag = "requests", request_body = ApproveInput,
     responses(
         (status = 200, description = "The requests", body = Answer<Vec<Request>>),
-        (status = 401, description = "The operator's token is needed", body = ErrorAnswer),
-        (status = 403, description = "A run cannot approve", body = ErrorAnswer),
-        (status = 404, description = "The one request is not there", body = ErrorAnswer),
-        (status = 409, description = "Nothing was approved; the message says why for each that cannot be", body = ErrorAnswer),
+        (status = 401, description = "The operator's token is required", body = ErrorAnswer),
+        (status = 403, description = "A run may not approve requests", body = ErrorAnswer),
+        (status = 404, description = "The only request in the list was not found", body = ErrorAnswer),
+        (status = 409, description = "No request was approved; the message gives the reason for each", body = ErrorAnswer),
     )
 )]
 pub(super) async fn approve_requests(
@@ -236,26 +241,28 @@ pub(super) async fn approve_requests(
         .await?))
 }
 
-/// Who claims a request.
+/// A claim to a request.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimInput {
-    /// The name of whoever works on it. A run claims for itself, whatever it says.
+    /// The name of the worker. A run always claims in the name of its own agent.
     pub agent: AgentName,
-    /// How many seconds the claim lasts without a heartbeat; 900 if it is not given.
+    /// Length of the lease in seconds, until the next heartbeat is due; 900 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 86400)]
     pub lease_seconds: Option<u64>,
 }
 
-/// Claims a request that is delegated or next. Of any number at once, one wins; the others are told who did.
+/// Claim a request that is `delegated` or `next`
+///
+/// Of several callers at the same time, one wins; the others get 409 with the name of the winner.
 #[utoipa::path(
     post, path = "/api/requests/{id}/claim", operation_id = "claim_request", tag = "requests", request_body = ClaimInput,
     params(("id" = String, Path, description = "The request")),
     responses(
-        (status = 200, description = "The request with its lease", body = Answer<Request>),
-        (status = 404, description = "There is no such request", body = ErrorAnswer),
-        (status = 409, description = "It cannot be claimed; the message names the state and who has it", body = ErrorAnswer),
+        (status = 200, description = "The request with its new lease", body = Answer<Request>),
+        (status = 404, description = "Request not found", body = ErrorAnswer),
+        (status = 409, description = "The request cannot be claimed; the message names its state and its worker", body = ErrorAnswer),
     )
 )]
 pub(super) async fn claim_request(
@@ -274,31 +281,31 @@ pub(super) async fn claim_request(
         .await?))
 }
 
-/// Which claim is to be extended.
+/// A lease to renew.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HeartbeatInput {
-    /// The number of the claim; whoever shows an old one has lost it.
+    /// The fencing token of the claim; an old token is refused, because the claim was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fencing: Option<u32>,
-    /// For how many seconds from now; 900 if it is not given.
+    /// New length of the lease in seconds from now; 900 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 86400)]
     pub lease_seconds: Option<u64>,
 }
 
-/// Extends a claim.
+/// Renew the lease of a claimed request
 #[utoipa::path(
-    post, path = "/api/requests/{id}/heartbeat", operation_id = "heartbeat", tag = "requests", request_body = Option<HeartbeatInput>,
+    post, path = "/api/requests/{id}/heartbeat", operation_id = "renew_request_lease", tag = "requests", request_body = Option<HeartbeatInput>,
     params(("id" = String, Path, description = "The request")),
     responses(
-        (status = 200, description = "The request with its lease", body = Answer<Request>),
-        (status = 403, description = "It is not claimed by this run", body = ErrorAnswer),
-        (status = 404, description = "There is no such request", body = ErrorAnswer),
-        (status = 409, description = "It is not claimed, or by a later claim", body = ErrorAnswer),
+        (status = 200, description = "The request with its new lease", body = Answer<Request>),
+        (status = 403, description = "The request is not claimed by this run", body = ErrorAnswer),
+        (status = 404, description = "Request not found", body = ErrorAnswer),
+        (status = 409, description = "The request is not claimed, or a later claim holds it", body = ErrorAnswer),
     )
 )]
-pub(super) async fn heartbeat(
+pub(super) async fn renew_request_lease(
     State(app): State<App>,
     Id(id): Id<RequestId>,
     caller: Caller,
@@ -314,30 +321,30 @@ pub(super) async fn heartbeat(
         .await?))
 }
 
-/// What came of a request.
+/// The response to a request.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DoneInput {
-    /// The response.
     #[schema(value_type = String)]
     pub response: Text,
-    /// The number of the claim; whoever shows an old one has lost it.
+    /// The fencing token of the claim; an old token is refused, because the claim was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fencing: Option<u32>,
 }
 
-/// Answers a request that is claimed. The operator may also answer one that needs a decision.
+/// Finish a claimed request with its response
 ///
-/// If the dispatcher's agent works on it and somebody else answers, its hand-off ends with the response, and the agent is stopped.
+/// The operator may also finish a request in state `needs`. If the dispatcher's agent is still working on it, its hand-off
+/// ends with this response and its run is stopped.
 #[utoipa::path(
     post, path = "/api/requests/{id}/done", operation_id = "finish_request", tag = "requests", request_body = DoneInput,
     params(("id" = String, Path, description = "The request")),
     responses(
         (status = 200, description = "The request", body = Answer<Request>),
-        (status = 401, description = "It needs a decision: the operator's token is needed", body = ErrorAnswer),
-        (status = 403, description = "It is not claimed by this run", body = ErrorAnswer),
-        (status = 404, description = "There is no such request", body = ErrorAnswer),
-        (status = 409, description = "It cannot be answered, or the claim is an old one; the message names the state", body = ErrorAnswer),
+        (status = 401, description = "The request is in state `needs`: the operator's token is required", body = ErrorAnswer),
+        (status = 403, description = "The request is not claimed by this run", body = ErrorAnswer),
+        (status = 404, description = "Request not found", body = ErrorAnswer),
+        (status = 409, description = "The request cannot be finished now, or a later claim holds it; the message names its state", body = ErrorAnswer),
     )
 )]
 pub(super) async fn finish_request(
@@ -353,27 +360,29 @@ pub(super) async fn finish_request(
         .await?))
 }
 
-/// Why a request is given up.
+/// The reason to give a request back.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequeueInput {
-    /// Why.
+    /// The reason, shown to the person who decides.
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub reason: Text,
-    /// The number of the claim; whoever shows an old one has lost it.
+    /// The fencing token of the claim; an old token is refused, because the claim was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fencing: Option<u32>,
 }
 
-/// Gives a claimed request up; a person looks again. A hand-off that works on it ends, and its agent is stopped.
+/// Give a claimed request back for a person to decide on
+///
+/// Ends the hand-off that works on it, and stops its run.
 #[utoipa::path(
     post, path = "/api/requests/{id}/requeue", operation_id = "requeue_request", tag = "requests", request_body = RequeueInput,
     params(("id" = String, Path, description = "The request")),
     responses(
-        (status = 200, description = "The request, which needs a decision", body = Answer<Request>),
-        (status = 403, description = "It is not claimed by this run", body = ErrorAnswer),
-        (status = 404, description = "There is no such request", body = ErrorAnswer),
-        (status = 409, description = "It is not claimed, or by a later claim; the message names the state", body = ErrorAnswer),
+        (status = 200, description = "The request, in state `needs`", body = Answer<Request>),
+        (status = 403, description = "The request is not claimed by this run", body = ErrorAnswer),
+        (status = 404, description = "Request not found", body = ErrorAnswer),
+        (status = 409, description = "The request is not claimed, or a later claim holds it; the message names its state", body = ErrorAnswer),
     )
 )]
 pub(super) async fn requeue_request(

@@ -1,4 +1,4 @@
-//! Which path leads where.
+//! The table of routes.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterE
 use utoipa_axum::routes;
 
 use super::{
-    agents, alerts, analytics, attachments, description, dispatch, docs, events, guard, handoffs,
-    health, ids, increments, logs, mail, messages, observe, queue, requests, routing, sessions,
-    tasks, tools, usage,
+    agents, alerts, analytics, attachments, deprecation, description, dispatch, docs, events,
+    guard, handoffs, health, ids, increments, logs, mail, messages, observe, queue, requests,
+    routing, sessions, task_lists, tasks, tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
 
-/// What every handler has.
+/// The state that all handlers share.
 #[derive(Clone)]
 pub struct App {
     pub(super) engine: Engine,
@@ -30,38 +30,38 @@ pub struct App {
 #[openapi(
     info(
         title = "Chorus",
-        description = "A hand-off server for coding agents.\n\nSuccess is `{data, meta}`, failure is `{error: {code, message}}`. Times are milliseconds since the epoch, UTC. Optional values are `null`, not absent, where nothing else is said. Fields may be added.\n\nEvery answer has an `X-Request-Id`: the one that was sent, or a new one; the log names it.",
+        description = "A hand-off server for coding agents.\n\nA success is `{data, meta}`, an error is `{error: {code, message}}`. Times are milliseconds since the epoch, UTC. Optional values are `null`, not absent, unless the field says otherwise. Fields may be added.\n\nEvery answer has an `X-Request-Id` header: the id that the caller sent, or a new one. The server log shows it.",
     ),
     tags(
         (name = "tasks", description = "Units of work"),
-        (name = "hand-offs", description = "Who works on a task"),
-        (name = "tools", description = "How an agent passes control to another one"),
-        (name = "conversations", description = "What was said, and where control moved"),
-        (name = "sessions", description = "Conversations that move from agent to agent"),
-        (name = "requests", description = "Work that is left behind, approved by a person, and dispatched"),
-        (name = "routing", description = "What tasks need, what is ready, and who gets it"),
-        (name = "increments", description = "Work that is implemented, tested, fixed and verified by different agents"),
+        (name = "hand-offs", description = "The work of one agent on one task"),
         (name = "attachments", description = "Files of tasks"),
+        (name = "conversations", description = "Messages of tasks, and where control moved"),
+        (name = "tools", description = "Functions with which an agent transfers control to another agent"),
+        (name = "sessions", description = "Conversations that move from agent to agent"),
+        (name = "requests", description = "Work that agents leave behind, and a person approves"),
+        (name = "dispatch", description = "The dispatcher, which starts approved requests"),
+        (name = "increments", description = "Work that different agents implement, test, fix and verify"),
         (name = "agents", description = "The configured workers"),
-        (name = "alerts", description = "What a person must see until it is resolved"),
-        (name = "mail", description = "What agents, people and the router write to each other"),
-        (name = "events", description = "What happens"),
+        (name = "mail", description = "Messages between agents, the operator and the router"),
+        (name = "alerts", description = "Messages that a person must see and resolve"),
+        (name = "events", description = "The stream of everything that happens"),
         (name = "service", description = "The server itself"),
     )
 )]
 struct Description;
 
-/// The routes that are declared so far.
+/// Collects routes, each with the layer for runs that have passed control on.
 struct Routes(OpenApiRouter<App>);
 
 impl Routes {
-    /// Adds routes that are closed to a run that has passed control on.
+    /// Adds routes that refuse a run that has passed control on.
     fn routes(self, routes: UtoipaMethodRouter<App>) -> Self {
         let routes = routes.layer(middleware::from_fn(guard::refuse_passed_on));
         Self(self.0.routes(routes))
     }
 
-    /// Adds routes that pass control on: a run may repeat such a call afterwards.
+    /// Adds routes that pass control on, which a run may repeat with its idempotency key.
     fn repeatable(self, routes: UtoipaMethodRouter<App>) -> Self {
         let routes = routes.layer(middleware::from_fn(guard::allow_repetition));
         Self(self.0.routes(routes))
@@ -69,70 +69,88 @@ impl Routes {
 }
 
 fn routes() -> OpenApiRouter<App> {
+    let legacy_ready = deprecation::deprecate(
+        routes!(task_lists::list_ready_tasks),
+        "/api/tasks?ready=true",
+    );
+    let legacy_route = deprecation::deprecate(
+        deprecation::at_legacy_path(
+            routes!(routing::explain_route, routing::route_task),
+            "/api/route/{id}",
+        ),
+        "/api/tasks/{id}/route",
+    );
     let routes = Routes(OpenApiRouter::with_openapi(Description::openapi()))
-        .routes(routes!(tasks::list_tasks, tasks::create_task))
-        .routes(routes!(tasks::get_task, routing::change_task))
-        .routes(routes!(routing::give_report))
-        .routes(routes!(routing::list_ready_tasks))
+        .routes(routes!(task_lists::list_tasks, tasks::create_task))
+        .routes(routes!(tasks::get_task, tasks::edit_task))
+        .routes(routes!(tasks::set_task_status))
+        .routes(routes!(tasks::plan_task))
+        .routes(routes!(tasks::get_task_history))
+        .routes(routes!(tasks::get_task_tree))
+        .routes(routes!(usage::get_task_usage))
+        .routes(routes!(queue::get_task_queue, queue::queue_message))
         .routes(routes!(routing::explain_route, routing::route_task))
+        .routes(routes!(routing::submit_report))
+        .routes(legacy_ready)
+        .routes(legacy_route)
+        .routes(routes!(attachments::create_attachment))
+        .routes(routes!(
+            attachments::get_attachment,
+            attachments::delete_attachment
+        ))
+        .routes(routes!(handoffs::start_handoff))
+        .routes(routes!(handoffs::complete_handoff))
+        .routes(routes!(handoffs::cancel_handoff))
+        .routes(routes!(handoffs::list_task_handoffs))
+        .routes(routes!(handoffs::get_handoff))
+        .routes(routes!(handoffs::list_trace_handoffs))
+        .routes(routes!(logs::get_handoff_log))
+        .routes(routes!(analytics::get_handoff_analytics))
+        .routes(routes!(tools::list_tools, tools::create_tool))
+        .routes(routes!(
+            tools::get_tool,
+            tools::put_tool,
+            tools::delete_tool
+        ))
+        .routes(routes!(tools::list_agent_tools))
+        .repeatable(routes!(tools::call_tool))
+        .routes(routes!(messages::list_messages, messages::create_message))
+        .routes(routes!(messages::get_conversation))
+        .routes(routes!(sessions::list_sessions))
+        .routes(routes!(sessions::get_session))
+        .routes(routes!(sessions::list_session_handoffs))
+        .repeatable(routes!(sessions::start_session_handoff))
+        .routes(routes!(sessions::get_last_session_handoff))
+        .routes(routes!(sessions::count_session_handoffs))
+        .routes(routes!(requests::list_requests, requests::create_request))
+        .routes(routes!(requests::approve_requests))
+        .routes(routes!(requests::get_request))
+        .routes(routes!(requests::get_request_response))
+        .routes(routes!(requests::approve_request))
+        .routes(routes!(requests::mark_request_next))
+        .routes(routes!(requests::claim_request))
+        .routes(routes!(requests::renew_request_lease))
+        .routes(routes!(requests::finish_request))
+        .routes(routes!(requests::requeue_request))
+        .routes(routes!(dispatch::get_dispatch))
+        .routes(routes!(
+            dispatch::list_dispatch_routes,
+            dispatch::put_dispatch_routes
+        ))
         .routes(routes!(
             increments::list_increments,
             increments::create_increment
         ))
         .routes(routes!(increments::get_increment))
         .routes(routes!(increments::retry_increment))
-        .routes(routes!(tasks::set_status))
-        .routes(routes!(tasks::plan_task))
-        .routes(routes!(tasks::get_history))
-        .routes(routes!(queue::get_queue, queue::queue_message))
-        .routes(routes!(attachments::attach))
-        .routes(routes!(attachments::get_attachment, attachments::detach))
-        .routes(routes!(handoffs::start_handoff))
-        .routes(routes!(handoffs::complete_handoff))
-        .routes(routes!(handoffs::cancel_handoff))
-        .routes(routes!(handoffs::list_handoffs))
-        .routes(routes!(handoffs::get_handoff))
-        .routes(routes!(analytics::list_trace_handoffs))
-        .routes(routes!(logs::get_log))
-        .routes(routes!(analytics::get_handoff_analytics))
-        .routes(routes!(tools::list_tools, tools::create_tool))
-        .routes(routes!(
-            tools::get_tool,
-            tools::change_tool,
-            tools::delete_tool
-        ))
-        .routes(routes!(tools::list_agent_tools))
-        .repeatable(routes!(tools::call_tool))
-        .routes(routes!(messages::list_messages, messages::add_message))
-        .routes(routes!(messages::get_conversation))
-        .routes(routes!(messages::get_task_tree))
-        .routes(routes!(sessions::list_sessions))
-        .routes(routes!(sessions::get_session))
-        .routes(routes!(sessions::list_session_handoffs))
-        .repeatable(routes!(sessions::move_session))
-        .routes(routes!(sessions::get_last_session_handoff))
-        .routes(routes!(sessions::count_session_handoffs))
-        .routes(routes!(requests::list_requests, requests::create_request))
-        .routes(routes!(requests::approve_requests))
-        .routes(routes!(requests::get_request))
-        .routes(routes!(requests::get_response))
-        .routes(routes!(requests::approve_request))
-        .routes(routes!(requests::leave_to_next))
-        .routes(routes!(requests::claim_request))
-        .routes(routes!(requests::heartbeat))
-        .routes(routes!(requests::finish_request))
-        .routes(routes!(requests::requeue_request))
-        .routes(routes!(dispatch::get_dispatch))
-        .routes(routes!(dispatch::list_routes, dispatch::set_routes))
         .routes(routes!(agents::list_agents))
         .routes(routes!(
             agents::get_agent,
             agents::put_agent,
-            agents::change_agent,
+            agents::edit_agent,
             agents::delete_agent
         ))
         .routes(routes!(agents::announce_capabilities))
-        .routes(routes!(usage::get_task_usage))
         .routes(routes!(usage::get_agent_usage))
         .routes(routes!(alerts::list_alerts, alerts::raise_alert))
         .routes(routes!(alerts::get_alert))
@@ -144,21 +162,21 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(ids::list_ids))
         .routes(routes!(events::stream_events))
         .routes(routes!(health::check_health))
-        .routes(routes!(health::check_ready))
+        .routes(routes!(health::check_readiness))
         .routes(routes!(health::get_metrics))
         .routes(routes!(docs::get_openapi))
         .routes(routes!(docs::get_docs));
     routes.0
 }
 
-/// Returns the OpenAPI document, indented.
+/// Returns the OpenAPI document as indented JSON.
 pub fn openapi() -> String {
     let mut document = routes().into_openapi();
     description::complete(&mut document);
     serde_json::to_string_pretty(&document).expect("an OpenAPI document is JSON")
 }
 
-/// Puts the API on an engine, and the page beside it: the same names and pages may ask for both.
+/// Builds the router of the API and of the page, which share one guard.
 pub fn router(engine: Engine, guard: guard::Guard) -> Router {
     let (routes, mut document) = routes().split_for_parts();
     description::complete(&mut document);
@@ -182,14 +200,14 @@ pub fn router(engine: Engine, guard: guard::Guard) -> Router {
 
 async fn no_such_path(request: Request) -> Error {
     Error::NotFound(format!(
-        "There is nothing at {}; /api/docs lists what there is",
+        "No such path: {}; see /api/docs for all paths",
         request.uri().path()
     ))
 }
 
 async fn no_such_method(request: Request) -> Error {
     Error::MethodNotAllowed(format!(
-        "{} is not possible at {}",
+        "{} is not allowed at {}; see /api/docs for the methods of each path",
         request.method(),
         request.uri().path()
     ))

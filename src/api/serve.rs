@@ -11,14 +11,14 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-/// How long a client may take to send the head of a request. A connection that is kept for the next one counts too, so it
-/// is longer than clients usually keep them.
+/// The longest time that a client may take to send the head of a request. It also ends idle keep-alive connections, so it is
+/// longer than clients usually keep them.
 const HEAD: Duration = Duration::from_mins(2);
 
-/// How long requests that are under way may take when the server stops.
+/// The longest time that running requests may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Serves until `stopping` is cancelled, then finishes what is under way.
+/// Serves until `stopping` is cancelled, then finishes running requests.
 pub async fn serve(listener: TcpListener, router: Router, stopping: CancellationToken) {
     let graceful = GracefulShutdown::new();
     loop {
@@ -38,13 +38,13 @@ pub async fn serve(listener: TcpListener, router: Router, stopping: Cancellation
     {
         tracing::warn!(
             seconds = GRACE.as_secs(),
-            "some requests were still under way and were cut off"
+            "requests still running at shutdown were cut off"
         );
     }
 }
 
 fn spawn(stream: TcpStream, router: Router, graceful: &GracefulShutdown) {
-    // Answers are small and somebody waits for them; without it they may be held back to gather more.
+    // Answers are small and a client waits for each; Nagle's algorithm would delay them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
@@ -55,12 +55,12 @@ fn spawn(stream: TcpStream, router: Router, graceful: &GracefulShutdown) {
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
         if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection ended early");
+            tracing::debug!(%error, "connection ended early");
         }
     });
 }
 
-/// A client that is gone already is its own matter; when files run out, the next attempt must wait for some.
+/// Pauses before the next accept if the server has run out of file descriptors. A client that has gone away needs no pause.
 async fn wait_after(error: &std::io::Error) {
     if matches!(
         error.kind(),

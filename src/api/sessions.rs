@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Id, MendedBody, Query, Segment, Trace, find};
+use super::extract::{Id, LossyBody, Query, Segment, Trace, find};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
@@ -20,20 +20,20 @@ use crate::ledger::session;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct SessionParameters {
-    /// Only sessions behind this one: `meta.next` of the answer before.
+    /// Cursor: `meta.next` of the previous page.
     #[param(value_type = Option<String>)]
     after: Option<SessionId>,
-    /// At most so many.
+    /// Maximum number of sessions in the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
 }
 
-/// Lists sessions, oldest first.
+/// List sessions, oldest first
 #[utoipa::path(
     get, path = "/api/sessions", operation_id = "list_sessions", tag = "sessions", params(SessionParameters),
     responses(
-        (status = 200, description = "The sessions; `meta.next` is there when there is more", body = Answer<Vec<Session>>),
-        (status = 404, description = "The session in `after` is not there", body = ErrorAnswer),
+        (status = 200, description = "The sessions; `meta.next` is present if there are more", body = Answer<Vec<Session>>),
+        (status = 404, description = "The session in `after` was not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn list_sessions(
@@ -48,13 +48,13 @@ pub(super) async fn list_sessions(
     Ok(app.page(items, next))
 }
 
-/// Shows a session.
+/// Get a session
 #[utoipa::path(
     get, path = "/api/sessions/{id}", operation_id = "get_session", tag = "sessions",
     params(("id" = String, Path, description = "The session", example = "sess_abc123")),
     responses(
         (status = 200, description = "The session", body = Answer<Session>),
-        (status = 404, description = "There is no such session", body = ErrorAnswer),
+        (status = 404, description = "Session not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_session(
@@ -65,7 +65,7 @@ pub(super) async fn get_session(
     Ok(app.ok(session))
 }
 
-/// What a caller says of a conversation that moves.
+/// A hand-off of a session to another agent.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({
     "fromAgent": "planner",
@@ -79,55 +79,56 @@ pub(super) async fn get_session(
 }))]
 #[expect(
     dead_code,
-    reason = "says in the OpenAPI document what the reader of a move accepts"
+    reason = "describes for OpenAPI what the deserializer of a session's hand-off accepts"
 )]
 pub(super) struct SessionHandoffInput {
-    /// Who has the conversation.
+    /// The agent that has the conversation.
     from_agent: String,
-    /// Who is to have it.
+    /// The agent that takes it over.
     to_agent: String,
-    /// Why it moves.
+    /// The reason for the hand-off.
     reason: String,
-    /// What the user wants.
+    /// The goal of the user.
     user_intent: String,
-    /// All that was said.
+    /// The whole conversation so far.
     conversation_history: Vec<HistoryMessage>,
-    /// The trace of the harness that leads the conversation.
+    /// The trace id of the harness that runs the conversation.
     harness_trace_id: Option<String>,
-    /// Whether Chorus runs the target; if not, the move is only recorded.
+    /// Run the target agent; if false, only record the hand-off.
     #[schema(default = true)]
     invoke: Option<bool>,
 }
 
-/// What became of a conversation that moved.
+/// A session's hand-off that has started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHandoffStarted {
-    /// The hand-off's id; wait for its end on `/api/handoffs/{id}?wait=`.
+    /// The hand-off; wait for its end with `GET /api/handoffs/{id}?wait=25`.
     pub id: HandoffId,
-    /// The session.
     #[schema(value_type = String)]
     pub session_id: String,
-    /// The task that has the session's chain.
+    /// The task that holds the session's agent chain.
     pub task_id: TaskId,
 }
 
-/// Moves a conversation to another agent, which gets all that was said. The session's hand-off before is closed.
+/// Hand a session to another agent with its whole conversation
+///
+/// Closes the session's previous hand-off.
 #[utoipa::path(
-    post, path = "/api/sessions/{id}/handoffs", operation_id = "move_session", tag = "sessions",
-    request_body = SessionHandoffInput, params(("id" = String, Path, description = "The session; a new id makes one")),
+    post, path = "/api/sessions/{id}/handoffs", operation_id = "start_session_handoff", tag = "sessions",
+    request_body = SessionHandoffInput, params(("id" = String, Path, description = "The session; an unknown id creates a new session")),
     responses(
-        (status = 201, description = "The hand-off's id", body = Answer<SessionHandoffStarted>),
-        (status = 400, description = "`HANDOFF_ERROR`: `details.problems` has everything that is wrong, `details.context` is `from->to`", body = ErrorAnswer),
+        (status = 201, description = "The new hand-off", body = Answer<SessionHandoffStarted>),
+        (status = 400, description = "`HANDOFF_ERROR`: `details.problems` lists every fault, `details.context` is `from->to`", body = ErrorAnswer),
         (status = 422, description = "The chain of hand-offs is too long; `details.chain` names it", body = ErrorAnswer),
     )
 )]
-pub(super) async fn move_session(
+pub(super) async fn start_session_handoff(
     State(app): State<App>,
     Segment(id): Segment,
     caller: Caller,
     Trace(trace): Trace,
-    body: MendedBody<BTreeMap<String, Box<RawValue>>>,
+    body: LossyBody<BTreeMap<String, Box<RawValue>>>,
 ) -> Result<Response, Error> {
     let task = app
         .engine
@@ -136,7 +137,7 @@ pub(super) async fn move_session(
     let entry = task
         .agent_chain()
         .last()
-        .ok_or_else(|| Error::internal("a move without a hand-off"))?;
+        .ok_or_else(|| Error::internal("a session's hand-off is missing in its task"))?;
     Ok(app.created(SessionHandoffStarted {
         id: entry.id.clone(),
         session_id: id,
@@ -147,28 +148,30 @@ pub(super) async fn move_session(
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct MoveParameters {
-    /// Only hand-offs behind this one: `meta.next` of the answer before.
+pub(super) struct HandoffParameters {
+    /// Cursor: `meta.next` of the previous page.
     #[param(value_type = Option<String>)]
     after: Option<HandoffId>,
-    /// At most so many; fewer come if their histories are large.
+    /// Maximum number of hand-offs in the page. Large conversations make it shorter.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
 }
 
-/// Lists the hand-offs of a session, oldest first, each with the whole history that it brought; none if it never moved.
+/// List the hand-offs of a session, oldest first
+///
+/// Each has the whole conversation that it passed on. The list of an unknown session is empty.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/handoffs", operation_id = "list_session_handoffs", tag = "sessions",
-    params(("id" = String, Path, description = "The session"), MoveParameters),
+    params(("id" = String, Path, description = "The session"), HandoffParameters),
     responses(
-        (status = 200, description = "The hand-offs; `meta.next` is there when there is more", body = Answer<Vec<SessionHandoff>>),
-        (status = 404, description = "The hand-off in `after` is not one of the session", body = ErrorAnswer),
+        (status = 200, description = "The hand-offs; `meta.next` is present if there are more", body = Answer<Vec<SessionHandoff>>),
+        (status = 404, description = "The hand-off in `after` does not belong to the session", body = ErrorAnswer),
     )
 )]
 pub(super) async fn list_session_handoffs(
     State(app): State<App>,
     Segment(id): Segment,
-    Query(parameters): Query<MoveParameters>,
+    Query(parameters): Query<HandoffParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
     let (id, after) = (find(&id)?, parameters.after);
@@ -179,11 +182,14 @@ pub(super) async fn list_session_handoffs(
     Ok(app.page(items, next))
 }
 
-/// Shows the last hand-off of a session; null if it never moved.
+/// Get the last hand-off of a session, or null if there is none
 #[utoipa::path(
     get, path = "/api/sessions/{id}/handoffs/last", operation_id = "get_last_session_handoff", tag = "sessions",
     params(("id" = String, Path, description = "The session")),
-    responses((status = 200, description = "The hand-off, or null", body = Answer<Option<SessionHandoff>>))
+    responses(
+        (status = 200, description = "The hand-off, or null", body = Answer<Option<SessionHandoff>>),
+        (status = 404, description = "The id is not a valid session id", body = ErrorAnswer),
+    )
 )]
 pub(super) async fn get_last_session_handoff(
     State(app): State<App>,
@@ -200,26 +206,28 @@ pub(super) async fn get_last_session_handoff(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct CountParameters {
-    /// Only those from this agent.
+    /// Only hand-offs from this agent.
     #[param(value_type = Option<String>)]
     from: Option<AgentName>,
-    /// Only those to this agent.
+    /// Only hand-offs to this agent.
     #[param(value_type = Option<String>)]
     to: Option<AgentName>,
 }
 
-/// How many there are.
+/// A number of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Count {
-    /// The number.
     pub count: u64,
 }
 
-/// Counts the hand-offs of a session.
+/// Count the hand-offs of a session
 #[utoipa::path(
     get, path = "/api/sessions/{id}/handoffs/count", operation_id = "count_session_handoffs", tag = "sessions",
     params(("id" = String, Path, description = "The session"), CountParameters),
-    responses((status = 200, description = "How many there are", body = Answer<Count>))
+    responses(
+        (status = 200, description = "The number of hand-offs; 0 for an unknown session", body = Answer<Count>),
+        (status = 404, description = "The id is not a valid session id", body = ErrorAnswer),
+    )
 )]
 pub(super) async fn count_session_handoffs(
     State(app): State<App>,

@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::ledger::tool;
 
-/// What a caller says of a tool.
+/// The definition of a hand-off tool.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({
     "name": "handoff_to_qa",
@@ -24,22 +24,22 @@ use crate::ledger::tool;
 }))]
 #[expect(
     dead_code,
-    reason = "says in the OpenAPI document what the reader of a tool accepts"
+    reason = "describes for OpenAPI what the deserializer of a tool accepts"
 )]
 pub(super) struct ToolInput {
-    /// Its name; in a change it may be left out, and is that of the path.
+    /// The name of the tool. `PUT` takes it from the path if it is absent.
     name: ToolName,
-    /// When to use it.
+    /// When an agent should use the tool.
     description: String,
-    /// Who goes on.
+    /// The agent that continues the work.
     target_agent: AgentName,
-    /// What is passed on.
+    /// The variables that the tool passes on.
     #[schema(required = false)]
     context_variables: Vec<ContextVariable>,
-    /// What the target is told.
+    /// Instructions for the target agent.
     #[schema(required = false)]
     handoff_instructions: String,
-    /// Who may use it; null or nothing stands for all agents but the target.
+    /// The agents that may use the tool; null or absent allows all agents except the target.
     #[schema(required = false)]
     allowed_agents: Option<Vec<AgentName>>,
 }
@@ -48,7 +48,7 @@ async fn find_tool(app: &App, name: ToolName) -> Result<Tool, Error> {
     app.engine.read(move |view| tool::get(view, &name)).await
 }
 
-/// Lists the hand-off tools by name.
+/// List the hand-off tools by name
 #[utoipa::path(
     get, path = "/api/tools", operation_id = "list_tools", tag = "tools",
     responses((status = 200, description = "The tools", body = Answer<Vec<Tool>>))
@@ -57,13 +57,15 @@ pub(super) async fn list_tools(State(app): State<App>) -> Result<Response, Error
     Ok(app.ok(app.engine.read(tool::list).await?))
 }
 
-/// Makes a hand-off tool. A run cannot.
+/// Create a hand-off tool
+///
+/// For people only: a run is refused.
 #[utoipa::path(
     post, path = "/api/tools", operation_id = "create_tool", tag = "tools", request_body = ToolInput,
     responses(
-        (status = 201, description = "The tool", body = Answer<Tool>),
-        (status = 400, description = "The body is wrong; `details.problems` names every field, an unknown target too", body = ErrorAnswer),
-        (status = 409, description = "There is a tool with this name", body = ErrorAnswer),
+        (status = 201, description = "The new tool", body = Answer<Tool>),
+        (status = 400, description = "The body is not valid; `details.problems` lists every fault, including an unknown target", body = ErrorAnswer),
+        (status = 409, description = "A tool with this name exists", body = ErrorAnswer),
     )
 )]
 pub(super) async fn create_tool(
@@ -77,13 +79,13 @@ pub(super) async fn create_tool(
     Ok(app.created(created.await?))
 }
 
-/// Shows a hand-off tool.
+/// Get a hand-off tool
 #[utoipa::path(
     get, path = "/api/tools/{name}", operation_id = "get_tool", tag = "tools",
     params(("name" = String, Path, description = "The tool", example = "handoff_to_sdr")),
     responses(
         (status = 200, description = "The tool", body = Answer<Tool>),
-        (status = 404, description = "There is no such tool", body = ErrorAnswer),
+        (status = 404, description = "Tool not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_tool(
@@ -93,17 +95,19 @@ pub(super) async fn get_tool(
     Ok(app.ok(find_tool(&app, name).await?))
 }
 
-/// Changes a hand-off tool: what the body says is all that it is. A run cannot.
+/// Replace the whole definition of a hand-off tool
+///
+/// The tool must exist. For people only: a run is refused.
 #[utoipa::path(
-    put, path = "/api/tools/{name}", operation_id = "change_tool", tag = "tools", request_body = ToolInput,
+    put, path = "/api/tools/{name}", operation_id = "put_tool", tag = "tools", request_body = ToolInput,
     params(("name" = String, Path, description = "The tool")),
     responses(
         (status = 200, description = "The tool", body = Answer<Tool>),
-        (status = 400, description = "The body is wrong; `details.problems` names every field", body = ErrorAnswer),
-        (status = 404, description = "There is no such tool", body = ErrorAnswer),
+        (status = 400, description = "The body is not valid; `details.problems` lists every fault", body = ErrorAnswer),
+        (status = 404, description = "Tool not found", body = ErrorAnswer),
     )
 )]
-pub(super) async fn change_tool(
+pub(super) async fn put_tool(
     State(app): State<App>,
     Segment(name): Segment,
     _: MaySetUp,
@@ -112,14 +116,14 @@ pub(super) async fn change_tool(
     let name: ToolName = find(&name)?;
     find_tool(&app, name.clone()).await?;
     let mut value = body.value;
-    // The path says which tool it is; a body may repeat it.
+    // The name in the path counts; the body may repeat it.
     let named = value
         .entry("name")
         .or_insert_with(|| name.as_str().into())
         .clone();
     if named != name.as_str() {
         return Err(Error::InvalidBody(format!(
-            "name: must be {name}, as in the path; a tool keeps its name"
+            "name: must be {name}, the name in the path; tools cannot be renamed"
         )));
     }
     let tool: Tool = super::extract::read(Value::Object(value))?;
@@ -129,13 +133,15 @@ pub(super) async fn change_tool(
     Ok(app.ok(changed.await?))
 }
 
-/// Deletes a hand-off tool; what it did stays. A run cannot.
+/// Delete a hand-off tool
+///
+/// Past transfers by the tool stay. For people only: a run is refused.
 #[utoipa::path(
     delete, path = "/api/tools/{name}", operation_id = "delete_tool", tag = "tools",
     params(("name" = String, Path, description = "The tool")),
     responses(
-        (status = 200, description = "The tool that was deleted", body = Answer<Tool>),
-        (status = 404, description = "There is no such tool", body = ErrorAnswer),
+        (status = 200, description = "The deleted tool", body = Answer<Tool>),
+        (status = 404, description = "Tool not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn delete_tool(
@@ -149,13 +155,13 @@ pub(super) async fn delete_tool(
     Ok(app.ok(deleted.await?))
 }
 
-/// Lists the tools that an agent may use, as a model sees them: function definitions, by name.
+/// List the tools of an agent as function definitions for a model
 #[utoipa::path(
     get, path = "/api/agents/{name}/tools", operation_id = "list_agent_tools", tag = "tools",
     params(("name" = String, Path, description = "The agent", example = "developer")),
     responses(
-        (status = 200, description = "The definitions", body = Answer<Vec<FunctionDefinition>>),
-        (status = 404, description = "There is no such agent", body = ErrorAnswer),
+        (status = 200, description = "The function definitions, by name", body = Answer<Vec<FunctionDefinition>>),
+        (status = 404, description = "Agent not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn list_agent_tools(
@@ -166,19 +172,20 @@ pub(super) async fn list_agent_tools(
     Ok(app.ok(definitions.await?))
 }
 
-/// Passes control of a task by a hand-off tool: the task completes, and a child task goes on with the merged context.
+/// Transfer control of a task with a hand-off tool
 ///
-/// The body has the variables. A run may do this with its own task; a person with any that is not done.
+/// The task completes, and a child task continues with the merged context. The body holds the variables. A run may
+/// transfer its own task; a person may transfer any task that has not ended.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/tools/{tool}", operation_id = "call_tool", tag = "tools",
     request_body(content = Object, example = json!({ "lead_id": "123" })),
     params(("id" = String, Path, description = "The task"), ("tool" = String, Path, description = "The tool")),
     responses(
-        (status = 200, description = "The child task, with its current agent", body = Answer<TaskWire>),
-        (status = 400, description = "The variables are wrong; `details.problems` names each", body = ErrorAnswer),
-        (status = 403, description = "The agent may not use this tool, or the task is not the run's own", body = ErrorAnswer),
-        (status = 404, description = "There is no such task or tool", body = ErrorAnswer),
-        (status = 409, description = "Control has already moved, the task is done, or the target is not available", body = ErrorAnswer),
+        (status = 200, description = "The child task with its current agent", body = Answer<TaskWire>),
+        (status = 400, description = "The variables are not valid; `details.problems` lists every fault", body = ErrorAnswer),
+        (status = 403, description = "The agent may not use this tool, or the task is not the run's own task", body = ErrorAnswer),
+        (status = 404, description = "Task or tool not found", body = ErrorAnswer),
+        (status = 409, description = "Control has already moved, the task has ended, or the target is not available", body = ErrorAnswer),
         (status = 413, description = "The body or the merged context is too large", body = ErrorAnswer),
         (status = 422, description = "The chain of hand-offs is too long; `details.chain` names it", body = ErrorAnswer),
     )

@@ -9,13 +9,13 @@ use crate::Error;
 use crate::domain::{AgentName, TaskId, UsageSum};
 use crate::ledger::usage;
 
-/// Adds up what the runs of a task used: tokens, turns, time and cost.
+/// Get the total tokens, turns, time and cost of a task's runs
 #[utoipa::path(
     get, path = "/api/tasks/{id}/usage", operation_id = "get_task_usage", tag = "tasks",
     params(("id" = String, Path, description = "The task")),
     responses(
-        (status = 200, description = "The sums", body = Answer<UsageSum>),
-        (status = 404, description = "There is no such task", body = ErrorAnswer),
+        (status = 200, description = "The totals", body = Answer<UsageSum>),
+        (status = 404, description = "Task not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_task_usage(
@@ -29,13 +29,13 @@ pub(super) async fn get_task_usage(
     Ok(app.ok(sum))
 }
 
-/// Adds up what the runs of an agent used: tokens, turns, time and cost.
+/// Get the total tokens, turns, time and cost of an agent's runs
 #[utoipa::path(
     get, path = "/api/agents/{name}/usage", operation_id = "get_agent_usage", tag = "agents",
     params(("name" = String, Path, description = "The agent")),
     responses(
-        (status = 200, description = "The sums", body = Answer<UsageSum>),
-        (status = 404, description = "There is no such agent", body = ErrorAnswer),
+        (status = 200, description = "The totals", body = Answer<UsageSum>),
+        (status = 404, description = "Agent not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_agent_usage(

@@ -45,12 +45,11 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             file,
             server,
         } => {
-            let change = match file {
-                Some(file) => Input::Json(json_file(&file)?),
-                None => {
-                    let offered = capabilities(offered, available, &clear);
-                    Input::Typed(change(*fields, offered, &clear)?)
-                }
+            let change = if let Some(file) = file {
+                Input::Json(json_file(&file)?)
+            } else {
+                let offered = capabilities(offered, available, &clear);
+                Input::Typed(change(*fields, offered, &clear)?)
             };
             let reply = server.client()?.agents().edit(&name, &change).await?;
             done(ui, &server, &reply, "changed")
@@ -124,6 +123,10 @@ fn text(given: Option<String>, is_cleared: bool) -> Option<Text> {
     given.or_else(|| is_cleared.then(Text::default))
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "a change tells an absent field from null"
+)]
 fn or_none<T>(given: Option<T>, is_cleared: bool) -> Option<Option<T>> {
     (given.is_some() || is_cleared).then_some(given)
 }

@@ -1,6 +1,6 @@
 //! `chorus alert`
 
-use super::arguments::{AlertArgument, AlertCommand, ServerArguments, TaskArgument};
+use super::arguments::{AlertArgument, AlertCommand, ServerArguments};
 use super::input::{optional, text_or_stdin};
 use super::ui::{Failure, Table, Ui, time};
 use crate::api::{AlertInput, Answer};
@@ -13,7 +13,14 @@ pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
             message,
             task,
             server,
-        } => raise(ui, message, task, &server).await,
+        } => {
+            let input = AlertInput {
+                message: text_or_stdin(message)?,
+                task_id: optional("taskId", task)?,
+            };
+            let reply = server.client()?.alerts().create(&input).await?;
+            server.show(ui, &reply, |alert| ui.line(&alert.id))
+        }
         AlertCommand::Resolve { alerts, server } => resolve(ui, &alerts, &server).await,
         AlertCommand::List {
             all,
@@ -32,21 +39,7 @@ pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
     }
 }
 
-async fn raise(
-    ui: Ui,
-    message: String,
-    task: Option<TaskArgument>,
-    server: &ServerArguments,
-) -> Result<(), Failure> {
-    let input = AlertInput {
-        message: text_or_stdin(message)?,
-        task_id: optional("taskId", task)?,
-    };
-    let reply = server.client()?.alerts().create(&input).await?;
-    server.show(ui, &reply, |alert| ui.line(&alert.id))
-}
-
-/// Resolves each alert. One that cannot be resolved does not keep the others from it; the first decides the exit code.
+/// Resolves all alerts, also after a refusal. The first refusal decides the exit code.
 async fn resolve(
     ui: Ui,
     alerts: &[AlertArgument],
@@ -91,7 +84,7 @@ fn table(answer: &Answer<Vec<Alert>>) -> Table {
     table
 }
 
-/// Says what an alert is about: a place in a file, a task, or nothing.
+/// Formats the subject of an alert: a line of a file, a task, or `-`.
 fn about(alert: &Alert) -> String {
     match (&alert.file, alert.line, &alert.task_id) {
         (Some(file), Some(line), _) => format!("{file}:{line}"),
@@ -100,7 +93,7 @@ fn about(alert: &Alert) -> String {
     }
 }
 
-/// Says how many alerts are active, if any are. A server that cannot tell is not worth failing for.
+/// Prints the number of active alerts, if there are any. Failures are ignored: the alerts are not what the user asked for.
 pub(super) async fn notice_active(ui: Ui, client: &Client) {
     let reply = client.alerts().list(&AlertList::default()).await;
     let Ok(Answer { data, meta }) = reply.and_then(|reply| reply.answer()) else {

@@ -77,7 +77,7 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
     }
 }
 
-/// Counts what an archive has: tasks and agents, and of the rest what there is.
+/// Counts the contents of an archive. Tasks and agents are always named, other nouns only if there are any.
 fn counts(numbers: [u64; 7]) -> String {
     let things = [
         "task",

@@ -15,7 +15,7 @@ pub(super) async fn run(ui: Ui, arguments: BackupArguments) -> Result<(), Failur
             file.display()
         )));
     }
-    // A bare name has an empty parent: the folder that the user is in.
+    // The parent of a bare name is empty: the working directory.
     if let Some(folder) = file.parent().filter(|folder| *folder != Path::new(""))
         && !folder.is_dir()
     {

@@ -7,10 +7,10 @@ use crate::error::with_sources;
 #[cfg(feature = "otlp")]
 use crate::telemetry::Exporter;
 
-/// The variable that says where the collector is.
+/// The variable with the address of the collector.
 pub(super) const VARIABLE: &str = "CHORUS_OTLP_ENDPOINT";
 
-/// The way to the collector, if there is one.
+/// The connection to the collector, if one is configured.
 pub(super) struct Collector {
     #[cfg(feature = "otlp")]
     exporter: Option<Exporter>,
@@ -18,7 +18,7 @@ pub(super) struct Collector {
 
 #[cfg(feature = "otlp")]
 impl Collector {
-    /// Begins to send spans, if somebody says where to.
+    /// Starts to send spans if an address is configured.
     pub fn find(arguments: &ServeArguments) -> Result<Self, Failure> {
         let given = |endpoint: &String| !endpoint.is_empty();
         let exporter = if let Some(endpoint) = arguments.otlp_endpoint.clone().filter(given) {
@@ -36,7 +36,7 @@ impl Collector {
         Ok(Self { exporter })
     }
 
-    /// Sends the last spans.
+    /// Flushes the remaining spans.
     pub async fn finish(self) {
         if let Some(exporter) = self.exporter {
             exporter.finish().await;
@@ -44,8 +44,7 @@ impl Collector {
     }
 }
 
-/// Begins to send where all programs send to. That may be meant for other programs, so it does not keep the server
-/// from starting.
+/// Starts to send to the address that all programs share. It may be meant for other programs, so a bad one is only logged.
 #[cfg(feature = "otlp")]
 fn start_as_others(endpoint: &str) -> Option<Exporter> {
     Exporter::start(endpoint)
@@ -58,7 +57,7 @@ fn start_as_others(endpoint: &str) -> Option<Exporter> {
 
 #[cfg(not(feature = "otlp"))]
 impl Collector {
-    /// Says that this program cannot send spans, if somebody says where to.
+    /// Warns that an address is configured in vain.
     #[expect(
         clippy::unnecessary_wraps,
         reason = "a program that can send spans may refuse the address"
@@ -72,7 +71,6 @@ impl Collector {
         Ok(Self {})
     }
 
-    /// Does nothing.
     #[expect(
         clippy::unused_async,
         reason = "a program that can send spans waits here"

@@ -38,18 +38,26 @@ pub(super) fn text_or_stdin(argument: String) -> Result<Text, Failure> {
     field("standard input", text)
 }
 
+/// Reads a text file; `-` stands for standard input.
+pub(super) fn text_file(file: &Path) -> Result<Text, Failure> {
+    if file == Path::new("-") {
+        return text_or_stdin("-".to_owned());
+    }
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?;
+    field(&file.to_string_lossy(), text)
+}
+
 /// Reads a file of JSON, and keeps it as it is written; `-` stands for standard input.
 pub(super) fn json_file(file: &Path) -> Result<Box<RawValue>, Failure> {
-    let (text, name) = if file == Path::new("-") {
-        let text = text_or_stdin("-".to_owned())?.into_string();
-        (text, "standard input".into())
-    } else {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?;
-        (text, file.to_string_lossy())
-    };
-    RawValue::from_string(without_mark(&text).trim().to_owned())
-        .map_err(|error| Failure::new(format!("{name} is not JSON: {error}")))
+    let text = text_file(file)?;
+    RawValue::from_string(without_mark(text.as_str()).trim().to_owned()).map_err(|error| {
+        let name = match file.to_string_lossy() {
+            name if name == "-" => "standard input".into(),
+            name => name,
+        };
+        Failure::new(format!("{name} is not JSON: {error}"))
+    })
 }
 
 /// Reads a JSON object from an argument, from a file (`@FILE`) or from standard input (`-`).

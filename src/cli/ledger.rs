@@ -1,4 +1,4 @@
-//! The ledger that a command works on without a server.
+//! The ledger of a data directory, for commands that need no server.
 
 use super::ui::Failure;
 use crate::clock::Clock;
@@ -7,10 +7,10 @@ use crate::domain::Rules;
 use crate::engine::{Engine, EngineOptions};
 use crate::store::{Database, DatabaseOptions, DatabaseUrl, MigrationState, migration_status};
 
-/// How many writes are committed together where nothing else is said.
+/// The default number of writes in one commit.
 const MAX_BATCH: usize = 256;
 
-/// Opens a ledger to read it. A database that is not up to date is left alone.
+/// Opens a ledger to read it. Does not migrate the database.
 pub(super) async fn open_to_read(data_dir: &DataDir) -> Result<Engine, Failure> {
     for migration in migration_status(&data_dir.database()).await? {
         if migration.state == MigrationState::Pending {
@@ -30,7 +30,7 @@ pub(super) async fn open_to_read(data_dir: &DataDir) -> Result<Engine, Failure> 
     .await
 }
 
-/// Opens a ledger, after bringing it up to date.
+/// Migrates the database and opens the ledger.
 pub(super) async fn open(
     data_dir: &DataDir,
     workspace_root: Option<std::path::PathBuf>,

@@ -30,7 +30,7 @@ pub(super) async fn run(ui: Ui, arguments: LogArguments) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns the last hand-off of a task, if the id is one of a task.
+/// Returns the last hand-off of the task with this id, if there is one.
 async fn last_handoff(client: &Client, named: &str) -> Option<String> {
     let task = client.tasks().get(named).await.ok()?.data().ok()?;
     task.agent_chain().last().map(|last| last.id.to_string())

@@ -1,4 +1,4 @@
-//! Shows what an agent does while somebody waits for it.
+//! The messages of an agent, on standard error while a command waits for the agent.
 
 use std::convert::Infallible;
 use std::io::IsTerminal;
@@ -9,22 +9,21 @@ use super::ui::{Ui, one_line};
 use crate::client::{Client, Events};
 use crate::domain::{Event, HandoffId};
 
-/// How much of what an agent says is shown.
+/// The limit for a message, in bytes.
 const SHOWN: usize = 200;
 
-/// Lines on standard error, if that is a terminal.
+/// Prints only if standard error is a terminal.
 pub(super) struct Progress {
     ui: Ui,
     events: Option<Events>,
 }
 
 impl Progress {
-    /// Shows nothing.
     pub const fn none(ui: Ui) -> Self {
         Self { ui, events: None }
     }
 
-    /// Begins to listen, before anything has happened.
+    /// Subscribes to events. Must come before the hand-off, to miss none.
     pub async fn begin(ui: Ui, client: &Client) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self::none(ui);
@@ -33,8 +32,7 @@ impl Progress {
         Self { ui, events }
     }
 
-    /// Shows what happens on the hand-off that is waited for, until whoever waits stops it. Without a stream nothing is
-    /// shown.
+    /// Prints the messages of the current hand-off until the future is dropped.
     pub async fn show(self, current: &watch::Sender<HandoffId>) -> ! {
         if let Some(mut events) = self.events {
             while let Some(event) = events.next().await {
@@ -48,7 +46,7 @@ impl Progress {
     }
 }
 
-/// Writes what one event says of a hand-off.
+/// Formats a message event of the hand-off; nothing for other events.
 fn line(event: &Event, handoff: &HandoffId) -> Option<String> {
     if event.handoff_id.as_ref() != Some(handoff) || event.event_type.as_str() != "message_added" {
         return None;

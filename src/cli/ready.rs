@@ -5,7 +5,6 @@ use super::ui::{Failure, Table, Ui};
 use crate::client::ReadyList;
 use crate::domain::{Role, Skill};
 
-/// Lists the tasks that are ready, the most urgent first.
 pub(super) async fn run(ui: Ui, arguments: ReadyArguments) -> Result<(), Failure> {
     let ReadyArguments {
         for_agent,

@@ -7,7 +7,7 @@ use super::input::{json_object, text_or_stdin};
 use super::ui::{Failure, Ui, one_line};
 use crate::domain::Report;
 
-/// Says what came out of the work of the run that this command is started in.
+/// Reports the result of the run that has started this command.
 pub(super) async fn run(ui: Ui, arguments: ReportArguments) -> Result<(), Failure> {
     let ReportArguments {
         result,
@@ -33,14 +33,14 @@ pub(super) async fn run(ui: Ui, arguments: ReportArguments) -> Result<(), Failur
     };
     let reply = server.client()?.tasks().report(&task, &report).await?;
     server.show(ui, &reply, |_| {
-        // It may be all that the program prints, and so its last message.
+        // For an agent that prints nothing else, this line is the final message.
         let summary = one_line(report.summary.as_str());
         let separator = if summary.is_empty() { "" } else { ": " };
         ui.line(format_args!("{}{separator}{summary}", result.as_str()))
     })
 }
 
-/// Reads details: an object or an array if they are one, text otherwise.
+/// Parses details as a JSON object or array; other text stays text.
 fn structured(argument: String) -> Result<Value, Failure> {
     let text = text_or_stdin(argument)?.into_string();
     Ok(match serde_json::from_str(&text) {

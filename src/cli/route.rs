@@ -7,7 +7,7 @@ use crate::api::{Answer, Meta};
 use crate::client::{Client, ReadyList};
 use crate::domain::{AgentName, Role, RouteChoice, Task};
 
-/// How many tasks are looked at where none is named.
+/// The limit for a dry run without a task.
 const SHOWN: usize = 20;
 
 pub(super) async fn run(ui: Ui, arguments: RouteArguments) -> Result<(), Failure> {
@@ -26,16 +26,15 @@ pub(super) async fn run(ui: Ui, arguments: RouteArguments) -> Result<(), Failure
     }
 }
 
-/// Gives a task to the agent that suits best, and prints who that is.
+/// Routes a task to the best agent, and prints the agent.
 async fn route(ui: Ui, task: &str, server: &ServerArguments) -> Result<(), Failure> {
     let client = server.client()?;
     let reply = client.tasks().route(task).await.map_err(|error| {
         let failure = Failure::from(error);
         match failure.exit {
-            Exit::Conflict if failure.message.contains("No agent is available") => failure
-                .with_hint(format!(
-                    "`chorus task route {task} --dry-run` says why each agent is taken or not"
-                )),
+            Exit::Conflict if failure.message.contains("No available agent") => failure.with_hint(
+                format!("`chorus task route {task} --dry-run` says why each agent is taken or not"),
+            ),
             _ => failure,
         }
     })?;
@@ -100,7 +99,7 @@ async fn ready_with_role(client: &Client) -> Result<Answer<Vec<Task>>, Failure> 
     }
 }
 
-/// Shows who would get a task, and why each agent is taken or not.
+/// Prints the choice, and the reason for or against each agent.
 fn show(ui: Ui, choice: &RouteChoice) -> Result<(), Failure> {
     let reason = choice.reason.as_ref();
     let reason = reason.map_or_else(String::new, |reason| one_line(reason.as_str()));

@@ -26,16 +26,13 @@ use crate::runner::{RunnerOptions, tmux_is_installed};
 use crate::secret::Token;
 use crate::telemetry;
 
-/// How often collected metrics are tidied up.
+/// The interval between two upkeeps of the metrics.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// A server that runs.
+/// A running server.
 pub(super) struct Serving {
-    /// What it does.
     pub engine: Engine,
-    /// Where it listens.
     pub url: String,
-    /// Where its data is.
     pub data_dir: DataDir,
     connections: tokio::task::JoinHandle<()>,
     telling: tokio::task::JoinHandle<()>,
@@ -50,7 +47,7 @@ pub(super) async fn run(ui: Ui, arguments: ServeArguments) -> Result<(), Failure
 }
 
 impl Serving {
-    /// Opens everything, takes up what was under way, and begins to listen.
+    /// Opens the data directory, recovers running hand-offs, and begins to listen.
     pub async fn start(
         ui: Ui,
         arguments: ServeArguments,
@@ -162,7 +159,7 @@ impl Serving {
             is_public,
         };
         let router = api::router(engine.clone(), guard);
-        // Whoever reads that the server listens may stop it at once.
+        // A reader of the banner may stop the server at once.
         tokio::spawn(stop_on_signal(engine.clone())?);
         ui.line(format_args!(
             "Chorus {} listens on http://{address}",
@@ -180,10 +177,10 @@ impl Serving {
             tracing::info!(agents = seeded, "seeded the default agents");
         }
         tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
-        tokio::spawn(engine.clone().keep_house());
-        let telling = tokio::spawn(engine.tell_of_handoffs());
+        tokio::spawn(engine.clone().expire_idempotency_keys());
+        let telling = tokio::spawn(engine.record_handoff_spans());
         tokio::spawn(keep_metrics(engine.clone()));
-        // Before anybody is answered: whoever cancels a hand-off must reach its process.
+        // Before the first request: a cancellation must find the process of its hand-off.
         engine
             .run_agents(runner)
             .await
@@ -206,7 +203,7 @@ impl Serving {
         })
     }
 
-    /// Serves until somebody stops it, then finishes what is under way. Agents work on.
+    /// Serves until it is stopped, then finishes open requests. Agents continue.
     pub async fn until_stopped(self) {
         if let Err(error) = self.connections.await {
             tracing::error!(%error, "the server broke off");
@@ -255,7 +252,7 @@ fn default_max_runs() -> u32 {
     u32::try_from(cores * 2).unwrap_or(u32::MAX).max(4)
 }
 
-/// Returns where agents on this machine find the server.
+/// Returns the address of the server for agents on this machine.
 fn own_url(address: SocketAddr) -> String {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -309,7 +306,7 @@ async fn keep_metrics(engine: Engine) {
     }
 }
 
-/// Every waiter is an open connection: takes as many as the system allows, not the 1024 that shells give.
+/// Raises the limit of open files from the usual 1024 to the maximum: every waiter is an open connection.
 fn allow_many_connections() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(

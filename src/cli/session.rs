@@ -89,7 +89,7 @@ async fn show(ui: Ui, id: &str, server: &ServerArguments) -> Result<(), Failure>
     }
 }
 
-/// Writes one move of a conversation.
+/// Formats one move of a conversation.
 fn entry(handoff: &SessionHandoff) -> String {
     let how = match (handoff.completed_at, handoff.outcome) {
         _ if !handoff.invoked => "only recorded".to_owned(),
@@ -110,7 +110,7 @@ fn entry(handoff: &SessionHandoff) -> String {
     )
 }
 
-/// Returns the history that the session moved with last; an empty one for a new session.
+/// Returns the history of the last move; an empty one for a new session.
 async fn last_history(client: &Client, session: &str) -> Result<ConversationHistory, Failure> {
     let last = patiently(None, async || client.sessions().last_handoff(session).await);
     let last = last.await?.data()?;

@@ -1,4 +1,4 @@
-//! `chorus tag`: without the server, and without its runtime.
+//! `chorus tag`. Needs neither a server nor an async runtime.
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use crate::domain::tag::{Tag, TagRefusal};
 use crate::tags::{self, ContextLine, EditError, Found, Search, TagError, WaitError};
 use crate::words::tag_refusal;
 
-/// How many lines around a tag are shown on either side.
+/// The number of context lines on either side of a tag.
 const CONTEXT: usize = 2;
 
 pub(super) fn run(ui: Ui, command: TagCommand) -> Result<(), Failure> {
@@ -43,7 +43,7 @@ pub(super) fn run(ui: Ui, command: TagCommand) -> Result<(), Failure> {
     }
 }
 
-/// Returns the file that a name leads to, so that a symbolic link stays one when the file is replaced.
+/// Resolves symbolic links: replacing the file must not replace the link.
 fn resolved(file: &Path) -> Result<PathBuf, Failure> {
     file.canonicalize().map_err(|cause| not_there(file, &cause))
 }
@@ -59,7 +59,7 @@ fn not_there(path: &Path, cause: &std::io::Error) -> Failure {
     }
 }
 
-/// Says why the tags of a file are as they were, with the name that was typed.
+/// Converts an error to a failure with the file name that was typed.
 fn failed(file: &Path, error: TagError) -> Failure {
     match error {
         TagError::Edit(error @ EditError::NotFound { .. }) => Failure {
@@ -83,7 +83,7 @@ fn words(tags: &[Tag]) -> String {
     words.join(" ")
 }
 
-/// Says which line has changed.
+/// Prints the changed line.
 fn done(ui: Ui, file: &Path, line: usize, what: &str) -> Result<(), Failure> {
     ui.pairs([(place(file, line), what.to_owned())])
 }
@@ -92,7 +92,7 @@ fn place(file: &Path, line: usize) -> String {
     format!("{}:{line}", shown(file))
 }
 
-/// Writes a path on one line, without a tab.
+/// Formats a path on one line, without tabs.
 fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).replace(['\n', '\t'], "\u{fffd}")
 }
@@ -170,7 +170,7 @@ impl<'a> From<&'a Found> for Printed<'a> {
     }
 }
 
-/// Returns each line that has a tag once.
+/// Returns each line with a tag once.
 fn one_by_one(found: &[Found]) -> impl Iterator<Item = (String, String)> {
     let mut last = None;
     found.iter().filter_map(move |found| {
@@ -179,7 +179,7 @@ fn one_by_one(found: &[Found]) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// Returns the lines around tags, each once: `:` stands before the number of a line that has one, `-` before the others.
+/// Returns the lines around tags, each once: `:` marks the number of a line with a tag, `-` the others, as grep does.
 fn with_context(found: &[Found]) -> impl Iterator<Item = (String, String)> {
     let files = found.chunk_by(|one, other| one.path == other.path);
     files.flat_map(|file| {
@@ -202,7 +202,6 @@ fn with_context(found: &[Found]) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// Waits for a tag.
 pub(super) fn wait(arguments: &AwaitTagArguments) -> Result<(), Failure> {
     let timeout = arguments.timeout.map(Duration::from_secs);
     Ok(tags::await_tag(&arguments.file, &arguments.tag, timeout)?)

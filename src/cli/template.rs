@@ -25,7 +25,7 @@ pub(super) fn run(ui: Ui, data_dir: &Path, kind: &str, response: bool) -> Result
     Err(missing(data_dir, what).with_hint(advice))
 }
 
-/// Says that a form is not there, and which kinds have forms.
+/// Builds the failure for a missing form, with the kinds that have one.
 fn missing(data_dir: &Path, what: String) -> Failure {
     let kinds = kinds_with_templates(data_dir);
     let kinds: Vec<_> = kinds.iter().map(Kind::as_str).collect();

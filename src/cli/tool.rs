@@ -23,19 +23,18 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
             file,
             server,
         } => {
-            let tool = match file {
-                Some(file) => Input::Json(json_file(&file)?),
-                None => {
-                    let tool = Tool {
-                        name: field("name", name.unwrap_or_default())?,
-                        description: Text::default(),
-                        target_agent: field("targetAgent", target.unwrap_or_default())?,
-                        context_variables: Vec::new(),
-                        handoff_instructions: Text::default(),
-                        allowed_agents: None,
-                    };
-                    Input::Typed(edited(tool, None, description, fields)?)
-                }
+            let tool = if let Some(file) = file {
+                Input::Json(json_file(&file)?)
+            } else {
+                let tool = Tool {
+                    name: field("name", name.unwrap_or_default())?,
+                    description: Text::default(),
+                    target_agent: field("targetAgent", target.unwrap_or_default())?,
+                    context_variables: Vec::new(),
+                    handoff_instructions: Text::default(),
+                    allowed_agents: None,
+                };
+                Input::Typed(edited(tool, None, description, fields)?)
             };
             let reply = server.client()?.tools().create(&tool).await?;
             done(ui, &server, &reply, "made")
@@ -65,19 +64,18 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
             server,
         } => {
             let client = server.client()?;
-            let tool = match file {
-                Some(file) => Input::Json(json_file(&file)?),
-                None => {
-                    let tool = client.tools().get(&name).await?.data()?;
-                    let mut tool = edited(tool, target, description, fields)?;
-                    if no_variables {
-                        tool.context_variables.clear();
-                    }
-                    if allow_all {
-                        tool.allowed_agents = None;
-                    }
-                    Input::Typed(tool)
+            let tool = if let Some(file) = file {
+                Input::Json(json_file(&file)?)
+            } else {
+                let tool = client.tools().get(&name).await?.data()?;
+                let mut tool = edited(tool, target, description, fields)?;
+                if no_variables {
+                    tool.context_variables.clear();
                 }
+                if allow_all {
+                    tool.allowed_agents = None;
+                }
+                Input::Typed(tool)
             };
             let reply = client.tools().replace(&name, &tool).await?;
             done(ui, &server, &reply, "changed")
@@ -102,37 +100,31 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
     }
 }
 
-/// Puts the given fields into a tool.
+/// Sets the fields of a tool that were given.
 fn edited(
-    tool: Tool,
+    mut tool: Tool,
     target: Option<String>,
     description: Option<String>,
     fields: ToolFields,
 ) -> Result<Tool, Failure> {
-    let ToolFields {
-        variables,
-        instructions,
-        allow,
-    } = fields;
-    let target = target.map(|target| field("targetAgent", target));
-    let allow = allow.into_iter().map(|agent| field("allowedAgents", agent));
-    let allow = allow.collect::<Result<Vec<AgentName>, Failure>>()?;
-    Ok(Tool {
-        name: tool.name,
-        description: description.map_or(tool.description, Text::lossy),
-        target_agent: target.unwrap_or(Ok(tool.target_agent))?,
-        context_variables: if variables.is_empty() {
-            tool.context_variables
-        } else {
-            variables
-        },
-        handoff_instructions: instructions.map_or(tool.handoff_instructions, Text::lossy),
-        allowed_agents: if allow.is_empty() {
-            tool.allowed_agents
-        } else {
-            Some(allow)
-        },
-    })
+    if let Some(target) = target {
+        tool.target_agent = field("targetAgent", target)?;
+    }
+    if let Some(description) = description {
+        tool.description = Text::lossy(description);
+    }
+    if let Some(instructions) = fields.instructions {
+        tool.handoff_instructions = Text::lossy(instructions);
+    }
+    if !fields.variables.is_empty() {
+        tool.context_variables = fields.variables;
+    }
+    if !fields.allow.is_empty() {
+        let agents = fields.allow.into_iter();
+        let agents = agents.map(|agent| field("allowedAgents", agent));
+        tool.allowed_agents = Some(agents.collect::<Result<_, Failure>>()?);
+    }
+    Ok(tool)
 }
 
 /// Prints the name of a tool and what happened to it.
@@ -189,7 +181,7 @@ fn show(ui: Ui, tool: &Tool) -> Result<(), Failure> {
     ui.line(printable(&lines.join("\n")))
 }
 
-/// Writes a variable as it can be typed: name, type, and whether it must be given.
+/// Formats a variable as the option `--variable` takes it.
 fn typed(variable: &ContextVariable) -> String {
     let mark = if variable.required { "!" } else { "" };
     let kind = variable.variable_type.as_str();
@@ -216,7 +208,7 @@ fn read_arguments(arguments: String) -> Result<Map<String, Value>, Failure> {
     })
 }
 
-/// Adds variables that were given one by one, each as the type that the tool wants.
+/// Adds the variables of `--var`, each converted to its declared type.
 async fn with_variables(
     client: &Client,
     tool: &str,
@@ -243,7 +235,7 @@ async fn with_variables(
     Ok(arguments)
 }
 
-/// Reads a value as JSON of a type; what is not that is text, and the server says what is wrong with it.
+/// Converts a value to its declared type. A value that does not fit stays text, which the server refuses.
 fn value(wanted: Option<VariableType>, text: String) -> Value {
     let is_text = matches!(wanted, None | Some(VariableType::String));
     let json = (!is_text)

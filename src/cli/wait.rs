@@ -11,16 +11,16 @@ use super::ui::{Failure, Ui};
 use crate::client::{Client, ClientError, Reply};
 use crate::domain::{ChainEntry, Handoff, HandoffId, Outcome, Task};
 
-/// How many seconds one question to the server waits.
+/// The longest wait of one request, in seconds.
 const POLL: u64 = 25;
 
-/// How long the server may be away, for a restart, before waiting is given up.
+/// The longest absence of the server, such as for a restart, before a wait fails.
 const AWAY: Duration = Duration::from_mins(1);
 
-/// How long to wait before a server that is away is asked again.
+/// The pause between two requests to a server that is away.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// Returns the task that is worked on, which may be a child of the one that was named, and the hand-off.
+/// Returns the task and its new hand-off. The task may be a child of the named one.
 pub(super) fn started(reply: &Reply<Task>) -> Result<(Task, ChainEntry), Failure> {
     let task = reply.data()?;
     let entry = task.agent_chain().last().cloned();
@@ -28,7 +28,7 @@ pub(super) fn started(reply: &Reply<Task>) -> Result<(Task, ChainEntry), Failure
     Ok((task, entry))
 }
 
-/// Waits until a hand-off has ended, and whatever it was passed on to. Returns the record of the last one.
+/// Waits for the end of a hand-off and of its successors. Returns the last one.
 pub(super) async fn follow(
     ui: Ui,
     client: &Client,
@@ -43,7 +43,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Waits for one hand-off after the other, and says where control goes.
+/// Waits for one hand-off after the other, with a notice for each move of control.
 async fn to_the_end(
     ui: Ui,
     client: &Client,
@@ -67,7 +67,7 @@ async fn to_the_end(
     }
 }
 
-/// Waits until a hand-off has ended, also over a restart of the server, or until the deadline.
+/// Waits for the end of a hand-off or for the deadline. Survives a restart of the server.
 async fn wait(
     client: &Client,
     handoff: &HandoffId,
@@ -83,16 +83,15 @@ async fn wait(
     }
 }
 
-/// A question to the server that waits for something.
+/// A long poll.
 pub(super) struct Question {
-    /// How many seconds it waits.
     pub seconds: u64,
-    /// Whether there is no time for another one.
+    /// Whether the deadline leaves no time for another one.
     pub is_last: bool,
 }
 
 impl Question {
-    /// Decides how long the next one waits.
+    /// Plans the next poll before a deadline.
     pub fn before(deadline: Option<Instant>) -> Self {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         Self {
@@ -134,7 +133,7 @@ pub(super) async fn patiently<T>(
     }
 }
 
-/// Prints how the last hand-off ended: its final message, or the whole record if that was asked for.
+/// Prints the end of the last hand-off: its final message, or the answer of the API with `--json`.
 pub(super) fn print_end(
     ui: Ui,
     server: &ServerArguments,
@@ -162,7 +161,7 @@ pub(super) fn print_end(
     ui.text(&final_message(handoff)?)
 }
 
-/// Returns the final message of a hand-off that ended well.
+/// Returns the final message of a completed hand-off.
 pub(super) fn final_message(handoff: Handoff) -> Result<String, Failure> {
     match handoff.outcome {
         Some(Outcome::Completed) => Ok(handoff.output.into_string()),

@@ -31,7 +31,7 @@ impl ClientError {
         }
     }
 
-    pub(super) fn garbled(url: &str, cause: impl ToString) -> Self {
+    pub(super) fn garbled(url: &str, cause: &impl ToString) -> Self {
         Self::Garbled {
             url: url.to_owned(),
             cause: cause.to_string(),

@@ -30,7 +30,7 @@ impl<T> Reply<T> {
 
     /// Reads the answer as another type than its own.
     pub fn read<U: DeserializeOwned>(&self) -> Result<Answer<U>, ClientError> {
-        serde_json::from_str(&self.text).map_err(|error| ClientError::garbled(&self.url, error))
+        serde_json::from_str(&self.text).map_err(|error| ClientError::garbled(&self.url, &error))
     }
 }
 

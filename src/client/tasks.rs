@@ -43,7 +43,8 @@ impl Tasks<'_> {
     }
 
     pub async fn ready(&self, list: &ReadyList) -> Replied<Vec<Task>> {
-        self.0.fetch(&["ready"], list).await
+        let request = self.0.at(Method::GET, &["tasks"]).query(list);
+        self.0.exchange(request.query(&[("ready", true)])).await
     }
 
     pub async fn get(&self, id: &str) -> Replied<Task> {
@@ -114,11 +115,11 @@ impl Tasks<'_> {
     }
 
     pub async fn route(&self, id: &str) -> Replied<Task> {
-        self.0.call(Method::POST, &["route", id]).await
+        self.0.call(Method::POST, &["tasks", id, "route"]).await
     }
 
     /// Explains whom the router would choose. Changes nothing.
     pub async fn explain_route(&self, id: &str) -> Replied<RouteChoice> {
-        self.0.fetch(&["route", id], &()).await
+        self.0.fetch(&["tasks", id, "route"], &()).await
     }
 }

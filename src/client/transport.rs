@@ -196,7 +196,7 @@ impl Client {
                 status,
                 error: Box::new(error),
             },
-            Err(_) => ClientError::garbled(&self.url, format_args!("it answered {status}")),
+            Err(_) => ClientError::garbled(&self.url, &format_args!("it answered {status}")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Alerts: what a person must see until it is resolved.
+//! Alerts: notices that stay visible until a person resolves them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,63 +11,61 @@ id::id! {
     AlertId
 }
 
-/// Something that a person must see until it is resolved.
+/// A notice that stays visible until a person resolves it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "an alert")]
 pub struct Alert {
-    /// Its id.
+    /// The id of the alert.
     pub id: AlertId,
-    /// What must be seen.
+    /// The text of the notice.
     #[schema(value_type = String)]
     pub message: Text,
-    /// The task that it is about.
+    /// The task that the alert is about.
     #[schema(required)]
     pub task_id: Option<TaskId>,
-    /// The file that has its tag.
+    /// The file with the tag of the alert.
     #[schema(required, value_type = Option<String>)]
     pub file: Option<Text>,
     /// The line of the tag, from 1.
     #[schema(required)]
     pub line: Option<u32>,
-    /// When it was raised.
+    /// The time at which the alert was raised.
     pub raised_at: Timestamp,
-    /// Who raised it.
+    /// The agent or person that raised the alert.
     #[schema(value_type = String)]
     pub raised_by: Text,
-    /// When it was resolved; null while it is active.
+    /// The time at which the alert was resolved; null while it is active.
     #[schema(required)]
     pub resolved_at: Option<Timestamp>,
-    /// Who resolved it.
+    /// The person that resolved the alert.
     #[schema(required, value_type = Option<String>)]
     pub resolved_by: Option<Text>,
 }
 
 impl Alert {
-    /// Says what does not fit together.
+    /// Checks an imported alert for contradictions.
     pub fn check(&self) -> Result<(), &'static str> {
         if self.message.as_str().is_empty() {
             return Err("`message` must not be empty");
         }
         if self.resolved_at.is_some() != self.resolved_by.is_some() {
-            return Err("`resolvedAt` and `resolvedBy` belong together");
+            return Err("`resolvedAt` and `resolvedBy` must both be set or both be null");
         }
         if self.file.is_some() != self.line.is_some() {
-            return Err("`file` and `line` belong together");
+            return Err("`file` and `line` must both be set or both be null");
         }
         if self.line == Some(0) {
-            return Err("lines count from 1");
+            return Err("`line` must be 1 or more");
         }
         Ok(())
     }
 }
 
-/// Which alerts a list shows.
+/// A filter for lists of alerts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AlertQuery {
-    /// Those that are resolved too.
+    /// Includes resolved alerts.
     pub resolved: bool,
-    /// Only those raised after this one.
     pub after: Option<AlertId>,
-    /// At most so many.
     pub limit: u32,
 }

@@ -1,4 +1,4 @@
-//! Archives: a task with everything that belongs to it, as it is exported and imported.
+//! Archives: tasks with all their data, as exported and imported.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,28 +7,25 @@ use super::{
     Timestamp,
 };
 
-/// One folder of an archive.
+/// A task with all its data: one folder of an archive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskArchive {
-    /// The task, with the prompts of its hand-offs.
+    /// Includes the prompts of the hand-offs.
     pub task: Task,
-    /// Its history.
     pub history: History,
-    /// Its queue.
     pub queue: Queue,
-    /// The messages of the task. The prompts of its hand-offs are in the task itself.
+    /// Without the prompts of the hand-offs, which are in `task`.
     pub conversation: Conversation,
-    /// The ids of its attachments, in their order: the folders that hold the bytes.
+    /// In the order of the attachments; each names the folder that holds the bytes.
     pub attachment_ids: Vec<AttachmentId>,
 }
 
-/// The messages of one task, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversation {
     pub messages: Vec<ArchivedMessage>,
 }
 
-/// A message as an archive keeps it.
+/// A message in an archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a message")]
 pub struct ArchivedMessage {
@@ -39,7 +36,7 @@ pub struct ArchivedMessage {
     pub agent_name: Option<AgentName>,
     #[serde(rename = "type")]
     pub message_type: MessageType,
-    /// Whether it stands for the prompt of its hand-off, and so has no content of its own. Absent where it does not.
+    /// Marks the message that repeats the prompt of its hand-off and therefore has no content. Omitted if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_prompt: bool,
     pub content: Text,
@@ -47,18 +44,17 @@ pub struct ArchivedMessage {
 }
 
 impl ArchivedMessage {
-    /// Checks that a prompt is one: a user's message of a hand-off, without content.
+    /// Checks that a message marked as a prompt is a user message of a hand-off without content.
     pub fn check(&self) -> Result<(), String> {
         if !self.is_prompt || self.looks_like_prompt() {
             return Ok(());
         }
         Err(format!(
-            "message {} is a prompt (`isPrompt`): it must be a `user_message` with a `handoffId` and empty `content`",
+            "message {} has `isPrompt`; it must be a `user_message` with a `handoffId` and empty `content`",
             self.number
         ))
     }
 
-    /// Tells whether it has the form of a prompt.
     fn looks_like_prompt(&self) -> bool {
         self.handoff_id.is_some()
             && self.message_type == MessageType::UserMessage
@@ -67,7 +63,7 @@ impl ArchivedMessage {
 }
 
 impl Conversation {
-    /// Marks the prompts in a conversation that was written before `isPrompt` existed, by their form.
+    /// Recognises the prompts in an archive from before the key `isPrompt` existed.
     pub fn mark_prompts(&mut self) {
         if self.messages.iter().any(|message| message.is_prompt) {
             return;
@@ -121,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_with_the_key_is_left_as_it_is() {
+    fn a_conversation_with_the_key_is_not_changed() {
         let messages = vec![message(&json!({ "isPrompt": true })), message(&json!({}))];
         let mut conversation = Conversation {
             messages: messages.clone(),
@@ -131,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_written_for_prompts_alone() {
+    fn only_prompts_have_the_key() {
         let prompt = serde_json::to_value(message(&json!({ "isPrompt": true }))).unwrap();
         assert_eq!(prompt["isPrompt"], true);
         let other = serde_json::to_value(message(&json!({}))).unwrap();

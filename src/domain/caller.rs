@@ -1,19 +1,19 @@
-//! Callers: who asks for an operation.
+//! Callers: the parties that request an operation.
 
 use super::{Actor, RunIdentity};
 
-/// The author of a request, as its token and the server's address show.
+/// The party that requests an operation, identified by its token and the address of the server.
 ///
-/// [`Actor`] is the name that is written down; the dispatcher and a file are actors, never callers.
+/// [`Actor`] is the name recorded for a change; the dispatcher and files are actors, never callers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// The holder of the operator's token.
+    /// Has the operator's token.
     Operator,
-    /// An agent, by the token of its run.
+    /// An agent, identified by the token of its run.
     Run(RunIdentity),
-    /// Anybody without a token, at a server that listens on this machine only.
+    /// Has no token; the server listens on this machine only.
     Person,
-    /// Anybody without a token, at a server that listens beyond this machine.
+    /// Has no token; the server listens on other addresses too.
     Anonymous,
 }
 
@@ -25,7 +25,7 @@ impl Caller {
         }
     }
 
-    /// Returns the part of an idempotency key's fingerprint that keeps the answers of different tokens apart.
+    /// Returns the part of an idempotency fingerprint that separates the responses of different tokens.
     pub fn fingerprint(&self) -> &str {
         match self {
             Self::Operator => "operator",

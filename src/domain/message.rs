@@ -1,153 +1,99 @@
-//! Messages: the lines of a task's conversation.
+//! Messages of a task's conversation.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::text::wire_enum::wire_enum;
 use super::{AgentName, HandoffId, TaskId, Text, Timestamp};
 
-/// What kind of line it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageType {
-    /// Whoever asks said something.
-    UserMessage,
-    /// An agent said something.
-    AssistantMessage,
-    /// An agent thought something.
-    Thinking,
-    /// An agent called a tool.
-    ToolCall,
-    /// A tool answered.
-    ToolResult,
-    /// An agent took up a skill.
-    SkillLoad,
-    /// An agent asked another one, on a child task.
-    SubtaskCreated,
-    /// Something went wrong on the way.
-    Error,
-    /// The status changed.
-    StatusChange,
-    /// Control moved to another agent.
-    Handoff,
-}
-
-impl MessageType {
-    /// Every type.
-    pub const ALL: [Self; 10] = [
-        Self::UserMessage,
-        Self::AssistantMessage,
-        Self::Thinking,
-        Self::ToolCall,
-        Self::ToolResult,
-        Self::SkillLoad,
-        Self::SubtaskCreated,
-        Self::Error,
-        Self::StatusChange,
-        Self::Handoff,
-    ];
-
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::UserMessage => "user_message",
-            Self::AssistantMessage => "assistant_message",
-            Self::Thinking => "thinking",
-            Self::ToolCall => "tool_call",
-            Self::ToolResult => "tool_result",
-            Self::SkillLoad => "skill_load",
-            Self::SubtaskCreated => "subtask_created",
-            Self::Error => "error",
-            Self::StatusChange => "status_change",
-            Self::Handoff => "handoff",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+wire_enum! {
+    /// The type of a message in a conversation.
+    pub enum MessageType {
+        /// A message to the agent.
+        UserMessage = "user_message",
+        /// A message from an agent.
+        AssistantMessage = "assistant_message",
+        /// A thought of an agent.
+        Thinking = "thinking",
+        /// A call of a tool by an agent.
+        ToolCall = "tool_call",
+        /// The result of a tool call.
+        ToolResult = "tool_result",
+        /// A skill that an agent loaded.
+        SkillLoad = "skill_load",
+        /// A hand-off to another agent on a child task.
+        SubtaskCreated = "subtask_created",
+        /// An error during the run.
+        Error = "error",
+        /// A change of the status.
+        StatusChange = "status_change",
+        /// A move of control to another agent.
+        Handoff = "handoff",
     }
 }
 
-/// A line to be recorded.
+/// A message to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// What kind of line it is.
     pub message_type: MessageType,
-    /// What it says.
     pub content: Text,
-    /// What it says for programs.
     pub data: Option<Move>,
 }
 
-/// One line of a conversation.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "a message")]
 pub struct Message {
-    /// Its place among all messages; `after` takes it.
+    /// The position among all messages; pass it as `after` to continue a list.
     pub number: i64,
-    /// When it was said.
+    /// The time of the message.
     pub timestamp: Timestamp,
-    /// The task on which it was said.
+    /// The task of the conversation.
     pub task_id: TaskId,
-    /// The hand-off during which it was said.
+    /// The hand-off during which the message was recorded.
     #[schema(required)]
     pub handoff_id: Option<HandoffId>,
-    /// The agent that said it; null for a person.
+    /// The agent that wrote the message; null for a person.
     #[schema(required)]
     pub agent_name: Option<AgentName>,
-    /// What kind of line it is.
+    /// The type of the message.
     #[serde(rename = "type")]
     pub message_type: MessageType,
-    /// What it says.
+    /// The text of the message.
     pub content: Text,
-    /// Where control moved, for `handoff` and `subtask_created`.
+    /// The move of control, for `handoff` and `subtask_created`.
     #[schema(required)]
     pub data: Option<Move>,
 }
 
-/// Where control moved, and what was passed.
+/// A move of control from one agent to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", expecting = "where control moved")]
+#[serde(rename_all = "camelCase", expecting = "a move of control")]
 pub struct Move {
-    /// Who had it, if an agent did.
+    /// The agent that had control; null for a person.
     #[schema(required)]
     pub from_agent: Option<AgentName>,
-    /// Who has it.
+    /// The agent that has control now.
     pub to_agent: AgentName,
-    /// The task on which it goes on.
+    /// The task on which the work continues.
     pub task_id: TaskId,
-    /// The tool by which it moved; absent where none was used.
+    /// The hand-off tool that was called; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub tool: Option<Text>,
-    /// The variables that were passed; absent where none can be.
+    /// The variables passed by the tool; absent if there was no tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, nullable = false)]
     pub variables: Option<serde_json::Map<String, serde_json::Value>>,
-    /// Why it moved; absent where nobody said so.
+    /// The reason for the move; absent if none was stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub reason: Option<Text>,
 }
 
-/// Which messages a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageQuery {
-    /// Only those behind this number.
+    /// Excludes messages up to this number.
     pub after: i64,
-    /// At most so many.
     pub limit: u32,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_type_is_the_same_word_in_json_and_sql() {
-        for kind in MessageType::ALL {
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
-            assert_eq!(MessageType::parse(kind.as_str()), Some(kind));
-        }
-    }
 }

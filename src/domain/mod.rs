@@ -1,7 +1,7 @@
-//! The nouns and rules of Chorus: types, state machines and the wire format.
+//! The domain of Chorus: types, state machines and the wire format.
 //!
-//! Nothing here does I/O, reads a clock or knows a database. Types serialise to the shapes that other programs
-//! rely on; state changes are plain functions that return what changed or why not.
+//! Nothing here performs I/O, reads a clock or depends on a database. Types serialise to the documented wire format.
+//! State changes are plain functions that return the change or a refusal.
 
 mod agent;
 mod alert;

@@ -1,16 +1,15 @@
 //! Pages of lists.
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// The items, oldest first.
     pub items: Vec<T>,
-    /// What names the last item of this page, if there are more behind it.
+    /// The cursor of the last item, if there are more items.
     pub next: Option<String>,
 }
 
 impl<T> Page<T> {
-    /// Cuts off the one item more that was asked for to see whether there is more.
+    /// Builds a page from a query that asked for one item more than `limit`.
     pub fn cut(mut items: Vec<T>, limit: u32, name: fn(&T) -> String) -> Self {
         let limit = limit as usize;
         let has_more = items.len() > limit;

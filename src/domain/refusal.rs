@@ -35,23 +35,23 @@ pub enum Refusal {
         id: IncrementId,
         state: IncrementState,
     },
-    /// The tasks of the cycle in order, the first one again at the end.
+    /// The tasks of the cycle in order; the first task is repeated at the end.
     DependencyCycle(Vec<TaskId>),
-    /// The task is of an earlier round of its increment.
+    /// The task belongs to a finished round of its increment.
     RoundIsOver {
         task_id: TaskId,
         round: u32,
         current: u32,
     },
-    /// The agent of a stage reports the result itself.
+    /// The task is a stage of an increment; only a report of its agent decides its result.
     PartOfIncrement(TaskId),
     AgentExists(AgentName),
-    /// Names are matched leniently, so they must differ by more than case and separators.
+    /// The names differ only in case or separators, which name matching ignores.
     AgentAlike {
         name: AgentName,
         like: AgentName,
     },
-    /// Open hand-offs of tasks, tools or routes name the agent.
+    /// Open hand-offs, tools or routes refer to the agent.
     AgentNeeded {
         name: AgentName,
         tasks: Vec<TaskId>,
@@ -59,37 +59,37 @@ pub enum Refusal {
         kinds: Vec<Kind>,
     },
     AgentUnavailable(AgentName),
-    /// A task has at most one open hand-off; this agent has it.
+    /// The task already has an open hand-off with this agent.
     AgentActive(AgentName),
-    /// A server that listens beyond this machine answers nobody without a token.
+    /// A server that listens beyond this machine requires a token.
     TokenNeeded,
-    /// Only the operator decides for a person.
+    /// Only the operator may make a person's decision.
     OperatorTokenNeeded,
-    /// Only the operator sends mail as the operator.
+    /// Only the operator may send mail as the operator.
     OperatorTokenNeededToSend,
-    /// Only the router sends mail as the router.
+    /// Only the router may send mail as the router.
     SentAsRouter,
-    /// A run of this agent does not decide for a person.
+    /// A run may not make a person's decision.
     DecisionByRun(AgentName),
-    /// A run of this agent does not set up Chorus.
+    /// A run may not change the configuration.
     SetUpByRun(AgentName),
-    /// A run of this agent does not resolve alerts.
+    /// A run may not resolve alerts.
     AlertResolvedByRun(AgentName),
-    /// A report comes from the run that works on the task.
+    /// Only the run that works on the task may report.
     ReportWithoutRun,
-    /// A run of this agent moves sessions only in the agent's name.
+    /// A run may move sessions only on behalf of its own agent.
     NotItsOwnName(AgentName),
-    /// A run speaks for its own agent alone.
+    /// A run may act only for its own agent.
     NotItsOwnAgent {
         agent: AgentName,
         asked: AgentName,
     },
-    /// A run changes its own task and the tasks below it.
+    /// A run may change only its own task and the tasks below it.
     OutOfReach {
         agent: AgentName,
         own: TaskId,
     },
-    /// A run cannot raise the time limit of its own agent.
+    /// A run may not raise the time limit of its own agent.
     SessionLimitRaised {
         agent: AgentName,
         limit: Minutes,
@@ -102,12 +102,12 @@ pub enum Refusal {
     LimitExceeded {
         what: ChainLimit,
         limit: u32,
-        /// The agents, the first one first.
+        /// The agents of the chain, in order.
         chain: Vec<AgentName>,
     },
-    /// The run that asks has ended, so that its token is no longer valid.
+    /// The run has ended, so its token is no longer valid.
     RunEnded,
-    /// Control moves once: the first call wins.
+    /// The hand-off has already moved control; only the first call counts.
     AlreadyMoved {
         task_id: TaskId,
         agent_name: AgentName,
@@ -116,13 +116,13 @@ pub enum Refusal {
         task_id: TaskId,
         status: StatusName,
     },
-    /// A run hands over its own task only.
+    /// A run may hand over only its own task.
     NotItsOwnTask(TaskId),
     ToolExists(ToolName),
     ToolNotAllowed {
         agent: AgentName,
         tool: ToolName,
-        /// None stands for all agents but the target.
+        /// `None` means all agents except the target.
         allowed: Option<Vec<AgentName>>,
     },
     Invalid(Problems),
@@ -132,34 +132,34 @@ pub enum Refusal {
     /// The agent has no session on the task.
     NothingToResume(AgentName),
     AttachmentExists(Filename),
-    /// The request's state does not allow the step.
+    /// The state of the request does not allow the step.
     WrongState {
         id: RequestId,
         state: RequestState,
         holder: Option<AgentName>,
         step: RequestMove,
     },
-    /// The request's tag was removed from its file.
+    /// The tag of the request was removed from its file.
     Withdrawn(RequestId),
-    /// A later claim has replaced the one that asks.
+    /// A later claim has replaced the claim with this fencing token.
     StaleClaim {
         id: RequestId,
         state: RequestState,
         shown: u32,
         fencing: u32,
     },
-    /// Only the operator approves.
+    /// Only the operator may approve.
     OperatorOnly,
-    /// Only the operator approves, and a person who showed no token may be the operator.
+    /// Only the operator may approve, and the caller sent no token.
     OperatorTokenMissing,
-    /// A run ends its own claims only.
+    /// A run may end only its own claims.
     NotItsClaim {
         id: RequestId,
         agent: AgentName,
     },
-    /// Of several requests, these were refused; none was approved.
+    /// These requests were refused, so no request was approved.
     NotAll(Vec<Self>),
-    /// The answer would be larger than the limit.
+    /// The response would exceed the size limit.
     TooMuchAtOnce {
         limit: usize,
     },
@@ -172,24 +172,24 @@ pub enum Refusal {
         count: usize,
         limit: usize,
     },
-    /// The named recipient does not get the mail, or none was named and several get it.
+    /// The named recipient did not receive the mail, or no recipient was named and there are several.
     NoSuchRecipient {
         id: MailId,
         asked: Option<Correspondent>,
         recipients: Vec<Correspondent>,
     },
-    /// A run marks the mail of its own agent only.
+    /// A run may mark only the mail of its own agent.
     NotItsMail {
         id: MailId,
         agent: AgentName,
     },
-    /// The operator's token is needed to mark the operator's mail.
+    /// Only the operator may mark the operator's mail.
     OperatorsMail(MailId),
     /// The idempotency key was used for a different request.
     KeyReused,
 }
 
-/// The kind of a refusal, with the data that programs get beside it.
+/// The class of a refusal, with the data for its error details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalClass<'a> {
     NotFound,
@@ -204,7 +204,7 @@ pub enum RefusalClass<'a> {
 }
 
 impl Refusal {
-    /// Classifies the refusal. Codes, statuses and details follow from the class alone.
+    /// Classifies the refusal. Error codes, HTTP statuses and details depend on the class alone.
     pub fn class(&self) -> RefusalClass<'_> {
         match self {
             Self::TaskNotFound(_)

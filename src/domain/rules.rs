@@ -1,21 +1,20 @@
-//! The rules of an installation, the same for every caller.
+//! The limits of an installation, the same for every caller.
 
 use super::{ChainLimits, agent_context};
 
-/// The limits that operations check inside of their transaction.
+/// Limits that operations check inside their transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// How far agents may hand on.
     pub chain: ChainLimits,
-    /// How often a task is given to an agent before a person must look.
+    /// Attempts of the router before a task is blocked.
     pub route_attempts: u32,
-    /// How many bytes of what an agent leaves behind are carried to the next one.
+    /// The size of the agent context that a hand-off passes on.
     pub carried_bytes: usize,
-    /// How often an increment is tested before a person must look.
+    /// Rounds of an increment before it is blocked.
     pub max_rounds: u32,
-    /// Bytes of a task's context.
+    /// The size of a task's context in bytes.
     pub largest_context: usize,
-    /// Bytes of an object that agents pass on with a task: its agent context, its hand-off instructions.
+    /// The size of `agentContext` and of `handoffInstructions` in bytes.
     pub largest_object: usize,
     /// Recipients of one mail.
     pub most_recipients: usize,

@@ -1,4 +1,4 @@
-//! Hand-off tools: how an agent passes control to another one.
+//! Hand-off tools: functions that an agent calls to pass control to another agent.
 
 use std::collections::HashSet;
 
@@ -6,30 +6,28 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::text::checked_string::checked_string;
+use super::text::wire_enum::wire_enum;
 use super::{AgentName, Context, Problems, Text};
 
-/// The longest name of a tool or a variable: what models' interfaces accept.
+/// The longest name that model APIs accept.
 const MAX_NAME: usize = 64;
 
-/// How many variables a tool may have.
 const MAX_VARIABLES: usize = 100;
 
-/// How many bytes a description may have. Every agent that may use the tool is told it.
+/// The longest description in bytes. It is part of the prompt of every agent that may use the tool.
 const MAX_DESCRIPTION: usize = 4 * 1024;
 
-/// How many bytes the instructions may have.
 const MAX_INSTRUCTIONS: usize = 32 * 1024;
 
-/// How deep an argument may be nested: what every reader of JSON can read, also with more around it.
+/// The nesting limit of an argument. Every JSON parser can read it, even inside a larger document.
 const DEEPEST: usize = 32;
 
-/// Tells whether a value has at most so many lists and objects in each other.
-fn is_as_deep_as(value: &Value, depth: usize) -> bool {
+/// Checks that a value has at most `depth` nested arrays and objects.
+fn fits_depth(value: &Value, depth: usize) -> bool {
     match value {
-        Value::Array(items) => depth > 0 && items.iter().all(|item| is_as_deep_as(item, depth - 1)),
-        Value::Object(items) => {
-            depth > 0 && items.values().all(|item| is_as_deep_as(item, depth - 1))
-        }
+        Value::Array(items) => depth > 0 && items.iter().all(|item| fits_depth(item, depth - 1)),
+        Value::Object(items) => depth > 0 && items.values().all(|item| fits_depth(item, depth - 1)),
         _ => true,
     }
 }
@@ -40,28 +38,23 @@ fn is_as_deep_as(value: &Value, depth: usize) -> bool {
 #[schema(value_type = String, pattern = "^[a-z][a-z0-9_]*$", max_length = 64, example = "handoff_to_sdr")]
 pub struct ToolName(String);
 
-/// Says why a string cannot be the name of a tool or of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalToolName {
-    /// It begins as only Chorus's own keys do.
-    #[error("must not begin with `_handoff`, which is reserved for Chorus itself")]
+    #[error("must not start with `_handoff`, which is reserved for Chorus")]
     Reserved,
-    /// It has no characters.
     #[error("must not be empty")]
     Empty,
-    /// It has too many characters.
     #[error("must not be longer than {MAX_NAME} characters")]
     TooLong,
-    /// A tool's name has a character that it may not have.
-    #[error("must begin with a small letter and have only small letters, digits and `_`")]
+    #[error(
+        "must start with a lowercase letter and contain only lowercase letters, digits and `_`"
+    )]
     Tool,
-    /// A variable's name has a character that it may not have.
-    #[error("must begin with a letter or `_` and have only letters, digits and `_`")]
+    #[error("must start with a letter or `_` and contain only letters, digits and `_`")]
     Variable,
 }
 
 impl ToolName {
-    /// Reads a name, if it has the legal form.
     pub fn parse(name: impl Into<String>) -> Result<Self, IllegalToolName> {
         let name = name.into();
         check_length(&name)?;
@@ -71,11 +64,6 @@ impl ToolName {
             return Err(IllegalToolName::Tool);
         }
         Ok(Self(name))
-    }
-
-    /// Returns the name as it is written.
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 
@@ -91,7 +79,6 @@ fn check_length(name: &str) -> Result<(), IllegalToolName> {
     }
 }
 
-/// Checks the name of a context variable.
 fn check_variable_name(name: &str) -> Result<(), IllegalToolName> {
     check_length(name)?;
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -101,61 +88,25 @@ fn check_variable_name(name: &str) -> Result<(), IllegalToolName> {
     Ok(())
 }
 
-impl TryFrom<String> for ToolName {
-    type Error = IllegalToolName;
+checked_string!(ToolName, IllegalToolName);
 
-    fn try_from(name: String) -> Result<Self, Self::Error> {
-        Self::parse(name)
+wire_enum! {
+    /// The JSON type of a variable.
+    pub enum VariableType {
+        /// A string.
+        String = "string",
+        /// A number.
+        Number = "number",
+        /// True or false.
+        Boolean = "boolean",
+        /// An object.
+        Object = "object",
+        /// An array.
+        Array = "array",
     }
-}
-
-impl std::fmt::Display for ToolName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// What kind of value a variable takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum VariableType {
-    /// Text.
-    String,
-    /// A number.
-    Number,
-    /// True or false.
-    Boolean,
-    /// Named values.
-    Object,
-    /// A list.
-    Array,
 }
 
 impl VariableType {
-    /// Returns the word that stands for it in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Object => "object",
-            Self::Array => "array",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        [
-            Self::String,
-            Self::Number,
-            Self::Boolean,
-            Self::Object,
-            Self::Array,
-        ]
-        .into_iter()
-        .find(|kind| kind.as_str() == word)
-    }
-
     /// Returns the type of a value; null has none.
     pub const fn of(value: &Value) -> Option<Self> {
         match value {
@@ -179,27 +130,27 @@ impl VariableType {
     }
 }
 
-/// A value that a tool passes to its target.
+/// A variable that a tool passes to its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "a context variable")]
 pub struct ContextVariable {
-    /// Its name: letters, digits and `_`.
+    /// The name: letters, digits and `_`.
     #[schema(value_type = String, example = "lead_id")]
     pub name: Text,
-    /// What kind of value it takes.
+    /// The JSON type of the value.
     #[serde(rename = "type")]
     pub variable_type: VariableType,
-    /// Whether a call must give it.
+    /// Whether a call must include the variable.
     #[serde(default)]
     #[schema(required)]
     pub required: bool,
-    /// What it is, for whoever calls.
+    /// A description for the agent that calls the tool.
     #[serde(default)]
     #[schema(required, value_type = String)]
     pub description: Text,
 }
 
-/// A hand-off tool that a user defined.
+/// A configured hand-off tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "a tool")]
 #[schema(example = json!({
@@ -211,28 +162,28 @@ pub struct ContextVariable {
     "allowedAgents": null
 }))]
 pub struct Tool {
-    /// Its name.
+    /// The name of the tool.
     pub name: ToolName,
-    /// When to use it.
+    /// When an agent should use the tool.
     pub description: Text,
-    /// Who goes on.
+    /// The agent that gets control.
     pub target_agent: AgentName,
-    /// What is passed on.
+    /// The variables that a call passes to the target.
     #[serde(default)]
     #[schema(required)]
     pub context_variables: Vec<ContextVariable>,
-    /// What the target is told.
+    /// Instructions for the target.
     #[serde(default)]
     #[schema(required, value_type = String)]
     pub handoff_instructions: Text,
-    /// Who may use it; null stands for all agents but the target.
+    /// The agents that may use the tool; null means all agents except the target.
     #[serde(default)]
     #[schema(required)]
     pub allowed_agents: Option<Vec<AgentName>>,
 }
 
 impl Tool {
-    /// Finds what is wrong with a tool, beside whether its agents are there.
+    /// Validates the tool. The caller checks that its agents exist.
     pub fn check(&self) -> Result<(), Problems> {
         let mut problems = Problems::default();
         if self.description.is_blank() {
@@ -253,7 +204,7 @@ impl Tool {
         if self.context_variables.len() > MAX_VARIABLES {
             problems.add(
                 "contextVariables",
-                format!("must not be more than {MAX_VARIABLES}"),
+                format!("must have at most {MAX_VARIABLES} entries"),
             );
         }
         let mut seen = HashSet::new();
@@ -262,7 +213,10 @@ impl Tool {
             if let Err(error) = check_variable_name(variable.name.as_str()) {
                 problems.add(field, format!("{:?} {error}", variable.name.as_str()));
             } else if !seen.insert(variable.name.as_str()) {
-                problems.add(field, format!("{:?} stands twice", variable.name.as_str()));
+                problems.add(
+                    field,
+                    format!("{:?} is listed twice", variable.name.as_str()),
+                );
             }
             if variable.description.as_str().len() > MAX_DESCRIPTION {
                 problems.add(
@@ -274,7 +228,7 @@ impl Tool {
         match &self.allowed_agents {
             Some(allowed) if allowed.is_empty() => problems.add(
                 "allowedAgents",
-                "must name an agent; leave it out to allow all but the target",
+                "must name at least one agent; omit it to allow all agents except the target",
             ),
             Some(allowed) if allowed.contains(&self.target_agent) => problems.add(
                 "allowedAgents",
@@ -285,10 +239,9 @@ impl Tool {
             ),
             _ => {}
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 
-    /// Tells whether an agent may use it.
     pub fn may_be_used_by(&self, agent: &AgentName) -> bool {
         *agent != self.target_agent
             && self
@@ -297,7 +250,7 @@ impl Tool {
                 .is_none_or(|allowed| allowed.contains(agent))
     }
 
-    /// Checks the arguments of a call: all errors at once, by name. What is optional may be null, and is then left out.
+    /// Validates the arguments of a call and returns them without null values.
     pub fn check_arguments(
         &self,
         arguments: &Map<String, Value>,
@@ -306,27 +259,30 @@ impl Tool {
         let mut accepted = Map::new();
         for variable in &self.context_variables {
             let name = variable.name.as_str();
-            let given = arguments
+            let argument = arguments
                 .get(name)
                 .and_then(|value| Some((VariableType::of(value)?, value)));
-            match given {
+            match argument {
                 None if variable.required => problems.add(
                     name,
                     format!("is required ({})", variable.variable_type.as_str()),
                 ),
                 None => {}
-                Some((_, value)) if !is_as_deep_as(value, DEEPEST) => {
-                    problems.add(name, format!("must not be nested deeper than {DEEPEST}"));
+                Some((_, value)) if !fits_depth(value, DEEPEST) => {
+                    problems.add(
+                        name,
+                        format!("must not be nested deeper than {DEEPEST} levels"),
+                    );
                 }
-                Some((given, value)) if given == variable.variable_type => {
+                Some((actual, value)) if actual == variable.variable_type => {
                     accepted.insert(name.to_owned(), value.clone());
                 }
-                Some((given, _)) => problems.add(
+                Some((actual, _)) => problems.add(
                     name,
                     format!(
                         "must be {}, not {}",
                         variable.variable_type.with_article(),
-                        given.with_article()
+                        actual.with_article()
                     ),
                 ),
             }
@@ -345,16 +301,16 @@ impl Tool {
                 );
             }
         }
-        problems.none_or(|| accepted)
+        problems.into_result(|| accepted)
     }
 
-    /// Returns what a model sees of it.
+    /// Returns the function definition for a model.
     pub fn definition(&self) -> FunctionDefinition {
         let property = |variable: &ContextVariable| {
             let mut schema = Map::new();
             schema.insert("type".into(), variable.variable_type.as_str().into());
             if variable.variable_type == VariableType::Array {
-                // Models' interfaces refuse a list of which they do not know what it has.
+                // Model APIs reject an array schema without `items`.
                 schema.insert("items".into(), Map::new().into());
             }
             schema.insert("description".into(), variable.description.as_str().into());
@@ -380,7 +336,7 @@ impl Tool {
     }
 }
 
-/// A tool, as a model sees it.
+/// A tool as a function definition for a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FunctionDefinition {
     /// Always `function`.
@@ -390,7 +346,7 @@ pub struct FunctionDefinition {
     pub function: Function,
 }
 
-/// The one kind of definition.
+/// The only kind of definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FunctionKind {
@@ -405,11 +361,11 @@ pub struct Function {
     pub name: ToolName,
     /// When to use it.
     pub description: Text,
-    /// What it takes.
+    /// The parameters of the function.
     pub parameters: Parameters,
 }
 
-/// What a function takes: a JSON Schema.
+/// The parameters of a function, as a JSON Schema.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Parameters {
     /// Always `object`.
@@ -418,7 +374,7 @@ pub struct Parameters {
     /// The variables, in the order of their definition.
     #[schema(value_type = Object)]
     pub properties: Map<String, Value>,
-    /// The names of those that must be given.
+    /// The names of the required variables.
     #[schema(value_type = Vec<String>)]
     pub required: Vec<Text>,
 }
@@ -438,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_one_form() {
+    fn tool_names_have_one_form() {
         for name in ["a", "handoff_to_sdr", "a1_", &"x".repeat(64)] {
             assert_eq!(ToolName::parse(name).unwrap().as_str(), name);
         }
@@ -460,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_with_a_tool_is_said_at_once() {
+    fn all_problems_of_a_tool_are_reported_at_once() {
         let variable = |name: &str| json!({ "name": name, "type": "string" });
         let mut tool = tool(&json!([
             variable("a"),
@@ -490,13 +446,13 @@ mod tests {
         );
         let text = problems.to_string();
         assert!(
-            text.contains("\"a\" stands twice") && text.contains("reserved"),
+            text.contains("\"a\" is listed twice") && text.contains("reserved"),
             "{text}"
         );
     }
 
     #[test]
-    fn arguments_are_checked_by_name_and_all_at_once() {
+    fn all_problems_of_arguments_are_reported_at_once() {
         let tool = tool(&json!([
             { "name": "lead", "type": "string", "required": true },
             { "name": "score", "type": "number", "required": true },
@@ -524,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_sees_the_variables_in_their_order() {
+    fn the_definition_keeps_the_order_of_variables() {
         let tool = tool(&json!([
             { "name": "z", "type": "string", "required": true, "description": "The last letter" },
             { "name": "a", "type": "array" },

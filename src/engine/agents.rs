@@ -1,4 +1,4 @@
-//! Making and changing agents, whose specs are files.
+//! Creates and changes agents, whose specs are files.
 
 use super::{Engine, Result};
 use crate::domain::{Agent, AgentChange, AgentName, Caller, Idempotency, Problems};
@@ -6,7 +6,7 @@ use crate::ledger::agent::{self, AgentPut, ChangeAgent, PutAgent};
 use crate::runner::read_spec;
 
 impl Engine {
-    /// Makes an agent, or replaces the one that has its name.
+    /// Creates an agent, or replaces the one with the same name.
     pub async fn put_agent(
         &self,
         agent: Agent,
@@ -21,7 +21,7 @@ impl Engine {
         self.write(once, move |tx| agent::put(tx, &put)).await
     }
 
-    /// Changes an agent, in the name of one of its runs if that asks.
+    /// Changes an agent. A run may change only its own agent.
     pub async fn change_agent(
         &self,
         name: AgentName,
@@ -35,7 +35,7 @@ impl Engine {
             move |view| agent::find(view, &name)
         });
         if let Some(before) = before.await? {
-            let after = change.clone().applied_to(before.clone());
+            let after = change.clone().apply_to(before.clone());
             if (&after.spec_path, after.provider) != (&before.spec_path, before.provider) {
                 problems = self.spec_problems(&after).await;
             }
@@ -49,7 +49,7 @@ impl Engine {
         self.write(once, move |tx| agent::change(tx, &change)).await
     }
 
-    /// Reads the spec of an agent. A spec that is not named is a problem that the agent itself shows.
+    /// Lists the problems of an agent's spec file. A blank path is left to `Agent::check`.
     async fn spec_problems(&self, agent: &Agent) -> Problems {
         let mut problems = Problems::default();
         if agent.spec_path.is_blank() {

@@ -1,4 +1,4 @@
-//! What a person must see until it is resolved.
+//! Alerts: messages that stay until a person resolves them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,21 +9,21 @@ use crate::error::Error;
 use crate::ledger::alert::{self, RaiseAlert};
 use crate::ledger::rights;
 
-/// What a caller says of an alert to be raised.
+/// A new alert.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({ "message": "The staging key expires on Friday" }))]
 pub struct AlertInput {
-    /// What must be seen.
+    /// The message for people.
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub message: Text,
-    /// The task that it is about; a run's own if it is not given.
+    /// The task that the alert is about. Defaults to the calling run's own task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
 }
 
 impl Engine {
-    /// Raises an alert. Anybody may; a run's is about a task within its reach.
+    /// Raises an alert. Every caller may; a run only about its own task or a descendant.
     pub async fn raise_alert(
         &self,
         input: AlertInput,
@@ -51,7 +51,7 @@ impl Engine {
         self.write(once, move |tx| alert::raise(tx, &raise)).await
     }
 
-    /// Resolves an alert. A run cannot: a person must have seen it.
+    /// Resolves an alert. A run may not, because a person must have seen the alert.
     pub async fn resolve_alert(
         &self,
         id: AlertId,

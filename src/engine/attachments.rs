@@ -1,7 +1,7 @@
-//! Files of tasks.
+//! Attachments of tasks.
 //!
-//! The bytes are in place and on disk before the row is written, and are removed after the row is gone. A crash in
-//! between leaves a folder that no row names, never a row without its bytes.
+//! The bytes are synced to disk before the row is inserted, and removed after the row is deleted. A crash in between
+//! leaves an orphaned folder, never a row without its bytes.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -14,26 +14,22 @@ use crate::domain::{Attachment, AttachmentId, Filename, Idempotency, Task, TaskI
 use crate::error::Error;
 use crate::ledger::task::{self, Attach};
 
-/// A file that a caller sent.
+/// An uploaded file.
 #[derive(Debug, Clone)]
 pub struct Upload {
-    /// Its name.
     pub filename: Filename,
-    /// Its media type.
     pub content_type: Text,
-    /// What is in it.
     pub bytes: Bytes,
 }
 
 impl Engine {
-    /// Attaches a file to a task.
     pub async fn attach(
         &self,
         task_id: TaskId,
         upload: Upload,
         once: Option<Idempotency>,
     ) -> Result<Task> {
-        // A request for a task that is not there must not leave a folder behind.
+        // Checked first, so that an unknown task leaves no folder behind.
         self.task(&task_id).await?;
         let id = AttachmentId::new();
         let folder = self.options.data_dir.upload(&task_id, &id);
@@ -57,7 +53,7 @@ impl Engine {
         Ok(attached?.task)
     }
 
-    /// Finds a file of a task, and where its bytes are.
+    /// Finds an attachment and the path of its bytes.
     pub async fn attachment(
         &self,
         task_id: &TaskId,
@@ -79,14 +75,13 @@ impl Engine {
         {
             Ok((attachment, path))
         } else {
-            tracing::error!(%task_id, filename, path = %path.display(), "the bytes of an attachment are missing");
+            tracing::error!(%task_id, filename, path = %path.display(), "attachment is missing on disk; restore it from a backup");
             Err(Error::NotFound(format!(
-                "The bytes of attachment {filename} are missing on disk"
+                "Attachment {filename} is missing on disk; restore it from a backup, or delete the attachment and upload it again"
             )))
         }
     }
 
-    /// Removes a file from a task.
     pub async fn detach(
         &self,
         task_id: TaskId,
@@ -101,7 +96,7 @@ impl Engine {
     }
 }
 
-/// Writes a file in a folder of its own, down to the disk.
+/// Writes a file into its own new folder, and syncs the file and the folders.
 pub(super) fn write_upload(
     folder: &Path,
     filename: &Filename,
@@ -111,7 +106,7 @@ pub(super) fn write_upload(
     let mut file = File::create_new(folder.join(filename.as_str()))?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    // The folder, the task's folder and the folder of all uploads may be new, and each is an entry of the one above.
+    // The attachment's folder, the task's folder and the uploads folder may all be new, so each parent is synced too.
     for folder in folder.ancestors().take(4) {
         File::open(folder)?.sync_all()?;
     }
@@ -120,11 +115,11 @@ pub(super) fn write_upload(
 
 async fn remove_upload(folder: PathBuf) {
     let removed = tokio::fs::remove_dir_all(&folder).await;
-    // A request that is repeated finds the folder gone already.
+    // A repeated request finds the folder already removed.
     if let Err(error) = removed
         && error.kind() != ErrorKind::NotFound
     {
-        tracing::warn!(%error, folder = %folder.display(), "an attachment that is no longer needed stays on disk");
+        tracing::warn!(%error, folder = %folder.display(), "cannot remove an unused attachment; delete the folder by hand");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was said on tasks, and waiting until nothing more is said.
+//! Adds messages to conversations, and waits until a task and its descendants are idle.
 
 use std::time::Duration;
 
@@ -12,21 +12,20 @@ use crate::error::Error;
 use crate::ledger::message::{self, AddMessage};
 use crate::ledger::task;
 
-/// What a caller says of a message to be added.
+/// A new message of a conversation.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "type": "user_message", "content": "Please be brief." }))]
 pub struct ConversationInput {
-    /// What kind of line it is.
+    /// The type of the message.
     #[serde(rename = "type")]
     pub message_type: MessageType,
-    /// What it says.
+    /// The text of the message.
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub content: Text,
 }
 
 impl Engine {
-    /// Adds a message to a task's conversation.
     pub async fn add_message(
         &self,
         task_id: TaskId,
@@ -53,7 +52,7 @@ impl Engine {
         self.write(once, move |tx| message::add(tx, &add)).await
     }
 
-    /// Answers when no agent works on a task or on any below it, at the time-out, or when the server stops.
+    /// Returns the task once no agent works on it or a descendant, or at the timeout, or when the server stops.
     pub async fn task_when_settled(&self, id: &TaskId, timeout: Duration) -> Result<Task> {
         let deadline = Instant::now() + timeout;
         let task = self.task(id).await?;

@@ -1,12 +1,12 @@
 //! Starts approved requests.
 //!
 //! # How it works
-//! All that is known is in the database. A round takes back what somebody claimed and forgot, keeps the claims of the agents that the
-//! server runs, and starts what is approved, once nobody has approved anything for a moment: what is approved together is then
-//! seen together, and the most urgent goes first. It starts only as many as there are free slots, so that what is approved later
-//! and is more urgent overtakes. A claim, the task and the hand-off are one transaction: whatever dies, a request is
-//! either waiting or worked on by a hand-off that is recorded. What becomes of it is decided where hand-offs end, in the same
-//! transaction. Rounds follow on events and on the next time at which something is due; nothing is looked at in vain.
+//! All state is in the database. A round expires abandoned claims, renews the leases of agents that this server runs, and starts
+//! approved requests. It starts them only after a quiet period without new approvals (the debounce), so that requests approved
+//! together are compared and the most urgent goes first. It starts no more requests than there are free slots, so that a
+//! more urgent request approved later can overtake. The claim, the task and the hand-off are one transaction: after a crash, a request
+//! is either still waiting or claimed by a recorded hand-off. The outcome of a request is decided in the transaction that ends
+//! its hand-off. A round runs on an event or when the next deadline is due, never as a poll.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -23,38 +23,37 @@ use crate::ledger::request::{self, Dispatch, Overview, kind_rules};
 use crate::ledger::run;
 use crate::runner::follow_in_tmux;
 
-/// How many requests one agent is given at once.
+/// The maximum number of requests in one hand-off.
 const LARGEST_BATCH: u32 = 20;
 
-/// How many requests are started in one go.
+/// The maximum number of requests that are started concurrently.
 const MOST_AT_ONCE: u32 = 64;
 
-/// After how many times the debounce a request is started although others are still being approved.
+/// A request waits for at most this many debounces while new approvals keep arriving.
 const PATIENCE: u32 = 10;
 
-/// How long to wait where nothing is due.
+/// The pause when nothing is due.
 const LONG: Duration = Duration::from_hours(1);
 
-/// How long to wait before something that failed is tried again.
+/// The pause after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What became of requests that were to be started.
+/// The result of starting requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Start {
-    /// They are handed off.
+    /// The requests are handed off.
     Done,
-    /// They wait.
+    /// The requests keep waiting.
     Left,
-    /// Something went wrong, and is tried again.
+    /// An error occurred; the next round retries.
     Failed,
 }
 
-/// What a round leaves to be done.
+/// When the next round is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Round {
-    /// How long it is until something is due again.
     pub next: Duration,
-    /// Whether something may wait for a free slot.
+    /// Whether a freed slot should start the next round early.
     pub waits_for_slot: bool,
 }
 
@@ -68,16 +67,16 @@ pub struct DispatcherStatus {
 }
 
 impl DispatcherOptions {
-    /// Tells whether there is anybody who would run what is started.
+    /// Whether approved requests are started. Without run slots, their hand-offs would never run.
     const fn starts(&self) -> bool {
         self.enabled && self.max_runs > 0
     }
 }
 
 impl Engine {
-    /// Starts approved requests, and takes back forgotten ones, until the server stops.
+    /// Starts approved requests and expires abandoned claims until the server stops.
     pub async fn dispatch_requests(self, options: DispatcherOptions) {
-        // An error means that it does so already.
+        // An error means that the dispatcher is already running.
         let _ = self.dispatcher.set(options.clone());
         let (requests, slots) = (self.feed().watch_requests(), self.feed().watch_slots());
         loop {
@@ -85,7 +84,7 @@ impl Engine {
             let round = match self.dispatch_round(&options).await {
                 Ok(round) => round,
                 Err(error) => {
-                    tracing::error!(error = %with_sources(&error), "cannot start requests; trying again");
+                    tracing::error!(error = %with_sources(&error), "cannot start approved requests; retrying");
                     Round {
                         next: RETRY,
                         waits_for_slot: false,
@@ -101,7 +100,7 @@ impl Engine {
         }
     }
 
-    /// Does what is due now.
+    /// Does everything that is due now.
     pub async fn dispatch_round(&self, options: &DispatcherOptions) -> Result<Round> {
         let now = self.clock().now();
         let mut due = self.read(request::due).await?;
@@ -143,7 +142,7 @@ impl Engine {
         })
     }
 
-    /// Starts what waits while there are free slots. Where there are none, one stands in line for the next.
+    /// Starts waiting requests while slots are free. If no slot is free, one request is queued for the next slot.
     async fn start_requests(&self, options: &DispatcherOptions) -> Result<Start> {
         let rules = self.read(kind_rules::list).await?;
         loop {
@@ -172,7 +171,7 @@ impl Engine {
                 taken.extend(batch.iter().map(|request| request.id.clone()));
                 started.push(self.start_batch(batch, options));
             }
-            // Together, so that they are committed together; each stands in the line of the writer in its turn.
+            // Concurrently, so that the writer commits them as one group, in this order.
             let started = join_all(started).await;
             if started.contains(&Start::Failed) {
                 return Ok(Start::Failed);
@@ -183,14 +182,14 @@ impl Engine {
         }
     }
 
-    /// Finds what one agent is given together with a request.
+    /// Collects the requests that one agent works on together with `first`.
     async fn batch(
         &self,
         first: Request,
         rule: Option<&KindRule>,
         taken: &HashSet<RequestId>,
     ) -> Result<Vec<Request>> {
-        // What has failed is tried alone: it may be what made the others fail.
+        // A request that has failed is retried alone, because it may have made the others fail.
         if !rule.is_some_and(|rule| rule.batch) || first.attempts > 0 {
             return Ok(vec![first]);
         }
@@ -217,7 +216,6 @@ impl Engine {
         Ok(batch)
     }
 
-    /// Hands requests to their agent.
     async fn start_batch(&self, batch: Vec<Request>, options: &DispatcherOptions) -> Start {
         let kind = batch[0].kind.clone();
         match self.start_requests_together(batch).await {
@@ -227,10 +225,10 @@ impl Engine {
                 }
                 Start::Done
             }
-            // Somebody else has claimed one of them.
+            // One of the requests was claimed in the meantime.
             Ok(None) => Start::Left,
             Err(error) => {
-                tracing::error!(error = %with_sources(&error), %kind, "cannot start a request");
+                tracing::error!(error = %with_sources(&error), %kind, "cannot start a request; retrying");
                 Start::Failed
             }
         }
@@ -250,7 +248,7 @@ impl Engine {
         ) {
             Ok(form) => form,
             Err(error) => {
-                tracing::warn!(%error, kind = %first.kind, "an agent is not told the form of its response");
+                tracing::warn!(%error, kind = %first.kind, "cannot read the response template; the agent works without it");
                 None
             }
         };
@@ -270,7 +268,6 @@ impl Engine {
         Ok(task.agent_chain().last().map(|entry| entry.id.clone()))
     }
 
-    /// Returns the options of the dispatcher and the requests that concern it.
     pub async fn dispatch_overview(&self) -> Result<DispatcherStatus> {
         let options = self.dispatcher.get();
         Ok(DispatcherStatus {
@@ -281,7 +278,7 @@ impl Engine {
         })
     }
 
-    /// Sets the agents that get requests of each kind; these rules are all that there are.
+    /// Replaces all kind rules.
     pub async fn set_kind_rules(
         &self,
         rules: Vec<KindRule>,
@@ -292,14 +289,15 @@ impl Engine {
             .await
     }
 
-    /// Seeds the kind rules that a database begins with, once in its life.
+    /// Inserts the default kind rules, once in the life of a database.
     pub async fn seed_kind_rules(&self, rules: Vec<KindRule>) -> Result<()> {
         self.write(None, move |tx| kind_rules::seed(tx, &rules))
             .await
     }
 }
 
-/// Returns when what waits is to be started: a moment after the last approval, but not for ever later.
+/// Returns when waiting requests are started: one debounce after the last approval, and at most [`PATIENCE`] debounces after the
+/// first.
 fn starts_at(due: &Due, debounce: Duration) -> Option<Timestamp> {
     let later = |time: Timestamp, by: Duration| {
         Timestamp::from_millis(time.as_millis().saturating_add(millis(by)))
@@ -330,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_approved_together_is_started_together_but_not_for_ever_later() {
+    fn requests_start_one_debounce_after_the_last_approval_but_not_forever_later() {
         let at = |due: Due| starts_at(&due, Duration::from_secs(3)).map(Timestamp::as_millis);
         assert_eq!(at(due(1000, 1000)), Some(4000));
         assert_eq!(at(due(1000, 3500)), Some(6500));

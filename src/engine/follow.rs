@@ -1,9 +1,9 @@
-//! Following what happens.
+//! Follows the events of the ledger.
 //!
 //! # How it works
-//! A follower listens to the feed before it reads the first row, so nothing falls between the two. It takes rows until it
-//! has reached the newest, then what the feed brings, and never a number that is not greater than the last one taken.
-//! One that is too slow for the feed's ring is sent back to the rows.
+//! A follower subscribes to the feed before it reads the first row, so no event is lost between the two. It reads rows up to
+//! the newest, then takes events from the feed, and skips every number that is not greater than the last one returned. A
+//! follower that lags behind the feed's ring buffer goes back to the rows.
 
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -14,22 +14,21 @@ use crate::error::Error;
 use crate::ledger::history;
 use crate::store::Published;
 
-/// How many rows are read at once.
 const ROWS: u32 = 256;
 
-/// One reader's place in the events.
+/// One reader's cursor in the events.
 pub struct Follower {
     engine: Engine,
     feed: Receiver<Published>,
     taken: i64,
-    /// The root of the family whose events are taken, if not all are.
+    /// The root task of the family to follow; `None` follows all events.
     root: Option<TaskId>,
     rows: std::vec::IntoIter<Event>,
     has_more_rows: bool,
 }
 
 impl Engine {
-    /// Follows events behind a number, or from now on; all of them, or those of the family of a task.
+    /// Follows the events after a number, or from now on; all of them, or those of one task's family.
     pub async fn follow(&self, after: Option<i64>, task: Option<&TaskId>) -> Result<Follower> {
         let root = match task {
             None => None,
@@ -40,7 +39,7 @@ impl Engine {
         let taken = after.unwrap_or(newest);
         if taken < 0 || taken > newest {
             return Err(Error::InvalidQuery(format!(
-                "after: there is no event {taken}; the newest is {newest}. Was another database restored?"
+                "after: event {taken} does not exist; the newest is {newest}. Was another database restored? Leave out `after` to follow from now on"
             )));
         }
         Ok(Follower {
@@ -55,12 +54,12 @@ impl Engine {
 }
 
 impl Follower {
-    /// Returns the number of the last event that was taken.
+    /// Returns the number of the last event that was read.
     pub const fn taken(&self) -> i64 {
         self.taken
     }
 
-    /// Returns the next event, or nothing when the server stops or its rows cannot be read: the reader comes back.
+    /// Returns the next event. `None` means that the server stops or the rows cannot be read; the client reconnects.
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             let event = self.next_of_all().await?;

@@ -1,4 +1,4 @@
-//! Handing tasks to agents, and ending hand-offs.
+//! Starts and ends hand-offs.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,27 +10,27 @@ use crate::domain::{
 use crate::error::Error;
 use crate::ledger::handoff::{self, Delegate, Moved};
 
-/// What a caller says of a hand-off to be started.
+/// A new hand-off.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({ "agentName": "developer", "prompt": "Write the parser" }))]
 pub struct HandoffInput {
-    /// Whom to ask. Case, quotes around the name, and `_` for `-` do not matter.
+    /// The agent. Case, quotes around the name, and `_` instead of `-` are ignored.
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub agent_name: Text,
-    /// What to ask.
+    /// The instructions for the agent.
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub prompt: Text,
-    /// Why.
+    /// Why the task is handed off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text>,
-    /// Whether the agent's last session on this task goes on.
+    /// Whether to resume the agent's last session on this task.
     #[serde(default)]
     pub resume: bool,
 }
 
 impl Engine {
-    /// Hands a task to an agent. The answer comes as soon as that is recorded.
+    /// Hands a task to an agent. Returns once the hand-off is recorded, before the agent starts.
     pub async fn start_handoff(
         &self,
         task_id: TaskId,
@@ -71,7 +71,7 @@ impl Engine {
         Ok(task)
     }
 
-    /// Ends the open hand-off of a task well, from outside.
+    /// Completes the open hand-off of a task from outside, and stops its run in the background.
     pub async fn complete_handoff(
         &self,
         task_id: TaskId,
@@ -85,13 +85,13 @@ impl Engine {
         let (engine, ended) = (self.clone(), task.clone());
         tokio::spawn(async move {
             if let Err(error) = engine.stop_last_run(&ended).await {
-                tracing::error!(%error, task_id = %ended.id, "cannot stop a run that is no longer needed");
+                tracing::error!(%error, task_id = %ended.id, "cannot stop the run of a completed hand-off");
             }
         });
         Ok(task)
     }
 
-    /// Stops the open hand-off of a task.
+    /// Cancels the open hand-off of a task, and waits until its run is stopped.
     pub async fn cancel_handoff(
         &self,
         task_id: TaskId,
@@ -112,11 +112,11 @@ impl Engine {
     fn handoff_ended(&self, outcome: Outcome) {
         metrics::counter!("chorus_handoffs_ended_total", "outcome" => outcome.as_str())
             .increment(1);
-        // The agent may be asked again for the report that it owes.
+        // A new run may be queued that asks the agent for a missing report.
         self.wake_runner();
     }
 
-    /// Starts the agent to which control moved, once the one that had it is gone.
+    /// Starts the agent that control moved to, and ends the run of the agent that had it.
     pub(super) fn start_successor(&self, moved: Moved) -> Task {
         let Moved { task, left } = moved;
         metrics::counter!("chorus_handoffs_started_total").increment(1);
@@ -134,7 +134,6 @@ impl Engine {
         task
     }
 
-    /// Finds a hand-off.
     pub(super) async fn handoff(&self, id: &HandoffId) -> Result<Handoff> {
         let id = id.clone();
         self.read(move |view| handoff::get(view, &id)).await

@@ -1,4 +1,4 @@
-//! What the server does for itself.
+//! Maintenance: integrity check, backup, and removal of old idempotency keys.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,19 +7,16 @@ use super::{Engine, Result};
 use crate::domain::Timestamp;
 use crate::ledger::{Tx, history, idempotency};
 
-/// How long an idempotency key is remembered.
 const KEYS_ARE_KEPT: Duration = Duration::from_hours(7 * 24);
 
-/// How often old keys are looked for.
 const ROUND: Duration = Duration::from_hours(1);
 
 impl Engine {
-    /// Lists what breaks the database's own rules.
+    /// Lists violations of the database's integrity rules.
     pub async fn problems(&self) -> Result<Vec<String>> {
         Ok(self.db.problems().await?)
     }
 
-    /// Finds when the newest event happened.
     pub async fn newest_event_time(&self) -> Result<Option<Timestamp>> {
         self.read(|view| {
             let newest = history::after(view, history::last_number(view)? - 1, 1)?;
@@ -33,8 +30,8 @@ impl Engine {
         Ok(self.db.backup(to).await?)
     }
 
-    /// Forgets what is no longer needed, once an hour, until the server stops.
-    pub async fn keep_house(self) {
+    /// Deletes old idempotency keys once an hour until the server stops.
+    pub async fn expire_idempotency_keys(self) {
         let mut rounds = tokio::time::interval(ROUND);
         loop {
             tokio::select! {
@@ -49,8 +46,10 @@ impl Engine {
         let forget = move |tx: &mut Tx<'_>| idempotency::delete_older_than(tx, millis);
         match self.write(None, forget).await {
             Ok(0) => {}
-            Ok(keys) => tracing::info!(keys, "forgot old idempotency keys"),
-            Err(error) => tracing::warn!(%error, "cannot forget old idempotency keys"),
+            Ok(keys) => tracing::info!(keys, "deleted old idempotency keys"),
+            Err(error) => {
+                tracing::warn!(%error, "cannot delete old idempotency keys; retrying in an hour")
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Increments, and the reports that move them on.
+//! Creates and retries increments, and takes the reports that advance them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,44 +14,43 @@ use crate::ledger::increment::{self, NewIncrement};
 use crate::ledger::rights;
 use crate::ledger::routing::{self, GiveReport};
 
-/// How many increments one may wait for.
 const MOST_DEPENDENCIES: usize = 100;
 
-/// What a caller says of an increment to be made.
+/// A new increment.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({ "title": "Read dates", "description": "The parser reads ISO dates", "testCommand": "cargo test dates" }))]
 pub struct IncrementInput {
-    /// What it is, in a line.
+    /// A title of one line.
     #[schema(value_type = String, min_length = 1, max_length = 1000, pattern = "\\S")]
     pub title: Text,
-    /// What is to be done.
+    /// The work to do.
     #[serde(default)]
     #[schema(value_type = String)]
     pub description: Text,
-    /// How it is tested.
+    /// The command that tests the increment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_command: Option<Text>,
-    /// The increments that must be done before.
+    /// The increments that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<IncrementId>,
-    /// What its agents should be good at, beside what their stage asks for.
+    /// Skills that the agents should have, in addition to those of their stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialist_tags: Vec<Skill>,
-    /// How urgent it is.
+    /// The priority of its tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<TaskPriority>,
-    /// The working directory of its agents, an absolute path; that of the first increment that it depends on, or one of its own,
-    /// if it is not given.
+    /// The absolute path of the agents' working directory. Defaults to the workspace of the first increment in `dependsOn`, or to
+    /// a new directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_workspace: Option<Text>,
-    /// Where it came from.
+    /// The origin of the increment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
 }
 
 impl Engine {
-    /// Makes an increment: an implementation, its test, and its verification. What a run makes is below its own task.
+    /// Creates an increment of three tasks: implementation, testing and verification. A run's increment is below the run's own task.
     pub async fn create_increment(
         &self,
         input: IncrementInput,
@@ -75,7 +74,7 @@ impl Engine {
         }
         let first_task = TaskId::new();
         let agent_workspace = match (&input.agent_workspace, input.depends_on.first()) {
-            // It goes on with what those before it made. One that is not there is named later, with all others.
+            // The increment continues the work of its dependency. A missing dependency is reported later, with all others.
             (None, Some(before)) => {
                 let before = before.clone();
                 self.read(move |view| increment::find_workspace(view, &before))
@@ -104,7 +103,7 @@ impl Engine {
             .await
     }
 
-    /// Lets a blocked increment go on: a blocked stage is tried again, a failed one is fixed and tested once more.
+    /// Resumes a blocked increment: a blocked stage is retried, a failed one gets a fix and another test.
     pub async fn retry_increment(
         &self,
         id: IncrementId,
@@ -116,7 +115,7 @@ impl Engine {
         self.read(move |view| increment::get(view, &id)).await
     }
 
-    /// Takes what a run says of its work.
+    /// Records a run's report on its work.
     pub async fn give_report(
         &self,
         task_id: TaskId,

@@ -1,6 +1,6 @@
-//! Follows jobs elsewhere, that the commands of asynchronous routes have started, to their ends.
+//! Polls external jobs, started by the commands of asynchronous kind rules, until they end.
 //!
-//! A job is known by its id, which is in the database: after a restart it is asked after again.
+//! Job ids are in the database, so polling continues after a restart.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,22 +12,21 @@ use super::{Engine, Result};
 use crate::domain::{Job, Outcome, RequestId, Text};
 use crate::error::Error;
 use crate::ledger::request;
-use crate::runner::{JobState, ask_after_job};
+use crate::runner::{JobState, poll_job};
 
-/// How long to wait before a list that cannot be read is read again.
+/// The pause after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How often in a row a command may be unable to answer before its job counts as failed.
+/// After this many polls without an answer, a job counts as failed.
 const UNANSWERED: u32 = 10;
 
-/// How many commands are asked at the same time.
+/// The maximum number of poll commands that run concurrently.
 const AT_ONCE: usize = 16;
 
-/// The jobs that are being followed.
 #[derive(Default)]
 struct Followed {
     jobs: Mutex<HashSet<(RequestId, Text)>>,
-    /// Says that one is no longer followed, and another may have its name.
+    /// Signals that a job is no longer followed. A new job may have the same id.
     left: Notify,
 }
 
@@ -38,7 +37,7 @@ impl Followed {
 }
 
 impl Engine {
-    /// Follows every job to its end, until the server stops.
+    /// Polls every job to its end, until the server stops.
     pub async fn follow_jobs(self) {
         let followed = Arc::new(Followed::default());
         let asking = Arc::new(Semaphore::new(AT_ONCE));
@@ -53,7 +52,7 @@ impl Engine {
                     }
                 }
                 Err(error) => {
-                    tracing::error!(%error, "cannot find the jobs; trying again");
+                    tracing::error!(%error, "cannot list the jobs; retrying");
                     pause = RETRY;
                 }
             }
@@ -66,7 +65,7 @@ impl Engine {
         }
     }
 
-    /// Follows a job in the background, unless somebody does already.
+    /// Follows a job in the background, unless it is already followed.
     fn follow_once(&self, job: Job, followed: &Arc<Followed>, asking: &Arc<Semaphore>) {
         let key = (job.request_id.clone(), job.job_id.clone());
         if !followed.jobs().insert(key.clone()) {
@@ -75,7 +74,7 @@ impl Engine {
         let (engine, followed, asking) = (self.clone(), followed.clone(), asking.clone());
         tokio::spawn(async move {
             if let Err(error) = engine.follow_job(job, &asking).await {
-                tracing::error!(%error, request_id = %key.0, "cannot follow a job; trying again");
+                tracing::error!(%error, request_id = %key.0, "cannot follow a job; retrying");
                 tokio::time::sleep(RETRY).await;
             }
             followed.jobs().remove(&key);
@@ -90,7 +89,7 @@ impl Engine {
             let changed = watch.changed();
             let state = {
                 let _turn = asking.acquire().await.map_err(Error::internal)?;
-                ask_after_job(&job).await
+                poll_job(&job).await
             };
             let end = match state {
                 JobState::Running => None,
@@ -98,7 +97,7 @@ impl Engine {
                 JobState::Failed(reason) => Some((Outcome::Failed, reason)),
                 JobState::Unknown(reason) => {
                     unanswered += 1;
-                    tracing::warn!(request_id = %job.request_id, job_id = %job.job_id, reason, "cannot ask after a job");
+                    tracing::warn!(request_id = %job.request_id, job_id = %job.job_id, reason, "cannot poll a job; check the poll command of its kind");
                     (unanswered >= UNANSWERED).then_some((Outcome::Failed, reason))
                 }
             };
@@ -114,7 +113,7 @@ impl Engine {
                 () = changed => {}
                 () = tokio::time::sleep(pause) => {}
             }
-            // Somebody may have ended it, or changed its route.
+            // The job may have been ended, or its kind rule changed.
             let id = job.request_id.clone();
             match self.read(move |view| request::find_job(view, &id)).await? {
                 Some(current) if current.job_id == job.job_id => job = current,

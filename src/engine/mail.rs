@@ -1,4 +1,4 @@
-//! Mail between agents, people and the router.
+//! Sends mail between agents, people and the router.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::ledger::mail::{self, SendMail, Sender};
 use crate::ledger::rights;
 
-/// What a caller says of a mail to be sent.
+/// A new mail.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({ "to": ["role:testing"], "subject": "Ready to test", "body": "make test", "ackRequired": true }))]
@@ -22,70 +22,69 @@ pub struct MailInput {
     #[serde(default)]
     #[schema(inline)]
     pub version: MailVersion,
-    /// What it is about; a note if it is not given.
+    /// The type of the mail. Defaults to `note`.
     #[serde(default, rename = "type")]
     #[schema(inline)]
     pub mail_type: MailType,
-    /// Who sends it. A run sends as its agent, whatever is said here. The operator may send as an agent; without a token
-    /// this is what somebody says, and is shown as not verified.
+    /// The sender. Ignored for a run, which sends as its agent. The operator may send as any agent. Without a token, the
+    /// sender is shown as not verified.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub from: Option<Text>,
-    /// Whom it is for: agents, `operator`, or `role:NAME` for all that have the role now.
+    /// The recipients: agents, `operator`, or `role:NAME` for every agent that has the role now.
     #[schema(value_type = Vec<String>, min_items = 1, max_items = 100)]
     pub to: Vec<Text>,
-    /// Who is to know of it.
+    /// The recipients of a copy.
     #[serde(default)]
     #[schema(value_type = Vec<String>, max_items = 100)]
     pub cc: Vec<Text>,
-    /// The thread that it goes on with. Without one, it begins a thread that has its own id.
+    /// The thread to continue. Without one, the mail starts a new thread with the mail's own id.
     #[serde(default)]
     pub thread_id: Option<ThreadId>,
-    /// The mail that it answers, whose thread it goes on with.
+    /// The mail to reply to. The reply joins its thread.
     #[serde(default)]
     pub in_reply_to: Option<MailId>,
-    /// What it says in one line, at most 1000 bytes.
+    /// One line of at most 1000 bytes.
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub subject: Text,
-    /// What it says, at most 64 KiB.
+    /// The text, at most 64 KiB.
     #[serde(default)]
     #[schema(value_type = String)]
     pub body: Text,
-    /// The task that it is about; a run's own if it is not given.
+    /// The task that the mail is about. Defaults to the calling run's own task.
     #[serde(default)]
     pub task_id: Option<TaskId>,
-    /// What kind of hand-off, such as `implementation_to_testing`.
+    /// The kind of hand-off, such as `implementation_to_testing`.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub handoff_type: Option<Text>,
-    /// What the recipient must know, by name; at most 64 KiB.
+    /// Facts for the recipient, by name; at most 64 KiB.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub context: Map<String, Value>,
-    /// How often the work was tried before.
+    /// The number of earlier attempts at the work.
     #[serde(default)]
     pub previous_attempts: u32,
-    /// How soon it is to be looked at.
+    /// How soon the recipients should read the mail.
     #[serde(default)]
     #[schema(inline)]
     pub urgency: Urgency,
-    /// Whether those in `to` are to acknowledge it.
+    /// Whether the recipients in `to` must acknowledge the mail.
     #[serde(default)]
     pub ack_required: bool,
 }
 
-/// For whom a mail is marked.
+/// The recipient whose copy is marked.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MarkInput {
-    /// Who got it; the only one who did, or the operator, if nobody is named. A run marks mail of its own agent, whatever is
-    /// said here.
+    /// Defaults to the only recipient, or to the operator. Ignored for a run, which marks its own agent's mail.
     #[serde(default)]
     pub recipient: Option<Correspondent>,
 }
 
 impl Engine {
-    /// Sends a mail. A run's is from its agent, and about a task within its reach.
+    /// Sends a mail. A run sends as its agent, and only about its own task or a descendant.
     pub async fn send_mail(
         &self,
         input: MailInput,
@@ -125,18 +124,20 @@ impl Engine {
             check_handoff_type(handoff_type).map_err(Error::InvalidBody)?;
         }
         if input.to.is_empty() {
-            return wrong("to: must name somebody");
+            return wrong("to: must name at least one recipient");
         }
         let limits = self.limits();
         let addresses = input.to.len() + input.cc.len();
         if addresses > limits.mail_recipients {
             let limit = limits.mail_recipients;
             return wrong(&format!(
-                "to: has {addresses} addresses with `cc`; at most {limit} are possible"
+                "to: `to` and `cc` have {addresses} addresses together; the limit is {limit}"
             ));
         }
         if input.in_reply_to.is_some() && input.thread_id.is_some() {
-            return wrong("threadId: is that of the mail in `inReplyTo`; give one of the two");
+            return wrong(
+                "threadId: a reply joins the thread of `inReplyTo`; give only one of the two",
+            );
         }
         let handoff_type = input.handoff_type.as_ref().map_or("", |it| it.as_str());
         if input.context.values().any(agent_context::is_too_deep) {
@@ -157,7 +158,7 @@ impl Engine {
     }
 }
 
-/// Returns the sender of a mail, and whether a token shows it.
+/// Returns the sender of a mail, and whether a token proves it.
 fn sender(asked: Option<Text>, caller: &Caller) -> Result<(Sender, bool)> {
     if let Caller::Run(run) = caller {
         return Ok((Sender::Known(Correspondent::from(&run.agent_name)), true));

@@ -1,7 +1,7 @@
-//! Verbs that need more than a transaction: waiting, files, processes, watching. A door calls them, or hands a function of the ledger
-//! to [`Engine::read`] or [`Engine::write`].
+//! Operations that need more than one transaction: waiting, files, processes, watching. The edges (`api`, `cli`) call them, or pass a
+//! ledger function to [`Engine::read`] or [`Engine::write`].
 //!
-//! One file per subject: each adds its verbs to [`Engine`].
+//! Each file adds the operations of one subject to [`Engine`].
 
 mod agents;
 mod alerts;
@@ -63,10 +63,9 @@ use crate::ledger::{self, Tx, View, idempotency};
 use crate::runner::Runner;
 use crate::store::{Database, Feed};
 
-/// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The verbs of Chorus. Clones are the same engine.
+/// The operations of Chorus. Clones share one engine.
 #[derive(Clone)]
 pub struct Engine {
     db: Database,
@@ -78,7 +77,6 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Puts an engine on a database.
     pub fn new(db: Database, options: EngineOptions) -> Self {
         Self {
             db,
@@ -90,17 +88,15 @@ impl Engine {
         }
     }
 
-    /// Returns the clock.
     pub fn clock(&self) -> &Clock {
         &self.options.clock
     }
 
-    /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.options.limits
     }
 
-    /// Reads the ledger as it is at one moment.
+    /// Reads one snapshot of the ledger.
     pub async fn read<T: Send + 'static>(
         &self,
         run: impl FnMut(&View<'_>) -> ledger::Result<T> + Send + 'static,
@@ -108,7 +104,7 @@ impl Engine {
         Ok(self.db.read(run).await?)
     }
 
-    /// Changes the ledger in one transaction, unless the idempotency key was answered before: then that answer is returned.
+    /// Changes the ledger in one transaction. If the idempotency key is known, returns its stored answer instead.
     pub async fn write<T: Serialize + DeserializeOwned + Send + 'static>(
         &self,
         once: Option<Idempotency>,
@@ -117,7 +113,7 @@ impl Engine {
         Ok(self.try_to_write(once, run).await?)
     }
 
-    /// Changes the ledger as [`Engine::write`] does, for a verb that looks at the refusal.
+    /// Does the same as [`Engine::write`], for an operation that inspects the refusal.
     async fn try_to_write<T: Serialize + DeserializeOwned + Send + 'static>(
         &self,
         once: Option<Idempotency>,
@@ -129,17 +125,17 @@ impl Engine {
         written.await
     }
 
-    /// Returns where committed events are published.
+    /// Returns the feed of committed events.
     pub fn feed(&self) -> &Feed {
         self.db.feed()
     }
 
-    /// Tells when the server stops, so that whoever waits can go.
+    /// Is cancelled when the server stops, so that waiters return.
     pub const fn stopping(&self) -> &CancellationToken {
         &self.stopping
     }
 
-    /// Lets everybody go who waits, finishes what was asked, and closes the database.
+    /// Releases all waiters, finishes pending writes, and closes the database.
     pub async fn close(&self) {
         self.stopping.cancel();
         self.db.close().await;

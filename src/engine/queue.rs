@@ -1,4 +1,4 @@
-//! Messages for whoever works on a task next.
+//! Queues messages for the next agent of a task.
 
 use super::{Engine, Result};
 use crate::domain::{Idempotency, QueueMessage, TaskId, Text};
@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::ledger;
 
 impl Engine {
-    /// Adds a message to the queue of a task.
     pub async fn queue_message(
         &self,
         task_id: TaskId,

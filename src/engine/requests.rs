@@ -1,4 +1,4 @@
-//! Requests: leaving work behind, approving it, working on it, and waiting for it.
+//! Requests: creation, approval, claims, completion, and waiting.
 
 use std::time::Duration;
 
@@ -17,39 +17,39 @@ use crate::ledger::request::{self, ClaimRequest, EndClaim, EndedClaim, Heartbeat
 use crate::ledger::{rights, task};
 use crate::store::{Result as StoreResult, StoreError};
 
-/// How many requests are approved at once.
+/// The maximum number of requests in one approval.
 const MOST_AT_ONCE: usize = 1000;
 
-/// What a caller says of a request to be made.
+/// A new request.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({ "title": "Refactor the parser", "body": "It reads every line twice.", "kind": "implementation", "priority": "P1" }))]
 pub struct RequestInput {
-    /// What is to be done, in a line.
+    /// A title of one line.
     #[schema(value_type = String, min_length = 1, max_length = 1000, pattern = "\\S")]
     pub title: Text,
-    /// What is to be done.
+    /// The work to do.
     #[schema(value_type = String)]
     pub body: Text,
-    /// What kind of work it is.
+    /// The kind of work. Its kind rule chooses the agent.
     pub kind: Kind,
-    /// How urgent it is; `P2` if it is not given.
+    /// The priority. Defaults to `P2`.
     #[serde(default)]
     pub priority: Priority,
-    /// How much work it seems to be.
+    /// The estimated effort.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// Where it came from. What a run leaves behind comes from its own task, if it names no file.
+    /// The origin of the request. Defaults to the calling run's own task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<RequestSource>,
-    /// Where it is to be worked on, an absolute path; that of the source's task, or one of its own, if it is not given.
+    /// The absolute path of the agent's working directory. Defaults to the workspace of the source's task, or to a new directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub agent_workspace: Option<Text>,
 }
 
 impl Engine {
-    /// Makes a request. A person decides what becomes of it.
+    /// Creates a request, which waits for a person's approval.
     pub async fn create_request(
         &self,
         input: RequestInput,
@@ -60,7 +60,7 @@ impl Engine {
         self.check_request_text("body", &input.body)?;
         let source = self.request_source(input.source, caller).await?;
         let agent_workspace = match (&input.agent_workspace, &source.task_id) {
-            (Some(asked), _) => Some(self.asked_workspace(asked)?),
+            (Some(asked), _) => Some(self.requested_workspace(asked)?),
             (None, Some(task_id)) => {
                 let task_id = task_id.clone();
                 let task = self.read(move |view| task::get(view, &task_id)).await?;
@@ -83,7 +83,7 @@ impl Engine {
             .await
     }
 
-    /// Decides where a request came from. A run cannot speak for a person, nor of tasks that it has nothing to do with.
+    /// Determines the origin of a request. A run may not claim to be a person, and may name only its own task or a descendant.
     async fn request_source(
         &self,
         asked: Option<RequestSource>,
@@ -117,7 +117,7 @@ impl Engine {
         }
     }
 
-    /// Answers when a request has come to a state or beyond it, was withdrawn, is stuck, at the time-out, or when the server stops.
+    /// Returns the request once it has reached a state, was withdrawn or is stuck, or at the timeout, or when the server stops.
     pub async fn request_when(
         &self,
         id: &RequestId,
@@ -143,7 +143,7 @@ impl Engine {
         }
     }
 
-    /// Approves requests for the dispatcher: all of them or none.
+    /// Approves requests for the dispatcher, all or none.
     pub async fn approve_requests(
         &self,
         ids: Vec<RequestId>,
@@ -160,7 +160,6 @@ impl Engine {
             .await
     }
 
-    /// Approves one request for the dispatcher.
     pub async fn approve_request(
         &self,
         id: RequestId,
@@ -173,7 +172,7 @@ impl Engine {
             .ok_or_else(|| Error::internal("an approval without a request"))
     }
 
-    /// Claims a request. A run claims for itself, whatever name it gives.
+    /// Claims a request. A run always claims for its own agent.
     pub async fn claim_request(
         &self,
         id: RequestId,
@@ -196,7 +195,7 @@ impl Engine {
         self.write(once, move |tx| request::claim(tx, &claim)).await
     }
 
-    /// Extends a claim.
+    /// Renews the lease of a claim.
     pub async fn heartbeat(
         &self,
         id: RequestId,
@@ -215,7 +214,7 @@ impl Engine {
             .await
     }
 
-    /// Answers a request.
+    /// Completes a request with its response.
     pub async fn finish_request(
         &self,
         id: RequestId,
@@ -233,10 +232,10 @@ impl Engine {
         };
         let ended = self.try_to_write(once, move |tx| request::finish(tx, &end));
         let ended = ended.await;
-        self.let_go(ended, caller)
+        self.stop_unwanted_run(ended, caller)
     }
 
-    /// Gives a request up; a person looks again.
+    /// Gives up a claim; the request waits for a person's decision again.
     pub async fn requeue_request(
         &self,
         id: RequestId,
@@ -257,11 +256,15 @@ impl Engine {
         };
         let ended = self.try_to_write(once, move |tx| request::requeue(tx, &end));
         let ended = ended.await;
-        self.let_go(ended, caller)
+        self.stop_unwanted_run(ended, caller)
     }
 
-    /// Stops the run that is no longer needed.
-    fn let_go(&self, ended: StoreResult<EndedClaim>, caller: &Caller) -> Result<Request> {
+    /// Stops the run of an ended claim in the background.
+    fn stop_unwanted_run(
+        &self,
+        ended: StoreResult<EndedClaim>,
+        caller: &Caller,
+    ) -> Result<Request> {
         let EndedClaim { request, unwanted } = match ended {
             Err(StoreError::Refused(refusal)) => {
                 return Err(rights::ask_for_token(caller, refusal).into());

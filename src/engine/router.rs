@@ -1,11 +1,11 @@
-//! Gives tasks with a role to agents.
+//! Hands ready tasks with a role to agents.
 //!
 //! # How it works
-//! Which tasks are ready is a matter of their rows: the ledger keeps it in the transaction that changes it. A round takes the
-//! ready tasks in order, as many as there are free slots, and each is given to the agent that suits best in one transaction: the
-//! choice, the hand-off and the mail. A task for which nobody suits is set aside until an agent changes. What becomes of a task
-//! is decided where hand-offs end. Rounds follow on events: a task is ready, an agent has changed, a slot is free. Nothing is
-//! looked at in vain.
+//! Readiness is stored in the task's row and updated in the transaction that changes it. A round takes as many ready tasks as
+//! there are free slots, most urgent first, and hands each to the best agent. The choice, the hand-off and the mail are one
+//! transaction. A task that no agent suits is set aside until an agent changes. The outcome of a task is decided in the
+//! transaction that ends its hand-off. A round runs on an event (a task became ready, an agent changed, a slot became free), never
+//! as a poll.
 
 use std::time::Duration;
 
@@ -19,21 +19,21 @@ use crate::ledger::routing::{self, Circumstances, Routed};
 use crate::ledger::run;
 use crate::runner::providers::find_program;
 
-/// How many tasks are given to agents in one go.
+/// The maximum number of tasks that are handed off concurrently.
 const MOST_AT_ONCE: u32 = 64;
 
-/// How long to wait before something that failed is tried again.
+/// The pause after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
 impl Engine {
-    /// Gives ready tasks to agents until the server stops.
+    /// Hands ready tasks to agents until the server stops.
     pub async fn route_tasks(self, options: RouterOptions) {
-        // An error means that it does so already.
+        // An error means that the router is already running.
         let _ = self.router.set(options.clone());
         if !options.enabled || options.max_runs == 0 {
             return;
         }
-        // What is installed, or who gets what nobody suits, may be another than when the server stopped.
+        // The installed programs or the fallback agent may have changed since the last start.
         self.reconsider_unsuited_tasks().await;
         let ready = self.feed().watch_ready();
         let agents = self.feed().watch_agents();
@@ -43,7 +43,7 @@ impl Engine {
             let waits = match self.route_round(&options).await {
                 Ok(waits) => waits,
                 Err(error) => {
-                    tracing::error!(error = %with_sources(&error), "cannot give tasks to agents; trying again");
+                    tracing::error!(error = %with_sources(&error), "cannot hand ready tasks to agents; retrying");
                     tokio::select! {
                         () = self.stopping.cancelled() => return,
                         () = tokio::time::sleep(RETRY) => continue,
@@ -54,7 +54,7 @@ impl Engine {
                 () = self.stopping.cancelled() => return,
                 () = is_ready => {}
                 () = changed => {
-                    // It may be the one that gets what nobody suits, whatever its roles are.
+                    // The changed agent may be the fallback, which suits every role.
                     if options.fallback.is_some() {
                         self.reconsider_unsuited_tasks().await;
                     }
@@ -66,12 +66,12 @@ impl Engine {
 
     async fn reconsider_unsuited_tasks(&self) {
         if let Err(error) = self.write(None, agent::reconsider_unsuited_tasks).await {
-            tracing::error!(error = %with_sources(&error), "cannot ask again who suits the tasks that wait");
+            tracing::error!(error = %with_sources(&error), "cannot reconsider the tasks that no agent suits; restart the server to retry");
         }
     }
 
-    /// Gives ready tasks to agents while there are free slots. Where there are none, one stands in line for the next. Returns
-    /// whether more may wait for a slot.
+    /// Hands ready tasks to agents while slots are free. If no slot is free, one task is queued for the next slot. Returns whether
+    /// more tasks may be waiting for a slot.
     pub async fn route_round(&self, options: &RouterOptions) -> Result<bool> {
         loop {
             let slots = {
@@ -90,13 +90,13 @@ impl Engine {
             if next.is_empty() {
                 return Ok(false);
             }
-            // Together, so that they are committed together; each stands in the line of the writer in its turn.
+            // Concurrently, so that the writer commits them as one group, in this order.
             let circumstances = self.circumstances(options.fallback.clone()).await?;
-            let given = next
+            let attempts = next
                 .into_iter()
                 .map(|task_id| self.try_to_route(task_id, circumstances.clone(), None));
             let mut has_moved = false;
-            for routed in join_all(given).await {
+            for routed in join_all(attempts).await {
                 has_moved |= match routed? {
                     Routed::Started(_) => {
                         metrics::counter!("chorus_handoffs_started_total").increment(1);
@@ -104,7 +104,7 @@ impl Engine {
                         true
                     }
                     Routed::NobodySuits(_) => true,
-                    // Somebody was faster.
+                    // The task was changed or handed off in the meantime.
                     Routed::NotReady(_) => false,
                 };
             }
@@ -114,14 +114,14 @@ impl Engine {
         }
     }
 
-    /// Explains which agent a task would be given to, and why.
+    /// Explains which agent would get a task, and why.
     pub async fn explain_route(&self, task_id: TaskId) -> Result<Choice> {
         let circumstances = self.circumstances(self.fallback_agent()).await?;
         self.read(move |view| routing::explain(view, &task_id, &circumstances))
             .await
     }
 
-    /// Gives a task to the agent that suits best now, whether there is a free slot or not.
+    /// Hands a task to the best agent now, even if no slot is free.
     pub async fn route_task(&self, task_id: TaskId, once: Option<Idempotency>) -> Result<Task> {
         let circumstances = self.circumstances(self.fallback_agent()).await?;
         match self.try_to_route(task_id, circumstances, once).await? {
@@ -146,7 +146,7 @@ impl Engine {
             .await
     }
 
-    /// Finds which programs of agents are not on this machine.
+    /// Returns the fallback agent, and the agents' programs that are not installed on this machine.
     async fn circumstances(&self, fallback: Option<AgentName>) -> Result<Circumstances> {
         let programs = self.read(agent::programs).await?;
         let look = move || {

@@ -1,4 +1,4 @@
-//! Running agents, and looking at their runs.
+//! Starts the runner, stops runs, and reads their logs.
 
 use std::time::Duration;
 
@@ -12,29 +12,29 @@ use crate::ledger::{self, rights, run::TokenHolder};
 use crate::runner::{LogStream, Runner, RunnerError, RunnerOptions, token_hash};
 use crate::supervisor::RunFiles;
 
-/// How long a run takes to make its files.
+/// The interval at which a claimed run's log file is looked for. Its creation is no event.
 const MOMENT: Duration = Duration::from_millis(10);
 
-/// How long whoever waits for a run that is queued goes without looking.
+/// The interval for a queued run, whose start is an event.
 const LONG: Duration = Duration::from_mins(1);
 
 impl Engine {
-    /// Begins to run agents: those that an earlier server started, and those that are queued.
+    /// Starts the runner, which adopts the runs of an earlier server and starts queued ones.
     pub async fn run_agents(&self, options: RunnerOptions) -> std::result::Result<(), RunnerError> {
         let runner = Runner::start(self.db.clone(), options, self.stopping.clone()).await?;
-        // An error means that it runs agents already.
+        // An error means that the runner is already running.
         let _ = self.runner.set(runner);
         Ok(())
     }
 
-    /// Says that a run was queued.
+    /// Wakes the runner after a run was queued.
     pub(super) fn wake_runner(&self) {
         if let Some(runner) = self.runner.get() {
             runner.wake();
         }
     }
 
-    /// Ends the process of the hand-off that a task has just ended, and waits until it is gone.
+    /// Stops the run of the task's last hand-off, and waits until its processes have ended.
     pub(super) async fn stop_last_run(&self, task: &Task) -> Result<()> {
         if let (Some(runner), Some(entry)) = (self.runner.get(), task.agent_chain().last())
             && !runner.has_nothing_to_stop()
@@ -45,16 +45,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Finds the run that has a token.
     pub async fn token_holder(&self, token: &str) -> Result<Option<TokenHolder>> {
         let hash = token_hash(token);
         self.read(move |view| ledger::run::token_holder(view, &hash))
             .await
     }
 
-    /// Checks the right to change a task.
     pub async fn check_may_change(&self, caller: &Caller, task_id: &TaskId) -> Result<()> {
-        // Only the rights of a run depend on the ledger.
+        // Only a run's rights depend on the ledger.
         if caller.run().is_none() {
             return Ok(rights::may_use_api(caller)?);
         }
@@ -63,7 +61,7 @@ impl Engine {
             .await
     }
 
-    /// Returns the task that a mail or an alert is about: that of a run is about the run's own task, or one below it.
+    /// Returns the task that a mail or an alert is about. A run may name its own task, which is the default, or a descendant.
     pub(super) async fn subject_task(
         &self,
         caller: &Caller,
@@ -81,18 +79,20 @@ impl Engine {
             .await
     }
 
-    /// Finds the last run of a hand-off, and where its files are.
+    /// Finds the last run of a hand-off, and its files.
     pub async fn run_files(&self, id: &HandoffId) -> Result<(RunId, RunFiles)> {
         self.handoff(id).await?;
         let run_id = self.run_of_handoff(id).await?;
-        let run_id = run_id.ok_or_else(|| Error::NotFound(format!("Hand-off {id} has no run")))?;
+        let run_id = run_id.ok_or_else(|| {
+            Error::NotFound(format!("Hand-off {id} has no run, so it has no log"))
+        })?;
         let files = RunFiles::new(&self.options.data_dir.run(&run_id));
         Ok((run_id, files))
     }
 
-    /// Waits until there is output of a hand-off's run, the hand-off has ended, or the server stops. One that starts no
-    /// agents waits for none.
-    pub async fn until_there_is_a_log(&self, id: &HandoffId, log: LogStream) -> Result<()> {
+    /// Waits until the run of a hand-off has a log file, the hand-off has ended, or the server stops. Returns at once on a
+    /// server that starts no agents.
+    pub async fn wait_for_log(&self, id: &HandoffId, log: LogStream) -> Result<()> {
         if self.runner.get().is_none_or(Runner::has_nothing_to_stop) {
             return Ok(());
         }
@@ -106,7 +106,7 @@ impl Engine {
             if log.file(&files).exists() || handoff.outcome.is_some() {
                 return Ok(());
             }
-            // A run that has been taken makes its files in the next moment, which is no event.
+            // A claimed run creates its files shortly, without an event.
             let soon = if is_queued { LONG } else { MOMENT };
             tokio::select! {
                 () = changed => {}
@@ -116,7 +116,7 @@ impl Engine {
         }
     }
 
-    /// Sends the output of a run, and what is added to it, until its process is gone. Nothing if agents are not run.
+    /// Streams the output of a run until its process has ended. `None` if this server has no runner.
     pub async fn follow_log(
         &self,
         run_id: &RunId,

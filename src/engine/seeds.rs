@@ -1,24 +1,21 @@
-//! The agents and kind rules that a new installation begins with, embedded.
+//! The embedded agents, kind rules and templates of a new installation.
 
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
 
 use crate::domain::{Agent, KindRule};
 
-/// The files that a new installation begins with.
 pub(super) static SEEDS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/seeds");
 
-/// Returns the agents that a new installation begins with.
 pub fn default_agents() -> Vec<Agent> {
     seed("agents.json")
 }
 
-/// Returns the specialists: agents that each play one role, for tasks that name a role.
+/// Returns the specialists: agents with one role each, for tasks that name a role.
 pub fn specialists() -> Vec<Agent> {
     seed("roles.json")
 }
 
-/// Returns the kind rules that a new installation begins with.
 pub fn default_kind_rules() -> Vec<KindRule> {
     seed("routes.json")
 }
@@ -64,7 +61,7 @@ mod tests {
                 assert_eq!(agent.check(), Problems::default(), "{}", agent.name);
                 assert_eq!(agent.check_new_name(), Problems::default());
                 let spec = read_spec(agent, std::path::Path::new("/nowhere")).unwrap();
-                for part in ["## Your report", "\"result\": \"passed\"", "chorus report"] {
+                for part in ["## Report", "\"result\": \"passed\"", "chorus task report"] {
                     assert!(spec.contains(part), "{} has no {part}", agent.name);
                 }
                 let role = agent.roles.iter().map(ToString::to_string);

@@ -1,4 +1,4 @@
-//! Conversations that move from one agent to another.
+//! Moves sessions from one agent to another.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::error::Error;
 use crate::ledger::handoff::{self, MoveSession, Moved};
 use crate::ledger::{agent, idempotency, rights};
 
-/// How many bytes of an agent's name an error repeats.
+/// The maximum number of bytes of an agent's name in an error.
 const LONGEST_NAME: usize = 100;
 
 impl Engine {
-    /// Moves a conversation to another agent. Returns the session's task; its last hand-off is the new one.
+    /// Moves a session to another agent. Returns the session's task, whose last hand-off is the new one.
     pub async fn move_session(
         &self,
         session_id: &str,
@@ -29,7 +29,7 @@ impl Engine {
         };
         let context = format!("{}->{}", name("fromAgent"), name("toAgent"));
         let refuse = |problems: Problems| {
-            // Only which fields are wrong: what they say may be a secret.
+            // Log only the names of the wrong fields: their values may be secret.
             let fields: Vec<_> = problems.0.iter().map(|problem| &*problem.field).collect();
             tracing::warn!(target: "chorus::handoff", fields = fields.join(", "), "HANDOFF_FAILURE");
             Error::Handoff {
@@ -41,7 +41,7 @@ impl Engine {
         let to = match SessionMove::read(session_id, body, &agents) {
             Ok(to) => to,
             Err(problems) => {
-                // What was right when it was first asked is answered as it was then.
+                // A repeated request gets its first answer, even if it is no longer valid.
                 let earlier = match &once {
                     Some(once) => {
                         let once = once.clone();

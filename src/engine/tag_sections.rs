@@ -1,4 +1,4 @@
-//! What a file is told of its requests, beside their tags.
+//! The sections about requests that are appended to a watched file.
 
 use chrono::DateTime;
 
@@ -6,10 +6,10 @@ use crate::domain::{Recovery, RequestState, Text, Timestamp};
 use crate::ledger::request::TagChange;
 use crate::tags::Section;
 
-/// How many bytes of what went wrong a file is told.
+/// The maximum number of bytes of a reason in a file.
 const REASON: usize = 500;
 
-/// Writes what is told at the end of the file: where the response is, and what was done about claims that came to nothing.
+/// Composes the sections for the end of the file: recoveries of failed claims, and the link to the response.
 pub(super) fn compose(change: &TagChange, url: &str) -> Vec<Section> {
     let request = &change.request;
     let told = usize::try_from(change.recoveries_told).unwrap_or(usize::MAX);
@@ -59,7 +59,7 @@ fn recovered(title: &str, recovery: &Recovery) -> Section {
     }
 }
 
-/// Puts text on one line in which nothing is a tag, a link or code.
+/// Joins text to one line, and escapes tags, links and code.
 fn plain(text: &Text) -> String {
     let words: Vec<_> = text.as_str().split_whitespace().collect();
     let mut plain = String::new();
@@ -96,7 +96,7 @@ mod tests {
     use crate::domain::tag::scan;
 
     #[test]
-    fn what_went_wrong_can_be_no_tag() {
+    fn a_reason_never_becomes_a_tag() {
         for text in [
             "#needs-fix",
             "a (#needs-fix) [#P0](x) `#done-fix` \\#needs-x",

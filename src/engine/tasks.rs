@@ -1,4 +1,4 @@
-//! Making, reading and changing tasks.
+//! Creates, reads and changes tasks.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,49 +12,49 @@ use crate::domain::{
 use crate::error::Error;
 use crate::ledger::task::{self, ChangeNeeds};
 
-/// What a caller says of a task to be made.
+/// A new task.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({ "description": "Write the parser" }))]
 pub struct TaskInput {
-    /// What is to be done.
+    /// The work to do.
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub description: Text,
-    /// Where it came from.
+    /// The origin of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// The working directory of its agents, an absolute path; that of the first task that it waits for, or one of its own, if it is
-    /// not given.
+    /// The absolute path of the agents' working directory. Defaults to the workspace of the first task in `dependsOn`, or to a
+    /// new directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_workspace: Option<Text>,
-    /// Who is to work on it: the router gives it to an agent with this role.
+    /// The role that the task needs. The router hands the task to an agent with this role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_role: Option<Role>,
-    /// What its agent should be good at: an agent suits that has at least one of these.
+    /// Skills that the task needs. An agent suits the task if it has at least one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialist_tags: Vec<Skill>,
-    /// How many minutes it will take, as somebody thinks.
+    /// The estimated duration in minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_duration: Option<Minutes>,
-    /// How urgent it is.
+    /// The priority of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<TaskPriority>,
-    /// What comes first: ids of tasks, or objects with `taskId` and `outcome`.
+    /// The dependencies: ids of tasks, or objects with `taskId` and `outcome`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<DependencyForm>)]
     pub depends_on: Vec<Dependency>,
-    /// What was done before, for whoever works on it.
+    /// Results of earlier work, for the agent.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub agent_context: Map<String, Value>,
-    /// What whoever works on it is to do.
+    /// Instructions for the agent.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = Object)]
     pub handoff_instructions: Map<String, Value>,
 }
 
 impl Engine {
-    /// Makes a task; one that a run makes is below the run's own.
+    /// Creates a task. A run's task is below the run's own task.
     pub async fn create_task(
         &self,
         input: TaskInput,
@@ -81,7 +81,7 @@ impl Engine {
             .map_err(Error::InvalidFields)?;
         let id = TaskId::new();
         let agent_workspace = match (&input.agent_workspace, needs.depends_on.first()) {
-            // It goes on with what that one made. One that is not there is named later, with all others.
+            // The task continues the work of its dependency. A missing dependency is reported later, with all others.
             (None, Some(before)) => {
                 let before = before.task_id.clone();
                 self.read(move |view| task::find_workspace(view, &before))
@@ -109,13 +109,12 @@ impl Engine {
             .await
     }
 
-    /// Finds a task.
     pub(super) async fn task(&self, id: &TaskId) -> Result<Task> {
         let id = id.clone();
         self.read(move |view| task::get(view, &id)).await
     }
 
-    /// Sets what a task needs. Objects take the place of what was there, or are merged into it.
+    /// Changes the needs of a task. Objects are replaced, or merged if `merge` is set.
     pub async fn change_needs(
         &self,
         task_id: TaskId,
@@ -143,7 +142,7 @@ impl Engine {
             .await
     }
 
-    /// Sets a task's status. What came out of a stage of an increment its agent reports.
+    /// Sets a task's status. The result of an increment's stage is set by its agent's report instead.
     pub async fn set_status(
         &self,
         id: TaskId,
@@ -156,7 +155,6 @@ impl Engine {
             .await
     }
 
-    /// Sets planning fields of a task.
     pub async fn plan_task(
         &self,
         id: TaskId,

@@ -1,4 +1,4 @@
-//! The forms of requests and of their responses: those of a person, and those that came with the program.
+//! Templates of requests and responses: the user's own, and those embedded in the program.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -8,26 +8,23 @@ use std::path::{Path, PathBuf};
 use super::seeds::SEEDS;
 use crate::domain::Kind;
 
-/// The folder of templates, in the data directory as in the program.
+/// The folder of templates, both in the data directory and in the embedded seeds.
 const FOLDER: &str = "templates";
 
-/// How many bytes a template may have: an agent is told it before everything else.
+/// The maximum size of a template, which becomes part of the agent's prompt.
 const LARGEST: u64 = 64 * 1024;
 
-/// Which form of a kind.
+/// The two templates of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// What a request says.
     Request,
-    /// What its response says.
     Response,
 }
 
 impl Form {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Request, Self::Response];
 
-    /// Returns the word that stands for it, also in the name of a file.
+    /// Returns the form's name, which is part of the file name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -36,39 +33,26 @@ impl Form {
     }
 }
 
-/// Why a template that is there cannot be used.
+/// The reason why an existing template cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
-    /// It cannot be read.
-    #[error("the template {} cannot be read: {cause}; make it readable, or remove it to use the one that came with Chorus", path.display())]
+    #[error("Template {} cannot be read: {cause}; make it readable, or remove it to use the embedded one", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// Why.
         cause: std::io::Error,
     },
-    /// It is too large.
-    #[error("the template {} has more than {limit} bytes; shorten it", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-        /// How many bytes are allowed.
-        limit: u64,
-    },
-    /// It is not text.
-    #[error("the template {} is not UTF-8 text; save it as UTF-8", path.display())]
-    NotText {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("Template {} is larger than {limit} bytes; shorten it", path.display())]
+    TooLarge { path: PathBuf, limit: u64 },
+    #[error("Template {} is not UTF-8 text; save it as UTF-8", path.display())]
+    NotText { path: PathBuf },
 }
 
-/// Returns where a person puts a template of their own.
+/// Returns the path of the user's own template, which may not exist.
 pub fn template_path(data_dir: &Path, kind: &Kind, form: Form) -> PathBuf {
     data_dir.join(FOLDER).join(file_name(kind, form))
 }
 
-/// Finds a form: a file in the data directory wins over the one that came with the program.
+/// Finds a template. A file in the data directory wins over the embedded one.
 pub fn template(data_dir: &Path, kind: &Kind, form: Form) -> Result<Option<String>, TemplateError> {
     if let Some(own) = read_own(data_dir, template_path(data_dir, kind, form))? {
         return Ok(Some(own));
@@ -78,13 +62,13 @@ pub fn template(data_dir: &Path, kind: &Kind, form: Form) -> Result<Option<Strin
     Ok(text.map(str::to_owned))
 }
 
-/// Lists the kinds that have a form, a person's own too, by name.
+/// Lists the kinds that have an embedded or own template, sorted by name.
 pub fn kinds_with_templates(data_dir: &Path) -> Vec<Kind> {
     let embedded = SEEDS.get_dir(FOLDER).into_iter().flat_map(|folder| {
         let names = folder.files().filter_map(|file| file.path().file_name());
         names.map(|name| name.to_string_lossy().into_owned())
     });
-    // A folder that is not there has none; one that cannot be read is told of when a form in it is asked for.
+    // A missing folder has no templates. An unreadable one is reported when one of its templates is read.
     let entries = std::fs::read_dir(data_dir.join(FOLDER))
         .into_iter()
         .flatten();
@@ -102,15 +86,14 @@ fn file_name(kind: &Kind, form: Form) -> String {
     format!("{kind}.{}.md", form.as_str())
 }
 
-/// Reads the kind out of a file's name.
 fn kind_of(name: &str) -> Option<Kind> {
     let (kind, form) = name.strip_suffix(".md")?.split_once('.')?;
     Form::ALL.iter().find(|known| known.as_str() == form)?;
     Kind::parse(kind).ok()
 }
 
-/// Reads a person's template, if there is one. It must be below the data directory, also after links were followed:
-/// agents are told what it says.
+/// Reads the user's own template, if it exists. Its path must stay inside the data directory after symbolic links are resolved,
+/// because its text is sent to agents.
 fn read_own(data_dir: &Path, path: PathBuf) -> Result<Option<String>, TemplateError> {
     let found = path.canonicalize().and_then(|found| {
         let root = data_dir.canonicalize()?;
@@ -120,7 +103,7 @@ fn read_own(data_dir: &Path, path: PathBuf) -> Result<Option<String>, TemplateEr
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(TemplateError::Unreadable { path, cause }),
         Ok((false, _)) => {
-            let cause = std::io::Error::other("it leads out of the data directory");
+            let cause = std::io::Error::other("a symbolic link leads out of the data directory");
             return Err(TemplateError::Unreadable { path, cause });
         }
         Ok((true, found)) => found,
@@ -141,11 +124,11 @@ fn read_own(data_dir: &Path, path: PathBuf) -> Result<Option<String>, TemplateEr
     }
 }
 
-/// Reads a file, one byte more than is allowed at most.
+/// Reads a file up to one byte more than the limit.
 fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    // Opening a pipe would wait for somebody who writes to it.
+    // Opening a named pipe would block until a writer opens it.
     if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::Error::other("it is not a file"));
+        return Err(std::io::Error::other("not a regular file"));
     }
     let mut bytes = Vec::new();
     File::open(path)?
@@ -160,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the kinds that a new installation has routes for.
+    /// Returns the kinds that have a default kind rule.
     fn default_kinds() -> Vec<Kind> {
         let routes = SEEDS.get_file("routes.json").unwrap().contents();
         let routes: Vec<Value> = serde_json::from_slice(routes).unwrap();
@@ -174,12 +157,12 @@ mod tests {
         found.unwrap_or_else(|| panic!("{kind} has no {} form", form.as_str()))
     }
 
-    /// Leaves out what stands in backticks, where nothing is a tag.
+    /// Removes text in backticks, where tags do not count.
     fn without_code(text: &str) -> String {
         text.split('`').step_by(2).collect()
     }
 
-    /// Tells whether a tag is in a text: `#` and a letter.
+    /// Whether a text contains a tag: `#` followed by a letter or digit.
     fn has_tag(text: &str) -> bool {
         let text = without_code(text);
         let mut places = text.match_indices('#');
@@ -266,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_is_told_and_not_passed_over() {
+    fn an_unusable_template_is_an_error_and_is_not_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let fix = Kind::parse("fix").unwrap();
         let path = template_path(folder.path(), &fix, Form::Request);
@@ -279,7 +262,7 @@ mod tests {
         assert!(problem().contains("Not a directory"), "{}", problem());
         std::fs::remove_file(folder.path().join(FOLDER)).unwrap();
         std::fs::create_dir_all(&path).unwrap();
-        assert!(problem().contains("it is not a file"), "{}", problem());
+        assert!(problem().contains("not a regular file"), "{}", problem());
         std::fs::remove_dir(&path).unwrap();
         let largest = usize::try_from(LARGEST).unwrap();
         std::fs::write(&path, "x".repeat(largest)).unwrap();
@@ -287,12 +270,12 @@ mod tests {
         std::fs::write(&path, "x".repeat(largest + 1)).unwrap();
         assert_eq!(
             problem(),
-            "the template FILE has more than 65536 bytes; shorten it"
+            "Template FILE is larger than 65536 bytes; shorten it"
         );
         std::fs::write(&path, b"caf\xe9").unwrap();
         assert_eq!(
             problem(),
-            "the template FILE is not UTF-8 text; save it as UTF-8"
+            "Template FILE is not UTF-8 text; save it as UTF-8"
         );
         std::fs::remove_file(&path).unwrap();
         let elsewhere = tempfile::NamedTempFile::new().unwrap();

@@ -1,13 +1,13 @@
-//! Titles: one line that lists show.
+//! Checks titles, which lists show on one line.
 
 use super::Result;
 use crate::domain::Text;
 use crate::error::Error;
 
-/// How many bytes a title may have.
+/// The maximum length in bytes.
 const LONGEST: usize = 1000;
 
-/// Checks a title. What does not fit goes elsewhere.
+/// Checks a title. The error names `elsewhere`, the field for longer text.
 pub(super) fn check_title(title: &Text, elsewhere: &str) -> Result<()> {
     let problem = if title.is_blank() {
         "must not be empty".to_owned()

@@ -1,4 +1,4 @@
-//! Passing control by hand-off tools.
+//! Transfers control with hand-off tools.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::domain::{Caller, Idempotency, Task, TaskId, TraceParent};
 use crate::ledger::handoff::{self, Transfer};
 
 impl Engine {
-    /// Passes control of a task by a tool. Returns the child task that goes on.
+    /// Transfers control of a task with a tool. Returns the child task that continues the work.
     pub async fn transfer(
         &self,
         task_id: TaskId,

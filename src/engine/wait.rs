@@ -1,4 +1,4 @@
-//! Waiting for something to be over, without looking at the database in between.
+//! Waits for tasks and hand-offs to end. Waiters are woken by events and do not poll the database.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::domain::{Handoff, HandoffId, Task, TaskId};
 use crate::telemetry::Ongoing;
 
 impl Engine {
-    /// Answers when no agent is current on a task, at the time-out, or when the server stops.
+    /// Returns the task once it has no current agent, or at the timeout, or when the server stops.
     pub async fn task_when_idle(&self, id: &TaskId, timeout: Duration) -> Result<Task> {
         let deadline = Instant::now() + timeout;
         let watch = self.feed().watch(id);
@@ -19,7 +19,7 @@ impl Engine {
             if task.current_agent().is_none() {
                 return Ok(task);
             }
-            // Ten thousand who wait should not keep ten thousand tasks in memory.
+            // Ten thousand waiters should not keep ten thousand tasks in memory.
             drop(task);
             if !self.wait(changed, deadline).await {
                 return self.task(id).await;
@@ -27,7 +27,7 @@ impl Engine {
         }
     }
 
-    /// Answers when a hand-off has ended, at the time-out, or when the server stops.
+    /// Returns the hand-off once it has ended, or at the timeout, or when the server stops.
     pub async fn handoff_when_ended(&self, id: &HandoffId, timeout: Duration) -> Result<Handoff> {
         let deadline = Instant::now() + timeout;
         let task_id = self.handoff(id).await?.task_id;
@@ -45,7 +45,7 @@ impl Engine {
         }
     }
 
-    /// Waits for a change. Returns false if it is time to go without one.
+    /// Waits for a change. Returns false at the deadline and when the server stops.
     pub(super) async fn wait(&self, changed: impl Future<Output = ()>, deadline: Instant) -> bool {
         let _waiter = Ongoing::begin("chorus_waiters");
         tokio::select! {

@@ -1,11 +1,11 @@
-//! Keeps requests and the tags of watched files in agreement.
+//! Synchronises requests with the tags in watched files.
 //!
 //! # How it works
-//! One task does everything in turn: look at what changed in the trees, tell the ledger, and write into files what the ledger says
-//! is still to be written. The ledger remembers for each tag what it said when both agreed. If the file says something else
-//! since, somebody changed it, and the file wins; if the request has moved, the file is changed. So an approval that was
-//! answered is not lost when the server dies before the file is written, and a person who edits the file while the server is away
-//! is heard when it comes back. The server's own writes are seen like anybody's, and say what is known already.
+//! A single task works in turns: it looks for changed files in the trees, reports their tags to the ledger, and writes the tags that
+//! the ledger returns. For each tag, the ledger stores the last state on which file and request agreed. If the file differs from it,
+//! a person has edited the file, and the file wins. If the request differs, the file is rewritten. So an acknowledged approval
+//! is not lost if the server dies before it writes the file, and an edit made while the server is down counts after the restart.
+//! The server also sees its own writes, which change nothing.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -22,42 +22,38 @@ use crate::ledger::alert::{self, AlertTagChange};
 use crate::ledger::request::{self, FileReport, FilesReport, Reconciled, TagChange};
 use crate::tags::{FileTags, Look, Notice, Survey, SurveyError, TagWrite, write_tag};
 
-/// How long to let changes gather: a program that saves several files is seen as one.
+/// The pause that collects changes, so that a program that saves several files causes one round.
 const GATHER: Duration = Duration::from_millis(30);
 
-/// How long to wait before something that failed is tried again.
+/// The pause after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Which files are watched, and what they may say.
 #[derive(Debug, Clone)]
 pub struct WatchOptions {
-    /// The trees.
     pub roots: Vec<PathBuf>,
-    /// The folder in them that is not looked at: the server's own data, where agents work.
+    /// The folder in the trees that is ignored: the server's own data directory, which contains the agents' workspaces.
     pub left_out: PathBuf,
-    /// Whether a tag that says `delegated` or `next` counts as approval.
+    /// Whether a person approves a request by changing its tag to `delegated` or `next`.
     pub file_approval: bool,
-    /// Where the server is, for links to responses.
+    /// The server's URL, for links to responses.
     pub url: String,
 }
 
-/// Trees that are watched.
 pub struct FileWatch {
     survey: Survey,
     notices: Arc<Notices>,
     options: WatchOptions,
-    /// What could not be seen at the last walk, and was told.
+    /// The problems of the last walk, which are logged only once.
     problems: HashSet<String>,
 }
 
-/// What may have changed since the last look.
+/// Notifications since the last look.
 #[derive(Default)]
 struct Notices {
     due: Mutex<Due>,
     wake: Notify,
 }
 
-/// What is to be looked at.
 #[derive(Default)]
 struct Due {
     files: HashSet<PathBuf>,
@@ -81,7 +77,7 @@ impl Notices {
 }
 
 impl FileWatch {
-    /// Begins to watch trees. Nothing is read yet.
+    /// Begins to watch the trees. Files are first read by [`Engine::watch_files`].
     pub fn start(options: WatchOptions) -> std::result::Result<Self, SurveyError> {
         let notices = Arc::new(Notices::default());
         let told = notices.clone();
@@ -98,7 +94,7 @@ impl FileWatch {
 }
 
 impl Engine {
-    /// Keeps requests and the tags of files in agreement, until the server stops.
+    /// Synchronises requests and tags until the server stops.
     pub async fn watch_files(self, mut watch: FileWatch) {
         let requests = self.feed().watch_requests();
         let mut is_first = true;
@@ -110,12 +106,12 @@ impl Engine {
             match self.look_at_files(&mut watch, due, is_first).await {
                 Ok(()) => is_first = false,
                 Err(error) => {
-                    tracing::error!(error = %with_sources(&error), "cannot bring requests and files into agreement; trying again");
+                    tracing::error!(error = %with_sources(&error), "cannot synchronise requests with watched files; retrying");
                     watch.notices.add(Notice::Anywhere);
                     pause = RETRY;
                 }
             }
-            // A large tree takes its time to walk; as much is left to others before the next walk.
+            // Pause for at least as long as the walk took, so that a large tree uses at most half of the time.
             let pause = pause.max(began.elapsed());
             tokio::select! {
                 () = self.stopping.cancelled() => return,
@@ -156,7 +152,7 @@ impl Engine {
         let Look { files, problems } = look;
         for problem in &problems {
             if !watch.problems.contains(problem) {
-                tracing::warn!(problem, "cannot look at a watched file");
+                tracing::warn!(problem, "cannot read a watched file; its tags are ignored");
             }
         }
         if walks {
@@ -191,7 +187,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes into a file where a request stands.
+    /// Writes the state of a request into its file.
     async fn write_request(&self, change: &TagChange, url: &str) -> Result<()> {
         let request = &change.request;
         let tag = |state: RequestState| Tag::State {
@@ -215,7 +211,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes into a file that an alert is done.
+    /// Marks an alert as resolved in its file.
     async fn write_alert(&self, change: &AlertTagChange) -> Result<()> {
         let write = TagWrite {
             swap: Some((Tag::Alert { active: true }, Tag::Alert { active: false })),
@@ -232,14 +228,14 @@ impl Engine {
     }
 }
 
-/// Changes a tag. Returns whether it was there. A file that cannot be written keeps its tag until something changes again.
+/// Changes a tag, and returns whether the file still had it. A file that cannot be written is retried at the next change.
 async fn write_to(file: &Text, root: &Text, write: TagWrite) -> Result<bool> {
     let (path, root) = (PathBuf::from(file.as_str()), PathBuf::from(root.as_str()));
     let written = tokio::task::spawn_blocking(move || write_tag(&path, &root, &write))
         .await
         .map_err(Error::internal)?;
     Ok(written.unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot write into a watched file what became of its request");
+        tracing::warn!(%error, "cannot update the tag in a watched file; retrying at the next change");
         false
     }))
 }

@@ -1,4 +1,4 @@
-//! Where the agents of a task work.
+//! Determines the working directory of a task's agents.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,21 +7,21 @@ use crate::domain::{TaskId, Text};
 use crate::error::Error;
 
 impl Engine {
-    /// Decides the working directory of a task: one of its own, or the one that was asked for.
+    /// Returns the requested working directory, or a new one below the data directory.
     pub(super) fn workspace(&self, id: &TaskId, asked: Option<&Text>) -> Result<Text> {
         let path = match asked {
             None => self.options.data_dir.workspaces().join(id.as_str()),
-            Some(asked) => return self.asked_workspace(asked),
+            Some(asked) => return self.requested_workspace(asked),
         };
         text(&path)
     }
 
-    /// Checks a working directory that was asked for.
-    pub(super) fn asked_workspace(&self, asked: &Text) -> Result<Text> {
-        text(&self.resolved_workspace(Path::new(asked.as_str()))?)
+    /// Checks and resolves a requested working directory.
+    pub(super) fn requested_workspace(&self, asked: &Text) -> Result<Text> {
+        text(&self.resolve_workspace(Path::new(asked.as_str()))?)
     }
 
-    fn resolved_workspace(&self, asked: &Path) -> Result<PathBuf> {
+    fn resolve_workspace(&self, asked: &Path) -> Result<PathBuf> {
         let illegal = |why: &str| Error::InvalidBody(format!("agentWorkspace: {why}"));
         if !asked.is_absolute() {
             return Err(illegal("must be an absolute path"));
@@ -53,7 +53,7 @@ fn text(path: &Path) -> Result<Text> {
         .ok_or_else(|| Error::internal("the data directory's path is not UTF-8"))
 }
 
-/// Follows the symbolic links of the part of a path that is there.
+/// Resolves the symbolic links in the existing part of a path.
 fn resolve(path: &Path) -> std::io::Result<PathBuf> {
     for ancestor in path.ancestors() {
         if ancestor.symlink_metadata().is_ok() {

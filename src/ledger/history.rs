@@ -1,11 +1,11 @@
-//! Recording what happened: the event's row, and the event itself for those who follow.
+//! Recording events: the row, and the event for subscribers.
 
 use crate::domain::{Event, EventKind, HandoffId, Recorded, RequestId, Topic};
 use crate::store::tables::events::{self, EventNumbers};
 use crate::store::tables::tasks::TaskRef;
 use crate::store::{Result, Tx, View};
 
-/// What an event is about, beside what it says.
+/// The rows that an event refers to.
 #[derive(Clone, Copy, Default)]
 pub struct About<'a> {
     pub on: Option<TaskRef<'a>>,
@@ -13,7 +13,7 @@ pub struct About<'a> {
     pub request: Option<(&'a RequestId, i64)>,
 }
 
-/// Records what happened to a task, and keeps it for those who follow.
+/// Records an event of a task and queues it for subscribers.
 pub fn record(
     tx: &mut Tx<'_>,
     on: TaskRef<'_>,
@@ -28,12 +28,12 @@ pub fn record(
     record_about(tx, about, kind)
 }
 
-/// Records what happened to no task: to an agent, a tool, the routes.
+/// Records an event without a task: of an agent, a tool or the kind rules.
 pub fn record_alone(tx: &mut Tx<'_>, kind: EventKind) -> Result<()> {
     record_about(tx, About::default(), kind)
 }
 
-/// Records what happened, and keeps it for those who follow.
+/// Records an event and queues it for subscribers.
 pub fn record_about(tx: &mut Tx<'_>, about: About<'_>, kind: EventKind) -> Result<()> {
     let topic = match about.request {
         Some(_) => Some(Topic::Requests),
@@ -64,12 +64,11 @@ pub fn record_about(tx: &mut Tx<'_>, about: About<'_>, kind: EventKind) -> Resul
     Ok(())
 }
 
-/// Lists the events behind a number, oldest first.
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<Event>> {
     events::after(view, number, limit)
 }
 
-/// Finds the number of the newest event, 0 if there is none.
+/// Returns the number of the newest event, 0 if there is none.
 pub fn last_number(view: &View<'_>) -> Result<i64> {
     events::last_number(view)
 }

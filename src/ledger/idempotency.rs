@@ -1,4 +1,4 @@
-//! Idempotency keys: an operation that is asked for twice is carried out once.
+//! Idempotency keys: a repeated operation is carried out once.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use crate::domain::{Idempotency, Refusal};
 use crate::store::tables::idempotency_keys;
 use crate::store::{Result, StoreError, Tx, View};
 
-/// Runs an operation unless its key has been answered, and stores the answer in the same transaction.
+/// Runs an operation unless its key has an answer, and stores the answer in the same transaction.
 pub fn once<T: Serialize + DeserializeOwned>(
     tx: &mut Tx<'_>,
     once: Option<&Idempotency>,
@@ -28,7 +28,6 @@ pub fn once<T: Serialize + DeserializeOwned>(
     }
 }
 
-/// Finds the answer of a request that was carried out before.
 pub fn find_answer<T: DeserializeOwned>(view: &View<'_>, once: &Idempotency) -> Result<Option<T>> {
     let known = idempotency_keys::find(view, &once.key)?;
     let same = known.filter(|known| known.fingerprint == once.fingerprint);
@@ -39,7 +38,7 @@ fn read_answer<T: DeserializeOwned>(answer: &str) -> Result<T> {
     serde_json::from_str(answer).map_err(StoreError::inconsistent)
 }
 
-/// Deletes the keys that are older than this many milliseconds, and returns how many.
+/// Deletes the keys that are older than this many milliseconds. Returns their number.
 pub fn delete_older_than(tx: &mut Tx<'_>, millis: i64) -> Result<usize> {
     idempotency_keys::delete_older_than(tx, millis)
 }

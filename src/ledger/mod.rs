@@ -1,9 +1,9 @@
-//! The ledger: everything that happens, one transaction each.
+//! The ledger: every rule that reads or writes, one transaction each.
 //!
-//! Functions here decide and are synchronous: reads take a [`View`], the ledger at one moment, and writes a [`Tx`], a transaction
-//! that is committed or leaves nothing. A write checks everything first and then carries it out, and may be run again after its
-//! transaction was rolled back. No SQL is here: statements are in [`crate::store::tables`]. [`reactions`] lists what follows when a
-//! status changes or a hand-off ends.
+//! The functions are synchronous. Reads take a [`View`], the ledger at one moment; writes take a [`Tx`], a transaction that is
+//! committed as a whole or not at all. A write checks everything before it changes anything, and may run again after a
+//! rollback. The SQL is in [`crate::store::tables`]. [`reactions`] lists the consequences of a changed status and of an ended
+//! hand-off.
 
 pub mod agent;
 pub mod alert;

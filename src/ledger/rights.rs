@@ -1,7 +1,7 @@
-//! Rights: what a caller may do. One function per right; each refuses a caller that does not have it.
+//! Rights: the operations that each caller may perform. Each function checks one right, and refuses a caller without it.
 //!
-//! A run acts for its agent on its own task and the tasks below it. The operator and a person at this machine act on every task;
-//! the operator alone decides for a person. An anonymous caller may do nothing.
+//! A run acts for its agent, on its own task and the tasks below it. The operator and a person at this machine act on every
+//! task; only the operator makes decisions for people. An anonymous caller has no rights.
 
 use crate::domain::{
     Actor, Agent, AgentName, Caller, Correspondent, MailId, Refusal, Request, RequestState,
@@ -14,13 +14,12 @@ use crate::store::{Result, View};
 
 type Allowed<T = ()> = std::result::Result<T, Refusal>;
 
-/// Refuses anonymous callers: only the open pages are theirs.
+/// Refuses anonymous callers; they may only read the open pages.
 pub fn may_use_api(caller: &Caller) -> Allowed {
     run_of(caller).map(drop)
 }
 
-/// Returns the run that asks, whose rights are limited; no run for the operator and a person, who have all that is not the
-/// operator's alone.
+/// Returns the calling run, whose rights are limited, or `None` for the operator and a person.
 fn run_of(caller: &Caller) -> Allowed<Option<&RunIdentity>> {
     match caller {
         Caller::Operator | Caller::Person => Ok(None),
@@ -29,7 +28,7 @@ fn run_of(caller: &Caller) -> Allowed<Option<&RunIdentity>> {
     }
 }
 
-/// Refuses a run that sets up Chorus: agents, tools, blocked increments.
+/// Refuses runs: only people configure agents and tools, and retry blocked increments.
 pub fn may_set_up(caller: &Caller) -> Allowed {
     match run_of(caller)? {
         None => Ok(()),
@@ -37,7 +36,7 @@ pub fn may_set_up(caller: &Caller) -> Allowed {
     }
 }
 
-/// Refuses everybody but the operator a decision for a person: approving requests, setting the rules of kinds.
+/// Refuses everybody but the operator: approving requests and setting kind rules are decisions for people.
 pub fn may_decide(caller: &Caller) -> Allowed {
     match caller {
         Caller::Operator => Ok(()),
@@ -55,7 +54,7 @@ pub fn may_approve(by: &Actor) -> Allowed {
     }
 }
 
-/// Asks a person, who may be the operator, for the token that a refused decision needs.
+/// Turns the refusal of a person, who may be the operator, into a request for the operator token.
 pub fn ask_for_token(caller: &Caller, refusal: Refusal) -> Refusal {
     match (caller, refusal) {
         (Caller::Person | Caller::Anonymous, Refusal::OperatorOnly) => {
@@ -65,7 +64,7 @@ pub fn ask_for_token(caller: &Caller, refusal: Refusal) -> Refusal {
     }
 }
 
-/// Refuses a run that renews or ends a claim of another one.
+/// Refuses a run that renews or ends the claim of another run.
 pub fn may_speak_of_claim(by: &Actor, request: &Request) -> Allowed {
     let holder = request.lease.as_ref().map(|lease| &lease.agent);
     match by {
@@ -82,7 +81,7 @@ pub fn may_speak_of_claim(by: &Actor, request: &Request) -> Allowed {
     }
 }
 
-/// Refuses a run that resolves an alert: a person must have seen it.
+/// Refuses runs, because a person must see each alert.
 pub fn may_resolve_alert(caller: &Caller) -> Allowed {
     match run_of(caller)? {
         None => Ok(()),
@@ -90,7 +89,7 @@ pub fn may_resolve_alert(caller: &Caller) -> Allowed {
     }
 }
 
-/// Refuses a run that changes a task which is neither its own nor below its own.
+/// Refuses a run that changes a task outside the tree of its own task.
 pub fn may_change_task(view: &View<'_>, caller: &Caller, task_id: &TaskId) -> Result<()> {
     let Some(run) = run_of(caller)? else {
         return Ok(());
@@ -108,7 +107,7 @@ pub fn may_change_task(view: &View<'_>, caller: &Caller, task_id: &TaskId) -> Re
     .into())
 }
 
-/// Refuses a run that sets the status of a stage: its report decides that.
+/// Refuses a run that sets the status of a stage, because its report decides the status.
 pub fn may_set_status(caller: &Caller, task: &Task) -> Allowed {
     match (run_of(caller)?, &task.part) {
         (Some(_), Some(_)) => Err(Refusal::PartOfIncrement(task.id.clone())),
@@ -126,12 +125,12 @@ pub fn may_change_needs(caller: &Caller, task: &Task, changed: &[&str]) -> Allow
     }
 }
 
-/// Refuses a report of anybody but a run.
+/// Refuses reports from callers other than runs.
 pub fn may_report(caller: &Caller) -> Allowed<&RunIdentity> {
     run_of(caller)?.ok_or(Refusal::ReportWithoutRun)
 }
 
-/// Refuses a report of a run that does not work on the task.
+/// Refuses the report of a run that is not active on the task.
 pub fn may_report_on(run: &RunIdentity, task: &Task) -> Allowed {
     if task.is_worked_on_by(&run.handoff_id) {
         Ok(())
@@ -140,7 +139,7 @@ pub fn may_report_on(run: &RunIdentity, task: &Task) -> Allowed {
     }
 }
 
-/// Refuses a run that passes on control of a task which is not its own.
+/// Refuses a run that passes on control of a task other than its own.
 pub fn may_pass_on(caller: &Caller, task_id: &TaskId) -> Allowed {
     match run_of(caller)? {
         Some(run) if run.task_id != *task_id => Err(Refusal::NotItsOwnTask(task_id.clone())),
@@ -158,7 +157,7 @@ pub fn may_move_session_as(caller: &Caller, agent: &AgentName) -> Allowed {
     }
 }
 
-/// Refuses a run that moves a session which it does not have, and which is not below its task.
+/// Refuses a run that moves a session that it neither holds nor has below its task.
 pub fn may_move_session(
     view: &View<'_>,
     run: &CallingRun<'_>,
@@ -171,10 +170,10 @@ pub fn may_move_session(
     Err(Refusal::NotItsOwnTask(holder.task_id.clone()).into())
 }
 
-/// Refuses a run that speaks for another agent.
+/// Refuses a run that acts for another agent.
 pub fn may_speak_for(caller: &Caller, agent: &AgentName) -> Allowed {
     match run_of(caller)? {
-        Some(run) if !run.agent_name.is_same(agent) => Err(Refusal::NotItsOwnAgent {
+        Some(run) if !run.agent_name.eq_ignore_case(agent) => Err(Refusal::NotItsOwnAgent {
             agent: run.agent_name.clone(),
             asked: agent.clone(),
         }),
@@ -185,12 +184,12 @@ pub fn may_speak_for(caller: &Caller, agent: &AgentName) -> Allowed {
 /// Refuses a run that raises the session limit of its agent.
 pub fn may_change_capabilities(caller: &Caller, before: &Agent, after: &Agent) -> Allowed {
     match run_of(caller)? {
-        Some(_) => before.check_announced(after),
+        Some(_) => before.check_own_change(after),
         None => Ok(()),
     }
 }
 
-/// Refuses mail under a name that is not the sender's. A run always sends as its agent.
+/// Refuses reserved sender names. A run always sends as its agent.
 pub fn may_send_as(caller: &Caller, name: &str) -> Allowed {
     run_of(caller)?;
     if name.eq_ignore_ascii_case(Correspondent::ROUTER) {
@@ -202,9 +201,9 @@ pub fn may_send_as(caller: &Caller, name: &str) -> Allowed {
     Ok(())
 }
 
-/// Refuses to mark a mail for another recipient: a run marks for its own agent, and only the operator for the operator.
+/// Refuses to mark a mail for another recipient: a run marks for its own agent, and only the operator marks for the operator.
 pub fn may_mark_mail(caller: &Caller, id: &MailId, recipient: Option<&Correspondent>) -> Allowed {
-    let is = |name: &str| recipient.is_some_and(|recipient| recipient.is(name));
+    let is = |name: &str| recipient.is_some_and(|recipient| recipient.is_named(name));
     match run_of(caller)? {
         Some(run) if is(run.agent_name.as_str()) => Ok(()),
         Some(run) => Err(Refusal::NotItsMail {
@@ -370,7 +369,7 @@ mod tests {
         }
     }
 
-    /// A task on which nobody works.
+    /// A task without hand-offs.
     fn task(part: Option<IncrementPart>) -> Task {
         let new = NewTask {
             id: TaskId::new(),

@@ -4,17 +4,14 @@ use crate::domain::{AgentName, HandoffId, Page, Refusal, Session, SessionHandoff
 use crate::store::tables::sessions;
 use crate::store::{Result, View};
 
-/// Finds a session.
 pub fn get(view: &View<'_>, id: &SessionId) -> Result<Session> {
     sessions::find(view, id)?.ok_or_else(|| Refusal::SessionNotFound(id.clone()).into())
 }
 
-/// Tells whether there is a session.
 pub fn exists(view: &View<'_>, id: &SessionId) -> Result<bool> {
     Ok(sessions::find_number(view, id)?.is_some())
 }
 
-/// Lists sessions behind one, oldest first.
 pub fn list(view: &View<'_>, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>> {
     let after = match after {
         None => 0,
@@ -25,7 +22,7 @@ pub fn list(view: &View<'_>, after: Option<&SessionId>, limit: u32) -> Result<Pa
     sessions::page(view, after, limit)
 }
 
-/// Lists the hand-offs of a session behind one, oldest first. A session that never moved has none.
+/// Lists the hand-offs of a session, oldest first. A session that never moved has none.
 pub fn handoffs(
     view: &View<'_>,
     id: &SessionId,
@@ -46,12 +43,11 @@ pub fn handoffs(
     sessions::page_of_handoffs(view, number, after, limit)
 }
 
-/// Finds the last hand-off of a session.
 pub fn last_handoff(view: &View<'_>, id: &SessionId) -> Result<Option<SessionHandoff>> {
     sessions::find_last_handoff(view, id)
 }
 
-/// Counts the hand-offs of a session, from an agent and to one.
+/// Counts the hand-offs of a session, optionally from one agent or to one agent.
 pub fn count_handoffs(
     view: &View<'_>,
     id: &SessionId,

@@ -8,36 +8,33 @@ use crate::domain::{
 use crate::store::tables::{agents, tools};
 use crate::store::{Result, Tx, View};
 
-/// Finds a tool that may not be there.
 pub fn find(view: &View<'_>, name: &ToolName) -> Result<Option<Tool>> {
     tools::find(view, name)
 }
 
-/// Finds a tool.
+/// Finds a tool, or refuses.
 pub fn get(view: &View<'_>, name: &ToolName) -> Result<Tool> {
     tools::find(view, name)?.ok_or_else(|| Refusal::ToolNotFound(name.to_string()).into())
 }
 
-/// Lists the tools by name.
 pub fn list(view: &View<'_>) -> Result<Vec<Tool>> {
     tools::list(view)
 }
 
-/// Lists the tools that an agent may use and whose targets are available.
+/// Lists the tools that an agent may call and whose targets are available.
 pub fn list_usable_by(view: &View<'_>, agent: &AgentName) -> Result<Vec<Tool>> {
     let mut usable = tools::list_usable(view)?;
     usable.retain(|tool| tool.may_be_used_by(agent));
     Ok(usable)
 }
 
-/// Lists the usable tools of an agent as function definitions for a model.
+/// Lists the tools of an agent as function definitions for a model.
 pub fn definitions(view: &View<'_>, agent: &AgentName) -> Result<Vec<FunctionDefinition>> {
     let agent = agent::get(view, agent)?.name;
     let usable = list_usable_by(view, &agent)?;
     Ok(usable.iter().map(Tool::definition).collect())
 }
 
-/// Makes a tool.
 pub fn create(tx: &mut Tx<'_>, tool: &Tool) -> Result<Tool> {
     if tools::find(tx, &tool.name)?.is_some() {
         return Err(Refusal::ToolExists(tool.name.clone()).into());
@@ -48,7 +45,7 @@ pub fn create(tx: &mut Tx<'_>, tool: &Tool) -> Result<Tool> {
     Ok(tool)
 }
 
-/// Replaces everything of a tool but its name.
+/// Replaces everything of a tool except its name.
 pub fn change(tx: &mut Tx<'_>, tool: &Tool) -> Result<Tool> {
     let before = get(tx, &tool.name)?;
     let tool = resolve_agents(tx, tool)?;
@@ -59,7 +56,7 @@ pub fn change(tx: &mut Tx<'_>, tool: &Tool) -> Result<Tool> {
     Ok(tool)
 }
 
-/// Deletes a tool. Hand-offs that were made with it stay.
+/// Deletes a tool. Its earlier hand-offs stay.
 pub fn delete(tx: &mut Tx<'_>, name: &ToolName) -> Result<Tool> {
     let tool = get(tx, name)?;
     tools::delete(tx, name)?;
@@ -72,7 +69,7 @@ fn record(tx: &mut Tx<'_>, name: &ToolName, change: ToolChange) -> Result<()> {
     history::record_alone(tx, EventKind::Tool { name, change })
 }
 
-/// Replaces the agents that a tool names by those of similar names, as hand-offs do.
+/// Resolves the agent names in a tool, as hand-offs do.
 fn resolve_agents(view: &View<'_>, tool: &Tool) -> Result<Tool> {
     let known = agents::names(view)?;
     let mut problems = Problems::default();
@@ -99,9 +96,9 @@ fn resolve_agents(view: &View<'_>, tool: &Tool) -> Result<Tool> {
         allowed_agents,
         ..tool.clone()
     };
-    // The other fields were checked before; under its resolved names, a tool may allow its own target.
+    // The other fields were checked before; with resolved names, a tool may turn out to allow its own target.
     if let Err(more) = tool.check() {
         problems.0.extend(more.0);
     }
-    Ok(problems.none_or(|| tool).map_err(Refusal::Invalid)?)
+    Ok(problems.into_result(|| tool).map_err(Refusal::Invalid)?)
 }

@@ -5,12 +5,10 @@ use crate::ledger::{agent, task};
 use crate::store::tables::usage;
 use crate::store::{Result, View};
 
-/// Adds up the usage of the runs of a task.
 pub fn of_task(view: &View<'_>, id: &TaskId) -> Result<UsageSum> {
     usage::of_task(view, task::number(view, id)?)
 }
 
-/// Adds up the usage of the runs of an agent.
 pub fn of_agent(view: &View<'_>, name: &AgentName) -> Result<UsageSum> {
     let agent = agent::get(view, name)?;
     usage::of_agent(view, &agent.name)

@@ -1,4 +1,4 @@
-//! Reads along while an agent prints.
+//! Reads the standard output of a run while its agent works.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,29 +8,28 @@ use super::run_dir::open_plain;
 use crate::domain::{MessageType, NewMessage, Text};
 use crate::supervisor::RunFiles;
 
-/// How much is read at once.
 const PIECE: usize = 64 * 1024;
 
-/// The longest line that is understood. A longer one is passed over, not kept in memory.
+/// The maximum length of a line. A longer line is skipped instead of kept in memory.
 const LONGEST_LINE: usize = 32 * 1024 * 1024;
 
-/// The longest message that is recorded; the log has all of it.
+/// The maximum length of a recorded message. The log has the full text.
 const LONGEST_MESSAGE: usize = 64 * 1024;
 
-/// A reader of a run's standard output, from its beginning.
+/// Reads a run's standard output from the beginning.
 pub(super) struct Follower {
     file: File,
-    /// Where the next line begins.
+    /// The offset of the next line.
     line_start: u64,
     partial: Vec<u8>,
     is_too_long: bool,
     reader: Box<dyn Reader>,
-    /// What was said before this place is recorded already.
+    /// Messages before this offset are already recorded.
     recorded_to: u64,
 }
 
 impl Follower {
-    /// Begins to read. Lines that begin before `recorded_to` are understood again, but not told again.
+    /// Opens the output. Lines before `recorded_to` are parsed again, but their messages are not returned again.
     pub fn open(
         files: &RunFiles,
         reader: Box<dyn Reader>,
@@ -48,7 +47,7 @@ impl Follower {
         })
     }
 
-    /// Reads one more piece. Returns what was said in it, or nothing at the end of what is there.
+    /// Reads one piece. Returns its messages, or `None` at the current end of the file.
     pub fn read_piece(&mut self) -> std::io::Result<Option<Vec<NewMessage>>> {
         let mut piece = vec![0; PIECE];
         let count = self.file.read(&mut piece)?;
@@ -75,7 +74,7 @@ impl Follower {
         Ok(Some(said))
     }
 
-    /// Takes a last line without an end, and tells the reader that nothing more comes.
+    /// Reads a last line without a newline, and tells the reader that the output has ended.
     pub fn finish(&mut self) -> Vec<NewMessage> {
         let said = if self.partial.is_empty() {
             Vec::new()
@@ -91,7 +90,7 @@ impl Follower {
         let is_told = self.line_start >= self.recorded_to;
         self.line_start += bytes.len() as u64;
         let line = if std::mem::take(&mut self.is_too_long) {
-            "[a line that is too long to be read is in the log]".into()
+            "[line too long; see the log]".into()
         } else {
             String::from_utf8_lossy(&bytes)
         };
@@ -103,12 +102,11 @@ impl Follower {
         }
     }
 
-    /// Returns up to where everything was understood.
+    /// Returns the offset up to which the output has been parsed.
     pub const fn read_to(&self) -> u64 {
         self.line_start
     }
 
-    /// Returns what the run has come to.
     pub fn report(&self) -> &Report {
         self.reader.report()
     }

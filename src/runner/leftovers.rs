@@ -1,7 +1,7 @@
-//! What is left of a run whose supervisor was killed.
+//! Ends the processes of a run whose supervisor was killed.
 //!
-//! Nobody holds such processes any more, but each carries the id of its hand-off in its environment. A pid is used only
-//! through a descriptor, and the environment is read after that was opened, so that it cannot mean another process.
+//! Such processes have no supervisor, but each has the id of its hand-off in its environment. A process is signalled only through
+//! a pidfd, and its environment is read after the pidfd was opened, so a reused pid cannot name another process.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -10,21 +10,21 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_si
 
 use crate::domain::HandoffId;
 
-/// What the id stands behind in the environment of every process of a run.
+/// The environment variable of every process of a run, with `=`.
 const VARIABLE: &str = "CHORUS_HANDOFF_ID=";
 
-/// How long to wait before it is looked again for processes that were killed.
+/// The pause before the next search for processes.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How long processes may take to die.
+/// The time limit for killed processes to disappear.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Lists the hand-offs whose processes live.
+/// Lists the hand-offs that have running processes.
 pub(super) fn carried_ids() -> BTreeSet<HandoffId> {
     processes().filter_map(carried_id).collect()
 }
 
-/// Ends all processes of a hand-off. Returns how many signals that took.
+/// Kills all processes of a hand-off. Returns the number of signals sent.
 pub(super) fn end(handoff_id: &HandoffId) -> usize {
     let mut signals = 0;
     let deadline = Instant::now() + PATIENCE;
@@ -35,11 +35,11 @@ pub(super) fn end(handoff_id: &HandoffId) -> usize {
             return signals;
         }
         if Instant::now() > deadline {
-            tracing::error!(%handoff_id, count = found.len(), "cannot end processes");
+            tracing::error!(%handoff_id, count = found.len(), "processes of a hand-off survive SIGKILL; end them by hand");
             return signals;
         }
         for pid in found {
-            // An error means that it has ended.
+            // An error means that the process has ended.
             if let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
                 && is_its(&pid)
             {
@@ -51,7 +51,6 @@ pub(super) fn end(handoff_id: &HandoffId) -> usize {
     }
 }
 
-/// Lists all processes but this one.
 fn processes() -> impl Iterator<Item = Pid> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
@@ -59,7 +58,7 @@ fn processes() -> impl Iterator<Item = Pid> {
         .filter(|pid| *pid != getpid())
 }
 
-/// Finds out for which hand-off a process works. Those of other users cannot be read, and are none of ours.
+/// Reads the hand-off's id from a process's environment. Processes of other users are unreadable and never belong to a run.
 fn carried_id(pid: Pid) -> Option<HandoffId> {
     let environment = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
     let id = environment

@@ -1,4 +1,4 @@
-//! The raw output of a run.
+//! Streams the raw output of a run.
 
 use std::path::PathBuf;
 
@@ -13,10 +13,9 @@ use super::watch::Watch;
 use crate::domain::RunId;
 use crate::supervisor::RunFiles;
 
-/// How much is sent at once.
 const PIECE: usize = 64 * 1024;
 
-/// Which output.
+/// A stream of a run's output.
 #[derive(
     Debug,
     Clone,
@@ -38,7 +37,6 @@ pub enum LogStream {
 }
 
 impl LogStream {
-    /// Returns the file in a run directory.
     pub fn file(self, files: &RunFiles) -> PathBuf {
         match self {
             Self::Stdout => files.stdout(),
@@ -55,7 +53,7 @@ struct Following {
 }
 
 impl Runner {
-    /// Sends the output of a run from a place on, and what is added to it, until its process is gone.
+    /// Streams the output of a run from an offset on until its process has ended.
     pub async fn follow_log(
         &self,
         run_id: &RunId,
@@ -67,7 +65,7 @@ impl Runner {
         let watch = self.0.watcher.watch(&path)?;
         let mut file = super::open_log(&path)?;
         file.seek(std::io::SeekFrom::Start(from)).await?;
-        let gone = self.gone(run_id).await;
+        let gone = self.end_signal(run_id).await;
         Ok(stream::unfold(
             Following {
                 file,
@@ -95,8 +93,9 @@ async fn next_piece(mut following: Following) -> Option<(std::io::Result<Bytes>,
                     following.gone = None;
                 }
                 if is_cut {
-                    // Not an end like any other: whoever follows has not seen everything.
-                    let cut = std::io::Error::other("the server stops");
+                    // An error instead of an end: the reader has not seen everything.
+                    let cut =
+                        std::io::Error::other("the server is stopping; follow the log again later");
                     return Some((Err(cut), following));
                 }
             }

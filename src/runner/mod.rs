@@ -1,15 +1,15 @@
-//! How agents run.
+//! Runs agents.
 //!
 //! # How it works
-//! The scheduler takes queued runs while slots are free and starts each as a task of its own: make the run directory,
-//! start the supervisor, read along, wait until the supervisor is gone, record the end. After a restart every run that
-//! was started and has not ended goes the same way from the middle: its directory says how far it is. A supervisor that
-//! lives is followed on; one that is gone left `exit.json`, or at least what the agent printed; if neither tells of an
-//! end, the run is interrupted.
+//! The scheduler claims queued runs while slots are free, and follows each run in its own task: create the run directory, start the
+//! supervisor, read the output, wait until the supervisor has ended, record the outcome. After a restart, the server adopts
+//! every run that has started and not ended; the run directory shows its progress. A living supervisor is followed
+//! again. A dead one has left `exit.json`, or at least the agent's output. If neither shows an end, the run is recorded as
+//! interrupted.
 //!
-//! The server never is the parent that matters, and no pid is ever acted on: a supervisor is known by the lock that it
-//! holds, and asked to stop through a pipe in its directory. Only a process that carries the id of a hand-off whose
-//! supervisor was killed is ended directly.
+//! The server does not depend on being the parent, and never acts on a stored pid: a living supervisor is recognised by
+//! its lock, and receives orders through a named pipe in the run directory. The server signals a process itself only if the
+//! process has the id of a hand-off whose supervisor was killed.
 
 mod follow;
 mod jobs;
@@ -24,7 +24,7 @@ mod supervised;
 mod tmux;
 mod watch;
 
-pub use jobs::{JobState, ask as ask_after_job};
+pub use jobs::{JobState, poll as poll_job};
 pub use log::LogStream;
 pub use run_dir::open_log;
 pub use spec::read_spec;
@@ -46,31 +46,30 @@ use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
 use crate::store::{Database, StoreError};
 use crate::supervisor::{Order, RunFiles};
+use supervised::LaunchError;
 use watch::Watcher;
 
-/// How agents are run.
 #[derive(Debug, Clone)]
 pub struct RunnerOptions {
-    /// Where run directories are.
+    /// The parent of the run directories.
     pub data_dir: DataDir,
-    /// The program that is started as a supervisor: this one.
+    /// The program to start as a supervisor: this one.
     pub program: PathBuf,
-    /// Where agents find the server.
+    /// The server's URL, for agents.
     pub url: String,
-    /// How many agents work at the same time.
     pub max_runs: u32,
-    /// How many seconds a run may take, where its agent does not say.
+    /// The default time limit of a run.
     pub max_seconds: u64,
-    /// How many seconds a run may be silent, where its agent does not say.
+    /// The default limit of a run's time without output.
     pub idle_seconds: u64,
-    /// How many seconds a program may take to end when it is asked to.
+    /// The time between the stop signal and SIGKILL.
     pub grace_seconds: u64,
 }
 
-/// How long to wait before something that failed is tried again.
+/// The pause after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Starts agents and records what becomes of them. Clones are the same runner.
+/// Starts agents and records their outcomes. Clones share one runner.
 #[derive(Clone)]
 pub struct Runner(Arc<Inner>);
 
@@ -80,25 +79,22 @@ struct Inner {
     wake: Notify,
     watcher: Watcher,
     stopping: CancellationToken,
-    /// The runs whose process may live, and who waits for them to be gone.
+    /// The runs whose process may be alive, with the signal that the process has ended.
     live: Mutex<HashMap<RunId, signal::Receiver<bool>>>,
-    /// Held while a run is taken and started. Whoever has it finds every run that was taken among the live ones.
+    /// Held while a run is claimed and started, so that its holder finds every claimed run in `live`.
     starting: tokio::sync::Mutex<()>,
 }
 
-/// Why a runner cannot begin.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
-    /// The system gives no notice of files.
-    #[error("cannot watch files")]
+    #[error("Cannot watch files; raise fs.inotify.max_user_instances")]
     Watch(#[source] std::io::Error),
-    /// The ledger cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Runner {
-    /// Takes up the runs that were under way, and begins to start queued ones.
+    /// Adopts the runs of an earlier server, and begins to start queued ones.
     pub async fn start(
         db: Database,
         options: RunnerOptions,
@@ -125,20 +121,20 @@ impl Runner {
         Ok(runner)
     }
 
-    /// Says that there may be something to start.
+    /// Signals that a run may be ready to start.
     pub fn wake(&self) {
         self.0.wake.notify_one();
     }
 
-    /// Goes on with a run that an earlier server started, or puts back one that it did not.
+    /// Follows a run that an earlier server started, or requeues one that it claimed but did not start.
     async fn adopt(&self, run: ClaimedRun) -> Result<(), StoreError> {
         let files = self.files(&run.identity.run_id);
         let was_started = run_dir::is_held(&files)
             || files.started().exists()
             || files.exit().exists()
             || run_dir::has_output(&files);
-        // A copy of the database in another data directory must not do again what the first one did.
-        if !was_started && run.claimed_in.as_deref() == Some(&*self.own_name()) {
+        // A copy of the database in another data directory must not repeat the run.
+        if !was_started && run.claimed_in.as_deref() == Some(&*self.installation_name()) {
             let run_id = run.identity.run_id;
             return self
                 .0
@@ -146,12 +142,12 @@ impl Runner {
                 .write(move |tx| run::return_run(tx, &run_id))
                 .await;
         }
-        tracing::info!(run_id = %run.identity.run_id, agent = %run.identity.agent_name, "took up a run");
+        tracing::info!(run_id = %run.identity.run_id, agent = %run.identity.agent_name, "adopted a run of an earlier server");
         self.follow(run, false);
         Ok(())
     }
 
-    /// Ends what is left of runs whose supervisors were killed while no server was there.
+    /// Ends the processes of runs whose supervisors were killed while no server was running.
     async fn end_leftovers(&self) -> Result<(), StoreError> {
         for handoff_id in leftovers::carried_ids() {
             if let Some(run_id) = self.find_run_of(&handoff_id).await?
@@ -163,14 +159,14 @@ impl Runner {
         Ok(())
     }
 
-    /// Stops the runs whose hand-offs were ended from outside by a server that died before it could stop them.
+    /// Stops the runs of ended hand-offs that an earlier server did not stop before it died.
     async fn stop_unwanted(&self) -> Result<(), StoreError> {
         for run_id in run_dir::held(&self.0.options.data_dir.runs()) {
             if self.live().contains_key(&run_id) {
                 continue;
             }
             if let Some(run) = self.find_run(&run_id).await? {
-                tracing::info!(%run_id, "stops a run that is no longer wanted");
+                tracing::info!(%run_id, "stopping a run whose hand-off has ended");
                 self.follow(run, false);
                 self.order(&run_id, Order::Stop);
             }
@@ -178,7 +174,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Starts queued runs while there are free slots, until the server stops. A server without slots only takes up runs.
+    /// Starts queued runs while slots are free, until the server stops. A server without slots only adopts runs.
     async fn schedule(self) {
         if self.0.options.max_runs == 0 {
             return;
@@ -192,7 +188,7 @@ impl Runner {
                 Ok(()) => {}
                 Err(StoreError::Closed) => return,
                 Err(error) => {
-                    tracing::error!(error = %with_sources(&error), "cannot take queued runs; trying again");
+                    tracing::error!(error = %with_sources(&error), "cannot claim queued runs; retrying");
                     tokio::time::sleep(RETRY).await;
                     self.wake();
                 }
@@ -205,13 +201,13 @@ impl Runner {
         Ok(())
     }
 
-    /// Starts the next queued run, if there is one and a slot for it.
+    /// Starts the next queued run if a slot is free. Returns whether a run was claimed.
     async fn start_next(&self) -> Result<bool, StoreError> {
         let token = Token::random().map_err(|error| StoreError::Source(error.into()))?;
         let starting = self.0.starting.lock().await;
         let claim = ClaimRun {
             max_runs: self.0.options.max_runs,
-            data_dir: self.own_name(),
+            data_dir: self.installation_name(),
             live: self.live().keys().cloned().collect(),
             token_hash: token_hash(token.reveal()),
         };
@@ -221,7 +217,8 @@ impl Runner {
         };
         match self.launch(&run, &token).await {
             Ok(()) => self.follow(run, true),
-            Err(problem) => {
+            Err(LaunchError::Closed) => return Err(StoreError::Closed),
+            Err(LaunchError::Failed(problem)) => {
                 drop(starting);
                 self.fail(&run, problem).await;
             }
@@ -229,61 +226,61 @@ impl Runner {
         Ok(true)
     }
 
-    /// Follows a run to its end, in the background.
+    /// Follows a run to its end in the background.
     fn follow(&self, run: ClaimedRun, is_new: bool) {
         let (gone, is_gone) = signal::channel(false);
         self.live().insert(run.identity.run_id.clone(), is_gone);
         let runner = self.clone();
         tokio::spawn(async move {
             let run_id = run.identity.run_id.clone();
-            runner.supervised(run, is_new).await;
+            runner.follow_to_end(run, is_new).await;
             runner.live().remove(&run_id);
-            // Whoever waited may have gone.
+            // The receivers may be gone.
             let _ = gone.send(true);
             runner.wake();
         });
     }
 
-    /// Tells whether no process of an agent can be alive.
+    /// Whether no agent process can be alive.
     pub fn has_nothing_to_stop(&self) -> bool {
         self.0.options.max_runs == 0 && self.live().is_empty()
     }
 
-    /// Ends the process of a run whose hand-off has ended, and waits until all of its tree is gone.
+    /// Stops a run whose hand-off has ended, and waits until its whole process tree has ended.
     pub async fn stop(&self, run_id: &RunId) {
-        if let Some(mut gone) = self.gone(run_id).await {
+        if let Some(mut gone) = self.end_signal(run_id).await {
             if !self.order(run_id, Order::Stop)
                 && let Ok(Some(run)) = self.find_run(run_id).await
             {
-                // The agent took away what its supervisor listens to; the supervisor ends with it.
+                // The agent removed the control pipe. The supervisor ends when its agent does.
                 end_processes(run.identity.handoff_id).await;
             }
-            // An error means that nobody follows it any more: it is gone.
+            // An error means that the run is no longer followed: it has ended.
             let _ = gone.wait_for(|is_gone| *is_gone).await;
         }
         self.wake();
     }
 
-    /// Lets a run that has passed control on finish what it says, for as long as any may after its result, then ends it.
+    /// Lets a run that has transferred control end by itself within the grace period, then stops it.
     pub async fn wind_down(&self, run_id: &RunId) {
-        if let Some(mut gone) = self.gone(run_id).await {
+        if let Some(mut gone) = self.end_signal(run_id).await {
             let grace = Duration::from_secs(self.0.options.grace_seconds);
-            // However this ends, nothing is left of the run afterwards.
+            // On timeout, the run is stopped below.
             let _ = tokio::time::timeout(grace, gone.wait_for(|is_gone| *is_gone)).await;
         }
         self.stop(run_id).await;
     }
 
-    /// Returns what tells when a run is gone; nothing if it is, or was never started.
-    async fn gone(&self, run_id: &RunId) -> Option<signal::Receiver<bool>> {
+    /// Returns the signal that a run has ended, or `None` if it has ended or never started.
+    async fn end_signal(&self, run_id: &RunId) -> Option<signal::Receiver<bool>> {
         let _starting = self.0.starting.lock().await;
         self.live().get(run_id).cloned()
     }
 
-    /// Gives a supervisor an order. Returns whether it could be given.
+    /// Sends an order to a supervisor. Returns whether it was delivered.
     fn order(&self, run_id: &RunId, order: Order) -> bool {
         run_dir::order(&self.files(run_id), order).unwrap_or_else(|error| {
-            tracing::error!(%error, %run_id, ?order, "cannot give a supervisor an order");
+            tracing::error!(%error, %run_id, ?order, "cannot send an order to a supervisor");
             false
         })
     }
@@ -302,8 +299,8 @@ impl Runner {
         self.0.db.read(move |view| run::of_handoff(view, &id)).await
     }
 
-    /// Returns what this installation is known by.
-    fn own_name(&self) -> String {
+    /// Returns the name of this installation: its data directory.
+    fn installation_name(&self) -> String {
         self.0
             .options
             .data_dir
@@ -317,20 +314,22 @@ impl Runner {
     }
 }
 
-/// Ends all processes of a hand-off that nobody holds.
+/// Ends all processes of a hand-off without a supervisor.
 async fn end_processes(handoff_id: HandoffId) {
     let id = handoff_id.clone();
     match tokio::task::spawn_blocking(move || leftovers::end(&id)).await {
-        // They have ended with their supervisor, as it should be.
+        // The normal case: the processes have ended with their supervisor.
         Ok(0) => {}
         Ok(signals) => {
-            tracing::warn!(%handoff_id, signals, "ended what a killed supervisor had left behind");
+            tracing::warn!(%handoff_id, signals, "ended the processes of a killed supervisor");
         }
-        Err(error) => tracing::error!(%error, "cannot end what a supervisor left behind"),
+        Err(error) => {
+            tracing::error!(%error, %handoff_id, "cannot end the processes of a killed supervisor; end them by hand")
+        }
     }
 }
 
-/// Returns what is kept of a token.
+/// Returns the hash under which a token is stored.
 pub fn token_hash(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }

@@ -216,7 +216,7 @@ fn earlier_work(text: &mut String, run: &ClaimedRun) {
         if object.is_empty() {
             continue;
         }
-        let shown = agent_context::bounded(object, run.carried_bytes, |cut| {
+        let shown = agent_context::excerpt(object, run.carried_bytes, |cut| {
             words::context_cut(cut, &run.task.id)
         });
         let shown = serde_json::to_string(&shown).expect("an object is JSON");

@@ -1,4 +1,4 @@
-//! The directory of one run, from the server's side.
+//! The server's side of a run directory.
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::Write;
@@ -12,11 +12,10 @@ use rustix::io::Errno;
 use crate::domain::RunId;
 use crate::supervisor::{Order, RunFiles, RunSpec};
 
-/// Makes the directory of a run and starts the supervisor in it.
+/// Creates the directory of a run and starts the supervisor in it.
 ///
-/// The lock is taken before the supervisor exists and passed to it as its standard input, so there is no moment at which
-/// a run that was started looks as if nobody held it. The control pipe is passed on as well, as its standard output: an
-/// order that is given before the supervisor listens is kept there.
+/// The lock is taken before the supervisor exists, and is passed to it as standard input, so a started run never looks
+/// unsupervised. The control pipe is passed as standard output, so it keeps an order that is sent before the supervisor reads.
 pub(super) fn launch(
     program: &Path,
     files: &RunFiles,
@@ -62,10 +61,10 @@ pub(super) fn launch(
     Ok(())
 }
 
-/// Waits for a child of this process somewhere else, so that it does not stay behind as a zombie.
+/// Waits for a child process on a separate thread, so that it does not stay a zombie.
 fn reap(mut child: std::process::Child) {
     let wait = move || {
-        // How it ended is in its files.
+        // The exit status is in the run directory.
         let _ = child.wait();
     };
     if let Err(error) = std::thread::Builder::new()
@@ -73,11 +72,11 @@ fn reap(mut child: std::process::Child) {
         .stack_size(64 * 1024)
         .spawn(wait)
     {
-        tracing::warn!(%error, "a supervisor will stay behind as a zombie when it ends");
+        tracing::warn!(%error, "cannot start a reaper thread; an ended supervisor stays a zombie until the server stops");
     }
 }
 
-/// Writes a file that only the owner reads: prompts and tokens are nobody else's.
+/// Writes a file that only its owner can read, because it may contain a prompt or a token.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = File::options()
         .create(true)
@@ -88,7 +87,7 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Opens a file that an agent could have replaced, without waiting for whatever it is now.
+/// Opens a file that an agent may have replaced, for instance by a pipe, without blocking.
 pub(super) fn open_plain(path: &Path) -> std::io::Result<File> {
     let file = File::options()
         .read(true)
@@ -104,12 +103,11 @@ pub(super) fn open_plain(path: &Path) -> std::io::Result<File> {
     }
 }
 
-/// Opens a log of a run.
 pub fn open_log(path: &Path) -> std::io::Result<tokio::fs::File> {
     open_plain(path).map(tokio::fs::File::from_std)
 }
 
-/// Tells whether a supervisor holds the run.
+/// Whether a supervisor holds the run's lock.
 pub(super) fn is_held(files: &RunFiles) -> bool {
     match open_plain(&files.lock()) {
         Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
@@ -117,18 +115,18 @@ pub(super) fn is_held(files: &RunFiles) -> bool {
     }
 }
 
-/// Tells whether an agent has printed something.
+/// Whether the agent has printed anything.
 pub(super) fn has_output(files: &RunFiles) -> bool {
     [files.stdout(), files.stderr()]
         .iter()
         .any(|log| log.metadata().is_ok_and(|log| log.len() > 0))
 }
 
-/// Lists the runs that supervisors hold.
+/// Lists the runs with a living supervisor.
 pub(super) fn held(runs: &Path) -> Vec<RunId> {
     let is_held = |id: &RunId| {
         let files = RunFiles::new(&runs.join(id.as_str()));
-        // Most have ended long ago, which is seen faster than that nobody holds them.
+        // Most runs have ended long ago. Checking `exit.json` is faster than trying the lock.
         !files.exit().exists() && is_held(&files)
     };
     std::fs::read_dir(runs)
@@ -140,15 +138,15 @@ pub(super) fn held(runs: &Path) -> Vec<RunId> {
         .collect()
 }
 
-/// Waits until no supervisor holds the run.
+/// Waits until the supervisor releases the run's lock.
 pub(super) async fn until_released(files: RunFiles) -> std::io::Result<()> {
     let (sender, released) = tokio::sync::oneshot::channel();
     let wait = move || {
         let result = open_plain(&files.lock()).and_then(|lock| lock.lock_shared());
-        // Whoever waited may have gone.
+        // The receiver may be gone.
         let _ = sender.send(result);
     };
-    // A thread of its own: hundreds of runs must not fill the pool that other blocking work needs.
+    // A separate thread, because hundreds of runs would fill the pool for blocking work.
     std::thread::Builder::new()
         .name("chorus-run".into())
         .stack_size(64 * 1024)
@@ -156,7 +154,7 @@ pub(super) async fn until_released(files: RunFiles) -> std::io::Result<()> {
     released.await.map_err(std::io::Error::other)?
 }
 
-/// Gives the supervisor an order. Returns false if there is no supervisor.
+/// Sends an order to the supervisor. Returns false if there is none.
 pub(super) fn order(files: &RunFiles, order: Order) -> std::io::Result<bool> {
     match open(
         files.control(),
@@ -167,7 +165,7 @@ pub(super) fn order(files: &RunFiles, order: Order) -> std::io::Result<bool> {
             rustix::io::write(&control, &[order.as_byte()])?;
             Ok(true)
         }
-        // Nobody reads the pipe, or it was never made.
+        // The pipe has no reader, or was never created.
         Err(Errno::NXIO | Errno::NOENT) => Ok(false),
         Err(error) => Err(error.into()),
     }

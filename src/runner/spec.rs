@@ -1,4 +1,4 @@
-//! Finds the spec of an agent.
+//! Reads the specs of agents.
 
 use std::path::{Component, Path};
 
@@ -6,11 +6,11 @@ use include_dir::{Dir, include_dir};
 
 use crate::domain::Agent;
 
-/// The specs of the default agents.
+/// The embedded specs of the default agents.
 static SPECS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/agents");
 
-/// Reads an agent's spec: from the data directory, from the directory in which the server was started, or the one that
-/// came with the program. The error is for a person.
+/// Reads an agent's spec from the data directory, from the server's working directory, or from the embedded files, in this
+/// order. The error is a message for users.
 pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
     let path = Path::new(agent.spec_path.as_str());
     let is_inside = path
@@ -18,7 +18,7 @@ pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !is_inside {
         return Err(format!(
-            "The spec {} of the agent {} must be a path below the data directory, without `..`",
+            "Spec {} of agent {} must be a path relative to the data directory, without `..`",
             agent.spec_path, agent.name
         ));
     }
@@ -28,7 +28,7 @@ pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
                 return Err(format!(
-                    "The spec {} cannot be read: {error}",
+                    "Spec {} cannot be read: {error}",
                     root.join(path).display()
                 ));
             }
@@ -43,7 +43,7 @@ pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
         .map(str::to_owned)
         .ok_or_else(|| {
             format!(
-                "The spec {} of the agent {} is not there; put it into {}",
+                "Spec {} of agent {} does not exist; create {}",
                 agent.spec_path,
                 agent.name,
                 data_dir.join(path).display()
@@ -51,12 +51,14 @@ pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
         })
 }
 
-/// Reads a file that must be below a root, also after links were followed.
+/// Reads a file that must be inside `root` after symbolic links are resolved.
 fn read_inside(root: &Path, path: &Path) -> std::io::Result<String> {
     let resolved = root.join(path).canonicalize()?;
     if resolved.starts_with(root.canonicalize()?) {
         std::fs::read_to_string(resolved)
     } else {
-        Err(std::io::Error::other("it leads out of its directory"))
+        Err(std::io::Error::other(
+            "a symbolic link leads out of the directory",
+        ))
     }
 }

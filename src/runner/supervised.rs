@@ -1,4 +1,4 @@
-//! One run, from its start to its recorded end.
+//! Follows one run from its launch to its recorded outcome.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,26 +19,42 @@ use crate::secret::Token;
 use crate::store::StoreError;
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
 
-/// How much of what a program complained about is read.
+/// The number of bytes that are read from the end of standard error.
 const STDERR_READ: u64 = 64 * 1024;
 
+/// The reason why a claimed run did not start.
+pub(super) enum LaunchError {
+    /// The database was closed because the server stops. The run stays claimed, and the next server starts it.
+    Closed,
+    /// A message for users.
+    Failed(String),
+}
+
+impl From<StoreError> for LaunchError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Closed => Self::Closed,
+            other => Self::Failed(describe(&other)),
+        }
+    }
+}
+
 impl Runner {
-    /// Makes the run directory and starts the supervisor. The error is for a person.
-    pub(super) async fn launch(&self, run: &ClaimedRun, token: &Token) -> Result<(), String> {
+    /// Creates the run directory and starts the supervisor.
+    pub(super) async fn launch(&self, run: &ClaimedRun, token: &Token) -> Result<(), LaunchError> {
         let identity = run.identity.clone();
         let briefing = self
             .0
             .db
             .read(move |view| run::briefing(view, &identity))
-            .await
-            .map_err(|error| describe(&error))?;
+            .await?;
         let mail = self.deliver_mail(run, &briefing).await?;
         let options = self.0.options.clone();
         let (run, token) = (run.clone(), token.clone());
         let launch = move || -> Result<(), String> {
             let agent = launched_agent(&run).ok_or_else(|| {
                 format!(
-                    "The agent {} was deleted after it was asked",
+                    "Agent {} was deleted before its run started; hand off to another agent",
                     run.identity.agent_name
                 )
             })?;
@@ -47,7 +63,7 @@ impl Runner {
             let line = providers::command_line(agent, &files.system(), run.resumes.as_deref());
             if line.program.is_empty() {
                 return Err(format!(
-                    "The agent {} has no program; set one in its configuration",
+                    "Agent {} has no program; set its `program`",
                     agent.name
                 ));
             }
@@ -55,27 +71,27 @@ impl Runner {
                 Provider::Command if agent.spec_path.is_blank() => String::new(),
                 _ => spec::read_spec(agent, options.data_dir.path())?,
             };
-            // A command that starts a job elsewhere is no agent, and is told the request alone.
-            let told = if run.starts_job() {
+            // A command that starts an external job is not an agent, and gets only the request.
+            let text = if run.starts_job() {
                 run.prompt.to_string()
             } else {
                 prompt::compose(&run, &briefing, &mail)
             };
-            let mut told = providers::plain_text(agent.provider, &told).into_owned();
+            let mut text = providers::plain_text(agent.provider, &text).into_owned();
             if !line.takes_system_file && !system.is_empty() {
-                told.insert_str(0, &format!("{system}\n\n"));
+                text.insert_str(0, &format!("{system}\n\n"));
             }
             let workspace = Path::new(run.task.agent_workspace.as_str());
             if workspace.starts_with(options.data_dir.workspaces()) {
                 std::fs::create_dir_all(workspace).map_err(|error| {
                     format!(
-                        "The workspace {} cannot be made: {error}",
+                        "Workspace {} cannot be created: {error}",
                         workspace.display()
                     )
                 })?;
             }
             let mut environment = line.environment;
-            environment.extend(own_environment(
+            environment.extend(chorus_environment(
                 &run,
                 &options.url,
                 token.reveal(),
@@ -91,21 +107,22 @@ impl Runner {
                 max_seconds: Some(agent.run_limit(options.max_seconds).0),
                 idle_seconds: Some(agent.idle_seconds.unwrap_or(options.idle_seconds)),
             };
-            run_dir::launch(&options.program, &files, &spec, &told, &system)
-                .map_err(|error| format!("The supervisor cannot be started: {error}"))
+            run_dir::launch(&options.program, &files, &spec, &text, &system)
+                .map_err(|error| format!("The supervisor cannot be started: {error}; check the data directory, then hand off again"))
         };
         tokio::task::spawn_blocking(launch)
             .await
             .unwrap_or_else(|panic| Err(panic.to_string()))
+            .map_err(LaunchError::Failed)
     }
 
-    /// Chooses the mail that an agent is told, and records that before the agent can end.
+    /// Chooses the mail for the agent's prompt, and records the delivery before the agent starts.
     async fn deliver_mail(
         &self,
         run: &ClaimedRun,
         briefing: &Briefing,
-    ) -> Result<DeliveredMail, String> {
-        // A command that starts a job elsewhere is no agent, and gets no mail.
+    ) -> Result<DeliveredMail, StoreError> {
+        // A command that starts an external job is not an agent, and gets no mail.
         if run.starts_job() || run.agent.is_none() {
             return Ok(DeliveredMail::default());
         }
@@ -117,36 +134,37 @@ impl Runner {
                 ids: mail.ids.clone(),
             };
             let delivered = self.0.db.write(move |tx| mail::deliver(tx, &delivery));
-            delivered.await.map_err(|error| describe(&error))?;
+            delivered.await?;
         }
         Ok(mail)
     }
 
-    /// Follows a run until its supervisor is gone, and records how it ended.
-    pub(super) async fn supervised(&self, run: ClaimedRun, is_new: bool) {
+    /// Follows a run until its supervisor has ended, and records the outcome.
+    pub(super) async fn follow_to_end(&self, run: ClaimedRun, is_new: bool) {
         let files = self.files(&run.identity.run_id);
         if !is_new && !run_dir::is_held(&files) && !files.stdout().exists() {
-            let problem =
-                "The directory of the run is missing: it was at work elsewhere. Hand off again.";
+            let problem = "The run directory is missing: the agent ran in another data directory. Hand off again.";
             return self
-                .give_up_as(&run, Outcome::Interrupted, problem.to_owned())
+                .finish_as(&run, Outcome::Interrupted, problem.to_owned())
                 .await;
         }
         let Some(agent) = launched_agent(&run) else {
-            let problem = "The agent was deleted while it worked".to_owned();
-            return self.give_up(&run, files, problem).await;
+            let problem =
+                "The agent was deleted during its run; hand off to another agent".to_owned();
+            return self.stop_and_fail(&run, files, problem).await;
         };
         let mut follower =
             match Follower::open(&files, providers::reader(&agent), run.followed_bytes) {
                 Ok(follower) => follower,
                 Err(error) => {
-                    let problem = format!("The output cannot be read: {error}");
-                    return self.give_up(&run, files, problem).await;
+                    let problem =
+                        format!("The agent's output cannot be read: {error}. Hand off again.");
+                    return self.stop_and_fail(&run, files, problem).await;
                 }
             };
-        self.read_along(&run, &files, &mut follower).await;
+        self.follow_output(&run, &files, &mut follower).await;
         if files.read_exit().is_none() {
-            // The supervisor was killed, and could not end what it held.
+            // The supervisor was killed before it could end its processes.
             end_processes(run.identity.handoff_id.clone()).await;
         }
         self.read_all(&run, &mut follower).await;
@@ -163,7 +181,7 @@ impl Runner {
         self.finish(finish).await;
     }
 
-    /// Says which limits a run had.
+    /// Returns the limits that the run was started with.
     fn limits(&self, agent: &Agent, files: &RunFiles) -> Limits {
         let options = &self.0.options;
         let spec = files.spec().ok();
@@ -177,16 +195,16 @@ impl Runner {
     }
 
     /// Stops a run that cannot be followed, and records that it failed.
-    async fn give_up(&self, run: &ClaimedRun, files: RunFiles, problem: String) {
+    async fn stop_and_fail(&self, run: &ClaimedRun, files: RunFiles, problem: String) {
         self.order(&run.identity.run_id, Order::Stop);
         if let Err(error) = run_dir::until_released(files).await {
-            tracing::error!(%error, run_id = %run.identity.run_id, "cannot wait for a supervisor");
+            tracing::error!(%error, run_id = %run.identity.run_id, "cannot wait for the supervisor of a run");
         }
         self.fail(run, problem).await;
     }
 
-    /// Reads along until the supervisor is gone.
-    async fn read_along(&self, run: &ClaimedRun, files: &RunFiles, follower: &mut Follower) {
+    /// Reads the output until the supervisor has ended.
+    async fn follow_output(&self, run: &ClaimedRun, files: &RunFiles, follower: &mut Follower) {
         let mut watch = self.0.watcher.watch(&files.stdout());
         let released = run_dir::until_released(files.clone());
         tokio::pin!(released);
@@ -201,7 +219,7 @@ impl Runner {
             let grown = async {
                 match &mut watch {
                     Ok(watch) => watch.grown().await,
-                    // Without notice from the system the output is read at the end.
+                    // Without inotify, the output is read at the end.
                     Err(_) => std::future::pending().await,
                 }
             };
@@ -216,14 +234,14 @@ impl Runner {
                 () = grown => {}
                 () = overstayed => {
                     self.order(&run.identity.run_id, Order::Finish);
-                    // It is asked again if it does not hear.
+                    // The order is repeated if the agent does not end.
                     leave_by = Some(Instant::now() + after_result);
                 }
             }
         }
     }
 
-    /// Reads what is there, piece by piece, and records it.
+    /// Reads and records the available output piece by piece.
     async fn read_all(&self, run: &ClaimedRun, follower: &mut Follower) {
         loop {
             match follower.read_piece() {
@@ -248,20 +266,20 @@ impl Runner {
             .write(move |tx| run::record_messages(tx, &run_id, &said, read_to))
             .await;
         match recorded {
-            // What is not recorded when the server stops is read again by the next one.
+            // Messages that are not recorded before the server stops are read again by the next server.
             Ok(()) | Err(StoreError::Closed) => {}
             Err(error) => {
-                tracing::error!(error = %with_sources(&error), run_id = %run.identity.run_id, "cannot record what an agent said");
+                tracing::error!(error = %with_sources(&error), run_id = %run.identity.run_id, "cannot record the messages of a run; they are only in its log");
             }
         }
     }
 
-    /// Records that a run failed before or beside its process.
+    /// Records a run as failed for a reason other than its process.
     pub(super) async fn fail(&self, run: &ClaimedRun, problem: String) {
-        self.give_up_as(run, Outcome::Failed, problem).await;
+        self.finish_as(run, Outcome::Failed, problem).await;
     }
 
-    async fn give_up_as(&self, run: &ClaimedRun, outcome: Outcome, problem: String) {
+    async fn finish_as(&self, run: &ClaimedRun, outcome: Outcome, problem: String) {
         self.finish(FinishRun {
             run_id: run.identity.run_id.clone(),
             outcome,
@@ -273,7 +291,7 @@ impl Runner {
         .await;
     }
 
-    /// Records the end of a run, however long that takes: the process is gone, so this is all that is left of it.
+    /// Records the outcome of a run, with retries without limit: the process has ended, so the outcome would be lost.
     async fn finish(&self, finish: FinishRun) {
         loop {
             let end = finish.clone();
@@ -288,7 +306,7 @@ impl Runner {
                 }
                 Err(StoreError::Closed) => return,
                 Err(error) => {
-                    tracing::error!(error = %with_sources(&error), run_id = %finish.run_id, "cannot record the end of a run; trying again");
+                    tracing::error!(error = %with_sources(&error), run_id = %finish.run_id, "cannot record the outcome of a run; retrying");
                 }
             }
             tokio::select! {
@@ -299,8 +317,8 @@ impl Runner {
     }
 }
 
-/// Returns what an agent's process is told of Chorus.
-fn own_environment(
+/// Returns the environment variables that Chorus sets for an agent.
+fn chorus_environment(
     run: &ClaimedRun,
     url: &str,
     token: &str,
@@ -334,19 +352,20 @@ fn own_environment(
     )
 }
 
-/// The limits that a run had.
+/// The limits that a run was started with.
 struct Limits {
-    /// How long it might take, and what to do about that.
+    /// A sentence that states the time limit and how to raise it.
     time: String,
-    /// How long it might be silent.
     idle_seconds: u64,
 }
 
-/// Names the limit of time that a run had, and says how to raise it. The agent may have been changed since it began.
+/// States the time limit of a run and how to raise it. The agent may have been changed since the run started.
 fn time_limit(agent: &Agent, server: u64, had: Option<u64>) -> String {
     let (seconds, limit) = agent.run_limit(server);
     let advice = match limit {
-        _ if had.is_some_and(|had| had != seconds) => "It has been changed since: hand off again",
+        _ if had.is_some_and(|had| had != seconds) => {
+            "The limit has been changed since: hand off again"
+        }
         RunLimit::MaxSeconds => "Raise the agent's maxSeconds",
         RunLimit::MaxSessionDuration => "Raise the agent's maxSessionDuration",
         RunLimit::Server => {
@@ -359,7 +378,7 @@ fn time_limit(agent: &Agent, server: u64, had: Option<u64>) -> String {
     )
 }
 
-/// Decides how a run ended, from what it said and how its process ended.
+/// Determines the outcome of a run from its output and the end of its process.
 fn conclude(
     run: &ClaimedRun,
     agent: &Agent,
@@ -369,7 +388,9 @@ fn conclude(
     stderr: &str,
 ) -> FinishRun {
     let said_so_far = match &report.end {
-        Some(Ok(message)) if !message.trim().is_empty() => format!("\nIt had said:\n{message}"),
+        Some(Ok(message)) if !message.trim().is_empty() => {
+            format!("\nThe agent's last message:\n{message}")
+        }
         _ => String::new(),
     };
     let (outcome, output) = match exit {
@@ -396,7 +417,7 @@ fn conclude(
         }) if agent.provider == Provider::Command || report.end.is_none() => (
             Outcome::TimedOut,
             format!(
-                "The agent printed nothing for its idle limit of {} s. Raise the agent's idleSeconds, or look at the log.{said_so_far}",
+                "The agent printed nothing for {} s, its idle limit. Read the log, or raise the agent's idleSeconds.{said_so_far}",
                 limits.idle_seconds
             ),
         ),
@@ -410,8 +431,8 @@ fn conclude(
             let verdict = judge(report, end, stderr);
             (verdict.outcome, verdict.output)
         }
-        // The supervisor is gone and could not say how it ended. A finished result counts all the same, but what any
-        // program printed is finished only if it ended.
+        // The supervisor died without `exit.json`. A provider's final message still counts, but the output of a plain command is
+        // complete only if its process ended.
         None => match &report.end {
             Some(Ok(message))
                 if agent.provider != Provider::Command && !message.trim().is_empty() =>
@@ -440,7 +461,6 @@ fn conclude(
     }
 }
 
-/// Reads the end of a file.
 fn tail(path: &Path) -> String {
     use std::io::{Read, Seek, SeekFrom};
     let read = || -> std::io::Result<String> {
@@ -465,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_took_too_long_names_the_limit_that_it_had() {
+    fn a_timed_out_run_names_the_limit_that_it_was_started_with() {
         for (json, had, says) in [
             (
                 serde_json::json!({ "maxSeconds": 60, "maxSessionDuration": 30 }),
@@ -485,7 +505,7 @@ mod tests {
             (
                 serde_json::json!({ "maxSessionDuration": 30 }),
                 Some(600),
-                "of 600 s. It has been changed since: hand off again, or ask for less.",
+                "of 600 s. The limit has been changed since: hand off again, or ask for less.",
             ),
         ] {
             assert_eq!(time_limit(&agent(json), 3600, had), says);

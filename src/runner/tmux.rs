@@ -1,14 +1,14 @@
-//! Windows of tmux that follow the logs of dispatched agents.
+//! Opens tmux windows that follow the logs of dispatched agents.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
 use crate::domain::{HandoffId, Kind, Timestamp};
 
-/// The session that has the windows.
+/// The tmux session of the windows.
 const SESSION: &str = "dispatch";
 
-/// Opens a window in which a command follows a hand-off's log. Agents do not depend on it: what goes wrong is only logged.
+/// Opens a tmux window in which a command follows a hand-off's log. Errors are only logged, because agents do not need the window.
 pub fn follow(mut command: Vec<OsString>, kind: &Kind, handoff_id: &HandoffId, at: Timestamp) {
     let window = format!("agent-{kind}-{}", at.as_millis() / 1000);
     command.push(handoff_id.as_str().into());
@@ -16,10 +16,14 @@ pub fn follow(mut command: Vec<OsString>, kind: &Kind, handoff_id: &HandoffId, a
         let target = format!("{SESSION}:");
         let mut add = tmux(&["new-window", "-d", "-t", &target, "-n", &window, "--"]);
         let mut begin = tmux(&["new-session", "-d", "-s", SESSION, "-n", &window, "--"]);
-        // Words of their own, so that no shell reads them. There may be no session yet, or somebody makes it at the same moment.
+        // The command is passed as separate arguments, so that no shell parses it. The session may not exist yet, or may be created
+        // at the same moment.
         let (add, begin) = (add.args(&command), begin.args(&command));
         if !succeeds(add) && !succeeds(begin) && !succeeds(add) {
-            tracing::warn!(window, "cannot open a window of tmux");
+            tracing::warn!(
+                window,
+                "cannot open a tmux window; follow the hand-off with `chorus log`"
+            );
         }
     });
 }
@@ -37,7 +41,6 @@ fn succeeds(command: &mut Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Tells whether tmux is installed.
 pub fn is_installed() -> bool {
     succeeds(&mut tmux(&["-V"]))
 }

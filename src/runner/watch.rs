@@ -1,4 +1,4 @@
-//! Learns from the system that a file has grown.
+//! Waits for files to grow, with inotify.
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
@@ -17,7 +17,6 @@ pub(super) struct Watcher {
     watched: Arc<Mutex<HashMap<i32, signal::Sender<u64>>>>,
 }
 
-/// A file that is watched.
 #[derive(Debug)]
 pub(super) struct Watch {
     watcher: Watcher,
@@ -26,7 +25,7 @@ pub(super) struct Watch {
 }
 
 impl Watcher {
-    /// Begins to listen, on a thread of its own that ends with the process.
+    /// Starts the inotify thread, which runs until the process ends.
     pub fn start() -> std::io::Result<Self> {
         let inotify = Arc::new(inotify::init(CreateFlags::CLOEXEC)?);
         let watcher = Self {
@@ -41,10 +40,10 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// Watches a file. What is written after this call is not missed.
+    /// Watches a file. No write after this call is missed.
     pub fn watch(&self, path: &Path) -> std::io::Result<Watch> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        // The same file has the same descriptor, whoever watches it.
+        // inotify returns the same descriptor for the same file.
         let descriptor = inotify::add_watch(&*self.inotify, path, WatchFlags::MODIFY)?;
         let growth = watched
             .entry(descriptor)
@@ -65,7 +64,7 @@ impl Watcher {
                 Ok(event) => self.wake(event.wd(), event.events()),
                 Err(Errno::INTR) => {}
                 Err(error) => {
-                    tracing::error!(%error, "no longer learns when files grow; outputs are read at their end");
+                    tracing::error!(%error, "inotify failed; outputs are now read only when their runs end");
                     return;
                 }
             }
@@ -85,7 +84,7 @@ impl Watcher {
 }
 
 impl Watch {
-    /// Completes when the file has grown since the last time.
+    /// Waits until the file has grown since the last call.
     pub async fn grown(&mut self) {
         if self.growth.changed().await.is_err() {
             std::future::pending::<()>().await;
@@ -105,7 +104,7 @@ impl Drop for Watch {
             .is_some_and(|growth| growth.receiver_count() == 1);
         if is_last {
             watched.remove(&self.descriptor);
-            // An error means that the file is gone, and the watch with it.
+            // An error means that the file is gone, and its watch too.
             let _ = inotify::remove_watch(&*self.watcher.inotify, self.descriptor);
         }
     }

@@ -1,4 +1,4 @@
-//! How the types of the domain are stored: each as the text or the number that it is written as.
+//! The stored form of domain types: each is the text or the number of its wire format.
 
 use super::row::{FromValue, Mismatch, unexpected};
 use super::value::{ToValue, Value};
@@ -10,7 +10,6 @@ use crate::domain::{
     StatusName, TaskId, TaskPriority, Text, ThreadId, ToolName, TraceId, Urgency,
 };
 
-/// Reads a type from text by a function of the text.
 macro_rules! read {
     ($($type:ty),+ => $read:expr) => {
         $(impl FromValue for $type {
@@ -24,7 +23,6 @@ macro_rules! read {
     };
 }
 
-/// Writes types as the text that `as_str` returns.
 macro_rules! write {
     ($($type:ty),+) => {
         $(impl ToValue for $type {
@@ -35,21 +33,21 @@ macro_rules! write {
     };
 }
 
-/// Reads types with a form of their own by `TryFrom<String>`.
+/// Reads validated types by `TryFrom<String>`.
 macro_rules! read_forms {
     ($($type:ty),+ $(,)?) => {
         read!($($type),+ => |text: &str| Self::try_from(text.to_owned()).map_err(|error| error.to_string()));
     };
 }
 
-/// Reads words of a closed list by `parse`.
+/// Reads enums by `parse`.
 macro_rules! read_words {
     ($($type:ty),+ $(,)?) => {
         read!($($type),+ => |word: &str| Self::parse(word).ok_or_else(|| format!("unknown word {word:?}")));
     };
 }
 
-/// Reads and writes types with a form of their own.
+/// Reads and writes validated types.
 macro_rules! forms {
     ($($type:ty),+ $(,)?) => {
         read_forms!($($type),+);
@@ -57,7 +55,7 @@ macro_rules! forms {
     };
 }
 
-/// Reads and writes words of a closed list.
+/// Reads and writes enums.
 macro_rules! words {
     ($($type:ty),+ $(,)?) => {
         read_words!($($type),+);
@@ -65,7 +63,7 @@ macro_rules! words {
     };
 }
 
-/// Reads and writes numbers that have a range of their own.
+/// Reads and writes bounded numbers.
 macro_rules! numbers {
     ($($type:ty),+) => {
         $(
@@ -133,7 +131,7 @@ numbers!(Minutes, TaskPriority);
 impl FromValue for Priority {
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
         let number = i64::from_value(value)?;
-        Self::from_number(number).ok_or_else(|| format!("there is no priority {number}"))
+        Self::from_number(number).ok_or_else(|| format!("unknown priority {number}"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The database behind a narrow waist: operations are closures over a [`View`] or a [`Tx`], whichever engine runs them.
+//! The database interface: operations are closures over a [`View`] or a [`Tx`], independent of the engine.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use super::{Feed, OpenError, Result, StoreError, sqlite};
 use crate::clock::Clock;
 use crate::domain::Rules;
 
-/// Where a database is: `sqlite:PATH` is a file.
+/// The location of a database: `sqlite:PATH` is a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(Place);
 
@@ -24,15 +24,13 @@ enum Place {
 }
 
 impl DatabaseUrl {
-    /// Names a database in a file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self(Place::File(path.into()))
     }
 }
 
-/// Why a text is not the URL of a database.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not the URL of a database; write sqlite:PATH")]
+#[error("{0:?} is not a database URL; use sqlite:PATH")]
 pub struct IllegalUrl(String);
 
 impl FromStr for DatabaseUrl {
@@ -46,74 +44,67 @@ impl FromStr for DatabaseUrl {
     }
 }
 
-/// How a database is opened.
 #[derive(Debug, Clone)]
 pub struct DatabaseOptions {
-    /// Where it is.
     pub url: DatabaseUrl,
-    /// The source of time.
     pub clock: Clock,
-    /// The most writes that are committed together.
+    /// The most writes in one commit.
     pub max_batch: usize,
-    /// The rules of the house.
     pub rules: Rules,
 }
 
-/// A read on its way through an engine.
+/// A read, on its way to an engine.
 pub trait ReadJob: Send {
-    /// Reads, and keeps the result.
+    /// Reads, and keeps the result for [`answer`](Self::answer).
     fn run(&mut self, view: &View<'_>);
-    /// Gives the result to the caller, or the reason why there is none.
+    /// Sends the result, or the error, to the caller.
     fn answer(self: Box<Self>, failed: Option<StoreError>);
 }
 
-/// A write on its way through an engine. It may be run again after its transaction was rolled back.
+/// A write, on its way to an engine. It may run again after a rollback.
 pub trait WriteJob: Send {
-    /// Writes, and keeps the result. Returns whether the operation succeeded.
+    /// Writes, and keeps the result for [`answer`](Self::answer). Returns whether the operation succeeded.
     fn run(&mut self, tx: &mut Tx<'_>) -> bool;
-    /// Gives the result to the caller, unless the operation succeeded and its commit did not.
+    /// Sends the result to the caller. `failed` replaces a success whose commit failed.
     fn answer(self: Box<Self>, failed: Option<StoreError>);
 }
 
-/// How a write shares its transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// With other writes that come at the same time.
+    /// With other writes of the same batch.
     Together,
-    /// With none, and it runs once.
+    /// With no other write; it runs once.
     Alone,
 }
 
-/// A line of reads.
+/// A queue of reads.
 #[async_trait]
 pub trait Readers: Send + Sync + Debug {
-    /// Puts a read in line.
     async fn read(&self, job: Box<dyn ReadJob>) -> Result<()>;
 }
 
-/// An engine: runs reads and writes in transactions of its own kind.
+/// An engine: runs reads and writes in its own transactions.
 #[async_trait]
 pub trait Backend: Readers {
-    /// Puts a write in line. When it is answered, it is on disk.
+    /// Queues a write. A successful answer means that the change is on disk.
     async fn write(&self, job: Box<dyn WriteJob>, sharing: Sharing) -> Result<()>;
-    /// Opens a line of reads that all see the same moment.
+    /// Opens a queue of reads from one snapshot.
     async fn snapshot(&self) -> Result<Box<dyn Readers>>;
-    /// Writes a consistent copy to a file that does not exist yet.
+    /// Writes a consistent copy to a file that must not exist.
     async fn backup(&self, to: &Path) -> Result<()>;
-    /// Lists what breaks the database's own rules.
+    /// Lists violations of the database's integrity.
     async fn problems(&self) -> Result<Vec<String>>;
-    /// Returns where committed events are published.
     fn feed(&self) -> &Feed;
-    /// Finishes what stands in line and closes the database.
+    /// Finishes the queued operations, and closes the database.
     async fn close(&self);
 }
 
-/// The ledger's database. Clones are the same one.
+/// The ledger's database. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Database(Arc<dyn Backend>);
 
 impl Database {
-    /// Opens a database, after bringing it up to date.
+    /// Opens a database after migrating it.
     pub async fn open(options: DatabaseOptions) -> std::result::Result<Self, OpenError> {
         let DatabaseUrl(place) = options.url.clone();
         let backend = match place {
@@ -122,17 +113,15 @@ impl Database {
         Ok(Self::new(backend))
     }
 
-    /// Puts a database on an engine.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Self(backend)
     }
 
-    /// Returns the engine.
     pub fn backend(&self) -> Arc<dyn Backend> {
         self.0.clone()
     }
 
-    /// Reads the ledger as it is at one moment.
+    /// Reads from one snapshot.
     pub async fn read<T: Send + 'static>(
         &self,
         run: impl FnMut(&View<'_>) -> Result<T> + Send + 'static,
@@ -140,7 +129,7 @@ impl Database {
         read(&*self.0, run).await
     }
 
-    /// Changes the ledger in a transaction that other writes may share. When this returns `Ok`, the change is on disk.
+    /// Writes in a transaction that may be shared with other writes. On `Ok`, the change is on disk.
     pub async fn write<T: Send + 'static>(
         &self,
         run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
@@ -148,7 +137,7 @@ impl Database {
         self.send(run, Sharing::Together).await
     }
 
-    /// Changes the ledger, once, in a transaction of its own.
+    /// Writes once, in a separate transaction.
     pub async fn write_alone<T: Send + 'static>(
         &self,
         run: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
@@ -168,38 +157,36 @@ impl Database {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Opens a view of the whole ledger at one moment, for many reads.
+    /// Opens a snapshot of the whole ledger for many reads.
     pub async fn snapshot(&self) -> Result<Snapshot> {
         self.0.snapshot().await.map(Snapshot)
     }
 
-    /// Writes a consistent copy of the database to a file that does not exist yet.
+    /// Writes a consistent copy of the database to a file that must not exist.
     pub async fn backup(&self, to: &Path) -> Result<()> {
         self.0.backup(to).await
     }
 
-    /// Lists what breaks the database's own rules; empty if all is well.
+    /// Lists violations of the database's integrity.
     pub async fn problems(&self) -> Result<Vec<String>> {
         self.0.problems().await
     }
 
-    /// Returns where committed events are published.
     pub fn feed(&self) -> &Feed {
         self.0.feed()
     }
 
-    /// Finishes what was asked and closes the database.
+    /// Finishes the pending operations, and closes the database.
     pub async fn close(&self) {
         self.0.close().await;
     }
 }
 
-/// A view of the whole ledger at one moment, for as long as this lives.
+/// A consistent view of the whole ledger, for as long as this value lives.
 #[derive(Debug)]
 pub struct Snapshot(Box<dyn Readers>);
 
 impl Snapshot {
-    /// Reads the ledger as it was when the snapshot was taken.
     pub async fn read<T: Send + 'static>(
         &self,
         run: impl FnMut(&View<'_>) -> Result<T> + Send + 'static,
@@ -217,7 +204,6 @@ async fn read<T: Send + 'static>(
     answer.await.map_err(|_| StoreError::Closed)?
 }
 
-/// Makes a write of a closure.
 #[cfg(test)]
 pub(super) fn write_job<T: Send + 'static>(
     run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
@@ -226,7 +212,7 @@ pub(super) fn write_job<T: Send + 'static>(
     (Box::new(job), answer)
 }
 
-/// A closure, its result, and the caller that waits for it.
+/// A closure, its result, and the waiting caller.
 struct Operation<F, T> {
     run: F,
     result: Option<Result<T>>,
@@ -245,19 +231,19 @@ impl<F, T> Operation<F, T> {
     }
 
     /// Runs the closure and keeps its result. Returns whether it succeeded.
-    fn keep(&mut self, run: impl FnOnce(&mut F) -> Result<T>) -> bool {
+    fn run_and_keep(&mut self, run: impl FnOnce(&mut F) -> Result<T>) -> bool {
         let result = catch_unwind(AssertUnwindSafe(|| run(&mut self.run)))
             .unwrap_or_else(|_| Err(StoreError::Driver("an operation panicked".into())));
         self.result.insert(result).is_ok()
     }
 
-    fn give(self, failed: Option<StoreError>) {
+    fn send_result(self, failed: Option<StoreError>) {
         let result = match (self.result, failed) {
             (Some(Err(error)), _) | (_, Some(error)) => Err(error),
             (Some(Ok(value)), None) => Ok(value),
             (None, None) => Err(StoreError::Closed),
         };
-        // A caller that has gone away does not undo what it asked for.
+        // A caller that has gone away does not undo its operation.
         let _ = self.caller.send(result);
     }
 }
@@ -268,11 +254,11 @@ where
     T: Send,
 {
     fn run(&mut self, view: &View<'_>) {
-        self.keep(|run| run(view));
+        self.run_and_keep(|run| run(view));
     }
 
     fn answer(self: Box<Self>, failed: Option<StoreError>) {
-        self.give(failed);
+        self.send_result(failed);
     }
 }
 
@@ -282,11 +268,11 @@ where
     T: Send,
 {
     fn run(&mut self, tx: &mut Tx<'_>) -> bool {
-        self.keep(|run| run(tx))
+        self.run_and_keep(|run| run(tx))
     }
 
     fn answer(self: Box<Self>, failed: Option<StoreError>) {
-        self.give(failed);
+        self.send_result(failed);
     }
 }
 
@@ -295,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_names_the_engine_and_the_place() {
+    fn a_url_names_the_engine_and_the_file() {
         let url = |text: &str| text.parse::<DatabaseUrl>();
         assert_eq!(url("sqlite:/a b/c.db"), Ok(DatabaseUrl::file("/a b/c.db")));
         for wrong in ["", "sqlite:", "sqlite", "/a/b.db", "mysql:x"] {

@@ -1,10 +1,10 @@
-//! Gives committed events to those who wait for them.
+//! Delivers committed events to their subscribers.
 //!
 //! # How it works
-//! The writer publishes after each commit, before it answers. Whoever follows all events takes them from one shared
-//! ring; one who falls behind, or starts from an earlier number, reads the rows instead. Whoever waits for one task
-//! registers under its id and is woken by events of that task only, so that ten thousand idle waiters cost an event
-//! nothing. A waiter registers first and looks at the rows second: what is committed in between wakes it.
+//! The writer publishes after each commit, before it answers. Subscribers of all events read from one shared ring; a subscriber
+//! that falls behind, or starts from an earlier number, reads the rows instead. A waiter for one task registers under the
+//! task's id and is woken only by events of that task, so that ten thousand idle waiters cost an event nothing. A waiter
+//! registers first and reads the rows second, so that a commit in between wakes it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,25 +13,23 @@ use tokio::sync::{Notify, broadcast, mpsc};
 
 use crate::domain::{Event, HandoffSpan, Outcome, Recorded, RequestId, TaskId, Topic};
 
-/// How many events a follower may be behind before it reads rows again.
+/// Subscribers that are further behind read rows again.
 const RING: usize = 1024;
 
-/// How many hand-offs that ended may wait to be reported.
+/// The capacity of the channel for spans of ended hand-offs.
 const UNREPORTED: usize = 4096;
 
-/// An event with more data than this is not kept in memory for followers; they read its row.
+/// Larger events are not kept in memory; subscribers read their rows.
 const LARGEST_IN_RING: usize = 16 * 1024;
 
-/// An event that was committed.
 #[derive(Debug, Clone)]
 pub struct Published {
-    /// Its number.
     pub number: i64,
-    /// The event, unless it is so large that it is better read from its row.
+    /// `None` if the event is larger than [`LARGEST_IN_RING`].
     pub event: Option<Arc<Event>>,
 }
 
-/// Where committed events are published.
+/// Publishes committed events.
 #[derive(Debug)]
 pub struct Feed {
     ring: broadcast::Sender<Published>,
@@ -39,28 +37,24 @@ pub struct Feed {
     watched: Mutex<HashMap<Subject, Watched>>,
 }
 
-/// The receiver of hand-offs that ended.
+/// The receiver of ended hand-offs.
 #[derive(Debug)]
 struct Reporting {
     sender: mpsc::Sender<HandoffSpan>,
     is_wanted: fn(Outcome) -> bool,
 }
 
-/// What is waited for.
+/// The subject of a watch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Subject {
-    /// Events of one task.
     Task(TaskId),
-    /// Events of all tasks of a family, by its root.
+    /// All tasks of a family, by its root.
     Family(TaskId),
-    /// Events of one request.
     Request(RequestId),
-    /// Events of a topic.
     Topic(Topic),
 }
 
 impl Subject {
-    /// Lists the subjects of an event.
     fn of(Recorded { event, topic }: &Recorded) -> impl Iterator<Item = Self> {
         [
             event.task_id.clone().map(Self::Task),
@@ -73,8 +67,8 @@ impl Subject {
     }
 }
 
-/// What the waiters of one task share. They are counted under the lock: a count of references would still include
-/// one who is leaving at the same moment.
+/// The waiters of one subject. They are counted under the lock: a reference count would still include a waiter that is leaving
+/// at the same moment.
 #[derive(Debug, Default)]
 struct Watched {
     notify: Arc<Notify>,
@@ -92,7 +86,7 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// Publishes events that are committed, in their order.
+    /// Publishes committed events in order.
     pub(super) fn publish(&self, events: Vec<Recorded>) {
         for recorded in events {
             let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,20 +101,21 @@ impl Feed {
             if self.ring.receiver_count() > 0 {
                 let size: usize = event.data.values().map(|value| value.as_str().len()).sum();
                 let event = (size <= LARGEST_IN_RING).then(|| Arc::new(event));
-                // No receiver is left: then nobody misses it.
+                // An error means that there is no receiver, so nobody misses the event.
                 let _ = self.ring.send(Published { number, event });
             }
         }
     }
 
-    /// Returns the receiver of ended hand-offs with a wanted outcome, until the database is closed. A second call replaces the first.
+    /// Returns the receiver of ended hand-offs with a wanted outcome, until the database is closed. A second call replaces the
+    /// first.
     pub fn spans(&self, is_wanted: fn(Outcome) -> bool) -> mpsc::Receiver<HandoffSpan> {
         let (sender, receiver) = mpsc::channel(UNREPORTED);
         *self.reporting() = Some(Reporting { sender, is_wanted });
         receiver
     }
 
-    /// Reports hand-offs that ended. A receiver that is too slow misses some: the ledger has them all.
+    /// Reports ended hand-offs. A receiver that is too slow misses some; the ledger has all of them.
     pub(super) fn report(&self, spans: Vec<HandoffSpan>) {
         if spans.is_empty() {
             return;
@@ -132,7 +127,7 @@ impl Feed {
         }
     }
 
-    /// Ends the report.
+    /// Closes the channel of ended hand-offs.
     pub(super) fn close(&self) {
         self.reporting().take();
     }
@@ -143,42 +138,38 @@ impl Feed {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Follows all events from now on.
+    /// Subscribes to all events from now on.
     pub fn follow(&self) -> broadcast::Receiver<Published> {
         self.ring.subscribe()
     }
 
-    /// Watches one task.
     pub fn watch(&self, task_id: &TaskId) -> Watch<'_> {
         self.watch_subject(Subject::Task(task_id.clone()))
     }
 
-    /// Watches all tasks of a family, also those that are made later, by its root.
+    /// Watches all tasks of a family by its root, including tasks that are created later.
     pub fn watch_family(&self, root_id: &TaskId) -> Watch<'_> {
         self.watch_subject(Subject::Family(root_id.clone()))
     }
 
-    /// Watches one request.
     pub fn watch_request(&self, id: &RequestId) -> Watch<'_> {
         self.watch_subject(Subject::Request(id.clone()))
     }
 
-    /// Watches all requests, alerts and routes.
+    /// Watches all requests, alerts and kind rules.
     pub fn watch_requests(&self) -> Watch<'_> {
         self.watch_subject(Subject::Topic(Topic::Requests))
     }
 
-    /// Watches whatever may free a slot for an agent.
+    /// Watches every event that may free a slot for an agent.
     pub fn watch_slots(&self) -> Watch<'_> {
         self.watch_subject(Subject::Topic(Topic::Slots))
     }
 
-    /// Watches tasks that are ready.
     pub fn watch_ready(&self) -> Watch<'_> {
         self.watch_subject(Subject::Topic(Topic::Ready))
     }
 
-    /// Watches agents that come, go or change.
     pub fn watch_agents(&self) -> Watch<'_> {
         self.watch_subject(Subject::Topic(Topic::Agents))
     }
@@ -194,7 +185,7 @@ impl Feed {
         }
     }
 
-    /// Counts the tasks, families and requests that are watched. What the server always watches for itself does not count.
+    /// Counts the watched tasks, families and requests. Topics do not count, because the server always watches them.
     pub fn watched(&self) -> usize {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched
@@ -209,7 +200,7 @@ impl Feed {
     }
 }
 
-/// Something that is watched for as long as this lives.
+/// A subject is watched for as long as this value lives.
 #[derive(Debug)]
 pub struct Watch<'a> {
     feed: &'a Feed,
@@ -320,7 +311,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_published_before_the_first_poll_is_not_missed() {
+    async fn an_event_published_before_the_first_poll_is_not_missed() {
         let feed = Feed::default();
         let id = TaskId::new();
         let watch = feed.watch(&id);

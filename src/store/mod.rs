@@ -1,12 +1,12 @@
-//! The database behind a narrow waist.
+//! The database, behind a small interface.
 //!
-//! Operations are closures over a [`View`] or a [`Tx`]; a [`Database`] runs them, and nothing above this folder knows on which engine.
-//! [`tables`] has every statement, and no rule. A lookup returns `Option`; the ledger decides what is refused.
+//! Operations are closures over a [`View`] or a [`Tx`]; a [`Database`] runs them, and nothing above this folder knows the
+//! engine. [`tables`] contains all SQL and no rules. A lookup returns `Option`; the ledger decides about refusals.
 //!
 //! # Adding a table
-//! 1. A numbered file in `migrations/sqlite/`, never an edit of an old one.
-//! 2. One file in `tables/` with its statements and its row struct.
-//! 3. Operations on it in `src/ledger`, and tests of them in `tests/it`.
+//! 1. Add a numbered file to `migrations/sqlite/`. Never edit an old one.
+//! 2. Add a file to `tables/` with its statements and its row struct.
+//! 3. Add operations to `src/ledger`, and tests to `tests/it`.
 
 mod columns;
 mod database;
@@ -32,5 +32,4 @@ pub use sqlite::{MigrationState, MigrationStatus, migrate, migration_status};
 pub use tx::{Tx, View};
 pub(crate) use value::params;
 
-/// A result of the store.
 pub type Result<T> = std::result::Result<T, StoreError>;

@@ -1,7 +1,7 @@
-//! Rows: the columns that a statement names, read in the order in which it names them.
+//! Rows, read column by column in the order of the statement.
 //!
-//! [`columns!`](columns) makes a struct, the list of columns that a statement selects for it, and the reading of a row, all of
-//! one list; no position is counted by hand.
+//! [`columns!`](columns) generates a struct, its list of columns and its reader from one list, so that nobody counts positions
+//! by hand.
 
 use std::ops::RangeFrom;
 
@@ -11,49 +11,41 @@ use super::value::Value;
 use super::{Result, StoreError};
 use crate::domain::Timestamp;
 
-/// The columns of an engine's row.
+/// A row of an engine.
 pub trait Columns {
-    /// Returns the value of a column.
     fn value(&self, column: usize) -> Result<Value<'_>>;
 }
 
-/// A row. A NULL where a value must be is an error, not an empty value.
+/// A row. An unexpected NULL is an error, not an empty value.
 pub struct Row<'a>(&'a dyn Columns);
 
-/// Why a value is not one of the type that it is read as.
+/// The reason why a value does not have the expected type.
 pub type Mismatch = String;
 
-/// A type that can be read from a column.
 pub trait FromValue: Sized {
-    /// Reads a value.
     fn from_value(value: Value<'_>) -> std::result::Result<Self, Mismatch>;
 }
 
-/// A struct that is read from a row.
 pub trait FromRow: Sized {
-    /// Reads a row, beginning with its first column.
+    /// Reads a row from its first column on.
     fn from_row(row: &Row<'_>) -> Result<Self>;
 }
 
 impl<'a> Row<'a> {
-    /// Makes a row of an engine's row.
     pub(super) const fn new(columns: &'a dyn Columns) -> Self {
         Self(columns)
     }
 
-    /// Reads a column.
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
         T::from_value(self.0.value(column)?)
             .map_err(|what| StoreError::inconsistent(format!("column {column}: {what}")))
     }
 
-    /// Reads the next column.
     pub fn next<T: FromValue>(&self, columns: &mut RangeFrom<usize>) -> Result<T> {
         self.get(columns.next().unwrap_or_default())
     }
 }
 
-/// A value that is stored as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
@@ -68,7 +60,6 @@ impl<T: DeserializeOwned> FromValue for Json<T> {
     }
 }
 
-/// Says that a value is of another type.
 pub(super) fn unexpected(wanted: &str, value: Value<'_>) -> Mismatch {
     let found = match value {
         Value::Null => "NULL",
@@ -77,7 +68,7 @@ pub(super) fn unexpected(wanted: &str, value: Value<'_>) -> Mismatch {
         Value::Text(_) => "text",
         Value::Blob(_) => "bytes",
     };
-    format!("{found} where {wanted} must be")
+    format!("found {found}, expected {wanted}")
 }
 
 impl<T: FromValue> FromValue for Option<T> {
@@ -150,9 +141,9 @@ impl FromValue for [u8; 32] {
     }
 }
 
-/// Makes a struct of the columns that a statement selects.
+/// Declares a struct with one field per selected column.
 ///
-/// `COLUMNS` is their list, to be written between `SELECT` and `FROM`; [`FromRow`] reads them.
+/// `COLUMNS` is the list for the SELECT clause; [`FromRow`] reads it.
 macro_rules! columns {
     (
         $(#[$meta:meta])*
@@ -183,10 +174,10 @@ macro_rules! columns {
     };
 }
 
-/// Makes a struct of rows that are packed into one column, as a JSON array of arrays.
+/// Declares a struct for rows that are packed into one column, as a JSON array of arrays.
 ///
-/// `PACKED` is that column: an aggregate over the rows. They come in any order: an ORDER BY inside of an aggregate makes SQLite
-/// build a temporary tree for every row around it.
+/// `PACKED` is that column: an aggregate over the rows. The rows are unordered, because an ORDER BY inside an aggregate makes
+/// SQLite build a temporary b-tree for every outer row.
 macro_rules! packed {
     (
         $(#[$meta:meta])*
@@ -201,7 +192,7 @@ macro_rules! packed {
         }
 
         impl $name {
-            /// The column that holds all of them.
+            /// The aggregate column with all rows.
             pub const PACKED: &'static str = $crate::store::sql::text!(
                 "json_group_array(json_array(",
                 $crate::store::row::columns!(@list $($column),+),
@@ -213,15 +204,14 @@ macro_rules! packed {
 
 pub(crate) use {columns, packed};
 
-/// The most bytes of text that one page has, but for its first item.
+/// The most bytes of text in one page, not counting its first item.
 pub(super) const LARGEST_PAGE: usize = 16 * 1024 * 1024;
 
-/// What a page is made of.
+/// The properties of a page's items.
 pub struct Item<T> {
-    /// Reads one.
     pub from_row: fn(&Row<'_>) -> Result<T>,
-    /// Counts the bytes of its texts.
+    /// The bytes of the item's texts.
     pub size: fn(&T) -> usize,
-    /// Returns the cursor of the page behind it.
+    /// The cursor of the page after the item.
     pub name: fn(&T) -> String,
 }

@@ -1,8 +1,8 @@
 //! Statements that are checked at compile time.
 //!
-//! A driver binds by the order in which placeholders first appear, or by their numbers; too few arguments are NULL in one and an
-//! error in another. So a [`Statement`] does not compile unless `$1`, `$2`, … first appear in that order, and it knows in its
-//! type how many arguments it takes: a call with more or fewer does not compile either.
+//! A driver binds arguments by the order in which placeholders first appear, or by their numbers; missing arguments are NULL in
+//! one driver and an error in another. So a [`Statement`] compiles only if `$1`, `$2`, … first appear in that order, and its
+//! type contains the number of arguments: a call with more or fewer does not compile.
 
 /// A statement with `N` placeholders.
 #[derive(Debug, Clone, Copy)]
@@ -11,13 +11,12 @@ pub struct Statement<const N: usize> {
 }
 
 impl<const N: usize> Statement<N> {
-    /// Makes a statement of its text. [`sql!`](crate::store::sql::sql) counts the placeholders.
+    /// [`sql!`](crate::store::sql::sql) counts the placeholders.
     pub const fn new(text: &'static str) -> Self {
         assert!(count_placeholders(text) == N);
         Self { text }
     }
 
-    /// Returns the text.
     pub const fn text(self) -> &'static str {
         self.text
     }
@@ -51,7 +50,6 @@ pub const fn count_placeholders(text: &str) -> usize {
     highest
 }
 
-/// Counts the bytes of all parts of a text.
 pub const fn length(parts: &[&str]) -> usize {
     let (mut at, mut length) = (0, 0);
     while at < parts.len() {
@@ -61,7 +59,7 @@ pub const fn length(parts: &[&str]) -> usize {
     length
 }
 
-/// Joins the parts of a text, which have `LENGTH` bytes together.
+/// Joins the parts of a text; `LENGTH` is the sum of their lengths.
 pub const fn join<const LENGTH: usize>(parts: &[&str]) -> [u8; LENGTH] {
     let mut joined = [0; LENGTH];
     let (mut part, mut to) = (0, 0);
@@ -77,7 +75,7 @@ pub const fn join<const LENGTH: usize>(parts: &[&str]) -> [u8; LENGTH] {
     joined
 }
 
-/// Joins constant texts into one, at compile time: like `concat!`, but also of constants.
+/// Joins constant texts at compile time. Unlike `concat!`, it accepts constants.
 macro_rules! text {
     ($($part:expr),+ $(,)?) => {
         const {
@@ -91,7 +89,7 @@ macro_rules! text {
     };
 }
 
-/// Makes a checked [`Statement`] of constant texts.
+/// Builds a checked [`Statement`] from constant texts.
 macro_rules! sql {
     ($($part:expr),+ $(,)?) => {
         const {

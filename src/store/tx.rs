@@ -1,4 +1,4 @@
-//! What operations work on: a consistent view of the ledger, and a transaction that may change it.
+//! The parameters of operations: a consistent view of the ledger, and a transaction that may change it.
 
 use std::ops::{ControlFlow, Deref};
 
@@ -8,13 +8,13 @@ use super::value::Value;
 use super::{Result, StoreError};
 use crate::domain::{HandoffSpan, Page, Recorded, Rules, Timestamp};
 
-/// An engine's connection inside of a transaction.
+/// An engine's connection inside a transaction.
 pub trait Connection {
-    /// Runs a statement and returns how many rows it changed.
+    /// Returns the number of changed rows.
     fn execute(&self, statement: &'static str, arguments: &[Value<'_>]) -> Result<usize>;
-    /// Inserts one row and returns its number.
+    /// Inserts one row. Returns its number.
     fn insert(&self, statement: &'static str, arguments: &[Value<'_>]) -> Result<i64>;
-    /// Gives each row to a function, until that says that it has enough.
+    /// Passes each row to a function until that returns `Break`.
     fn query(
         &self,
         statement: &'static str,
@@ -23,16 +23,14 @@ pub trait Connection {
     ) -> Result<()>;
 }
 
-/// The ledger at one moment.
+/// A consistent view of the ledger.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     connection: &'a dyn Connection,
-    /// The rules of the house.
     pub rules: &'a Rules,
 }
 
 impl<'a> View<'a> {
-    /// Makes a view of what a connection sees in its transaction.
     pub(super) const fn new(connection: &'a dyn Connection, rules: &'a Rules) -> Self {
         Self { connection, rules }
     }
@@ -55,7 +53,6 @@ impl<'a> View<'a> {
         Ok(found)
     }
 
-    /// Reads all rows.
     pub fn rows<const N: usize, T>(
         &self,
         statement: Statement<N>,
@@ -71,18 +68,19 @@ impl<'a> View<'a> {
         Ok(all)
     }
 
-    /// Reads the one row that the statement always gives.
+    /// Reads the row of a statement that always returns one.
     pub fn one<const N: usize, T>(
         &self,
         statement: Statement<N>,
         arguments: &[Value<'_>; N],
         from_row: impl FnOnce(&Row<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.row(statement, arguments, from_row)?
-            .ok_or_else(|| StoreError::inconsistent("no row where there is always one"))
+        self.row(statement, arguments, from_row)?.ok_or_else(|| {
+            StoreError::inconsistent("a statement that always returns a row returned none")
+        })
     }
 
-    /// Tells whether there is a row.
+    /// Whether the statement returns a row.
     pub fn has<const N: usize>(
         &self,
         statement: Statement<N>,
@@ -91,8 +89,8 @@ impl<'a> View<'a> {
         Ok(self.row(statement, arguments, |_| Ok(()))?.is_some())
     }
 
-    /// Reads rows until there are `limit` of them, or their texts are too large for one answer. The statement must give one row
-    /// more than that, which tells that there is another page.
+    /// Reads up to `limit` rows, or fewer if their texts are too large for one answer. The statement must select one row more
+    /// than `limit`, which shows that there is another page.
     pub fn page<const N: usize, T>(
         &self,
         statement: Statement<N>,
@@ -117,14 +115,14 @@ impl<'a> View<'a> {
     }
 }
 
-/// A transaction that may change the ledger, the time of it, and what is published once it is committed.
+/// A transaction: a view that may change the ledger, with the events to publish after the commit.
 pub struct Tx<'a> {
     view: View<'a>,
-    /// The time of everything in this transaction. It never goes back while the server runs.
+    /// The time of the whole transaction. It never goes back while the server runs.
     pub now: Timestamp,
-    /// What happened, in the order of the rows.
+    /// In the order of their rows.
     pub events: Vec<Recorded>,
-    /// What is told of hand-offs that ended.
+    /// The hand-offs that ended.
     pub spans: Vec<HandoffSpan>,
 }
 
@@ -137,7 +135,6 @@ impl<'a> Deref for Tx<'a> {
 }
 
 impl<'a> Tx<'a> {
-    /// Begins with nothing to publish.
     pub(super) const fn new(view: View<'a>, now: Timestamp) -> Self {
         Self {
             view,
@@ -147,7 +144,7 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Runs a statement and returns how many rows it changed.
+    /// Returns the number of changed rows.
     pub fn execute<const N: usize>(
         &self,
         statement: Statement<N>,
@@ -156,7 +153,7 @@ impl<'a> Tx<'a> {
         self.view.connection.execute(statement.text(), arguments)
     }
 
-    /// Inserts one row and returns its number.
+    /// Inserts one row. Returns its number.
     pub fn insert<const N: usize>(
         &self,
         statement: Statement<N>,

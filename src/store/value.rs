@@ -1,34 +1,27 @@
-//! Values on their way into a statement and out of a row, whichever engine has them.
+//! Values of arguments and columns, independent of the engine.
 
 use crate::domain::{Text, Timestamp};
 
-/// A value of a column or of a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
-    /// No value.
     Null,
-    /// An integer; also a boolean, as 0 or 1, and a time, in milliseconds.
+    /// Also a boolean as 0 or 1, and a time in milliseconds.
     Integer(i64),
-    /// A number with a fraction.
     Real(f64),
-    /// Text.
     Text(&'a str),
-    /// Bytes.
     Blob(&'a [u8]),
 }
 
 /// A type that can be bound to a placeholder.
 pub trait ToValue {
-    /// Returns the value to bind.
     fn to_value(&self) -> Value<'_>;
 }
 
-/// Writes words, texts or objects as JSON.
 pub fn to_json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("words, texts and objects are JSON")
 }
 
-/// Makes the arguments of a statement: one per placeholder, in the order of their numbers.
+/// Builds the arguments of a statement: one per placeholder, in the order of their numbers.
 macro_rules! params {
     ($($argument:expr),* $(,)?) => {
         &[$($crate::store::value::ToValue::to_value(&$argument)),*]

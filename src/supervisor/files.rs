@@ -1,4 +1,4 @@
-//! The files of a run directory, which the server and the supervisor share.
+//! The files of a run directory, shared by the server and the supervisor.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,96 +10,80 @@ use serde::{Deserialize, Serialize};
 
 use super::{SuperviseError, read};
 
-/// What to start, and how long it may take.
+/// The program to start, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSpec {
-    /// The program.
     pub program: String,
-    /// What it is started with.
     pub arguments: Vec<String>,
-    /// What is added to its environment.
+    /// Added to the inherited environment.
     pub environment: BTreeMap<String, String>,
-    /// Where it works.
     pub working_directory: PathBuf,
-    /// How it is asked to end.
     pub stop_signal: StopSignal,
-    /// How long it may take to end when it is asked to.
+    /// The time between the stop signal and SIGKILL.
     pub grace_seconds: u64,
-    /// How long it may take in all.
     pub max_seconds: Option<u64>,
-    /// How long it may be silent.
+    /// The maximum time without output.
     pub idle_seconds: Option<u64>,
 }
 
-/// How a program is asked to end.
+/// The signal that asks a program to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopSignal {
-    /// SIGTERM.
     Terminate,
-    /// SIGINT.
     Interrupt,
 }
 
-/// How a run's process ended, and why.
+/// The end of a run's process, and its cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunExit {
-    /// How.
     pub end: End,
-    /// Why.
     pub cause: Cause,
 }
 
-/// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum End {
-    /// It returned a code.
     Exited {
-        /// The code.
         code: i32,
     },
-    /// A signal ended it.
     Signalled {
-        /// The signal.
         signal: i32,
     },
-    /// It could not be started.
     NotStarted {
-        /// Why, for a person.
+        /// A message for users.
         error: String,
     },
 }
 
-/// Why a run's process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
-    /// It was done, or failed, by itself.
+    /// The program exited, well or not.
     ByItself,
-    /// Somebody asked to stop it.
+    /// The server ordered it.
     Stopped,
-    /// It had given its result and did not go.
+    /// The program reported its end but kept running.
     Finished,
-    /// It took too long.
+    /// The time limit.
     TimedOut,
-    /// It was silent for too long.
+    /// The limit of time without output.
     Idle,
 }
 
-/// What the server can ask of a supervisor.
+/// An order of the server to a supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// End the agent; its work is no longer wanted.
+    /// End the agent, because its hand-off has ended.
     Stop,
-    /// End the agent; it has given its result.
+    /// End the agent, because it has reported its end.
     Finish,
 }
 
 impl Order {
-    /// Returns how it is written to the control pipe.
+    /// Encodes the order for the control pipe.
     pub const fn as_byte(self) -> u8 {
         match self {
             Self::Stop => b's',
@@ -107,7 +91,7 @@ impl Order {
         }
     }
 
-    /// Reads what was written to the control pipe.
+    /// Decodes an order from the control pipe.
     pub const fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             b's' => Some(Self::Stop),
@@ -117,67 +101,64 @@ impl Order {
     }
 }
 
-/// Where the files of a run are.
+/// The paths of a run's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFiles(PathBuf);
 
 impl RunFiles {
-    /// Names a run directory.
     pub fn new(dir: &Path) -> Self {
         Self(dir.to_owned())
     }
 
-    /// Returns the directory.
     pub fn dir(&self) -> &Path {
         &self.0
     }
 
-    /// Returns the file that is locked while the supervisor lives.
+    /// Returns the file that is locked while the supervisor is alive.
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")
     }
 
-    /// Returns the pipe through which the supervisor is asked to stop.
+    /// Returns the named pipe for orders to the supervisor.
     pub fn control(&self) -> PathBuf {
         self.0.join("control")
     }
 
-    /// Returns the file with what to start.
+    /// Returns the file of the [`RunSpec`].
     pub fn spec_file(&self) -> PathBuf {
         self.0.join("spec.json")
     }
 
-    /// Returns the file that is the agent's standard input.
+    /// Returns the agent's standard input.
     pub fn prompt(&self) -> PathBuf {
         self.0.join("prompt.txt")
     }
 
-    /// Returns the file with the agent's spec.
+    /// Returns the agent's spec, which some programs take as a file.
     pub fn system(&self) -> PathBuf {
         self.0.join("system.md")
     }
 
-    /// Returns the file with the agent's standard output.
+    /// Returns the agent's standard output.
     pub fn stdout(&self) -> PathBuf {
         self.0.join("stdout.log")
     }
 
-    /// Returns the file with the agent's standard error.
+    /// Returns the agent's standard error.
     pub fn stderr(&self) -> PathBuf {
         self.0.join("stderr.log")
     }
 
-    /// Returns the file that says that the agent was started.
+    /// Returns the file whose existence proves that the agent was started.
     pub fn started(&self) -> PathBuf {
         self.0.join("started.json")
     }
 
-    /// Returns the file that says how it ended.
+    /// Returns the file of the [`RunExit`].
     pub fn exit(&self) -> PathBuf {
         self.0.join("exit.json")
     }
 
-    /// Reads what was to be started.
     pub(crate) fn spec(&self) -> Result<RunSpec, SuperviseError> {
         let path = self.spec_file();
         let bytes = read(&path)?;
@@ -187,7 +168,7 @@ impl RunFiles {
         })
     }
 
-    /// Reads how the run ended, if it has.
+    /// Reads the run's end, if it has ended.
     pub fn read_exit(&self) -> Option<RunExit> {
         {
             let path = self.exit();
@@ -198,8 +179,8 @@ impl RunFiles {
         }
     }
 
-    /// Writes that the agent was started. That the file is there counts, also after a power failure: the agent must not
-    /// be started again. What is in it is for people; nothing relies on the pids.
+    /// Records that the agent was started. The existence of the file must survive a power failure, because the agent must not be started
+    /// twice. Its content is for debugging; no code uses the pids.
     pub(super) fn write_started(&self, agent: u32) -> Result<(), SuperviseError> {
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let started = serde_json::json!({
@@ -219,7 +200,7 @@ impl RunFiles {
         write().map_err(|cause| SuperviseError::File { path, cause })
     }
 
-    /// Writes how the run ended: for every other process the file is there whole or not at all.
+    /// Writes the run's end atomically: other processes see the whole file or none.
     pub(super) fn write_exit(&self, exit: &RunExit) -> Result<(), SuperviseError> {
         let path = self.exit();
         let unfinished = path.with_extension("unfinished");
@@ -230,8 +211,8 @@ impl RunFiles {
         write().map_err(|cause| SuperviseError::File { path, cause })
     }
 
-    /// Makes what the agent said and how it ended outlast a power failure, in this order: an end without its output
-    /// would look like an agent that said nothing.
+    /// Syncs the output and then the end to disk. In this order, because an end without output would look like an agent that
+    /// printed nothing.
     pub(super) fn flush(&self) -> Result<(), SuperviseError> {
         for path in [self.stdout(), self.stderr(), self.exit(), self.0.clone()] {
             File::open(&path)
@@ -241,7 +222,7 @@ impl RunFiles {
         Ok(())
     }
 
-    /// Returns when the agent last printed something.
+    /// Returns the time of the agent's last output.
     pub(super) fn last_output(&self) -> SystemTime {
         [self.stdout(), self.stderr()]
             .iter()

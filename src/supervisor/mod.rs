@@ -1,22 +1,21 @@
-//! The small process that holds one run's agent and outlives the server.
+//! The small process that supervises one run's agent and outlives the server.
 //!
 //! # How it works
-//! The server starts `chorus supervise RUN-DIR` and may die the moment after: nothing here needs it. The supervisor
-//! leaves the server's session, becomes the parent of every process below it that loses its own, starts the agent with
-//! files as its standard streams, and waits for one of four things: the agent ends, a limit is reached, or the server
-//! asks to stop, through a named pipe in the run directory. Then it ends what is left of the tree and writes
-//! `exit.json`, first under another name, so that the file is there whole or not at all.
+//! The server starts `chorus supervise RUN-DIR` and may die right after, because the supervisor does not need it. The supervisor
+//! leaves the server's session, becomes the subreaper of its descendants, starts the agent with files as standard
+//! streams, and waits until the agent ends, a limit is reached, or the server sends an order through a named pipe in
+//! the run directory. Then it kills the rest of the process tree and writes `exit.json`, first under another name, so
+//! that readers see the whole file or none.
 //!
-//! Its standard input is the file `lock`, locked by the server before it was started. The lock lives as long as this
-//! process has something to do with the agent, so whoever can take it knows that the run is over and its files are
-//! complete. No pid is ever trusted. Its standard output is the pipe, opened by the server as well: an order that comes
-//! before the supervisor listens waits for it there.
+//! The supervisor's standard input is the file `lock`, which the server locked before it started the supervisor. The
+//! lock is held until the agent has ended and the files are complete, so a process that gets the lock knows that the
+//! run is over. No pid is ever trusted. Standard output is the named pipe, which the server opened too, so it keeps an
+//! order that arrives before the supervisor reads.
 //!
-//! The files are flushed after the lock is released. A server that waits has the output in its own ledger, flushed, by
-//! about the same time, and need not wait for both; without a server the flush keeps the end of the run over a power
-//! failure.
+//! The files are synced after the lock is released. A waiting server syncs the output to its own ledger at about the
+//! same time, and need not wait for both. Without a server, the sync protects the end of the run against a power failure.
 //!
-//! It has no async runtime and no thread but one: there may be hundreds of it.
+//! The supervisor has one thread and no async runtime, because there may be hundreds of supervisors.
 
 mod files;
 mod tree;
@@ -37,26 +36,20 @@ use rustix::process::{
 
 pub use files::{Cause, End, Order, RunExit, RunFiles, RunSpec, StopSignal};
 
-/// How long it sleeps at most, so that processes that were left to it are taken note of.
+/// The maximum sleep, so that ended orphans are reaped.
 const NAP: Duration = Duration::from_secs(30);
 
-/// Why a supervisor cannot do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
-    /// A file of the run directory cannot be used.
     #[error("{}: {cause}", path.display())]
     File {
-        /// The file.
         path: PathBuf,
-        /// Why.
         cause: std::io::Error,
     },
-    /// The system refused something that a supervisor needs.
+    /// A system call failed.
     #[error("cannot {what}: {cause}")]
     System {
-        /// What.
         what: &'static str,
-        /// Why.
         cause: rustix::io::Errno,
     },
 }
@@ -65,12 +58,12 @@ fn system(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> SuperviseErro
     move |cause| SuperviseError::System { what, cause }
 }
 
-/// Runs the agent of a run directory to its end.
+/// Starts the agent of a run directory, and supervises it to its end.
 pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
     let files = RunFiles::new(dir);
-    // It fails for the leader of a group, who has its own session or does not need one.
+    // Fails for a process group leader, which has its own session or does not need one.
     let _ = setsid();
-    set_child_subreaper(Some(getpid())).map_err(system("become the parent of orphans"))?;
+    set_child_subreaper(Some(getpid())).map_err(system("become a subreaper"))?;
     let spec = files.spec()?;
     let control = open(
         files.control(),
@@ -80,8 +73,8 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
     .map_err(system("open the control pipe"))?;
     let exit = match start(&files, &spec) {
         Ok(agent) => {
-            let held = hold(&files, &spec, agent, &control);
-            // Whatever went wrong, nothing is left behind.
+            let held = wait_for_end(&files, &spec, agent, &control);
+            // Also after an error, so that no process is left behind.
             tree::kill_descendants();
             held?
         }
@@ -93,7 +86,7 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
         },
     };
     files.write_exit(&exit)?;
-    // An error means that it was started by hand, without a lock.
+    // An error means that the supervisor was started by hand, without a lock.
     let _ = flock(std::io::stdin(), FlockOperation::Unlock);
     files.flush()
 }
@@ -101,25 +94,27 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
 fn not_started(spec: &RunSpec, error: &std::io::Error) -> String {
     if !spec.working_directory.is_dir() {
         return format!(
-            "The working directory {} is not there, or no directory. Make it, or give the task another agentWorkspace.",
+            "Working directory {} does not exist, or is not a directory. Create it, or give the task another agentWorkspace.",
             spec.working_directory.display()
         );
     }
     match error.kind() {
         std::io::ErrorKind::NotFound => format!(
-            "The program {} is not installed, or not on PATH. Install it, or set the agent's program; `chorus doctor` checks it.",
+            "Program {} is not installed, or not on the server's PATH. Install it, or set the agent's `program`; then check with `chorus doctor`.",
             spec.program
         ),
-        _ => format!("The program {} cannot be started: {error}", spec.program),
+        _ => format!(
+            "Program {} cannot be started: {error}. Check it with `chorus doctor`.",
+            spec.program
+        ),
     }
 }
 
-/// Starts the agent.
 fn start(files: &RunFiles, spec: &RunSpec) -> std::io::Result<Child> {
     let append = |path: PathBuf| File::options().create(true).append(true).open(path);
     let mut command = Command::new(&spec.program);
     for (name, _) in std::env::vars_os() {
-        // What the server was told is not for agents; what is for this one is in the specification.
+        // The server's own settings are not for agents. The agent's variables are in the spec.
         if name.to_string_lossy().starts_with("CHORUS_") {
             command.env_remove(name);
         }
@@ -134,8 +129,8 @@ fn start(files: &RunFiles, spec: &RunSpec) -> std::io::Result<Child> {
         .spawn()
 }
 
-/// Waits for the agent to end or for a reason to end it, and ends the whole tree.
-fn hold(
+/// Waits until the agent ends, a limit is reached or an order arrives, and stops the agent.
+fn wait_for_end(
     files: &RunFiles,
     spec: &RunSpec,
     mut agent: Child,
@@ -143,7 +138,7 @@ fn hold(
 ) -> Result<RunExit, SuperviseError> {
     let pid = Pid::from_child(&agent);
     let ending = pidfd_open(pid, PidfdFlags::empty()).map_err(system("watch the agent"))?;
-    // It is for people: a full disk must not end an agent.
+    // Not fatal: a full disk must not end an agent.
     let _ = files.write_started(agent.id());
     let began = Instant::now();
     let cause = loop {
@@ -196,7 +191,7 @@ fn end(status: ExitStatus) -> End {
     }
 }
 
-/// Returns how much is left of each limit.
+/// Returns the remaining time of each limit.
 fn limits_left(files: &RunFiles, spec: &RunSpec, began: Instant) -> Vec<(Cause, Duration)> {
     let mut left = Vec::new();
     if let Some(seconds) = spec.max_seconds {
@@ -206,7 +201,7 @@ fn limits_left(files: &RunFiles, spec: &RunSpec, began: Instant) -> Vec<(Cause, 
         ));
     }
     if let Some(seconds) = spec.idle_seconds {
-        // A clock that was set back makes the agent look busy, which does no harm.
+        // If the clock was set back, the agent looks busy, which does no harm.
         let silence = SystemTime::now()
             .duration_since(files.last_output())
             .unwrap_or_default()
@@ -219,7 +214,7 @@ fn limits_left(files: &RunFiles, spec: &RunSpec, began: Instant) -> Vec<(Cause, 
     left
 }
 
-/// Waits for something to happen, but not longer than a nap.
+/// Waits for an event, at most as long as `nap`.
 fn wait(ready: &mut [PollFd<'_>], nap: Duration) -> Result<(), SuperviseError> {
     let timeout = Timespec::try_from(nap).unwrap_or(Timespec {
         tv_sec: NAP.as_secs().cast_signed(),
@@ -234,7 +229,7 @@ fn wait(ready: &mut [PollFd<'_>], nap: Duration) -> Result<(), SuperviseError> {
     }
 }
 
-/// Reads what the server wants.
+/// Reads an order of the server.
 fn take_order(control: &OwnedFd) -> Option<Cause> {
     let mut bytes = [0; 16];
     let count = rustix::io::read(control, &mut bytes).ok()?;
@@ -247,13 +242,13 @@ fn take_order(control: &OwnedFd) -> Option<Cause> {
         })
 }
 
-/// Asks the agent to end, and ends it if it does not.
+/// Sends the stop signal to the agent, and SIGKILL after the grace period.
 fn stop(agent: &OwnedFd, spec: &RunSpec) -> Result<(), SuperviseError> {
     let signal = match spec.stop_signal {
         StopSignal::Terminate => Signal::TERM,
         StopSignal::Interrupt => Signal::INT,
     };
-    // An error means that it has ended just now.
+    // An error means that the agent has just ended.
     let _ = pidfd_send_signal(agent, signal);
     let deadline = Instant::now() + Duration::from_secs(spec.grace_seconds);
     loop {
@@ -272,7 +267,6 @@ fn stop(agent: &OwnedFd, spec: &RunSpec) -> Result<(), SuperviseError> {
     }
 }
 
-/// Reads a whole small file.
 fn read(path: &Path) -> Result<Vec<u8>, SuperviseError> {
     let mut bytes = Vec::new();
     File::open(path)

@@ -1,37 +1,37 @@
-//! The processes below a supervisor.
+//! Ends the descendants of a supervisor.
 //!
-//! Tools of agents run in sessions and groups of their own, so a signal to a group misses them. But a supervisor
-//! inherits every process below it whose parent ends: whoever ends its children again and again, until there are none,
-//! has ended the tree. Children that were not waited for keep their pids, so none of these can mean somebody else.
+//! Agents' tools run in their own sessions and process groups, so a signal to a group misses them. But the supervisor, as
+//! subreaper, inherits every descendant whose parent ends. Killing its children repeatedly until none is left therefore ends
+//! the whole tree. A child keeps its pid until it is waited for, so no pid can name an unrelated process.
 
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait, waitpid};
 
-/// Takes note of processes that were left to the supervisor and have ended, all but the agent.
+/// Reaps ended children of the supervisor, except the agent.
 pub(super) fn reap_orphans(agent: Pid) {
     for child in children() {
         if child != agent {
-            // One that still runs, or is gone, needs nothing.
+            // A running or already reaped child needs nothing.
             let _ = waitpid(Some(child), WaitOptions::NOHANG);
         }
     }
 }
 
-/// How long to wait before the children are looked at again.
+/// The pause before the next look at the children.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Ends everything below the supervisor.
+/// Kills all descendants of the supervisor.
 ///
-/// It never waits for a certain child: the list of a process's children may leave one out while others come and go.
+/// Never waits for a particular child, because the kernel's list of children may omit one while others start and end.
 pub(super) fn kill_descendants() {
     loop {
         let children = children();
         for child in &children {
-            // An error means that it has ended already.
+            // An error means that the child has already ended.
             let _ = kill_process(*child, Signal::KILL);
         }
-        // The children of one that is gone are ours from then on.
+        // The children of an ended child are now ours.
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
             Ok(None) => std::thread::sleep(PAUSE),
@@ -40,7 +40,6 @@ pub(super) fn kill_descendants() {
     }
 }
 
-/// Lists the children of this process.
 fn children() -> Vec<Pid> {
     let own = getpid().as_raw_nonzero().get();
     match std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")) {
@@ -52,7 +51,7 @@ fn children() -> Vec<Pid> {
     }
 }
 
-/// Lists the children of a process on a system whose kernel does not.
+/// Lists the children of a process on kernels without `/proc/…/children`.
 fn children_by_search(parent: i32) -> Vec<Pid> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -66,7 +65,7 @@ fn children_by_search(parent: i32) -> Vec<Pid> {
         let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
             continue;
         };
-        // The name of a program is in parentheses and may contain anything.
+        // The program's name is in parentheses and may contain any character.
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         if after_name
             .split_whitespace()

@@ -1,4 +1,4 @@
-//! Reaches files below a folder without following symbolic links on the way: they may lead out of it.
+//! Opens files below a root without following symbolic links, which may lead out of it.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,11 +7,11 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Mode, OFlags, open, openat};
 use rustix::io::Errno;
 
-/// A folder below a root, held open: whatever takes its name meanwhile is another one.
+/// A folder below a root, held open so that a replacement under the same name is not used.
 pub(super) struct Folder(OwnedFd);
 
 impl Folder {
-    /// Opens the folder that has a file, step by step from the root.
+    /// Opens the folder of a file, component by component from the root.
     pub fn of(file: &Path, root: &Path) -> std::io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut folder = open(root, flags | OFlags::RDONLY, Mode::empty())?;
@@ -26,7 +26,7 @@ impl Folder {
         Ok(Self(folder))
     }
 
-    /// Returns a path that leads to a file in this folder for as long as it is held.
+    /// Returns the path of a file in this folder, valid while the folder is open.
     pub fn path(&self, name: &OsStr) -> PathBuf {
         Path::new("/proc/self/fd")
             .join(self.0.as_raw_fd().to_string())
@@ -34,7 +34,7 @@ impl Folder {
     }
 }
 
-/// Tells whether an error says that there is no such file, or only by a symbolic link.
+/// Whether an error means that the file does not exist, or is behind a symbolic link.
 pub(super) fn is_not_there(error: &std::io::Error) -> bool {
     [Errno::NOENT, Errno::NOTDIR, Errno::LOOP]
         .iter()

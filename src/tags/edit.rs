@@ -1,11 +1,11 @@
-//! The one way in which a file is changed.
+//! Changes files atomically.
 //!
 //! # How it works
 //!
-//! A file is replaced, never written in place, so that a crash leaves the old one or the new one. Who replaces it holds a lock on the
-//! file itself meanwhile. A lock belongs to a file and not to its name, so who gets the lock looks whether the name still leads to
-//! that file; if not, somebody has replaced it, and everything begins again with the new one. Programs that do not lock are
-//! noticed too: just before the new file takes the name, the old one must be what was read.
+//! A file is replaced, never written in place, so a crash leaves either the old file or the new one. The writer holds a lock on the file
+//! during the change. A lock belongs to the inode and not to the name, so after getting the lock the writer checks that the name still
+//! refers to that inode; if another writer has replaced the file, the attempt starts again with the new one. Programs that do not
+//! lock are noticed too: just before the rename, the old file must still have the content that was read.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -15,53 +15,35 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
-/// How often to begin again when somebody else keeps writing to the file.
+/// The maximum number of attempts while another program keeps writing to the file.
 const TRIES: usize = 100;
 
-/// Why a file could not be changed. It is as it was.
+/// The reason why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// There is no such file.
-    #[error("{} is not there", path.display())]
-    NotFound {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is a folder, a symbolic link, or something else.
-    #[error("{} is not a regular file", path.display())]
-    NotAFile {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It may not be read or written.
-    #[error("cannot open {} for reading and writing: {cause}", path.display())]
+    #[error("File not found: {}", path.display())]
+    NotFound { path: PathBuf },
+    #[error("{} is not a regular file; name the file itself, not a folder or a symbolic link", path.display())]
+    NotAFile { path: PathBuf },
+    #[error("File {} cannot be opened for reading and writing: {cause}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// Why.
         cause: std::io::Error,
     },
-    /// The new file cannot be made.
     #[error(
-        "cannot replace {}: {cause}; its folder must be writable and have room. The file is as it was",
+        "File {} cannot be replaced: {cause}; make its folder writable and free some space. The file is unchanged",
         path.display()
     )]
     Unwritable {
-        /// The file.
         path: PathBuf,
-        /// Why.
         cause: std::io::Error,
     },
-    /// Somebody else writes to it all the time.
-    #[error("another program keeps writing to {}; try again when it has finished", path.display())]
-    Busy {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("File {} is being changed by another program; try again when it has finished", path.display())]
+    Busy { path: PathBuf },
 }
 
 impl EditError {
-    /// Names the file by the path that people know.
+    /// Replaces the path by the one that the user knows.
     #[must_use]
     pub(super) fn at(mut self, known: &Path) -> Self {
         let (Self::NotFound { path }
@@ -74,23 +56,22 @@ impl EditError {
     }
 }
 
-/// How one try ended.
+/// The result of one attempt.
 enum Try {
     Done(bool),
-    /// The file was replaced while its lock was waited for.
+    /// The file was replaced during the wait for its lock.
     Replaced,
-    /// The file was changed by somebody who does not lock it.
+    /// The file was changed by a program that does not lock it.
     Changed,
 }
 
-/// Changes a file: reads it, asks what it is to be, and replaces it. Returns whether it was changed, which it is not if the answer is
-/// `None`.
+/// Replaces a file by the result of `change`. Returns whether it was replaced; `None` from `change` leaves it as it is.
 ///
-/// Of all who change a file this way at the same time, each sees what the one before left. The new file has the mode of the old
-/// one, and its owner if this process may give it. The name must not be a symbolic link: resolve it first, or it would be replaced. Other
-/// names of the same file (hard links) keep the old text.
+/// Concurrent calls for the same file are serialised, and each sees the result of the one before. The new file has the mode of the old
+/// one, and its owner if the process is allowed to set it. The path must not be a symbolic link, which would itself be replaced;
+/// resolve it first. Other hard links to the file keep the old text.
 ///
-/// `change` is asked again if the file was changed meanwhile.
+/// `change` is called again if the file was changed in the meantime.
 pub fn edit<E: From<EditError>>(
     path: &Path,
     mut change: impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, E>,
@@ -139,7 +120,7 @@ fn attempt<E: From<EditError>>(
     Ok(Try::Done(true))
 }
 
-/// Opens the file that has this name, for writing too: a file that its owner protects is not replaced.
+/// Opens the file for reading and writing, so that a write-protected file is not replaced.
 fn open(path: &Path) -> Result<File, EditError> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = OpenOptions::new()
@@ -168,7 +149,7 @@ fn unreadable(path: &Path, cause: std::io::Error) -> EditError {
     }
 }
 
-/// Writes the new file beside the old one. It is removed if it is not used, and has a hidden name in case that it cannot be.
+/// Writes the new file beside the old one. It is removed on drop, and has a hidden name in case the removal fails.
 fn make_beside(path: &Path, old: &Metadata, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
     let mut made = tempfile::Builder::new()
         .prefix(".chorus-")
@@ -178,18 +159,18 @@ fn make_beside(path: &Path, old: &Metadata, bytes: &[u8]) -> std::io::Result<Nam
     file.write_all(bytes)?;
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        // Only root may give a file away; then the group at least, if this process is in it.
+        // Only root may change the owner. Otherwise keep at least the group, if the process belongs to it.
         if fchown(&*file, Some(old.uid()), Some(old.gid())).is_err() {
             let _ = fchown(&*file, None, Some(old.gid()));
         }
     }
-    // After the owner, whose change takes some bits of the mode away.
+    // After the owner, because changing the owner clears some mode bits.
     file.set_permissions(old.permissions())?;
     file.sync_all()?;
     Ok(made)
 }
 
-/// Tells whether the name still leads to what was read. Times alone do not tell: they have the grain of the system's clock.
+/// Whether the file still has the content that was read. Times alone do not suffice, because of their granularity.
 fn is_unchanged(path: &Path, file: &mut File, before: &Metadata, bytes: &[u8]) -> bool {
     let named = std::fs::symlink_metadata(path);
     let is_untouched = named.is_ok_and(|named| {

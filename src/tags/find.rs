@@ -1,7 +1,7 @@
-//! Finding tags in a tree of Markdown files.
+//! Finds tags in trees of Markdown files.
 //!
-//! Most files do not have the tag. So each is read whole into a buffer that its thread keeps, and only if the bytes of the tag are in it
-//! at all is it read as Markdown.
+//! Most files do not contain the tag. So each thread reads whole files into its own buffer, and parses a file as Markdown only if the
+//! tag's bytes occur in it.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,55 +13,47 @@ use memchr::memmem::Finder;
 
 use crate::domain::tag::{Place, TagPattern, scan};
 
-/// How large the buffer of a thread is at first.
+/// The initial buffer size of a thread.
 const BUFFER: usize = 64 * 1024;
 
-/// What is looked for.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// The tags.
     pub pattern: TagPattern,
-    /// Whether only Tags lines count.
+    /// Ignores tags outside of Tags lines.
     pub tags_only: bool,
-    /// How many lines around each tag are wanted.
+    /// The number of lines to return before and after each tag.
     pub context: usize,
 }
 
-/// A tag that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The file.
     pub path: PathBuf,
-    /// The line, from 1.
+    /// From 1.
     pub line: usize,
-    /// The tag, as it is written.
+    /// As written in the file.
     pub tag: String,
-    /// Where it stands.
     pub place: Place,
-    /// The line's text.
     pub text: String,
-    /// The lines around it and itself, if they are wanted.
+    /// The lines around the tag, including its own. Empty unless [`Search::context`] is set.
     pub context: Vec<ContextLine>,
 }
 
-/// A line around a tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ContextLine {
-    /// The line, from 1.
+    /// From 1.
     pub line: usize,
-    /// Its text.
     pub text: String,
 }
 
-/// A file or folder that could not be searched, and why.
+/// A message about a file or folder that could not be searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable(pub String);
 
-/// Looks for tags in Markdown files below folders, and in files that are named themselves. Returns what was found, sorted by path and line,
-/// and what could not be read.
+/// Searches the roots: all Markdown files below a folder, or a single file of any kind. Returns the tags sorted by path and line, and the
+/// unreadable files.
 ///
-/// Files that `.gitignore` and its like name are passed over, also outside of a repository; so are hidden ones. Symbolic links are not
-/// followed, except those that are named themselves.
+/// Hidden files and files listed in `.gitignore` or `.ignore` are skipped, also outside of a repository. Symbolic links are not
+/// followed, except for the roots themselves.
 pub fn find(roots: &[PathBuf], search: &Search) -> (Vec<Found>, Vec<Unreadable>) {
     let Some((first, others)) = roots.split_first() else {
         return (Vec::new(), Vec::new());
@@ -108,13 +100,13 @@ fn sorted(results: mpsc::Receiver<Outcome>) -> (Vec<Found>, Vec<Unreadable>) {
             Err(error) => unreadable.push(error),
         }
     }
-    // Each file has at least one, and they are in order.
+    // Each file has at least one tag, and its tags are in order.
     files.sort_by(|one, other| one[0].path.cmp(&other[0].path));
     unreadable.sort_by(|one, other| one.0.cmp(&other.0));
     (files.into_iter().flatten().collect(), unreadable)
 }
 
-/// Tells whether an entry is a Markdown file, or a file that was named itself.
+/// Whether an entry is a Markdown file, or a file given as a root.
 fn is_searched(entry: &DirEntry) -> bool {
     if entry.depth() == 0 {
         return entry.path().is_file();
@@ -159,7 +151,7 @@ fn in_file(path: &Path, search: &Search, finder: &Finder<'_>, buffer: &mut Vec<u
     Ok(found.collect())
 }
 
-/// Reads a whole file into a buffer that grows if it must.
+/// Reads a whole file into the buffer, which grows as needed.
 fn read<'a>(path: &Path, buffer: &'a mut Vec<u8>) -> std::io::Result<&'a [u8]> {
     let mut file = File::open(path)?;
     let mut length = 0;

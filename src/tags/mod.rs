@@ -1,4 +1,4 @@
-//! Tags in Markdown files on the disk: changed without losing anything, found, and waited for. No server is needed.
+//! Tags in Markdown files on disk: atomic changes, search, and waiting. Works without a server.
 
 mod beneath;
 mod edit;

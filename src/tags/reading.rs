@@ -1,4 +1,4 @@
-//! What the tags of a file ask for.
+//! Reads the requests and alerts from the tags of a file.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read};
@@ -11,39 +11,35 @@ use super::beneath::Folder;
 use crate::domain::tag::{Occurrence, Place, Scan, Tag, scan};
 use crate::domain::{FileAlert, FileTag, Text};
 
-/// How many lines around a tag belong to it.
+/// The number of lines around an inline tag that become its body.
 const AROUND: usize = 10;
 
-/// How many bytes of a file belong to the tags of its Tags line.
+/// The maximum number of bytes of a file that become the body of a tag on its Tags line.
 const LARGEST_BODY: usize = 32 * 1024;
 
-/// How many bytes a title has.
 const LARGEST_TITLE: usize = 300;
 
-/// Larger files are not read: nobody keeps work in them.
+/// Larger files are skipped, because they are not lists of work.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
-/// Files with more tags are not read: nobody looks at so much work in one place.
+/// Files with more tags are skipped, because no person reviews so many in one file.
 const MOST_TAGS: usize = 5_000;
 
-/// The headings below which Chorus itself writes.
+/// The headings of the sections that Chorus writes.
 pub(super) const OWN_HEADINGS: [&str; 2] = ["## Response", "## Recovery"];
 
-/// A file and what its tags ask for.
+/// The tags of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTags {
-    /// The file.
     pub path: PathBuf,
-    /// The tree that it is in.
+    /// The watched tree that contains the file.
     pub root: PathBuf,
-    /// The tags that stand for requests.
+    /// The tags of requests.
     pub tags: Vec<FileTag>,
-    /// The tags that stand for alerts.
     pub alerts: Vec<FileAlert>,
 }
 
 impl FileTags {
-    /// Says that a file has no tags.
     pub const fn none(path: PathBuf, root: PathBuf) -> Self {
         Self {
             path,
@@ -53,13 +49,12 @@ impl FileTags {
         }
     }
 
-    /// Tells whether a file has no tags.
     pub const fn is_empty(&self) -> bool {
         self.tags.is_empty() && self.alerts.is_empty()
     }
 }
 
-/// Reads a file. A symbolic link is not followed: it may lead out of the tree.
+/// Reads the tags of a file. Symbolic links are not followed, because they may lead out of the tree.
 pub(super) fn read_tags(path: &Path, root: &Path) -> std::io::Result<FileTags> {
     let name = path.file_name().ok_or(ErrorKind::NotFound)?;
     let folder = Folder::of(path, root)?;
@@ -72,7 +67,8 @@ pub(super) fn read_tags(path: &Path, root: &Path) -> std::io::Result<FileTags> {
     if !metadata.is_file() {
         return Ok(tags);
     }
-    let too_large = || std::io::Error::other("it is too large to be read, and is left alone");
+    let too_large =
+        || std::io::Error::other(format!("larger than {LARGEST_FILE} bytes; split the file"));
     if metadata.len() > LARGEST_FILE {
         return Err(too_large());
     }
@@ -81,7 +77,7 @@ pub(super) fn read_tags(path: &Path, root: &Path) -> std::io::Result<FileTags> {
     let scan = scan(&bytes);
     if scan.occurrences.len() > MOST_TAGS {
         return Err(std::io::Error::other(format!(
-            "it has more than {MOST_TAGS} tags, and is left alone"
+            "more than {MOST_TAGS} tags; split the file"
         )));
     }
     let whole = whole(&scan);
@@ -114,7 +110,7 @@ fn line(found: &Occurrence) -> u32 {
     u32::try_from(found.line).unwrap_or(u32::MAX)
 }
 
-/// Returns what a tag is about: its line, or the heading, or at least the file.
+/// Returns the title of a tag: its line, or the heading, or the file's name.
 pub(super) fn title(scan: &Scan<'_>, found: &Occurrence, path: &Path) -> String {
     let own = scan.title(found.line);
     let heading = scan.heading.as_ref().map(|heading| heading.text.clone());
@@ -128,7 +124,7 @@ pub(super) fn title(scan: &Scan<'_>, found: &Occurrence, path: &Path) -> String 
     Text::lossy(title).beginning(LARGEST_TITLE).into_string()
 }
 
-/// Returns the text of a file before what Chorus itself wrote, or how it begins.
+/// Returns the text of a file before the sections of Chorus, up to [`LARGEST_BODY`].
 fn whole(scan: &Scan<'_>) -> String {
     let bytes = scan.bytes();
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LARGEST_BODY)]);
@@ -138,7 +134,7 @@ fn whole(scan: &Scan<'_>) -> String {
     own.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the text around a tag; for one of the Tags line, the whole.
+/// Returns the lines around an inline tag, or the whole text for a tag on the Tags line.
 fn body(scan: &Scan<'_>, found: &Occurrence, whole: &str) -> String {
     let text = match found.place {
         Place::TagsLine => whole.to_owned(),

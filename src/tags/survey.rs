@@ -1,11 +1,10 @@
-//! Trees of Markdown files whose tags are looked at again whenever something has changed.
+//! Finds changed Markdown files in watched trees.
 //!
 //! # How it works
-//! A notice of the system only says that there is something to look at; what there is, is seen by walking the trees. Editors save by
-//! renaming, files move, folders come with all that is in them: a walk sees what is there in the end, whatever the order of notices.
-//! Files that have not changed since they were read are not read again. Where all notices are of files that were seen before and
-//! are there, these are looked at without a walk. Every folder is watched by itself, so that those
-//! that `.gitignore` names cost nothing.
+//! A notification of the system is only a hint; the current state is found by walking the trees. Editors save by renaming, files move,
+//! folders arrive with their content: a walk finds the final state, whatever the order of notifications. Files that have not
+//! changed since the last read are not read again. If all notifications are about known files that still exist, only these files are
+//! checked, without a walk. Each folder is watched separately, so folders listed in `.gitignore` cost nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
@@ -22,60 +21,53 @@ use super::beneath::{Folder, is_not_there};
 use super::find::is_markdown;
 use super::reading::{FileTags, read_tags};
 
-/// A file that changed so shortly before it was read may have changed again since without another time.
+/// A file modified within this time before it was read may change again without a different timestamp.
 const GRAIN: Duration = Duration::from_millis(50);
 
-/// Why trees cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum SurveyError {
-    /// It is not there, or not a folder.
-    #[error("cannot watch {}: {cause}", path.display())]
+    #[error("Folder {} cannot be watched: {cause}", path.display())]
     Root {
-        /// Which.
         path: PathBuf,
-        /// Why.
         cause: std::io::Error,
     },
-    /// The system gives no notice.
-    #[error("cannot watch files: {0}")]
+    #[error("Cannot watch files: {0}; raise fs.inotify.max_user_instances")]
     Notice(#[from] notify::Error),
 }
 
-/// Trees that are watched.
 pub struct Survey {
     roots: Vec<PathBuf>,
-    /// A folder that is not looked at.
+    /// A folder that is ignored.
     left_out: PathBuf,
     seen: HashMap<PathBuf, Seen>,
-    /// The folders that are watched, and which they were: another one may take their name.
+    /// The watched folders, with their identities, because another folder may take the same name.
     folders: HashMap<PathBuf, Identity>,
     watcher: RecommendedWatcher,
 }
 
-/// What a file was when it was read.
+/// The state of a file when it was last read.
 struct Seen {
     stamp: Option<Stamp>,
     has_tags: bool,
 }
 
-/// What a folder is, whatever its name.
+/// Device and inode, which identify a folder independently of its name.
 type Identity = (u64, u64);
 
-/// What changes with a file.
+/// Device, inode, size and times, which change with the file.
 type Stamp = (u64, u64, u64, i64, i64, i64, i64);
 
-/// What a look found.
+/// The result of a look.
 #[derive(Debug, Default)]
 pub struct Look {
-    /// Files that have changed, with their tags; files that are gone have none.
+    /// The changed files with their tags. A deleted file has none.
     pub files: BTreeMap<PathBuf, FileTags>,
-    /// What could not be seen, and why.
+    /// Messages about files and folders that could not be read or watched.
     pub problems: Vec<String>,
 }
 
 impl Survey {
-    /// Begins to watch trees, but for one folder in them. `notice` is called when there may be something to look at: at a file, or
-    /// anywhere.
+    /// Begins to watch trees, except for the folder `left_out`. `notice` is called when a file may have changed.
     pub fn start(
         roots: &[PathBuf],
         left_out: &Path,
@@ -102,7 +94,6 @@ impl Survey {
         })
     }
 
-    /// Returns the root that a file is below.
     pub fn root_of(&self, file: &Path) -> Option<&Path> {
         self.roots
             .iter()
@@ -110,14 +101,14 @@ impl Survey {
             .find(|root| file.starts_with(root))
     }
 
-    /// Tells whether files need no walk to be looked at: all were seen, and are there.
+    /// Whether all files are known and still exist, so that no walk is needed.
     pub fn knows(&self, files: &HashSet<PathBuf>) -> bool {
         files
             .iter()
             .all(|path| self.seen.contains_key(path) && !self.is_gone(path))
     }
 
-    /// Looks at what has changed, and in any case at these files.
+    /// Walks the trees and reads the changed files, and in any case the files in `again`.
     pub fn look(&mut self, again: &HashSet<PathBuf>) -> Look {
         let mut look = Look::default();
         loop {
@@ -128,14 +119,14 @@ impl Survey {
                 files.insert(path);
             }
             self.look_for_gone(&files, again, &mut look);
-            // What came into a new folder before it was watched is only seen by looking again.
+            // Files created in a new folder before it was watched are found only by another walk.
             if !self.watch(found.folders, &mut look) {
                 return look;
             }
         }
     }
 
-    /// Looks at these files only.
+    /// Reads only these files, without a walk.
     pub fn look_again(&mut self, files: &HashSet<PathBuf>) -> Look {
         let mut look = Look::default();
         for path in files {
@@ -209,13 +200,13 @@ impl Survey {
                     look.files.insert(path.to_owned(), tags);
                 }
             }
-            // It has gone since it was seen.
+            // The file was deleted since the walk.
             Err(error) if is_not_there(&error) => {}
             Err(error) => look.problems.push(format!("{}: {error}", path.display())),
         }
     }
 
-    /// Finds files that are no longer there. What only cannot be seen, or is passed over now, is left alone.
+    /// Reports deleted files. Files that are only unreadable or ignored now are not reported.
     fn look_for_gone(
         &mut self,
         there: &HashSet<PathBuf>,
@@ -238,8 +229,7 @@ impl Survey {
         }
     }
 
-    /// Tells whether there is no such file any more; one that is reached by a symbolic link is another. A tree that is not there at
-    /// all tells nothing.
+    /// Whether a file was deleted. A file behind a symbolic link counts as deleted. If the whole tree is missing, nothing is known.
     fn is_gone(&self, path: &Path) -> bool {
         let Some((root, name)) = self.root_of(path).zip(path.file_name()) else {
             return false;
@@ -252,7 +242,7 @@ impl Survey {
         }
     }
 
-    /// Reports that a file is gone, if it had tags.
+    /// Reports a file as deleted, if it had tags.
     fn forget(&mut self, path: &Path, again: &HashSet<PathBuf>, look: &mut Look) {
         let had_tags = self.seen.remove(path).is_some_and(|seen| seen.has_tags);
         let root = self.root_of(path).unwrap_or(path).to_owned();
@@ -262,9 +252,9 @@ impl Survey {
         }
     }
 
-    /// Watches folders that are new. Returns whether there were any.
+    /// Watches new folders. Returns whether there were any.
     fn watch(&mut self, mut there: HashMap<PathBuf, Identity>, look: &mut Look) -> bool {
-        // A tree that goes away comes back there.
+        // The parent shows when a deleted tree is created again.
         for parent in self.roots.iter().filter_map(|root| root.parent()) {
             let found = identity(parent).map(|identity| (parent.to_owned(), identity));
             there.extend(found);
@@ -274,7 +264,7 @@ impl Survey {
             .folders
             .extract_if(|folder, was| !is_there(folder, was));
         for (folder, _) in gone {
-            // An error means that it is gone, and the watch with it.
+            // An error means that the folder is gone, and its watch too.
             let _ = self.watcher.unwatch(&folder);
         }
         let mut has_new = false;
@@ -290,7 +280,7 @@ impl Survey {
                 Err(_) if !folder.is_dir() => {}
                 Err(error) => {
                     look.problems.push(format!(
-                        "{} is not watched: {error}; see fs.inotify.max_user_watches",
+                        "{} is not watched: {error}; raise fs.inotify.max_user_watches",
                         folder.display()
                     ));
                 }
@@ -300,7 +290,6 @@ impl Survey {
     }
 }
 
-/// What a walk found.
 #[derive(Default)]
 struct Found {
     folders: HashMap<PathBuf, Identity>,
@@ -323,10 +312,10 @@ fn root(path: &Path, left_out: &Path) -> Result<PathBuf, SurveyError> {
         return Err(problem(ErrorKind::NotADirectory.into()));
     }
     if found.to_str().is_none() {
-        return Err(problem(std::io::Error::other("its name is not UTF-8")));
+        return Err(problem(std::io::Error::other("the path is not UTF-8")));
     }
     if found.starts_with(left_out) {
-        let why = "it is in the server's own data directory, where agents work";
+        let why = "it is inside the server's data directory, where agents work";
         return Err(problem(std::io::Error::other(why)));
     }
     Ok(found)
@@ -343,7 +332,7 @@ fn examine(entry: &DirEntry) -> Option<Entry> {
     }
     if path.to_str().is_none() {
         return Some(Entry::Problem(format!(
-            "{} is passed over: its name is not UTF-8",
+            "{} is skipped: its name is not UTF-8",
             path.display()
         )));
     }
@@ -355,7 +344,7 @@ fn identity(folder: &Path) -> Option<Identity> {
     Some((folder.dev(), folder.ino()))
 }
 
-/// Returns what changes with a file, unless it is too young to tell.
+/// Returns the stamp of a file, or `None` if the file changed too recently for its times to be reliable.
 fn stamp(path: &Path) -> Option<Stamp> {
     let file = std::fs::symlink_metadata(path).ok()?;
     let age = SystemTime::now().duration_since(file.modified().ok()?);
@@ -373,17 +362,16 @@ fn stamp(path: &Path) -> Option<Stamp> {
     })
 }
 
-/// What may have changed.
+/// A hint that something may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// A Markdown file.
     File(PathBuf),
-    /// A folder, what is passed over, or too much to be told.
+    /// A folder or an ignore file changed, or notifications were lost.
     Anywhere,
 }
 
 impl Notice {
-    /// Reads what the system says. Much of it is of no interest.
+    /// Translates a notification of the system. Most are irrelevant.
     fn of(event: notify::Event, roots: &[PathBuf]) -> Vec<Self> {
         if matches!(event.kind, EventKind::Access(_)) {
             return Vec::new();
@@ -398,7 +386,7 @@ impl Notice {
     fn at(path: PathBuf, roots: &[PathBuf]) -> Option<Self> {
         let name = path.file_name()?;
         let is_list = name == ".gitignore" || name == ".ignore";
-        // Beside a tree only its own coming and going counts.
+        // Outside of the trees, only the creation and deletion of a tree itself counts.
         if !roots.iter().any(|root| path.starts_with(root)) {
             None
         } else if is_markdown(&path) {

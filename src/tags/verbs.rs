@@ -1,4 +1,4 @@
-//! Adding, removing and swapping tags in a file.
+//! Adds, removes and swaps tags in a file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,28 +6,25 @@ use super::edit::{EditError, edit};
 use crate::domain::tag::{Changed, Tag, TagRefusal, add_tags, remove_tags, swap_tag};
 use crate::words;
 
-/// Why the tags of a file were not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TagError {
-    /// The file could not be.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The tags are not such that it could be done.
     #[error("{}: {}", path.display(), words::tag_refusal(refusal))]
     Refused { path: PathBuf, refusal: TagRefusal },
 }
 
-/// Adds tags to a file. Returns the line that has them.
+/// Adds tags to a file. Returns their line.
 pub fn add(path: &Path, tags: &[Tag], line: Option<usize>) -> Result<usize, TagError> {
     change(path, |bytes| add_tags(bytes, tags, line))
 }
 
-/// Removes tags from a file. Returns the line that had them; of several lines the last.
+/// Removes tags from a file. Returns their line, or the last one of several.
 pub fn remove(path: &Path, tags: &[Tag], line: Option<usize>) -> Result<usize, TagError> {
     change(path, |bytes| remove_tags(bytes, tags, line))
 }
 
-/// Swaps a tag of a file for another. Returns the line that has it. Of all who swap the same tag at once, one succeeds.
+/// Swaps a tag for another, and returns its line. Of concurrent swaps of the same tag, exactly one succeeds.
 pub fn swap(path: &Path, old: &Tag, new: &Tag, line: Option<usize>) -> Result<usize, TagError> {
     change(path, |bytes| swap_tag(bytes, old, new, line))
 }

@@ -1,7 +1,7 @@
-//! Waiting until a file has a tag.
+//! Waits until a file has a tag.
 //!
-//! Editors save by replacing a file, and it may not be there yet, so the folder is watched and not the file. Register first, look
-//! second: what comes in between is not missed.
+//! The folder is watched and not the file, because editors save by replacing the file, and it may not exist yet. The watch is set
+//! before the file is read, so no change in between is missed.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,51 +14,38 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use crate::domain::tag::{Present, TagPattern, scan};
 use crate::words;
 
-/// Why waiting ended without the tag.
 #[derive(Debug, thiserror::Error)]
 pub enum WaitError {
-    /// It has not come in time.
-    #[error("{pattern} did not come to {} in time; {}", path.display(), now(present.as_ref()))]
+    #[error("{pattern} did not appear in {} in time; {}", path.display(), now(present.as_ref()))]
     TimedOut {
-        /// What was waited for.
         pattern: TagPattern,
-        /// The file.
         path: PathBuf,
-        /// The tags that it has, if it is there.
+        /// The file's tags, or `None` if the file does not exist.
         present: Option<Present>,
     },
-    /// The file is there and cannot be read.
-    #[error("cannot read {}: {cause}", path.display())]
+    #[error("File {} cannot be read: {cause}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// Why.
         cause: std::io::Error,
     },
-    /// The system does not tell of changes.
-    #[error("cannot watch {}: {cause}; see fs.inotify.max_user_instances and max_user_watches", path.display())]
-    Unwatchable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: notify::Error,
-    },
+    #[error("File {} cannot be watched: {cause}; raise fs.inotify.max_user_instances and max_user_watches", path.display())]
+    Unwatchable { path: PathBuf, cause: notify::Error },
 }
 
 fn now(present: Option<&Present>) -> String {
     match present {
         Some(present) => words::tags_now(present),
-        None => "the file is not there".to_owned(),
+        None => "the file does not exist".to_owned(),
     }
 }
 
-/// Waits until a file has a tag that is looked for, on its Tags line or in its text; at most so long.
+/// Waits until a file has a matching tag, on its Tags line or inline, or until the timeout.
 pub fn await_tag(
     path: &Path,
     pattern: &TagPattern,
     timeout: Option<Duration>,
 ) -> Result<(), WaitError> {
-    // A time that the clock cannot name is never reached.
+    // A deadline beyond the range of `Instant` is never reached.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let unwatchable = |cause| WaitError::Unwatchable {
         path: path.to_owned(),
@@ -66,9 +53,9 @@ pub fn await_tag(
     };
     let (teller, changes) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Looking at the file opens it, which is told too.
+        // Reading the file also causes access events.
         if !event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_))) {
-            // Nobody listens any more when the waiting is over.
+            // An error means that the wait is over.
             let _ = teller.send(());
         }
     })
@@ -102,14 +89,14 @@ pub fn await_tag(
     }
 }
 
-/// Watches the folders anew: any of them may have been replaced by another of the same name since, which the old watch does not see.
+/// Sets the watches again, because a folder may have been replaced by another of the same name, which the old watch does not see.
 fn watch_again(
     watcher: &mut RecommendedWatcher,
     under_watch: &mut Vec<PathBuf>,
     path: &Path,
 ) -> notify::Result<()> {
     for folder in under_watch.drain(..) {
-        // An error means that it is gone, and the watch with it.
+        // An error means that the folder is gone, and its watch too.
         let _ = watcher.unwatch(&folder);
     }
     loop {
@@ -122,14 +109,14 @@ fn watch_again(
         };
         match watcher.watch(&missing, RecursiveMode::NonRecursive) {
             Ok(()) => under_watch.push(missing),
-            // It has gone away just now, so there is another that is the nearest.
+            // The folder was just deleted, so another ancestor is now the nearest.
             Err(_) if !missing.is_dir() => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Returns the folder that has the name, or the nearest above it that is there; and that of the file that a symbolic link leads to.
+/// Returns the nearest existing folder above the path, and the folder of the target if the path is a symbolic link.
 fn folders(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     let path = std::path::absolute(path)?;
     let mut folders: Vec<_> = path
@@ -149,7 +136,7 @@ fn folders(path: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 enum Look {
     Has,
-    /// What there is, if the file is.
+    /// The tags of the file, or `None` if it does not exist.
     HasNot(Option<Present>),
 }
 
@@ -178,11 +165,11 @@ fn look(path: &Path, pattern: &TagPattern) -> Result<Look, WaitError> {
     })
 }
 
-/// Reads a file; nothing else, because opening a pipe would wait for its other end.
+/// Reads a regular file only, because opening a named pipe would block.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     if std::fs::metadata(path)?.is_file() {
         std::fs::read(path)
     } else {
-        Err(std::io::Error::other("it is not a regular file"))
+        Err(std::io::Error::other("not a regular file"))
     }
 }

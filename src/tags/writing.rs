@@ -1,4 +1,4 @@
-//! Writes into a file what became of its requests.
+//! Writes the state of requests into their files.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,36 +8,33 @@ use super::edit::{EditError, edit};
 use super::reading::title;
 use crate::domain::tag::{Tag, scan};
 
-/// A change of a tag, with what is told of it at the end of the file.
+/// A change of a tag, with sections for the end of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagWrite {
-    /// What the tag says, if it changes.
+    /// The old and the new tag, if it changes.
     pub swap: Option<(Tag, Tag)>,
-    /// Where it stood when it was seen last, from 1.
+    /// The line on which the tag was last seen, from 1.
     pub line: u32,
-    /// What its line is about.
+    /// The title of the tag, which identifies it if lines have moved.
     pub title: String,
-    /// What is told at the end of the file.
     pub sections: Vec<Section>,
 }
 
-/// Lines below a heading at the end of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The heading.
     pub heading: &'static str,
-    /// The lines, without tags.
+    /// Must not contain tags.
     pub lines: Vec<String>,
 }
 
-/// Changes a tag, and nothing else before the end of the file. Returns whether it was there. The file must be below a tree, not by
-/// a symbolic link.
+/// Changes a tag and appends sections; the rest of the file is unchanged. Returns whether the tag was found. The file must be inside
+/// `root`, not behind a symbolic link.
 pub fn write_tag(path: &Path, root: &Path, write: &TagWrite) -> Result<bool, EditError> {
     let not_found = || EditError::NotFound {
         path: path.to_owned(),
     };
     let name = path.file_name().ok_or_else(not_found)?;
-    // Held until the file is replaced: whatever takes the name of the folder meanwhile is not written to.
+    // Held open until the file is replaced, so that a new folder under the same name is not written to.
     let folder = Folder::of(path, root).map_err(|_| not_found())?;
     edit(&folder.path(name), |bytes| Ok(changed(bytes, path, write)))
         .map_err(|error: EditError| error.at(path))
@@ -60,7 +57,7 @@ fn changed(bytes: &[u8], path: &Path, write: &TagWrite) -> Option<Vec<u8>> {
     Some(new)
 }
 
-/// Finds the tag that is about the same, nearest to where it stood.
+/// Finds the tag with the same title that is nearest to its last line.
 fn find(bytes: &[u8], path: &Path, old: &Tag, write: &TagWrite) -> Option<Range<usize>> {
     let scan = scan(bytes);
     let expected = usize::try_from(write.line).unwrap_or(usize::MAX);
@@ -71,7 +68,7 @@ fn find(bytes: &[u8], path: &Path, old: &Tag, write: &TagWrite) -> Option<Range<
         .map(|found| found.range.clone())
 }
 
-/// Adds lines to the end of a file, below their heading if that is the last one.
+/// Appends a section. Its heading is omitted if it is already the last heading of the file.
 fn append(bytes: &mut Vec<u8>, section: &Section) {
     let end: &[u8] = if bytes.windows(2).any(|pair| pair == b"\r\n") {
         b"\r\n"
@@ -121,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tag_that_is_about_the_same_is_changed_and_no_other() {
+    fn only_the_nearest_tag_with_the_same_title_is_changed() {
         let file = b"- one #claimed-fix\n- two #claimed-fix\n- two #claimed-fix";
         assert_eq!(
             after(file, &write(3, "two", vec![])).unwrap(),
@@ -131,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_stands_at_the_end_in_the_files_own_way() {
-        let told = |line: &str| Section {
+    fn sections_are_appended_with_the_line_endings_of_the_file() {
+        let section = |line: &str| Section {
             heading: "## Response",
             lines: vec![line.to_owned()],
         };
         let once = after(
             b"# a\r\n\r\n- x #claimed-fix",
-            &write(3, "x", vec![told("* 1"), told("* 2")]),
+            &write(3, "x", vec![section("* 1"), section("* 2")]),
         );
         assert_eq!(
             once.unwrap(),

@@ -1,22 +1,21 @@
-//! The span of a hand-off.
+//! Reports the span of an ended hand-off to the log and to the collector.
 
 use tracing::Level;
 
 use crate::domain::{AgentName, HandoffSpan, Outcome, SpanId, Text};
 
-/// How many bytes of a text that somebody wrote are told.
+/// The maximum number of bytes of free text in a span.
 const LONGEST_TEXT: usize = 500;
 
 const COMPLETED: &str = "AGENT_HANDOFF";
 const FAILED: &str = "HANDOFF_FAILURE";
 
 impl HandoffSpan {
-    /// Returns what the span is called.
     pub const fn name(&self) -> &'static str {
         if self.has_failed() { FAILED } else { COMPLETED }
     }
 
-    /// Tells whether a hand-off with this outcome is reported at all.
+    /// Whether a hand-off with this outcome is reported to the log or to the collector.
     pub fn is_wanted(outcome: Outcome) -> bool {
         #[cfg(feature = "otlp")]
         if super::otlp::is_installed() {
@@ -28,15 +27,15 @@ impl HandoffSpan {
         }
     }
 
-    /// Tells it: in the log, and to the collector if there is one. Never waits and never fails.
+    /// Writes the span to the log, and sends it to the collector if there is one. Never blocks and never fails.
     pub fn record(&self) {
-        let told = self.shortened();
-        told.log();
+        let span = self.shortened();
+        span.log();
         #[cfg(feature = "otlp")]
-        super::otlp::send(&told);
+        super::otlp::send(&span);
     }
 
-    /// Returns it with every text short enough to be told; a cut is visible.
+    /// Returns the span with long texts cut; a cut text ends with `…`.
     fn shortened(&self) -> Self {
         let cut = |text: &Option<Text>| text.as_ref().map(|text| text.beginning(LONGEST_TEXT));
         Self {
@@ -48,8 +47,8 @@ impl HandoffSpan {
     }
 
     fn log(&self) {
-        // A span has its name and its level at compile time, so there are two of them.
-        macro_rules! tell {
+        // tracing needs the name and the level at compile time, so there are two spans.
+        macro_rules! log_span {
             ($level:expr, $name:expr, $message:literal) => {{
                 let span = tracing::span!(
                     target: "chorus::handoff",
@@ -72,14 +71,14 @@ impl HandoffSpan {
                     outcome = self.outcome.as_str(),
                     harness_trace_id = self.harness_trace_id.as_ref().map(Text::as_str),
                 );
-                // Inside of it, not only with it as its parent: the JSON lines show the spans that are entered.
+                // The span is entered, because JSON lines show only entered spans, not parents.
                 span.in_scope(|| tracing::event!(target: "chorus::handoff", $level, $message));
             }};
         }
         if self.has_failed() {
-            tell!(Level::WARN, FAILED, "a hand-off failed");
+            log_span!(Level::WARN, FAILED, "hand-off failed");
         } else {
-            tell!(Level::INFO, COMPLETED, "a hand-off completed");
+            log_span!(Level::INFO, COMPLETED, "hand-off completed");
         }
     }
 }
@@ -95,7 +94,7 @@ pub(super) mod tests {
 
     const ID: &str = "0198f3c0-aaaa-7000-8abc-0123456789ab";
 
-    /// Makes a span that has nothing that it need not have.
+    /// Returns a span without optional fields.
     pub fn bare(outcome: Outcome) -> HandoffSpan {
         let handoff_id = HandoffId::parse(ID).unwrap();
         HandoffSpan {
@@ -116,7 +115,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Makes a span that has everything.
+    /// Returns a span with all fields.
     fn full() -> HandoffSpan {
         let text = |text: &str| Some(text.parse().unwrap());
         HandoffSpan {
@@ -136,14 +135,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_hand_off_that_failed_is_a_warning_with_every_field() {
+    fn a_failed_hand_off_is_a_warning_with_every_field() {
         let line = only_line(&full());
         assert_eq!(
             (&line["level"], &line["target"], &line["message"]),
             (
                 &json!("WARN"),
                 &json!("chorus::handoff"),
-                &json!("a hand-off failed")
+                &json!("hand-off failed")
             )
         );
         assert_eq!(
@@ -170,7 +169,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_a_hand_off_has_not_is_not_told() {
+    fn absent_fields_are_not_logged() {
         let line = only_line(&bare(Outcome::Completed));
         assert_eq!(line["level"], "INFO");
         assert_eq!(
@@ -192,7 +191,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_outcome_but_one_is_a_failure() {
+    fn every_outcome_except_completed_is_a_failure() {
         for outcome in Outcome::ALL {
             let span = bare(outcome);
             let name = only_line(&span)["span"]["name"].clone();
@@ -202,7 +201,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_hand_off_is_one_line_and_the_filter_decides() {
+    fn a_hand_off_is_one_log_line_that_the_filter_can_hide() {
         let both = || {
             bare(Outcome::Completed).record();
             full().record();
@@ -215,7 +214,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn whoever_works_at_the_time_is_not_part_of_it() {
+    fn the_current_span_is_not_part_of_the_line() {
         let lines = logged("info", LogFormat::Json, || {
             tracing::info_span!("request", secret = "hush").in_scope(|| full().record());
         });
@@ -223,7 +222,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_visibly() {
+    fn long_texts_are_cut_and_end_with_an_ellipsis() {
         let text = |letter: &str| Some(letter.repeat(501).parse().unwrap());
         let line = only_line(&HandoffSpan {
             reason: text("r"),
@@ -233,7 +232,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_gives_no_negative_time() {
+    fn a_clock_that_was_set_back_gives_no_negative_duration() {
         let span = HandoffSpan {
             completed_at: Timestamp::from_millis(500),
             ..full()

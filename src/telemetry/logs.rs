@@ -1,4 +1,4 @@
-//! Log lines.
+//! Writes log lines to standard error.
 
 use std::io::IsTerminal;
 
@@ -8,34 +8,31 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::{Layer, Registry};
 
-/// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For a person.
+    /// Readable lines
     Text,
-    /// One JSON object a line, for a program.
+    /// One JSON object per line
     Json,
 }
 
-/// Says that a log filter cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot read the log filter {filter:?}; write a level, or target=level pairs, such as `info,chorus=debug`"
+    "Log filter {filter:?} is invalid; write a level, or target=level pairs, such as `info,chorus=debug`"
 )]
 pub struct IllegalFilter {
     filter: String,
 }
 
-/// Begins to write log lines to standard error. The first call in a process decides.
+/// Starts logging to standard error. Only the first call in a process has an effect.
 pub fn start_logging(filter: &str, format: LogFormat) -> Result<(), IllegalFilter> {
     let has_colour = std::io::stderr().is_terminal();
     let lines = lines(filter, format, std::io::stderr, has_colour)?;
-    // An error means that a subscriber is there already.
+    // An error means that a subscriber is already installed.
     let _ = tracing_subscriber::registry().with(lines).try_init();
     Ok(())
 }
 
-/// Makes what writes log lines.
 fn lines(
     filter: &str,
     format: LogFormat,
@@ -65,7 +62,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Does something and returns the log lines that this thread wrote meanwhile.
+    /// Runs `act`, and returns the log lines that this thread wrote meanwhile.
     pub fn logged(filter: &str, format: LogFormat, act: impl FnOnce()) -> String {
         let mut file = tempfile::tempfile().unwrap();
         let writer = Arc::new(file.try_clone().unwrap());

@@ -1,10 +1,10 @@
-//! Numbers for Prometheus.
+//! Metrics for Prometheus.
 
 use std::sync::OnceLock;
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-/// Begins to collect metrics; every call in a process returns the same collection.
+/// Starts to collect metrics. Every call in a process returns the same recorder.
 pub fn metrics() -> &'static PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE.get_or_init(|| {
@@ -23,19 +23,18 @@ pub fn metrics() -> &'static PrometheusHandle {
             .expect("the buckets are not empty")
             .build_recorder();
         let handle = recorder.handle();
-        // An error means that a library user collects metrics in their own way.
+        // An error means that a user of the library has installed another recorder.
         let _ = metrics::set_global_recorder(recorder);
         describe();
         handle
     })
 }
 
-/// Counts something in a gauge for as long as it goes on.
+/// Increments a gauge until it is dropped.
 #[derive(Debug)]
 pub struct Ongoing(&'static str);
 
 impl Ongoing {
-    /// Begins to count.
     pub fn begin(gauge: &'static str) -> Self {
         metrics::gauge!(gauge).increment(1);
         Self(gauge)
@@ -51,30 +50,21 @@ impl Drop for Ongoing {
 fn describe() {
     metrics::describe_counter!(
         "chorus_http_requests_total",
-        "Requests answered, by route, method and status"
+        "HTTP requests answered, by route, method and status"
     );
-    metrics::describe_histogram!(
-        "chorus_http_request_seconds",
-        "Time to the answer, by route"
-    );
-    metrics::describe_gauge!("chorus_waiters", "Long polls that wait now");
-    metrics::describe_gauge!("chorus_event_streams", "Event streams that are open now");
-    metrics::describe_gauge!(
-        "chorus_watched",
-        "Tasks and requests that somebody waits for"
-    );
-    metrics::describe_histogram!(
-        "chorus_store_batch_size",
-        "Writes that were committed together"
-    );
+    metrics::describe_histogram!("chorus_http_request_seconds", "Response time, by route");
+    metrics::describe_gauge!("chorus_waiters", "Waiting long polls");
+    metrics::describe_gauge!("chorus_event_streams", "Open event streams");
+    metrics::describe_gauge!("chorus_watched", "Tasks and requests with a waiter");
+    metrics::describe_histogram!("chorus_store_batch_size", "Writes per commit");
     metrics::describe_histogram!(
         "chorus_store_commit_seconds",
-        "Time of a commit, with its flush to disk"
+        "Duration of a commit, including the sync to disk"
     );
     metrics::describe_counter!("chorus_handoffs_started_total", "Hand-offs started");
     metrics::describe_counter!(
         "chorus_spans_missed_total",
-        "Hand-offs that ended faster than they could be told to the log or a collector"
+        "Ended hand-offs that were not reported, because the queue was full"
     );
     metrics::describe_counter!("chorus_handoffs_ended_total", "Hand-offs ended, by outcome");
 }

@@ -1,6 +1,6 @@
-//! What Chorus tells about itself: log lines, metrics, and a span of every hand-off that ended.
+//! Log lines, metrics, and a span of every ended hand-off.
 //!
-//! Nothing here decides anything, and nothing here fails whoever tells.
+//! Nothing here makes decisions or fails its caller.
 
 mod handoff;
 mod logs;

@@ -1,12 +1,11 @@
-//! Spans for an OpenTelemetry collector.
+//! Sends spans to an OpenTelemetry collector.
 //!
 //! # How it works
 //!
-//! A span is made from what the ledger says of a hand-off that ended: its ids and times are facts. The SDK's tracer
-//! gives out ids and reads the clock, so it is not used; finished spans go straight to the SDK's batch processor.
-//! That one has a bounded queue (`OTEL_BSP_MAX_QUEUE_SIZE`, 2048 spans) and a thread of its own, which sends
-//! what has come in every few seconds. Whoever sends a span only tries to put it in the queue; when the queue is full,
-//! the span is left out.
+//! A span is built from the ledger's record of an ended hand-off, with its ids and times. The SDK's tracer generates ids and
+//! reads the clock, so it is not used; finished spans go straight to the SDK's batch processor. The processor has
+//! a bounded queue (`OTEL_BSP_MAX_QUEUE_SIZE`, 2048 spans) and its own thread, which sends the queue every few seconds.
+//! Sending never blocks: when the queue is full, the span is dropped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -25,37 +24,34 @@ use reqwest::blocking::Client;
 use crate::domain::HandoffSpan;
 use crate::domain::{self, AgentName, Text, Timestamp};
 
-/// How long the collector may take to answer, with all that is tried again.
+/// The time limit of an export, including retries.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How long the end of the server may wait for the collector.
+/// The time limit of the last export when the server stops.
 const LAST_WAIT: Duration = Duration::from_secs(3);
 
-/// Where [`HandoffSpan::record`] sends to.
+/// The exporter that [`HandoffSpan::record`] uses.
 static INSTALLED: OnceLock<Exporter> = OnceLock::new();
 
-/// Why spans cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExporterError {
-    /// The address is not one that can be sent to. It is not shown, because it may carry a password.
+    /// The address is not shown, because it may contain a password.
     #[error(
-        "the address of the collector must be a URL that begins with http://, such as http://localhost:4318; \
+        "The collector's address must be a URL that begins with http://, such as http://localhost:4318; \
          for TLS, put a collector or a proxy beside Chorus"
     )]
     Endpoint,
-    /// The HTTP client cannot be made.
-    #[error("cannot make a client of the collector")]
+    #[error("The HTTP client for the collector cannot be created")]
     Client(#[source] reqwest::Error),
-    /// A setting in the environment cannot be used.
-    #[error("cannot set up the export of spans")]
+    #[error("The export of spans cannot be set up; check the OTEL_… variables")]
     Setup(#[from] ExporterBuildError),
 }
 
-/// Sends spans to a collector, in the background.
+/// Sends spans to a collector in the background.
 #[derive(Debug, Clone)]
 pub struct Exporter(Arc<BatchSpanProcessor>);
 
 impl Exporter {
-    /// Begins to send to the collector at a base URL, over HTTP in Protobuf. Nothing is sent before there is a span.
+    /// Starts the export to the collector at a base URL, over HTTP with Protobuf. Connects only when there is a span.
     pub fn start(endpoint: &str) -> Result<Self, ExporterError> {
         let endpoint = traces_url(endpoint)?;
         let collector = endpoint.authority().rsplit('@').next().unwrap_or_default();
@@ -66,7 +62,7 @@ impl Exporter {
             .with_endpoint(endpoint.as_str())
             .with_timeout(ANSWER)
             .build()?;
-        let mut processor = BatchSpanProcessor::builder(Outspoken {
+        let mut processor = BatchSpanProcessor::builder(LoggedExporter {
             exporter,
             collector: collector.to_owned(),
             is_failing: AtomicBool::new(false),
@@ -77,43 +73,42 @@ impl Exporter {
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
             .build();
         processor.set_resource(&resource);
-        tracing::info!(collector, "spans of hand-offs are sent");
+        tracing::info!(collector, "sending spans of hand-offs to the collector");
         Ok(Self(Arc::new(processor)))
     }
 
-    /// Makes this the one that [`HandoffSpan::record`] sends to. The first call in a process decides.
+    /// Makes [`HandoffSpan::record`] use this exporter. Only the first call in a process has an effect.
     pub fn install(&self) {
-        // An error means that another one is there already.
+        // An error means that another exporter is already installed.
         let _ = INSTALLED.set(self.clone());
     }
 
-    /// Puts a span in the queue; leaves it out if the queue is full, or after the end.
+    /// Queues a span, or drops it if the queue is full or the exporter has finished.
     fn send(&self, span: &HandoffSpan) {
         self.0.on_end(span_data(span));
     }
 
-    /// Sends what is in the queue, but waits only a moment for it, and ends.
+    /// Sends the queued spans within [`LAST_WAIT`], and stops.
     pub async fn finish(self) {
         let last = tokio::task::spawn_blocking(move || self.0.shutdown_with_timeout(LAST_WAIT));
         if let Ok(Err(error)) = last.await {
-            tracing::warn!(%error, "the last spans may not have reached the collector");
+            tracing::warn!(%error, "cannot send the last spans; the collector may miss some");
         }
     }
 }
 
-/// Tells whether there is a collector.
 pub(super) fn is_installed() -> bool {
     INSTALLED.get().is_some()
 }
 
-/// Sends a span, whose texts are short already, to the collector, if there is one.
+/// Sends a span to the collector, if there is one. The caller has cut long texts.
 pub(super) fn send(span: &HandoffSpan) {
     if let Some(exporter) = INSTALLED.get() {
         exporter.send(span);
     }
 }
 
-/// Returns where traces go, as OTLP says: below the base URL.
+/// Appends the path for traces to the base URL, as OTLP specifies.
 fn traces_url(endpoint: &str) -> Result<reqwest::Url, ExporterError> {
     let mut url = reqwest::Url::parse(endpoint).map_err(|_| ExporterError::Endpoint)?;
     if url.scheme() != "http" {
@@ -126,9 +121,9 @@ fn traces_url(endpoint: &str) -> Result<reqwest::Url, ExporterError> {
     Ok(url)
 }
 
-/// Makes the HTTP client, on a thread of its own: it must not be made inside an async runtime.
+/// Creates the HTTP client on a separate thread, because reqwest's blocking client must not be created in an async runtime.
 ///
-/// The collector is near, so no proxy of the environment is asked, and headers with keys follow no redirect.
+/// Proxies are ignored, because the collector is near. Redirects are refused, so that headers with keys go nowhere else.
 fn client() -> Result<Client, ExporterError> {
     let build = || {
         Client::builder()
@@ -139,28 +134,28 @@ fn client() -> Result<Client, ExporterError> {
     };
     std::thread::spawn(build)
         .join()
-        .expect("a client that cannot be made is an error, not a panic")
+        .expect("the builder returns errors and does not panic")
         .map_err(ExporterError::Client)
 }
 
-/// Says once that the collector cannot be reached, and once that it can be again.
+/// Logs once when exports begin to fail, and once when they work again.
 #[derive(Debug)]
-struct Outspoken<E> {
+struct LoggedExporter<E> {
     exporter: E,
     collector: String,
     is_failing: AtomicBool,
 }
 
-impl<E: SpanExporter> SpanExporter for Outspoken<E> {
+impl<E: SpanExporter> SpanExporter for LoggedExporter<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let result = self.exporter.export(batch).await;
         let collector = &self.collector;
         let was_failing = self.is_failing.swap(result.is_err(), Ordering::Relaxed);
         match &result {
             Err(error) if !was_failing => {
-                tracing::warn!(collector, %error, "cannot send spans; they are left out until it works again");
+                tracing::warn!(collector, %error, "cannot send spans; dropping them until the collector answers");
             }
-            Ok(()) if was_failing => tracing::info!(collector, "spans are sent again"),
+            Ok(()) if was_failing => tracing::info!(collector, "sending spans again"),
             _ => {}
         }
         result
@@ -179,7 +174,7 @@ impl<E: SpanExporter> SpanExporter for Outspoken<E> {
     }
 }
 
-/// Returns the span in the words of OpenTelemetry.
+/// Converts a span to the SDK's type.
 fn span_data(span: &HandoffSpan) -> SpanData {
     let span_id = |id: &domain::SpanId| SpanId::from_hex(id.as_str()).expect("it is 16 hex digits");
     let trace_id = TraceId::from_hex(span.trace_id.as_str()).expect("it is 32 hex digits");
@@ -213,7 +208,7 @@ fn span_data(span: &HandoffSpan) -> SpanData {
     }
 }
 
-/// Returns what OpenTelemetry has no place of its own for.
+/// Returns the fields that have no counterpart in OpenTelemetry.
 fn attributes(span: &HandoffSpan) -> Vec<KeyValue> {
     let text = |text: &Option<Text>| text.as_ref().map(|text| text.as_str().to_owned());
     [
@@ -269,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_no_clock_shows_do_no_harm() {
+    fn extreme_times_never_put_the_end_before_the_start() {
         for (start, end) in [(i64::MIN, i64::MAX), (i64::MAX, i64::MIN), (-1, -2)] {
             let data = span_data(&HandoffSpan {
                 started_at: Timestamp::from_millis(start),
@@ -281,12 +276,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_collector_that_does_not_answer_keeps_nobody_waiting() {
+    async fn a_silent_collector_does_not_block_sending() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let exporter = Exporter::start(&format!("http://{address}")).unwrap();
         let span = bare(Outcome::Completed);
-        // A whole batch is sent at once.
+        // A full batch is exported at once.
         for _ in 0..512 {
             exporter.send(&span);
         }
@@ -301,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_collector_that_is_not_there_keeps_nobody_waiting() {
+    async fn an_absent_collector_does_not_block_sending() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
@@ -309,13 +304,13 @@ mod tests {
         exporter.send(&bare(Outcome::Failed));
         let start = Instant::now();
         exporter.clone().finish().await;
-        // After the end, a span is left out.
+        // After the end, spans are dropped.
         exporter.send(&bare(Outcome::Failed));
         let waited = start.elapsed();
         assert!(waited < ANSWER, "{waited:?}");
     }
 
-    /// An exporter whose exports end as it is told.
+    /// An exporter with scripted results.
     #[derive(Debug)]
     struct Scripted(std::sync::Mutex<Vec<bool>>);
 
@@ -329,11 +324,11 @@ mod tests {
     }
 
     #[test]
-    fn an_unreachable_collector_is_one_warning() {
+    fn an_unreachable_collector_is_logged_once() {
         let mut script = vec![true, false, false, false, true, true, false];
         script.reverse();
         let exports = script.len();
-        let outspoken = Outspoken {
+        let logged_exporter = LoggedExporter {
             exporter: Scripted(script.into()),
             collector: "h:4318".to_owned(),
             is_failing: AtomicBool::new(false),
@@ -342,7 +337,7 @@ mod tests {
             let runtime = tokio::runtime::Builder::new_current_thread().build();
             runtime.unwrap().block_on(async {
                 for _ in 0..exports {
-                    let _ = outspoken.export(Vec::new()).await;
+                    let _ = logged_exporter.export(Vec::new()).await;
                 }
             });
         });

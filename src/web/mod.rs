@@ -1,4 +1,4 @@
-//! The page: what a person opens in a browser to decide over requests. It asks the API, as anybody does, and knows nothing else.
+//! The web page on which a person decides on requests. It gets all its data from the public API.
 
 mod serve;
 

@@ -1,4 +1,4 @@
-//! `/requests`: one file that loads nothing from elsewhere.
+//! `/requests`: one file that loads nothing from other servers.
 
 use std::sync::LazyLock;
 
@@ -14,13 +14,13 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
-/// Where the page is.
+/// The path of the page.
 pub const PATH: &str = "/requests";
 
 const PAGE: &str = include_str!("assets/requests.html");
 
-/// What the page may do: run its own script, use its own style, and ask this server. What others wrote is shown, and can
-/// never become a script, a form, a frame or a picture from elsewhere.
+/// The content security policy: the page may run its own script, use its own style, and call this server. Foreign data can
+/// never become a script, a form, a frame or a remote image.
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     let (script, style) = (hash_of("script"), hash_of("style"));
     let policy = format!(
@@ -31,7 +31,6 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     HeaderValue::try_from(policy).expect("the policy is ASCII")
 });
 
-/// Puts the page where it belongs.
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new().route(PATH, get(show_page))
 }
@@ -51,7 +50,7 @@ async fn show_page() -> Response {
         .into_response()
 }
 
-/// Returns the hash by which the policy knows the page's one element of this name.
+/// Returns the hash of the page's only element with this name, as the policy needs it.
 fn hash_of(element: &str) -> String {
     let inside = PAGE
         .split_once(&format!("<{element}>"))

@@ -1,7 +1,7 @@
 //! The sentences for people, written from the data of the domain.
 //!
-//! Every edge (HTTP, command line) uses these, and the ledger where a sentence is stored: a mail, a waiting reason. No program reads
-//! anything from them.
+//! Every edge (HTTP, command line) uses them, and so does the ledger for a stored sentence: a mail, a waiting reason. No program
+//! parses them. An error says first what happened, then what to do.
 
 mod context;
 mod number;

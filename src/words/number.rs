@@ -3,13 +3,12 @@
 use std::fmt::Display;
 
 /// Writes a number and its noun: "1 task", "2 tasks". The plural must be regular.
-pub fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
-    let shown = number.to_string();
-    format!("{shown} {}", plural(number, noun))
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    format!("{number} {}", plural(number, noun))
 }
 
 /// Writes the noun alone: "task" for 1, otherwise "tasks".
-pub fn plural<N: PartialEq + From<u8>>(number: N, noun: &str) -> String {
+pub fn plural<N: Copy + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
     format!("{noun}{ending}")
 }

@@ -1,13 +1,17 @@
-//! Words about refusals.
+//! Sentences about refusals.
 
 use std::fmt::Display;
 
+use super::number::{counted, plural};
 use crate::domain::{ChainLimit, Refusal, RequestMove, RequestState, TaskId};
 
-/// How many items of a list are named.
+/// Longer lists are cut after this many items.
 const NAMED: usize = 10;
 
-/// Explains why nothing was changed, and what to do.
+const SEND_OPERATOR_TOKEN: &str =
+    "Send the header `Authorization: Bearer <contents of operator.token>`";
+
+/// Explains why an operation changed nothing, and what to do.
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::TaskNotFound(id) => format!("Task not found: {id}"),
@@ -22,17 +26,17 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::MailNotFound(id) => format!("Mail not found: {id}"),
         Refusal::UnknownAgent { asked, .. } => format!("Unknown agent: {asked}"),
         Refusal::NoSuchTool { asked, known } if known.is_empty() => {
-            format!("Tool not found: {asked}. There are no tools yet")
+            format!("Tool not found: {asked}. No tools exist yet; create one with `chorus tool create`")
         }
         Refusal::NoSuchTool { asked, known } => {
-            format!("Tool not found: {asked}. The tools are: {}", list(known))
+            format!("Tool not found: {asked}. Choose one of: {}", list(known))
         }
         Refusal::IncrementNotBlocked { id, state } => format!(
-            "Increment {id} is {}: only a blocked one can be tried again",
+            "Increment {id} is {}. Only a blocked increment can be retried; see `chorus increment show {id}`",
             state.as_str()
         ),
         Refusal::DependencyCycle(tasks) => format!(
-            "dependsOn: the tasks would wait for each other: {}",
+            "dependsOn: the dependencies would form a cycle: {}. Remove one of them",
             cycle(tasks)
         ),
         Refusal::RoundIsOver {
@@ -40,16 +44,16 @@ pub fn refusal(refusal: &Refusal) -> String {
             round,
             current,
         } => format!(
-            "Task {task_id} is of round {round} of its increment, which is in round {current}: what came of it stays. `chorus increment show` shows what goes on now"
+            "Task {task_id} belongs to round {round}; its increment is in round {current}. Finished rounds cannot be changed. See `chorus increment show`"
         ),
         Refusal::PartOfIncrement(id) => format!(
-            "Task {id} is a part of an increment: its agent itself says what came out, with `chorus report` or at the end of its last message. To ask another agent, and go on: `chorus handoff`"
+            "Task {id} is a stage of an increment, so its agent must report the result, with `chorus task report` or in its final message. To continue with another agent, use `chorus handoff`"
         ),
         Refusal::AgentExists(name) => {
-            format!("Agent already exists: {name}. Change it, or choose another name")
+            format!("Agent already exists: {name}. Edit it, or choose another name")
         }
         Refusal::AgentAlike { name, like } => format!(
-            "{name} would be taken for the agent {like}, which is there already; choose another name"
+            "Agent name {name} is too similar to the existing agent {like}. Choose a name that differs in more than case and separators"
         ),
         Refusal::AgentNeeded {
             name,
@@ -57,92 +61,104 @@ pub fn refusal(refusal: &Refusal) -> String {
             tools,
             kinds,
         } => {
-            let needs = [
-                relation("it works on task", tasks),
-                relation("it is named by the tool", tools),
-                relation("it gets requests of kind", kinds),
+            let users = [
+                users("task", tasks),
+                users("tool", tools),
+                users("request kind", kinds),
             ];
-            let needs: Vec<_> = needs.into_iter().flatten().collect();
-            let needs = needs.join("; ");
-            format!("Agent {name} is still needed: {needs}. End or change that first")
+            let users: Vec<_> = users.into_iter().flatten().collect();
+            let users = users.join("; ");
+            format!("Agent {name} is in use by {users}. End or change these first")
         }
-        Refusal::AgentUnavailable(name) => {
-            format!("Agent not available: {name}. Make it available, or choose another")
-        }
+        Refusal::AgentUnavailable(name) => format!(
+            "Agent not available: {name}. Make it available with `chorus agent edit {name} --available true`, or choose another agent"
+        ),
         Refusal::AgentActive(name) => format!("Agent already active on task: {name}"),
-        Refusal::TokenNeeded => "A token is needed: Authorization: Bearer <token>".to_owned(),
-        Refusal::OperatorTokenNeeded => {
-            "The operator's token is needed: Authorization: Bearer <the word in operator.token>"
-                .to_owned()
+        Refusal::TokenNeeded => {
+            "Token required. Send the header `Authorization: Bearer <token>`".to_owned()
         }
-        Refusal::OperatorTokenNeededToSend => {
-            "The operator's token is needed to send as `operator`: Authorization: Bearer <the word in operator.token>; or name another `from`"
-                .to_owned()
+        Refusal::OperatorTokenNeeded => format!("Operator token required. {SEND_OPERATOR_TOKEN}"),
+        Refusal::OperatorTokenNeededToSend => format!(
+            "Operator token required to send mail as `operator`. {SEND_OPERATOR_TOKEN}, or name another `from`"
+        ),
+        Refusal::SentAsRouter => {
+            "from: the name `router` is reserved for the router. Name another sender".to_owned()
         }
-        Refusal::SentAsRouter => "from: the router alone sends as `router`".to_owned(),
-        Refusal::DecisionByRun(agent) => {
-            format!("This run of {agent} may not do what only the operator does")
-        }
-        Refusal::SetUpByRun(agent) => {
-            format!("This run of {agent} may not change how Chorus is set up")
-        }
-        Refusal::AlertResolvedByRun(agent) => {
-            format!("This run of {agent} may not resolve alerts: a person must see them")
-        }
+        Refusal::DecisionByRun(agent) => format!(
+            "Only the operator may do this, not a run of {agent}. Leave the decision to the operator"
+        ),
+        Refusal::SetUpByRun(agent) => format!(
+            "A run of {agent} may not change the configuration of Chorus. Leave the change to a person"
+        ),
+        Refusal::AlertResolvedByRun(agent) => format!(
+            "A run of {agent} may not resolve alerts, because a person must see them. Leave the alert open"
+        ),
         Refusal::ReportWithoutRun => {
-            "Only the agent that works on a task reports what came out, with the token of its run. A person sets the status: PUT /api/tasks/ID/status"
+            "Only the agent that works on a task may report its result, with the token of its run. To set the status yourself, use `chorus task status` or PUT /api/tasks/ID/status"
                 .to_owned()
         }
         Refusal::NotItsOwnName(agent) => {
-            format!("this run is {agent}, and hands off only for itself")
+            format!("A run of {agent} may hand off a session only as {agent}. Name {agent} as the sender")
         }
         Refusal::NotItsOwnAgent { agent, asked } => {
-            format!("This run of {agent} may speak for {agent} alone, not for {asked}")
+            format!("A run of {agent} may change only its own agent, {agent}, not {asked}")
         }
-        Refusal::OutOfReach { agent, own } => {
-            format!("This run of {agent} may only change its own task {own} and those below it")
-        }
+        Refusal::OutOfReach { agent, own } => format!(
+            "A run of {agent} may change only its own task {own} and the tasks below it"
+        ),
         Refusal::SessionLimitRaised { agent, limit } => format!(
-            "A run of {agent} may lower its maxSessionDuration of {limit} minutes, not raise or remove it; a person can"
+            "A run of {agent} may lower its maxSessionDuration of {}, but not raise or remove it. Leave that to a person",
+            counted(limit.get(), "minute")
         ),
         Refusal::NoOpenHandoff { task_id, last } => match last {
-            None => format!("No agent is active on task {task_id}: it has never been handed off"),
+            None => format!(
+                "No agent is active on task {task_id}, because it was never handed off. Start a hand-off first"
+            ),
             Some(agent) => format!(
-                "No agent is active on task {task_id}: the last hand-off, to {agent}, has already ended"
+                "No agent is active on task {task_id}: its last hand-off, to {agent}, has ended. See `chorus task show {task_id}`"
             ),
         },
         Refusal::LimitExceeded { what, limit, chain } => format!(
-            "The chain {} has reached its limit of {limit} {}; go on without another hand-off, or start a new task",
+            "Chain {} has reached its limit of {}. Continue without another hand-off, or create a new task",
             join(chain, " → "),
-            chain_limit(*what)
+            chain_limit(*what, *limit)
         ),
-        Refusal::RunEnded => "The run that asks has ended".to_owned(),
+        Refusal::RunEnded => {
+            "The run of this token has ended. Start another hand-off to continue".to_owned()
+        }
         Refusal::AlreadyMoved {
             task_id,
             agent_name,
         } => format!(
-            "Control of task {task_id} has already moved to {agent_name}; this call does nothing"
+            "Control of task {task_id} has already moved to {agent_name}. This call changed nothing. See `chorus task tree {task_id}`"
         ),
         Refusal::TaskEnded { task_id, status } => format!(
-            "Task {task_id} is {}: it can no longer be handed on",
+            "Task {task_id} is {}, so a tool cannot hand it off. Create a new task, or set this one to pending first",
             status.as_str()
         ),
-        Refusal::NotItsOwnTask(id) => format!("A run may only pass on what it has: not task {id}"),
+        Refusal::NotItsOwnTask(id) => format!(
+            "Task {id} does not belong to this run. A run may hand off or report only its own task, CHORUS_TASK_ID"
+        ),
         Refusal::ToolExists(name) => {
-            format!("Tool already exists: {name}. Change it, or choose another name")
+            format!("Tool already exists: {name}. Edit it, or choose another name")
         }
         Refusal::ToolNotAllowed {
             agent,
             tool,
             allowed,
         } => match allowed {
-            None => format!("{agent} may not use {tool}; it is for all agents but its target"),
-            Some(allowed) => format!("{agent} may not use {tool}; it is for {}", list(allowed)),
+            None => format!(
+                "Agent {agent} may not call tool {tool}: the target of a tool may not call it"
+            ),
+            Some(allowed) => format!(
+                "Agent {agent} may not call tool {tool}. Allowed agents: {}",
+                list(allowed)
+            ),
         },
         Refusal::Invalid(problems) => problems.to_string(),
         Refusal::ContextTooLarge { limit } => too_large("context", *limit),
         Refusal::NothingToResume(name) => {
-            format!("There is no session of {name} on this task to resume; start without `resume`")
+            format!("Agent {name} has no session on this task to resume. Start without `resume`")
         }
         Refusal::AttachmentExists(filename) => format!(
             "Attachment already exists: {filename}. Delete it first, or choose another filename"
@@ -157,14 +173,15 @@ pub fn refusal(refusal: &Refusal) -> String {
                 Some(holder) => format!(" by {holder}"),
                 None => String::new(),
             };
-            let done = step_not_taken(*step, *state);
             format!(
-                "Request {id} is {}{holder}: it cannot be {done}",
-                state.as_str()
+                "Request {id} cannot be {}: its state is `{}`{holder}. {}",
+                participle(*step),
+                state.as_str(),
+                advice(*step, *state)
             )
         }
         Refusal::Withdrawn(id) => format!(
-            "Request {id} was withdrawn: its tag was removed from its file. Put the tag back to revive it"
+            "Request {id} was withdrawn, because its tag was removed from its file. Restore the tag to reopen it"
         ),
         Refusal::StaleClaim {
             id,
@@ -172,32 +189,36 @@ pub fn refusal(refusal: &Refusal) -> String {
             shown,
             fencing,
         } => format!(
-            "Request {id} is no longer yours: it is claimed, and the number of its claim is {fencing}; you show {shown}"
+            "Request {id} is no longer yours: its fencing token is {fencing}, not {shown}. Stop working on it"
         ),
-        Refusal::StaleClaim { id, state, .. } => {
-            format!("Request {id} is no longer yours: it is {}", state.as_str())
+        Refusal::StaleClaim { id, state, .. } => format!(
+            "Request {id} is no longer yours: its state is `{}`. Stop working on it",
+            state.as_str()
+        ),
+        Refusal::OperatorOnly => {
+            "Only the operator may move a request out of `needs`. Wait for the approval".to_owned()
         }
-        Refusal::OperatorOnly => "Only the operator moves a request out of `needs`".to_owned(),
-        Refusal::OperatorTokenMissing => {
-            "Only the operator moves a request out of `needs`: Authorization: Bearer <the word in operator.token>".to_owned()
-        }
+        Refusal::OperatorTokenMissing => format!(
+            "Operator token required to move a request out of `needs`. {SEND_OPERATOR_TOKEN}"
+        ),
         Refusal::NotItsClaim { id, agent } => {
-            format!("Request {id} is not claimed by this run of {agent}")
+            format!("Request {id} is not claimed by this run of {agent}. Claim it first")
         }
         Refusal::NotAll(refusals) => {
             let refusals: Vec<_> = refusals.iter().map(self::refusal).collect();
-            format!("Nothing was approved: {}", refusals.join("; "))
+            format!("No request was approved. {}", refusals.join(". "))
         }
         Refusal::TooMuchAtOnce { limit } => too_large("list of requests", *limit),
         Refusal::AlertResolved { id, by } => {
-            format!("Alert {id} has already been resolved by {by}")
+            format!("Alert {id} was already resolved by {by}")
         }
         Refusal::NobodyHasRole(role) => format!(
-            "Nobody has the role {role}: give it to an agent, or name an agent instead"
+            "No agent has the role {role}. Give the role to an agent, or address an agent by name"
         ),
-        Refusal::TooManyRecipients { count, limit } => {
-            format!("to: {count} would get this mail; at most {limit} may")
-        }
+        Refusal::TooManyRecipients { count, limit } => format!(
+            "to: {} exceed the limit of {limit}. Send several mails",
+            counted(*count, "recipient")
+        ),
         Refusal::NoSuchRecipient {
             id,
             asked,
@@ -206,48 +227,62 @@ pub fn refusal(refusal: &Refusal) -> String {
             let recipients = list(recipients);
             match asked {
                 Some(asked) => format!(
-                    "recipient: {asked} does not get mail {id}; name one of: {recipients}"
+                    "recipient: {asked} is not a recipient of mail {id}. Name one of: {recipients}"
                 ),
-                None => format!("recipient: several get mail {id}; name one of: {recipients}"),
+                None => format!(
+                    "recipient: mail {id} has several recipients. Name one of: {recipients}"
+                ),
             }
         }
-        Refusal::NotItsMail { id, agent } => {
-            format!("Mail {id} is not for {agent}: this run may not mark it")
-        }
+        Refusal::NotItsMail { id, agent } => format!(
+            "Mail {id} is not addressed to {agent}. A run may mark only the mail of its own agent"
+        ),
         Refusal::OperatorsMail(id) => format!(
-            "Mail {id} is for the operator, whose token is needed to mark it: Authorization: Bearer <the word in operator.token>; or name another `recipient`"
+            "Operator token required to mark mail {id}, which is addressed to the operator. {SEND_OPERATOR_TOKEN}, or name another `recipient`"
         ),
         Refusal::KeyReused => {
-            "This Idempotency-Key was used for a different request; choose another key".to_owned()
+            "Idempotency-Key was already used for a different request. Choose another key".to_owned()
         }
     }
 }
 
-/// Names a part of a request that is over its limit.
+/// The sentence for a field, a body or an answer that is over its limit.
 pub fn too_large(what: &str, limit: usize) -> String {
-    format!("{what} is too large: the limit is {limit} bytes")
+    let limit = counted(limit, "byte");
+    format!("{what} is too large: the limit is {limit}")
 }
 
-const fn chain_limit(limit: ChainLimit) -> &'static str {
-    match limit {
-        ChainLimit::Depth => "tasks deep",
-        ChainLimit::Bounces => "bounces between two agents",
-        ChainLimit::Hops => "hand-offs",
+fn chain_limit(what: ChainLimit, limit: u32) -> String {
+    match what {
+        ChainLimit::Depth => counted(limit, "nested task"),
+        ChainLimit::Bounces => format!("{} between two agents", counted(limit, "bounce")),
+        ChainLimit::Hops => counted(limit, "hand-off"),
     }
 }
 
-/// Completes "it cannot be …" for a step that a request's state does not allow.
-const fn step_not_taken(step: RequestMove, from: RequestState) -> &'static str {
+/// Completes "Request … cannot be …".
+const fn participle(step: RequestMove) -> &'static str {
     match step {
-        RequestMove::Claim if matches!(from, RequestState::Needs) => {
-            "claimed before the operator approves it"
-        }
         RequestMove::Approve => "approved",
-        RequestMove::Next => "left to whoever starts next",
+        RequestMove::Next => "moved to `next`",
         RequestMove::Claim => "claimed",
         RequestMove::Finish => "finished",
         RequestMove::Requeue | RequestMove::Retry => "re-queued",
-        RequestMove::Heartbeat => "extended",
+        RequestMove::Heartbeat => "renewed",
+    }
+}
+
+/// The action that allows a refused step, or replaces it.
+const fn advice(step: RequestMove, state: RequestState) -> &'static str {
+    match (state, step) {
+        (RequestState::Needs, _) => "The operator must approve it first",
+        (
+            RequestState::Delegated | RequestState::Next,
+            RequestMove::Approve | RequestMove::Next,
+        ) => "It is already approved",
+        (RequestState::Delegated | RequestState::Next, _) => "Claim it first",
+        (RequestState::Claimed, _) => "Wait until its lease ends, or re-queue it",
+        (RequestState::Done, _) => "Create a new request instead",
     }
 }
 
@@ -261,13 +296,14 @@ fn cycle(tasks: &[TaskId]) -> String {
     names.join(" → ")
 }
 
-/// Names the first items of a list and counts the others; nothing of an empty list.
-fn relation(words: &str, items: &[impl Display]) -> Option<String> {
+/// Names the first items of a list and counts the others; `None` for an empty list.
+fn users(noun: &str, items: &[impl Display]) -> Option<String> {
     let (named, others) = items.split_at(items.len().min(NAMED));
+    let nouns = plural(items.len(), noun);
     match others.len() {
         0 if named.is_empty() => None,
-        0 => Some(format!("{words} {}", list(named))),
-        more => Some(format!("{words} {} and {more} more", list(named))),
+        0 => Some(format!("{nouns} {}", list(named))),
+        more => Some(format!("{nouns} {} and {more} more", list(named))),
     }
 }
 
@@ -370,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_has_what_the_refusal_knows() {
+    fn a_sentence_names_the_details_of_its_refusal() {
         let no_such_tool = |known: &[&str]| Refusal::NoSuchTool {
             asked: "call_qa".to_owned(),
             known: known
@@ -408,74 +444,74 @@ mod tests {
         for (refused, sentence) in [
             (
                 no_such_tool(&[]),
-                "Tool not found: call_qa. There are no tools yet",
+                "Tool not found: call_qa. No tools exist yet; create one with `chorus tool create`",
             ),
             (
                 no_such_tool(&["a", "b"]),
-                "Tool not found: call_qa. The tools are: a, b",
+                "Tool not found: call_qa. Choose one of: a, b",
             ),
             (
                 no_open_handoff(None),
-                "No agent is active on task t-1: it has never been handed off",
+                "No agent is active on task t-1, because it was never handed off. Start a hand-off first",
             ),
             (
                 no_open_handoff(Some(agent("developer"))),
-                "No agent is active on task t-1: the last hand-off, to developer, has already ended",
+                "No agent is active on task t-1: its last hand-off, to developer, has ended. See `chorus task show t-1`",
             ),
             (
                 limit_exceeded(ChainLimit::Depth),
-                "The chain a → b has reached its limit of 4 tasks deep; go on without another hand-off, or start a new task",
+                "Chain a → b has reached its limit of 4 nested tasks. Continue without another hand-off, or create a new task",
             ),
             (
                 limit_exceeded(ChainLimit::Bounces),
-                "The chain a → b has reached its limit of 4 bounces between two agents; go on without another hand-off, or start a new task",
+                "Chain a → b has reached its limit of 4 bounces between two agents. Continue without another hand-off, or create a new task",
             ),
             (
                 limit_exceeded(ChainLimit::Hops),
-                "The chain a → b has reached its limit of 4 hand-offs; go on without another hand-off, or start a new task",
+                "Chain a → b has reached its limit of 4 hand-offs. Continue without another hand-off, or create a new task",
             ),
             (
                 not_allowed(None),
-                "qa may not use call_qa; it is for all agents but its target",
+                "Agent qa may not call tool call_qa: the target of a tool may not call it",
             ),
             (
                 not_allowed(Some(vec![agent("a"), agent("b")])),
-                "qa may not use call_qa; it is for a, b",
+                "Agent qa may not call tool call_qa. Allowed agents: a, b",
             ),
             (
                 wrong_state(claimed, Some(agent("qa")), RequestMove::Approve),
-                "Request r-1 is claimed by qa: it cannot be approved",
+                "Request r-1 cannot be approved: its state is `claimed` by qa. Wait until its lease ends, or re-queue it",
             ),
             (
                 wrong_state(RequestState::Needs, None, RequestMove::Claim),
-                "Request r-1 is needs: it cannot be claimed before the operator approves it",
+                "Request r-1 cannot be claimed: its state is `needs`. The operator must approve it first",
             ),
             (
                 wrong_state(RequestState::Done, None, RequestMove::Claim),
-                "Request r-1 is done: it cannot be claimed",
+                "Request r-1 cannot be claimed: its state is `done`. Create a new request instead",
             ),
             (
                 stale(claimed),
-                "Request r-1 is no longer yours: it is claimed, and the number of its claim is 2; you show 1",
+                "Request r-1 is no longer yours: its fencing token is 2, not 1. Stop working on it",
             ),
             (
                 stale(RequestState::Done),
-                "Request r-1 is no longer yours: it is done",
+                "Request r-1 is no longer yours: its state is `done`. Stop working on it",
             ),
             (
                 no_such_recipient(None),
-                "recipient: several get mail m-1; name one of: ada, operator",
+                "recipient: mail m-1 has several recipients. Name one of: ada, operator",
             ),
             (
                 no_such_recipient(Some("qa".parse().unwrap())),
-                "recipient: qa does not get mail m-1; name one of: ada, operator",
+                "recipient: qa is not a recipient of mail m-1. Name one of: ada, operator",
             ),
             (
                 Refusal::NotAll(vec![
                     Refusal::RequestNotFound("r-1".to_owned()),
                     Refusal::OperatorOnly,
                 ]),
-                "Nothing was approved: Request not found: r-1; Only the operator moves a request out of `needs`",
+                "No request was approved. Request not found: r-1. Only the operator may move a request out of `needs`. Wait for the approval",
             ),
         ] {
             assert_eq!(refusal(&refused), sentence);
@@ -483,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_needed_by_all_that_name_it() {
+    fn an_agent_in_use_is_shown_with_its_users() {
         let needed = |tasks: u32, tools: &[&str], kinds: &[&str]| {
             refusal(&Refusal::AgentNeeded {
                 name: agent("qa"),
@@ -499,11 +535,11 @@ mod tests {
         };
         assert_eq!(
             needed(0, &["a", "b"], &["fix"]),
-            "Agent qa is still needed: it is named by the tool a, b; it gets requests of kind fix. End or change that first"
+            "Agent qa is in use by tools a, b; request kind fix. End or change these first"
         );
         assert_eq!(
             needed(12, &[], &[]),
-            "Agent qa is still needed: it works on task t1, t2, t3, t4, t5, t6, t7, t8, t9, t10 and 2 more. End or change that first"
+            "Agent qa is in use by tasks t1, t2, t3, t4, t5, t6, t7, t8, t9, t10 and 2 more. End or change these first"
         );
     }
 
@@ -515,11 +551,16 @@ mod tests {
                 .collect()
         };
         let told = |count| refusal(&Refusal::DependencyCycle(tasks(count)));
-        let whole = "dependsOn: the tasks would wait for each other: t1 → t2 → t3";
+        let whole =
+            "dependsOn: the dependencies would form a cycle: t1 → t2 → t3. Remove one of them";
         assert_eq!(told(3), whole);
-        assert!(told(10).ends_with("t8 → t9 → t10"), "{}", told(10));
         assert!(
-            told(12).ends_with("t8 → t9 → (2 more) → t12"),
+            told(10).contains(": t1 → t2 → t3 → t4 → t5 → t6 → t7 → t8 → t9 → t10."),
+            "{}",
+            told(10)
+        );
+        assert!(
+            told(12).contains("t8 → t9 → (2 more) → t12."),
             "{}",
             told(12)
         );

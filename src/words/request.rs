@@ -1,40 +1,44 @@
-//! Words about requests.
+//! Sentences about requests.
 
 use crate::domain::{AfterFailure, HeldReason, Kind, RequestMove, Text};
 
-/// The reason why a state that somebody wrote into a file does not count.
+/// The reason why a state that was written into a file is ignored.
 pub const FILES_DO_NOT_APPROVE: &str =
-    "files do not approve here (--no-file-approval); the tag is put back";
+    "approval in files is off (--no-file-approval); the tag is restored";
 
 /// Explains why the dispatcher starts no request of a kind, and what to do.
 pub fn held_reason(kind: &Kind, reason: &HeldReason) -> String {
     match reason {
         HeldReason::NoRule => format!(
-            "The kind {kind} has no route: add one with `chorus request routes --set FILE`, or PUT /api/dispatch/routes"
+            "Kind {kind} has no rule. Add one with `chorus request kinds --set FILE` or PUT /api/dispatch/routes"
         ),
         HeldReason::Interactive => {
-            "Its route is interactive: take it with `chorus request claim`".to_owned()
+            format!("Kind {kind} is interactive. Claim its requests with `chorus request claim`")
         }
         HeldReason::AgentMissing(agent) => {
-            format!("The agent {agent} of its route is not configured: change the route")
+            format!(
+                "Agent {agent} of kind {kind} does not exist. Create it, or change the rule of the kind"
+            )
         }
         HeldReason::AgentUnavailable(agent) => {
-            format!("The agent {agent} of its route is not available")
+            format!(
+                "Agent {agent} of kind {kind} is not available. Make it available, or change the rule of the kind"
+            )
         }
     }
 }
 
-/// Describes the next step of a request whose claim came to nothing, after this many attempts.
+/// Describes the next step of a request whose claim has failed for the nth time.
 pub fn recovery_action(after: AfterFailure, attempts: u32) -> Text {
     Text::lossy(match after {
         AfterFailure { stuck: true, .. } => {
-            format!("Stopped after attempt {attempts}: it is stuck until a person looks at it")
+            format!("Stopped after attempt {attempts}: the request is stuck and waits for a person")
         }
         AfterFailure {
             step: RequestMove::Retry,
             ..
         } => format!("Re-queued for attempt {}", attempts + 1),
-        AfterFailure { .. } => "Re-queued for a person to look at".to_owned(),
+        AfterFailure { .. } => "Re-queued for a decision by a person".to_owned(),
     })
 }
 
@@ -43,17 +47,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recovery_says_what_happens_next() {
+    fn a_recovery_names_the_next_step() {
         let after = |step, stuck| AfterFailure { step, stuck };
         for (after, expected) in [
             (after(RequestMove::Retry, false), "Re-queued for attempt 3"),
             (
                 AfterFailure::LEFT_TO_PERSON,
-                "Re-queued for a person to look at",
+                "Re-queued for a decision by a person",
             ),
             (
                 after(RequestMove::Requeue, true),
-                "Stopped after attempt 2: it is stuck until a person looks at it",
+                "Stopped after attempt 2: the request is stuck and waits for a person",
             ),
         ] {
             assert_eq!(recovery_action(after, 2).as_str(), expected);
@@ -61,19 +65,19 @@ mod tests {
     }
 
     #[test]
-    fn a_held_kind_names_what_is_missing() {
+    fn a_held_kind_names_its_obstacle() {
         let kind: Kind = "fix".parse().unwrap();
         let qa = || "qa".parse().unwrap();
         for (reason, subject) in [
-            (HeldReason::NoRule, "The kind fix has no route"),
+            (HeldReason::NoRule, "Kind fix has no rule"),
             (HeldReason::Interactive, "`chorus request claim`"),
             (
                 HeldReason::AgentMissing(qa()),
-                "qa of its route is not configured",
+                "Agent qa of kind fix does not exist",
             ),
             (
                 HeldReason::AgentUnavailable(qa()),
-                "qa of its route is not available",
+                "Agent qa of kind fix is not available",
             ),
         ] {
             let sentence = held_reason(&kind, &reason);

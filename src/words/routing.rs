@@ -1,12 +1,12 @@
-//! Words about routing.
+//! Sentences about routing.
 
 use super::context::show_task;
+use super::number::counted;
 use crate::domain::{
     Assessment, Candidate, Choice, Criterion, DependencyOutcome, Lack, MailContent, Rank, Role,
     RouteChoice, Skill, Task, Text, Verdict, WaitReason, blocked_mail as compose_blocked_mail,
 };
 
-/// Explains a choice of the router.
 pub fn route_choice(choice: Choice) -> RouteChoice {
     RouteChoice {
         task_id: choice.task_id,
@@ -18,13 +18,13 @@ pub fn route_choice(choice: Choice) -> RouteChoice {
     }
 }
 
-/// Explains why the router leaves a task alone.
+/// Explains why the router does not hand off a task.
 pub fn wait_reason(reason: &WaitReason) -> Text {
     Text::lossy(match reason {
-        WaitReason::WorkedOn(agent) => format!("{agent} works on it"),
-        WaitReason::Blocked(reason) => format!("It is blocked: {reason}"),
+        WaitReason::WorkedOn(agent) => format!("Agent {agent} is working on the task"),
+        WaitReason::Blocked(reason) => format!("The task is blocked: {reason}"),
         WaitReason::NotPending(status) => format!(
-            "It is {}: only what is pending is given to an agent",
+            "The task is {}; only pending tasks are routed",
             status.as_str()
         ),
         WaitReason::Dependencies(unmet) => {
@@ -39,10 +39,10 @@ pub fn wait_reason(reason: &WaitReason) -> Text {
                     format!("{id} ({status}, must be {wanted})")
                 })
                 .collect();
-            format!("It waits for {}", unmet.join(", "))
+            format!("The task waits for {}", unmet.join(", "))
         }
         WaitReason::NoRole => {
-            "It has no role: set one with `chorus task update ID --agent-role ROLE`, or hand it to an agent".to_owned()
+            "The task has no role. Set one with `chorus task edit ID --agent-role ROLE`, or hand it off with `chorus handoff`".to_owned()
         }
         WaitReason::NobodySuits { role, tags } => nobody_suits(role, tags).into_string(),
     })
@@ -55,22 +55,20 @@ pub fn nobody_suits(role: &Role, tags: &[Skill]) -> Text {
     } else {
         format!(" and one of the skills {}", list(tags))
     };
-    Text::lossy(format!(
-        "No agent is available that has the role {role}{tags}"
-    ))
+    Text::lossy(format!("No available agent has the role {role}{tags}"))
 }
 
-/// Writes to the operator why a task is blocked, and how to let it go on.
+/// Composes the mail to the operator about a blocked task: the reason, and the commands to continue.
 pub fn blocked_mail(task: &Task, reason: &Text) -> MailContent {
     let content = compose_blocked_mail(task);
-    let go_on = match &task.part {
+    let unblock = match &task.part {
         Some(part) => format!("chorus increment retry {}", part.increment_id),
         None => format!("chorus task status {} pending", task.id),
     };
     MailContent {
         subject: Text::lossy(format!("Blocked: {}", content.subject)),
         body: Text::lossy(format!(
-            "{reason}\n\nLook at it: {}\nLet it go on: {go_on}",
+            "{reason}\n\nSee the task: {}\nContinue it: {unblock}",
             show_task(&task.id)
         )),
         ..content
@@ -94,48 +92,52 @@ fn verdict(verdict: &Verdict) -> String {
             best, criterion, ..
         } => match criterion {
             Criterion::MissingProgram => {
-                "Its program is not on this machine; `chorus doctor` says which".to_owned()
+                "Program is not installed on this machine; see `chorus doctor`".to_owned()
             }
-            Criterion::OwnWork => {
-                "It made what is to be judged, and another one is there".to_owned()
-            }
-            Criterion::EarlierFailure => "It was given this task before, and failed".to_owned(),
+            Criterion::OwnWork => "Would judge its own work; another agent would not".to_owned(),
+            Criterion::EarlierFailure => "Failed on this task before".to_owned(),
             Criterion::Skills { own, best: most } => {
-                format!("It has {own} of the skills, and {best} has {most}")
+                format!("Has {own} of the skills; {best} has {most}")
             }
             Criterion::Load { own, best: least } => {
-                format!("It works on {own} tasks, and {best} on {least}")
+                format!(
+                    "Works on {}; {best} works on {least}",
+                    counted(*own, "task")
+                )
             }
-            Criterion::Knowledge => format!("{best} has worked here before"),
-            Criterion::Name => format!("It suits as well as {best}, who comes first by name"),
+            Criterion::Knowledge => format!("Has not worked on related tasks; {best} has"),
+            Criterion::Name => format!("Suits as well as {best}, whose name comes first"),
         },
-        Verdict::Unsuited(Lack::Role(role)) => format!("It does not have the role {role}"),
+        Verdict::Unsuited(Lack::Role(role)) => format!("Does not have the role {role}"),
         Verdict::Unsuited(Lack::Skills(tags)) => {
-            format!("It has none of the skills {}", list(tags))
+            format!("Has none of the skills {}", list(tags))
         }
-        Verdict::Unsuited(Lack::Availability) => "It is not available".to_owned(),
-        Verdict::Fallback => "It gets what nobody suits".to_owned(),
+        Verdict::Unsuited(Lack::Availability) => "Not available".to_owned(),
+        Verdict::Fallback => "Fallback agent, because no agent suits".to_owned(),
     }
 }
 
 fn suits_best(rank: Rank, wanted: usize) -> String {
-    let (matches, busy) = (rank.matches.0, rank.busy);
+    let (matches, busy) = (rank.matches.0, counted(rank.busy, "other task"));
     let mut why = if wanted == 0 {
-        format!("It has the role, and works on {busy} other tasks")
+        format!("Has the role; works on {busy}")
     } else {
-        format!("It has the role and {matches} of {wanted} skills, and works on {busy} other tasks")
+        format!(
+            "Has the role and {matches} of {}; works on {busy}",
+            counted(wanted, "skill")
+        )
     };
     if !rank.is_new_here {
-        why.push_str("; it has worked here before");
+        why.push_str("; has worked on related tasks");
     }
     if rank.has_failed {
-        why.push_str("; it has failed before, but nobody else suits");
+        why.push_str("; failed before, but no other agent suits");
     }
     if rank.is_missing {
-        why.push_str("; its program is not on this machine, but nobody else suits");
+        why.push_str("; its program is not installed on this machine, but no other agent suits");
     }
     if rank.judges_own_work {
-        why.push_str("; it judges its own work, because nobody else suits");
+        why.push_str("; judges its own work, because no other agent suits");
     }
     why
 }
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_has_its_reason() {
+    fn every_verdict_has_a_reason() {
         let ada = AgentName::parse("ada").unwrap();
         let role = Role::parse("testing").unwrap();
         let passed_over = |criterion| Verdict::PassedOver {
@@ -170,42 +172,42 @@ mod tests {
         for (given, reason) in [
             (
                 passed_over(Criterion::MissingProgram),
-                "Its program is not on this machine; `chorus doctor` says which",
+                "Program is not installed on this machine; see `chorus doctor`",
             ),
             (
                 passed_over(Criterion::OwnWork),
-                "It made what is to be judged, and another one is there",
+                "Would judge its own work; another agent would not",
             ),
             (
                 passed_over(Criterion::EarlierFailure),
-                "It was given this task before, and failed",
+                "Failed on this task before",
             ),
             (
                 passed_over(Criterion::Skills { own: 1, best: 2 }),
-                "It has 1 of the skills, and ada has 2",
+                "Has 1 of the skills; ada has 2",
             ),
             (
                 passed_over(Criterion::Load { own: 3, best: 0 }),
-                "It works on 3 tasks, and ada on 0",
+                "Works on 3 tasks; ada works on 0",
             ),
             (
                 passed_over(Criterion::Knowledge),
-                "ada has worked here before",
+                "Has not worked on related tasks; ada has",
             ),
             (
                 passed_over(Criterion::Name),
-                "It suits as well as ada, who comes first by name",
+                "Suits as well as ada, whose name comes first",
             ),
             (
                 Verdict::Unsuited(Lack::Role(role)),
-                "It does not have the role testing",
+                "Does not have the role testing",
             ),
             (
                 Verdict::Unsuited(Lack::Skills(skills())),
-                "It has none of the skills python, mcp",
+                "Has none of the skills python, mcp",
             ),
-            (Verdict::Unsuited(Lack::Availability), "It is not available"),
-            (Verdict::Fallback, "It gets what nobody suits"),
+            (Verdict::Unsuited(Lack::Availability), "Not available"),
+            (Verdict::Fallback, "Fallback agent, because no agent suits"),
         ] {
             assert_eq!(verdict(&given), reason);
         }
@@ -221,9 +223,9 @@ mod tests {
             busy: 3,
             is_new_here: true,
         };
-        let plain = "It has the role, and works on 3 other tasks";
+        let plain = "Has the role; works on 3 other tasks";
         assert_eq!(suits_best(rank, 0), plain);
-        let skilled = "It has the role and 1 of 2 skills, and works on 3 other tasks";
+        let skilled = "Has the role and 1 of 2 skills; works on 3 other tasks";
         assert_eq!(suits_best(rank, 2), skilled);
         let worst = Rank {
             is_missing: true,
@@ -235,21 +237,21 @@ mod tests {
         assert_eq!(
             suits_best(worst, 0),
             format!(
-                "{plain}; it has worked here before; it has failed before, but nobody else suits; its program is not on this machine, but nobody else suits; it judges its own work, because nobody else suits"
+                "{plain}; has worked on related tasks; failed before, but no other agent suits; its program is not installed on this machine, but no other agent suits; judges its own work, because no other agent suits"
             )
         );
     }
 
     #[test]
-    fn nobody_suits_names_the_role_and_the_skills() {
+    fn the_reason_for_no_agent_names_the_role_and_the_skills() {
         let role = Role::parse("testing").unwrap();
         assert_eq!(
             nobody_suits(&role, &skills()).as_str(),
-            "No agent is available that has the role testing and one of the skills python, mcp"
+            "No available agent has the role testing and one of the skills python, mcp"
         );
         assert_eq!(
             nobody_suits(&role, &[]).as_str(),
-            "No agent is available that has the role testing"
+            "No available agent has the role testing"
         );
     }
 }

@@ -1,15 +1,16 @@
-//! Words about tags in files.
+//! Sentences about tags in files.
 
+use super::number::{counted, plural};
 use crate::domain::tag::{Present, TagRefusal};
 
-/// How many tags or lines are named.
+/// Longer lists are cut after this many tags or lines.
 const NAMED: usize = 20;
 
-/// Explains why a file keeps its tags, and what to do.
+/// Explains why a file was not changed, and what to do.
 pub fn tag_refusal(refusal: &TagRefusal) -> String {
     match refusal {
         TagRefusal::Absent { tag, present } => {
-            format!("{tag} is not there; {}", tags_now(present))
+            format!("{tag} is not in the file; {}", tags_now(present))
         }
         TagRefusal::NotOnLine { tag, line, present } => {
             format!("{tag} is not on line {line}; {}", tags_now(present))
@@ -19,37 +20,39 @@ pub fn tag_refusal(refusal: &TagRefusal) -> String {
             lines,
             present,
         } => format!(
-            "{tag} is only mentioned, in code or a comment on {}; {}",
+            "{tag} on {} is in code, in a comment or escaped, so it is not a tag; {}",
             line_numbers(lines),
             tags_now(present)
         ),
         TagRefusal::Several { tag, lines } => format!(
-            "{tag} stands more than once, on {}; say which line is meant",
+            "{tag} occurs more than once, on {}; choose a line",
             line_numbers(lines)
         ),
         TagRefusal::Twice { tag, line } => {
-            format!("{tag} stands more than once on line {line}; leave one there")
+            format!("{tag} occurs more than once on line {line}; keep only one there")
         }
         TagRefusal::AlreadyThere { tag, line, present } => {
             format!("{tag} is already on line {line}; {}", tags_now(present))
         }
         TagRefusal::Same { tag } => {
-            format!("{tag} cannot be swapped for itself; name two tags")
+            format!("{tag} cannot be swapped for itself; name two different tags")
         }
         TagRefusal::NoSuchLine { line, count } => {
-            format!("there is no line {line}; the file has {count}")
+            format!(
+                "line {line} does not exist; the file has {}",
+                counted(*count, "line")
+            )
         }
         TagRefusal::Code { line } => format!(
-            "line {line} is code, or part of its frame, where a tag would only be mentioned; choose another line"
+            "line {line} belongs to code or a comment, where tags do not count; choose another line"
         ),
         TagRefusal::Utf16 => "the file is UTF-16; save it as UTF-8 first".to_owned(),
     }
 }
 
-/// Lists the tags that a file has now.
 pub fn tags_now(Present(tags): &Present) -> String {
     if tags.is_empty() {
-        return "there are no tags now".to_owned();
+        return "the file has no tags now".to_owned();
     }
     let named: Vec<_> = tags
         .iter()
@@ -58,14 +61,14 @@ pub fn tags_now(Present(tags): &Present) -> String {
         .collect();
     let named = named.join(", ");
     match tags.len().saturating_sub(NAMED) {
-        0 => format!("now there are {named}"),
-        more => format!("now there are {named} and {more} more"),
+        0 => format!("the file now has {named}"),
+        more => format!("the file now has {named} and {more} more"),
     }
 }
 
 fn line_numbers(lines: &[usize]) -> String {
     let numbers: Vec<_> = lines.iter().take(NAMED).map(usize::to_string).collect();
-    let noun = if lines.len() == 1 { "line" } else { "lines" };
+    let noun = plural(lines.len(), "line");
     let more = if lines.len() > NAMED { ", …" } else { "" };
     format!("{noun} {}{more}", numbers.join(", "))
 }
@@ -93,7 +96,7 @@ mod tests {
                     tag: a(),
                     present: present(0),
                 },
-                "#a is not there; there are no tags now",
+                "#a is not in the file; the file has no tags now",
             ),
             (
                 TagRefusal::NotOnLine {
@@ -101,7 +104,7 @@ mod tests {
                     line: 3,
                     present: present(2),
                 },
-                "#a is not on line 3; now there are #t1 (line 1), #t2 (line 2)",
+                "#a is not on line 3; the file now has #t1 (line 1), #t2 (line 2)",
             ),
             (
                 TagRefusal::Mention {
@@ -109,18 +112,18 @@ mod tests {
                     lines: vec![1],
                     present: present(1),
                 },
-                "#a is only mentioned, in code or a comment on line 1; now there are #t1 (line 1)",
+                "#a on line 1 is in code, in a comment or escaped, so it is not a tag; the file now has #t1 (line 1)",
             ),
             (
                 TagRefusal::Several {
                     tag: a(),
                     lines: vec![1, 2],
                 },
-                "#a stands more than once, on lines 1, 2; say which line is meant",
+                "#a occurs more than once, on lines 1, 2; choose a line",
             ),
             (
                 TagRefusal::Twice { tag: a(), line: 2 },
-                "#a stands more than once on line 2; leave one there",
+                "#a occurs more than once on line 2; keep only one there",
             ),
             (
                 TagRefusal::AlreadyThere {
@@ -128,19 +131,19 @@ mod tests {
                     line: 1,
                     present: present(1),
                 },
-                "#a is already on line 1; now there are #t1 (line 1)",
+                "#a is already on line 1; the file now has #t1 (line 1)",
             ),
             (
                 TagRefusal::Same { tag: a() },
-                "#a cannot be swapped for itself; name two tags",
+                "#a cannot be swapped for itself; name two different tags",
             ),
             (
                 TagRefusal::NoSuchLine { line: 2, count: 1 },
-                "there is no line 2; the file has 1",
+                "line 2 does not exist; the file has 1 line",
             ),
             (
                 TagRefusal::Code { line: 7 },
-                "line 7 is code, or part of its frame, where a tag would only be mentioned; choose another line",
+                "line 7 belongs to code or a comment, where tags do not count; choose another line",
             ),
         ] {
             assert_eq!(tag_refusal(&refusal), sentence);
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_cut_and_say_so() {
+    fn long_lists_are_marked_as_cut() {
         assert!(tags_now(&present(20)).ends_with("#t20 (line 20)"));
         assert!(tags_now(&present(23)).ends_with("#t20 (line 20) and 3 more"));
         let lines: Vec<_> = (1..=21).collect();

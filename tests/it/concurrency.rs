@@ -1,4 +1,4 @@
-//! Many callers at once over HTTP: one wins, and all are told.
+//! Concurrent callers over HTTP: one wins, and the others are refused.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::support::{Server, invariants};
 
 const CALLERS: usize = 200;
 
-/// What a caller got: a task, or the status and message of a refusal.
-type Got = Result<Task, (u16, String, String)>;
+/// A task, or the status, code and message of a refusal.
+type Answer = Result<Task, (u16, String, String)>;
 
-/// A server with an empty ledger, and a client of it.
-struct Setting {
+/// A server with an empty ledger, and a client.
+struct Fixture {
     server: Server,
     client: Client,
     folder: TempDir,
 }
 
-impl Setting {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let server = Server::start_with(folder.path(), &["--log", "warn"]);
@@ -36,40 +36,39 @@ impl Setting {
         }
     }
 
-    async fn task(&self) -> Task {
+    async fn create_task(&self) -> Task {
         let body = json!({ "description": "a task" });
         send(&self.client, Method::POST, "/api/tasks", body, None)
             .await
             .unwrap()
     }
 
-    /// Sends a request from each of many callers at the same moment. The caller's number makes its body.
-    async fn all_at_once(
+    /// Sends a request from every caller at the same moment. `body` gets the caller's number.
+    async fn send_concurrently(
         &self,
         method: Method,
         path: &str,
         key: Option<&str>,
         body: impl Fn(usize) -> Value,
-    ) -> Vec<Got> {
-        let begin = Arc::new(Barrier::new(CALLERS));
+    ) -> Vec<Answer> {
+        let start = Arc::new(Barrier::new(CALLERS));
         let callers = (0..CALLERS).map(|number| {
-            let (client, begin, body) = (self.client.clone(), begin.clone(), body(number));
+            let (client, start, body) = (self.client.clone(), start.clone(), body(number));
             let (method, path) = (method.clone(), path.to_owned());
             let key = key.map(str::to_owned);
             tokio::spawn(async move {
-                begin.wait().await;
+                start.wait().await;
                 send(&client, method, &path, body, key).await
             })
         });
-        let got = join_all(callers).await;
-        got.into_iter().map(Result::unwrap).collect()
+        let answers = join_all(callers).await;
+        answers.into_iter().map(Result::unwrap).collect()
     }
 
-    /// Stops the server and looks at what it left.
-    fn check(self) {
+    fn stop_and_assert_invariants(self) {
         assert!(self.server.stop().success());
         let database = self.folder.path().join("chorus.db");
-        assert_eq!(invariants::violations(&database), [""; 0]);
+        invariants::assert_hold(&database);
     }
 }
 
@@ -79,7 +78,7 @@ async fn send(
     path: &str,
     body: Value,
     key: Option<String>,
-) -> Got {
+) -> Answer {
     let mut request = client.request(method, path).json(&body);
     if let Some(key) = key {
         request = request.header("idempotency-key", key);
@@ -93,9 +92,9 @@ async fn send(
     }
 }
 
-/// Takes the one success; the others are refusals with this status and code, and a message that passes the test.
-fn the_winner(got: Vec<Got>, is_expected: impl Fn(&str) -> bool) -> Task {
-    let (won, lost): (Vec<_>, Vec<_>) = got.into_iter().partition(Result::is_ok);
+/// Returns the only success. All others must be conflicts with an expected message.
+fn expect_one_winner(answers: Vec<Answer>, is_expected: impl Fn(&str) -> bool) -> Task {
+    let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
     for refusal in &lost {
         let (status, code, message) = refusal.as_ref().unwrap_err();
         assert_eq!((*status, code.as_str()), (409, "CONFLICT"));
@@ -106,59 +105,61 @@ fn the_winner(got: Vec<Got>, is_expected: impl Fn(&str) -> bool) -> Task {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_start_a_handoff_one_wins_and_of_many_who_complete_it_one_wins() {
-    let setting = Setting::new();
-    let task = setting.task().await;
+async fn one_of_many_callers_starts_a_handoff_and_one_completes_it() {
+    let fixture = Fixture::new();
+    let task = fixture.create_task().await;
     let path = format!("/api/tasks/{}/handoff", task.id);
     let agents = ["developer", "qa", "planner"];
     let start = |number: usize| json!({ "agentName": agents[number % 3], "prompt": format!("prompt {number}") });
-    let got = setting.all_at_once(Method::POST, &path, None, start).await;
+    let answers = fixture
+        .send_concurrently(Method::POST, &path, None, start)
+        .await;
     let started = agents.map(|agent| format!("Agent already active on task: {agent}"));
     let mut seen = std::collections::BTreeSet::new();
-    for (_, _, message) in got.iter().filter_map(|got| got.as_ref().err()) {
+    for (_, _, message) in answers.iter().filter_map(|answer| answer.as_ref().err()) {
         seen.insert(message.clone());
     }
-    let task = the_winner(got, |message| started.contains(&message.to_owned()));
+    let task = expect_one_winner(answers, |message| started.contains(&message.to_owned()));
     let current = task.current_agent().unwrap();
     assert_eq!(
         seen.into_iter().collect::<Vec<_>>(),
         [format!("Agent already active on task: {current}")],
-        "all are told who won"
+        "every refusal names the winner"
     );
     assert_eq!(task.agent_chain().len(), 1);
 
     let path = format!("{path}/complete");
     let complete = |number: usize| json!({ "output": format!("output {number}") });
-    let got = setting
-        .all_at_once(Method::PUT, &path, None, complete)
+    let answers = fixture
+        .send_concurrently(Method::PUT, &path, None, complete)
         .await;
-    let won = the_winner(got, |message| message.contains("has already ended"));
+    let won = expect_one_winner(answers, |message| message.contains("has already ended"));
     assert_eq!(
         won.agent_chain()[0].end.as_ref().unwrap().outcome,
         Outcome::Completed
     );
     let path = format!("/api/tasks/{}", task.id);
-    let there: Task = setting
+    let stored: Task = fixture
         .client
         .get(&path, &[])
         .await
         .unwrap()
         .data()
         .unwrap();
-    assert_eq!(there, won);
-    setting.check();
+    assert_eq!(stored, won);
+    fixture.stop_and_assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_with_the_same_key_get_the_same_answer_and_it_happens_once() {
-    let setting = Setting::new();
+async fn callers_with_the_same_idempotency_key_get_the_same_answer() {
+    let fixture = Fixture::new();
     let create = |_| json!({ "description": "once" });
-    let got = setting
-        .all_at_once(Method::POST, "/api/tasks", Some("create"), create)
+    let answers = fixture
+        .send_concurrently(Method::POST, "/api/tasks", Some("create"), create)
         .await;
-    let task = got[0].clone().unwrap();
-    assert!(got.iter().all(|got| got.as_ref() == Ok(&task)));
-    let tasks: Vec<Task> = setting
+    let task = answers[0].clone().unwrap();
+    assert!(answers.iter().all(|answer| answer.as_ref() == Ok(&task)));
+    let tasks: Vec<Task> = fixture
         .client
         .get("/api/tasks", &[])
         .await
@@ -169,30 +170,30 @@ async fn many_with_the_same_key_get_the_same_answer_and_it_happens_once() {
 
     let path = format!("/api/tasks/{}/handoff", task.id);
     let start = |_| json!({ "agentName": "developer", "prompt": "once" });
-    let got = setting
-        .all_at_once(Method::POST, &path, Some("start"), start)
+    let answers = fixture
+        .send_concurrently(Method::POST, &path, Some("start"), start)
         .await;
-    let started = got[0].clone().unwrap();
+    let started = answers[0].clone().unwrap();
     assert_eq!(started.agent_chain().len(), 1);
-    assert!(got.iter().all(|got| got.as_ref() == Ok(&started)));
+    assert!(answers.iter().all(|answer| answer.as_ref() == Ok(&started)));
 
     let other = |number| json!({ "agentName": "developer", "prompt": format!("other {number}") });
-    let got = setting
-        .all_at_once(Method::POST, &path, Some("start"), other)
+    let answers = fixture
+        .send_concurrently(Method::POST, &path, Some("start"), other)
         .await;
-    for refusal in got {
+    for refusal in answers {
         let (status, code, message) = refusal.unwrap_err();
         assert_eq!((status, code.as_str()), (409, "CONFLICT"));
         assert!(message.contains("Idempotency-Key"), "{message}");
     }
-    setting.check();
+    fixture.stop_and_assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_who_work_on_tasks_of_their_own_do_not_disturb_each_other() {
-    let setting = Setting::new();
+async fn callers_on_separate_tasks_do_not_affect_each_other() {
+    let fixture = Fixture::new();
     let callers = (0..CALLERS).map(|number| {
-        let client = setting.client.clone();
+        let client = fixture.client.clone();
         tokio::spawn(async move {
             let body = json!({ "description": format!("task {number}") });
             let task = send(&client, Method::POST, "/api/tasks", body, None)
@@ -221,7 +222,7 @@ async fn many_who_work_on_tasks_of_their_own_do_not_disturb_each_other() {
         .map(Result::unwrap)
         .collect();
     let limit = [("limit", "1000".to_owned())];
-    let mut there: Vec<Task> = setting
+    let mut stored: Vec<Task> = fixture
         .client
         .get("/api/tasks", &limit)
         .await
@@ -229,12 +230,12 @@ async fn many_who_work_on_tasks_of_their_own_do_not_disturb_each_other() {
         .data()
         .unwrap();
     done.sort_by(|one, other| one.id.cmp(&other.id));
-    there.sort_by(|one, other| one.id.cmp(&other.id));
-    assert_eq!(there, done);
+    stored.sort_by(|one, other| one.id.cmp(&other.id));
+    assert_eq!(stored, done);
     for task in &done {
         let number = task.description.as_str().strip_prefix("task ").unwrap();
         let output = &task.agent_chain()[0].end.as_ref().unwrap().output;
         assert_eq!(output.as_str(), format!("output {number}"));
     }
-    setting.check();
+    fixture.stop_and_assert_invariants();
 }

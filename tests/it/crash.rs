@@ -1,4 +1,4 @@
-//! The server dies at any moment, and nothing that was acknowledged is lost.
+//! The server is killed at any moment, and no acknowledged call is lost.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::support::load::{self, Worker};
-use crate::support::{Follower, Random, Server, invariants, setting};
+use crate::support::{Follower, Random, Server, env_number, invariants};
 
 const WORKERS: usize = 12;
 
@@ -20,24 +20,24 @@ fn start(data_dir: &Path) -> Server {
     Server::start_with(data_dir, &["--log", "warn"])
 }
 
-/// Lets workers loose on a server. Each comes back when the server is gone.
-fn let_loose(
+/// Starts workers on a server. Each returns when the server is gone.
+fn start_workers(
     workers: Vec<Worker>,
     client: &Client,
 ) -> (Vec<JoinHandle<Worker>>, mpsc::UnboundedReceiver<()>) {
     let (answered, answers) = mpsc::unbounded_channel();
-    let at_work = workers.into_iter().map(|mut worker| {
+    let running = workers.into_iter().map(|mut worker| {
         let (client, answered) = (client.clone(), answered.clone());
         tokio::spawn(async move {
             worker.work(&client, &answered).await;
             worker
         })
     });
-    (at_work.collect(), answers)
+    (running.collect(), answers)
 }
 
-async fn come_back(at_work: Vec<JoinHandle<Worker>>) -> Vec<Worker> {
-    let workers = join_all(at_work).await;
+async fn join_workers(running: Vec<JoinHandle<Worker>>) -> Vec<Worker> {
+    let workers = join_all(running).await;
     workers.into_iter().map(Result::unwrap).collect()
 }
 
@@ -51,7 +51,7 @@ fn event_numbers(data_dir: &Path) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_killed_at_any_moment_has_kept_all_that_it_acknowledged() {
+async fn a_killed_server_has_kept_every_acknowledged_call() {
     let mut random = Random::new();
     let folder = tempfile::tempdir().unwrap();
     let mut workers: Vec<_> = (0..WORKERS)
@@ -60,37 +60,37 @@ async fn a_server_that_is_killed_at_any_moment_has_kept_all_that_it_acknowledged
     let mut server = start(folder.path());
     let url = watch::Sender::new(server.url.clone());
     let mut follower = Follower::start(url.subscribe());
-    for round in 0..setting("CHORUS_CRASH_ROUNDS", 20) {
-        let (at_work, mut answers) = let_loose(workers, &server.client());
+    for round in 0..env_number("CHORUS_CRASH_ROUNDS", 20) {
+        let (running, mut answers) = start_workers(workers, &server.client());
         // Most rounds end in the middle of the work, some before the first answer.
         for _ in 0..random.below(120).saturating_sub(10) {
             answers.recv().await.unwrap();
         }
         server.kill();
-        workers = come_back(at_work).await;
-        load::check(folder.path(), &workers, "nobody's");
-        // The follower may have seen less than there is, but nothing that is not.
+        workers = join_workers(running).await;
+        load::assert_durable(folder.path(), &workers, "nobody's");
+        // The follower has received a prefix of the stored events.
         let numbers = event_numbers(folder.path());
         let seen = follower.seen(0).await;
         assert!(numbers.starts_with(&seen), "round {round}: {seen:?}");
         server = start(folder.path());
         url.send_replace(server.url.clone());
     }
-    // Whatever was left unanswered is repeated once more, and answered.
-    let (at_work, mut answers) = let_loose(workers, &server.client());
+    // Unanswered calls are repeated and answered.
+    let (running, mut answers) = start_workers(workers, &server.client());
     for _ in 0..2 * WORKERS {
         answers.recv().await.unwrap();
     }
     assert!(server.stop().success());
-    let workers = come_back(at_work).await;
-    load::check(folder.path(), &workers, "nobody's");
+    let workers = join_workers(running).await;
+    load::assert_durable(folder.path(), &workers, "nobody's");
     let server = start(folder.path());
     url.send_replace(server.url.clone());
     let numbers = event_numbers(folder.path());
     assert_eq!(follower.seen(numbers.len()).await, numbers);
 }
 
-/// Makes a task with an open hand-off.
+/// Creates a task with an open hand-off.
 async fn open_task(client: &Client) -> Task {
     let body = json!({ "description": "a task" });
     let task = client.send_json(Method::POST, "/api/tasks", &body).await;
@@ -101,8 +101,8 @@ async fn open_task(client: &Client) -> Task {
     task.unwrap().data().unwrap()
 }
 
-/// Waits for something at the server that is current, and at the next one if that dies.
-fn wait_for<T: DeserializeOwned + Send + 'static>(
+/// Sends a long poll to the current server, and to the next one if that is killed.
+fn long_poll<T: DeserializeOwned + Send + 'static>(
     path: String,
     parameters: &'static [(&'static str, &'static str)],
     mut url: watch::Receiver<String>,
@@ -120,19 +120,19 @@ fn wait_for<T: DeserializeOwned + Send + 'static>(
     })
 }
 
-/// Begins to wait for a task and for its hand-off, and returns when the server knows of both.
-async fn both_waiters(
+/// Starts a long poll for a task and one for its hand-off, and returns when the server has registered both.
+async fn start_waiters(
     client: &Client,
     task: &Task,
     url: &watch::Sender<String>,
 ) -> (JoinHandle<Task>, JoinHandle<Handoff>) {
     let handoff = &task.open_handoff().unwrap().id;
-    let for_task = wait_for(
+    let for_task = long_poll(
         format!("/api/tasks/{}", task.id),
         &[("wait", "idle"), ("timeout", "600")],
         url.subscribe(),
     );
-    let for_handoff = wait_for(
+    let for_handoff = long_poll(
         format!("/api/handoffs/{handoff}"),
         &[("wait", "600")],
         url.subscribe(),
@@ -147,12 +147,12 @@ async fn both_waiters(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_while_the_server_is_killed_comes_back_and_gets_the_answer() {
+async fn a_waiter_reconnects_after_a_kill_and_gets_the_answer() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path());
     let url = watch::Sender::new(server.url.clone());
     let task = open_task(&server.client()).await;
-    let (for_task, for_handoff) = both_waiters(&server.client(), &task, &url).await;
+    let (for_task, for_handoff) = start_waiters(&server.client(), &task, &url).await;
     server.kill();
 
     let server = start(folder.path());
@@ -166,14 +166,11 @@ async fn who_waits_while_the_server_is_killed_comes_back_and_gets_the_answer() {
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "after all");
     server.kill();
-    assert_eq!(
-        invariants::violations(&folder.path().join("chorus.db")),
-        [""; 0]
-    );
+    invariants::assert_hold(&folder.path().join("chorus.db"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_asked_to_stop_answers_everybody_first() {
+async fn a_stopping_server_answers_all_callers_first() {
     let mut random = Random::new();
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path());
@@ -185,20 +182,20 @@ async fn a_server_that_is_asked_to_stop_answers_everybody_first() {
         .send()
         .await
         .unwrap();
-    let (for_task, for_handoff) = both_waiters(&client, &task, &url).await;
-    // There will be no other server: whoever is cut off now fails.
+    let (for_task, for_handoff) = start_waiters(&client, &task, &url).await;
+    // There is no further server: a call that is cut off fails.
     drop(url);
     let workers = (0..WORKERS).map(|name| Worker::new(name, random.fork()));
-    let (at_work, mut answers) = let_loose(workers.collect(), &client);
+    let (running, mut answers) = start_workers(workers.collect(), &client);
     for _ in 0..50 {
         answers.recv().await.unwrap();
     }
     let stopped = tokio::task::spawn_blocking(|| server.stop());
-    // The streams end as streams should, and those who wait are told how things stand.
+    // Streams end normally, and waiters get the current state.
     while events.chunk().await.unwrap().is_some() {}
     assert_eq!(for_task.await.unwrap(), task);
     assert_eq!(for_handoff.await.unwrap().outcome, None);
     assert_eq!(stopped.await.unwrap().code(), Some(0));
-    let workers = come_back(at_work).await;
-    load::check(folder.path(), &workers, "a task");
+    let workers = join_workers(running).await;
+    load::assert_durable(folder.path(), &workers, "a task");
 }

@@ -1,4 +1,4 @@
-//! That the invariants see what is wrong: each is broken by hand once.
+//! The invariants detect violations: each is broken by hand once.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::support::{TestApp, invariants, requests};
 
-/// Makes a database with a completed, a cancelled and an open hand-off, a message and two attachments, one removed, and
-/// with control that moved by a tool and in a session. Requests of all kinds come behind them.
+/// Makes a database with a completed, a cancelled and an open hand-off, each with a queued message and two attachments, one of
+/// them removed; then a transfer, a session, requests in every state, and an increment.
 async fn good_database() -> TestApp {
     let app = TestApp::new().await;
     for (number, end) in ["complete", "cancel", "none"].into_iter().enumerate() {
@@ -41,15 +41,15 @@ async fn good_database() -> TestApp {
             .await
             .data();
     }
-    transfer_and_move(&app).await;
-    requests::live(&app.db, &app.clock).await;
-    begin_increment(&app).await;
+    transfer_and_record_session(&app).await;
+    requests::populate(&app.db, &app.clock).await;
+    start_increment(&app).await;
     app.engine.close().await;
     app
 }
 
-/// Begins an increment, whose implementation is done.
-async fn begin_increment(app: &TestApp) {
+/// Creates an increment and completes its implementation.
+async fn start_increment(app: &TestApp) {
     let agent =
         json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation"] });
     app.put("/api/agents/maker", agent).await.data();
@@ -67,8 +67,8 @@ async fn begin_increment(app: &TestApp) {
     .data();
 }
 
-/// Passes control of a fourth task to a fifth, and records a session, whose task is the sixth.
-async fn transfer_and_move(app: &TestApp) {
+/// Transfers the fourth task to a fifth, and records a session, whose task is the sixth.
+async fn transfer_and_record_session(app: &TestApp) {
     let task = app.task("task 3").await;
     let handoff = json!({ "agentName": "developer", "prompt": "do it" });
     app.post(&format!("/api/tasks/{task}/handoff"), handoff)
@@ -86,7 +86,7 @@ async fn transfer_and_move(app: &TestApp) {
     app.post("/api/sessions/s/handoffs", moved).await.data();
 }
 
-/// Breaks a copy of a database and lists what is found wrong with it.
+/// Breaks a copy of a database and lists the violations in it.
 fn violations_after(database: &Path, sabotage: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("chorus.db");
@@ -116,7 +116,7 @@ fn drop_triggers(connection: &rusqlite::Connection) {
     }
 }
 
-/// What is done to the database, and what must be said of it.
+/// A statement that breaks the database, and a part of the violation that must be reported.
 const SABOTAGE: &[(&str, &str)] = &[
     (
         "INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, prompt) VALUES ('x', 3, 2, 'qa', 'delegate', 0, '')",
@@ -125,97 +125,97 @@ const SABOTAGE: &[(&str, &str)] = &[
     (
         "INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, completed_at, outcome, prompt)
          VALUES ('x', 3, 2, 'qa', 'delegate', 0, 0, 'failed', '')",
-        "open and is not the last",
+        "an open hand-off is not the last",
     ),
-    ("UPDATE handoffs SET outcome = NULL WHERE number = 1", "half ended"),
-    ("UPDATE handoffs SET output = 'early' WHERE number = 3", "half ended"),
+    ("UPDATE handoffs SET outcome = NULL WHERE number = 1", "only part of its end"),
+    ("UPDATE handoffs SET output = 'early' WHERE number = 3", "only part of its end"),
     ("UPDATE handoffs SET position = 2 WHERE number = 1", "not 1 to n"),
-    ("DELETE FROM events WHERE type = 'agent_handoff_started'", "event of its start"),
-    ("DELETE FROM events WHERE type = 'agent_handoff_completed'", "event of its end"),
-    ("UPDATE events SET type = 'agent_handoff_failed' WHERE type = 'agent_handoff_cancelled'", "event of its end"),
+    ("DELETE FROM events WHERE type = 'agent_handoff_started'", "exactly one start event"),
+    ("DELETE FROM events WHERE type = 'agent_handoff_completed'", "exactly one end event"),
+    ("UPDATE events SET type = 'agent_handoff_failed' WHERE type = 'agent_handoff_cancelled'", "exactly one end event"),
     (
         "INSERT INTO events (task_number, handoff_number, occurred_at, type, data)
          VALUES (3, 3, 0, 'agent_handoff_completed', '{\"agentName\":\"developer\"}')",
-        "or has one while it is open",
+        "or an open one has any",
     ),
-    ("UPDATE events SET handoff_number = NULL WHERE type = 'agent_handoff_started'", "names no hand-off"),
+    ("UPDATE events SET handoff_number = NULL WHERE type = 'agent_handoff_started'", "a hand-off event has no hand-off"),
     ("UPDATE handoffs SET agent_name = 'qa' WHERE number = 1", "of another task or agent"),
-    ("DELETE FROM runs WHERE handoff_number = 3", "exactly one run that is not ended"),
+    ("DELETE FROM runs WHERE handoff_number = 3", "exactly one unfinished run"),
     (
         "UPDATE runs SET state = 'running', outcome = NULL, ended_at = NULL WHERE handoff_number = 1",
         "or an ended one has any",
     ),
-    ("DELETE FROM runs WHERE handoff_number = 1", "has no run"),
+    ("DELETE FROM runs WHERE handoff_number = 1", "an invoked hand-off has no run"),
     (
         "INSERT INTO messages (chain_number, task_number, handoff_number, occurred_at, type, content)
          VALUES (3, 3, 3, 0, 'assistant_message', 'hello')",
-        "said more or less than events say",
+        "as many messages as message_added events",
     ),
     (
         "INSERT INTO events (task_number, handoff_number, occurred_at, type, data) VALUES (1, 1, 0, 'message_added', '{}')",
         "recorded after the end of its hand-off",
     ),
-    ("UPDATE handoffs SET is_invoked = 0 WHERE number = 1", "one that was not wanted"),
-    ("UPDATE handoffs SET is_invoked = 0 WHERE number = 3", "nobody was to run is open"),
-    ("DELETE FROM messages WHERE is_prompt AND handoff_number = 1", "was not said once"),
-    ("UPDATE messages SET chain_number = 2 WHERE task_number = 4", "another chain than its task"),
-    ("UPDATE tasks SET master_number = 2 WHERE number = 5", "not the one that the parents lead to"),
-    ("UPDATE tasks SET master_number = NULL WHERE number = 5", "not the one that the parents lead to"),
-    ("UPDATE tasks SET parent_number = 3, master_number = 3 WHERE number = 5", "to one that is no child of it"),
-    ("UPDATE handoffs SET from_number = 6 WHERE number = 5", "comes from a later one"),
-    ("UPDATE handoffs SET from_number = 1 WHERE mode = 'session'", "or from another chain"),
-    ("UPDATE session_handoffs SET to_agent = 'planner'", "do not belong together"),
-    ("UPDATE tasks SET session_id = 'other' WHERE session_id = 's'", "do not belong together"),
-    ("DELETE FROM session_handoffs", "is in no session"),
+    ("UPDATE handoffs SET is_invoked = 0 WHERE number = 1", "or a recorded one has a run"),
+    ("UPDATE handoffs SET is_invoked = 0 WHERE number = 3", "a recorded hand-off is open"),
+    ("DELETE FROM messages WHERE is_prompt AND handoff_number = 1", "exactly one prompt message"),
+    ("UPDATE messages SET chain_number = 2 WHERE task_number = 4", "a message belongs to another chain"),
+    ("UPDATE tasks SET master_number = 2 WHERE number = 5", "not the root of its parents"),
+    ("UPDATE tasks SET master_number = NULL WHERE number = 5", "not the root of its parents"),
+    ("UPDATE tasks SET parent_number = 3, master_number = 3 WHERE number = 5", "not a child of the source task"),
+    ("UPDATE handoffs SET from_number = 6 WHERE number = 5", "comes from a later hand-off"),
+    ("UPDATE handoffs SET from_number = 1 WHERE mode = 'session'", "or from one of another chain"),
+    ("UPDATE session_handoffs SET to_agent = 'planner'", "contradicts its session"),
+    ("UPDATE tasks SET session_id = 'other' WHERE session_id = 's'", "contradicts its session"),
+    ("DELETE FROM session_handoffs", "belongs to no session"),
     ("UPDATE runs SET outcome = NULL WHERE handoff_number = 1", "ended without an outcome"),
-    ("DELETE FROM events WHERE type = 'task_created' AND task_number = 2", "the one event of its creation"),
-    ("DELETE FROM queue_messages WHERE number = 1", "as many messages"),
+    ("DELETE FROM events WHERE type = 'task_created' AND task_number = 2", "exactly one task_created event"),
+    ("DELETE FROM queue_messages WHERE number = 1", "as many messages as message_queued events"),
     ("DELETE FROM attachments WHERE number = 2", "as many attachments"),
     ("DELETE FROM events WHERE number = 1", "have gaps"),
-    ("UPDATE tasks SET status = 'active' WHERE number = 1", "and nobody set it so"),
-    ("UPDATE tasks SET status = 'completed' WHERE number = 1", "not the one of the history"),
+    ("UPDATE tasks SET status = 'active' WHERE number = 1", "and nobody set that status"),
+    ("UPDATE tasks SET status = 'completed' WHERE number = 1", "contradicts its history"),
     (
         "UPDATE handoffs SET completed_at = 0, outcome = 'failed' WHERE number = (SELECT handoff_number FROM requests WHERE title = 'first')",
         "claimed by a hand-off that has ended",
     ),
-    ("UPDATE requests SET handoff_number = 3 WHERE title = 'first'", "of another chain than its task"),
+    ("UPDATE requests SET handoff_number = 3 WHERE title = 'first'", "a hand-off of another chain than its task"),
     ("UPDATE requests SET state = 'next' WHERE title = 'waits'", "does not lead to its state"),
-    ("DELETE FROM request_transitions WHERE to_state = 'delegated'", "does not begin where the one before it led"),
+    ("DELETE FROM request_transitions WHERE to_state = 'delegated'", "does not start at the state"),
     ("UPDATE requests SET response = NULL WHERE state = 'done'", "done without a response"),
-    ("UPDATE requests SET response = 'early' WHERE state = 'next'", "or has one and is not"),
-    ("UPDATE requests SET attempts = 7 WHERE title = 'is held'", "more or less often than its transitions say"),
-    ("UPDATE request_transitions SET is_by_file = 1 WHERE to_state = 'claimed'", "more or less often than its transitions say"),
-    ("UPDATE requests SET is_stuck = 1 WHERE title = 'is held'", "does not wait for a person"),
-    ("UPDATE events SET type = 'request_done' WHERE type = 'request_requeued'", "are not its transitions"),
-    ("UPDATE events SET request_number = NULL WHERE type = 'request_created'", "are not its transitions"),
-    ("UPDATE events SET data = '{\"to\":\"needs\"}' WHERE type = 'request_requeued'", "are not its transitions"),
+    ("UPDATE requests SET response = 'early' WHERE state = 'next'", "or has a response and is not done"),
+    ("UPDATE requests SET attempts = 7 WHERE title = 'is held'", "differ from its claim transitions"),
+    ("UPDATE request_transitions SET is_by_file = 1 WHERE to_state = 'claimed'", "differ from its claim transitions"),
+    ("UPDATE requests SET is_stuck = 1 WHERE title = 'is held'", "a stuck request is not in the state needs"),
+    ("UPDATE events SET type = 'request_done' WHERE type = 'request_requeued'", "events differ from its transitions"),
+    ("UPDATE events SET request_number = NULL WHERE type = 'request_created'", "events differ from its transitions"),
+    ("UPDATE events SET data = '{\"to\":\"needs\"}' WHERE type = 'request_requeued'", "events differ from its transitions"),
     (
         "INSERT INTO events (request_number, occurred_at, type, data) VALUES (1, 0, 'request_next', '{\"to\":\"next\"}')",
-        "are not its transitions",
+        "events differ from its transitions",
     ),
     ("UPDATE events SET handoff_number = 3 WHERE type = 'request_claimed'", "about a hand-off of another task"),
-    ("UPDATE events SET type = 'x' WHERE type = 'alert_raised'", "exactly one event of its beginning"),
-    ("UPDATE events SET type = 'x' WHERE type = 'alert_resolved'", "or of its end"),
-    ("UPDATE requests SET job_id = NULL", "exactly one run that is not ended"),
-    ("UPDATE tasks SET unmet = 1 WHERE stage = 'test'", "how much of what it waits for"),
-    ("UPDATE tasks SET unmet = 0 WHERE stage = 'verify'", "how much of what it waits for"),
+    ("UPDATE events SET type = 'x' WHERE type = 'alert_raised'", "exactly one alert_raised event"),
+    ("UPDATE events SET type = 'x' WHERE type = 'alert_resolved'", "or its alert_resolved event"),
+    ("UPDATE requests SET job_id = NULL", "exactly one unfinished run"),
+    ("UPDATE tasks SET unmet = 1 WHERE stage = 'test'", "count of unmet dependencies"),
+    ("UPDATE tasks SET unmet = 0 WHERE stage = 'verify'", "count of unmet dependencies"),
     (
         "INSERT INTO task_dependencies (task_number, position, depends_on_number, outcome)
          SELECT i.number, 1, v.number, 'any' FROM tasks i, tasks v WHERE i.stage = 'implementation' AND v.stage = 'verify'",
-        "wait for each other",
+        "form a cycle",
     ),
-    ("DELETE FROM task_tags WHERE tag = 'qa'", "are not those that it is found by"),
-    ("UPDATE tasks SET route_attempts = 2 WHERE stage = 'implementation'", "more or less often than it counted"),
-    ("UPDATE mail SET handoff_number = NULL", "or mailed"),
-    ("UPDATE tasks SET is_blocked = 1 WHERE stage = 'test'", "for no reason"),
+    ("DELETE FROM task_tags WHERE tag = 'qa'", "differ from its rows in task_tags"),
+    ("UPDATE tasks SET route_attempts = 2 WHERE stage = 'implementation'", "exceed its routed hand-offs"),
+    ("UPDATE mail SET handoff_number = NULL", "or differ from the router's mail"),
+    ("UPDATE tasks SET is_blocked = 1 WHERE stage = 'test'", "without a reason"),
     (
         "UPDATE tasks SET is_unsuited = 1, waiting_reason = 'x' WHERE stage = 'implementation'",
-        "forgotten by its index",
+        "marked unsuited",
     ),
-    ("UPDATE increments SET round = 2", "not as many tests as rounds"),
-    ("UPDATE increments SET round = 2", "a round that is over is still to be worked on"),
-    ("UPDATE increments SET state = 'done'", "done without a verification"),
-    ("UPDATE tasks SET status = 'failed', failure_message = '' WHERE stage IS NOT NULL", "or is not and something is"),
+    ("UPDATE increments SET round = 2", "one test per round"),
+    ("UPDATE increments SET round = 2", "a finished round is still pending"),
+    ("UPDATE increments SET state = 'done'", "done before all stages"),
+    ("UPDATE tasks SET status = 'failed', failure_message = '' WHERE stage IS NOT NULL", "or has one and is not blocked"),
     ("DELETE FROM tasks WHERE number = 1", "foreign_key_check"),
     (
         "PRAGMA writable_schema = on;

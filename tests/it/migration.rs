@@ -1,4 +1,4 @@
-//! What a migration makes of data that was there before.
+//! Migrations of existing data.
 
 use rusqlite::Connection;
 
@@ -12,7 +12,7 @@ const ROLES: &str = include_str!("../../migrations/sqlite/0005_roles.sql");
 const MAIL: &str = include_str!("../../migrations/sqlite/0006_mail.sql");
 const FACTS: &str = include_str!("../../migrations/sqlite/0007_facts_as_columns.sql");
 
-fn row(connection: &Connection, query: &str) -> String {
+fn rows(connection: &Connection, query: &str) -> String {
     let mut statement = connection.prepare(query).unwrap();
     let columns = statement.column_count();
     let rows = statement.query_map([], |row| {
@@ -30,7 +30,7 @@ fn row(connection: &Connection, query: &str) -> String {
 }
 
 #[test]
-fn tasks_that_were_handed_on_before_know_their_chain() {
+fn existing_delegated_tasks_get_their_chain() {
     let connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch("PRAGMA foreign_keys = on")
@@ -38,7 +38,7 @@ fn tasks_that_were_handed_on_before_know_their_chain() {
     for migration in FIRST {
         connection.execute_batch(migration).unwrap();
     }
-    // Task 1 was handed on to 2 and 3, task 3 to 4; task 5 is alone. The agent of task 1 worked twice.
+    // Task 1 was delegated to 2 and 3, task 3 to 4; task 5 is alone. The agent of task 1 worked twice.
     for (number, parent) in [(1, "NULL"), (2, "1"), (3, "1"), (4, "3"), (5, "NULL")] {
         connection
             .execute_batch(&format!(
@@ -72,27 +72,27 @@ fn tasks_that_were_handed_on_before_know_their_chain() {
         .unwrap();
     connection.execute_batch(TRANSFER).unwrap();
     assert_eq!(
-        row(
+        rows(
             &connection,
             "SELECT number, master_number, context FROM tasks"
         ),
         "1 - {}\n2 1 {}\n3 1 {}\n4 1 {}\n5 - {}"
     );
     assert_eq!(
-        row(
+        rows(
             &connection,
             "SELECT number, from_number, waiter_number, trace_id, is_invoked FROM handoffs"
         ),
         "1 - - - 1\n2 - - - 1\n3 2 2 - 1\n4 2 2 - 1\n5 4 4 - 1\n6 - - - 1"
     );
     assert_eq!(
-        row(
+        rows(
             &connection,
             "SELECT number, chain_number, task_number, handoff_number, occurred_at, is_prompt, data, content FROM messages"
         ),
         "1 1 4 5 7 0 - deep\n2 5 5 - 8 0 - bad"
     );
-    assert_eq!(row(&connection, "PRAGMA foreign_key_check"), "");
+    assert_eq!(rows(&connection, "PRAGMA foreign_key_check"), "");
     for (forbidden, why) in [
         (
             "UPDATE handoffs SET from_number = 1 WHERE number = 6",
@@ -110,7 +110,7 @@ fn tasks_that_were_handed_on_before_know_their_chain() {
 }
 
 #[test]
-fn a_ledger_without_requests_stays_as_it_is_and_can_have_them() {
+fn a_ledger_without_requests_is_unchanged_and_can_have_requests() {
     let connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch("PRAGMA foreign_keys = on")
@@ -132,27 +132,27 @@ fn a_ledger_without_requests_stays_as_it_is_and_can_have_them() {
         )
         .unwrap();
     let tables = ["tasks", "handoffs", "runs", "messages"];
-    let all = |table: &str| row(&connection, &format!("SELECT * FROM {table}"));
+    let all = |table: &str| rows(&connection, &format!("SELECT * FROM {table}"));
     let events = "SELECT number, task_number, handoff_number, occurred_at, type, data FROM events";
     let before = tables.map(all);
-    let history = row(&connection, events);
+    let history = rows(&connection, events);
     connection.execute_batch(REQUESTS).unwrap();
     assert_eq!(tables.map(all), before);
-    assert_eq!(row(&connection, events), history);
+    assert_eq!(rows(&connection, events), history);
     assert_eq!(
-        row(&connection, "SELECT request_number FROM events"),
+        rows(&connection, "SELECT request_number FROM events"),
         "-\n-"
     );
     assert_eq!(
-        row(&connection, "SELECT routes_planted_at FROM installation"),
+        rows(&connection, "SELECT routes_planted_at FROM installation"),
         "-"
     );
-    assert_eq!(row(&connection, "PRAGMA foreign_key_check"), "");
-    assert_eq!(row(&connection, "PRAGMA integrity_check"), "ok");
+    assert_eq!(rows(&connection, "PRAGMA foreign_key_check"), "");
+    assert_eq!(rows(&connection, "PRAGMA integrity_check"), "ok");
     for empty in ["open_requests", "active_alerts"] {
         assert_eq!(all(empty), "");
     }
-    // The old rows can be referred to, and the old rules hold.
+    // New rows can refer to old ones, and the old triggers still work.
     connection
         .execute_batch(
             "INSERT INTO requests (id, kind, state, priority, created_at, updated_at, attempts, lease_agent, lease_expires_at,
@@ -162,7 +162,7 @@ fn a_ledger_without_requests_stays_as_it_is_and_can_have_them() {
         )
         .unwrap();
     assert_eq!(
-        row(
+        rows(
             &connection,
             "SELECT id, state, priority, lease_agent, task_id FROM open_requests"
         ),
@@ -175,7 +175,7 @@ fn a_ledger_without_requests_stays_as_it_is_and_can_have_them() {
 }
 
 #[test]
-fn routes_that_somebody_set_before_count_as_chosen() {
+fn existing_kind_rules_that_somebody_set_count_as_chosen() {
     let connection = Connection::open_in_memory().unwrap();
     for migration in FIRST.iter().chain([&TRANSFER, &REQUESTS, &ROLES, &MAIL]) {
         connection.execute_batch(migration).unwrap();
@@ -193,14 +193,14 @@ fn routes_that_somebody_set_before_count_as_chosen() {
                 "INSERT INTO events (occurred_at, type, data) VALUES {history}; {FACTS}"
             ))
             .unwrap();
-        let chosen = row(&connection, "SELECT routes_chosen_at FROM installation");
+        let chosen = rows(&connection, "SELECT routes_chosen_at FROM installation");
         assert_eq!(chosen, expected);
         connection.execute_batch("ROLLBACK TO before").unwrap();
     }
 }
 
 #[test]
-fn control_that_was_taken_and_tasks_that_wait_are_told_by_columns() {
+fn taken_control_and_waiting_tasks_become_columns() {
     let connection = Connection::open_in_memory().unwrap();
     connection
         .execute_batch("PRAGMA foreign_keys = on")
@@ -226,13 +226,13 @@ fn control_that_was_taken_and_tasks_that_wait_are_told_by_columns() {
         )
         .unwrap();
     connection.execute_batch(FACTS).unwrap();
-    // The second took the conversation in the moment in which the first ended; the third came later, the fourth took nothing.
+    // h2 took the conversation at the moment when h1 ended; h3 came later, and h4 took nothing.
     assert_eq!(
-        row(&connection, "SELECT id, takes_control FROM handoffs"),
+        rows(&connection, "SELECT id, takes_control FROM handoffs"),
         "h1 0\nh2 1\nh3 0\nh4 0\nh5 1"
     );
     assert_eq!(
-        row(&connection, "SELECT id, waits_for FROM tasks"),
+        rows(&connection, "SELECT id, waits_for FROM tasks"),
         "t1 person\nt2 agent\nt3 agent\nt4 -"
     );
     for (forbidden, why) in [

@@ -1,4 +1,4 @@
-//! Random operations against a simple model: one after the other, and all at once.
+//! Random calls compared with a simple model: sequential and concurrent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::support::ask::{Ask, Verb};
+use crate::support::call::{Call, Verb};
 use crate::support::model::{AGENTS, Model};
-use crate::support::{Random, TestApp, invariants, setting};
+use crate::support::{Random, TestApp, env_number};
 
-/// One step of a sequence: something new, or an earlier request once more.
+/// One step of a sequence: a new call, or a repetition of an earlier one.
 #[derive(Debug, Clone)]
 enum Step {
-    Ask {
+    New {
         verb: Verb,
         task: usize,
         key: Option<u8>,
@@ -63,7 +63,7 @@ fn any_change() -> impl Strategy<Value = Value> {
 
 fn any_verb() -> impl Strategy<Value = Verb> {
     let filename = || prop::sample::select(vec!["a", "b"]);
-    let agent = prop::sample::select(AGENTS.to_vec()).prop_map(|(asked, _)| asked);
+    let agent = prop::sample::select(AGENTS.to_vec()).prop_map(|(name, _)| name);
     prop_oneof![
         2 => any_text().prop_map(|description| Verb::Create { description }),
         5 => (agent, any_text(), proptest::option::of(any_text()), prop::bool::weighted(0.05))
@@ -81,18 +81,18 @@ fn any_verb() -> impl Strategy<Value = Verb> {
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (any_verb(), 0..4_usize, weighted(0.4, 0..6_u8), 0..3_i64)
-            .prop_map(|(verb, task, key, tick)| Step::Ask { verb, task, key, tick }),
+            .prop_map(|(verb, task, key, tick)| Step::New { verb, task, key, tick }),
         1 => (0..8_usize).prop_map(|back| Step::Repeat { back }),
     ]
 }
 
-/// Runs a sequence on an installation of its own and compares every answer, then everything that is left.
+/// Applies a sequence to an app and to the model, and compares every answer and the final state.
 async fn compare(steps: Vec<Step>) {
     let app = TestApp::new().await;
     let mut model = Model::new(app.data_dir.workspaces());
-    let mut asked: Vec<Ask> = Vec::new();
-    // Most verbs need a task: two are there from the beginning.
-    let beginning = ["one", "two"].map(|description| Step::Ask {
+    let mut sent: Vec<Call> = Vec::new();
+    // Most verbs need a task, so every sequence starts with two.
+    let start = ["one", "two"].map(|description| Step::New {
         verb: Verb::Create {
             description: description.to_owned(),
         },
@@ -100,9 +100,9 @@ async fn compare(steps: Vec<Step>) {
         key: None,
         tick: 0,
     });
-    for step in beginning.into_iter().chain(steps) {
-        let ask = match step {
-            Step::Ask {
+    for step in start.into_iter().chain(steps) {
+        let call = match step {
+            Step::New {
                 verb,
                 task,
                 key,
@@ -110,30 +110,30 @@ async fn compare(steps: Vec<Step>) {
             } => {
                 app.clock.advance(tick);
                 let task = model.tasks.get(task).map(|model| &model.task["id"]);
-                Ask {
+                Call {
                     task: task.and_then(Value::as_str).unwrap_or("nowhere").to_owned(),
                     verb,
                     key: key.map(|key| format!("key-{key}")),
                 }
             }
-            Step::Repeat { back } => match asked.iter().rev().nth(back) {
-                Some(ask) => ask.clone(),
+            Step::Repeat { back } => match sent.iter().rev().nth(back) {
+                Some(call) => call.clone(),
                 None => continue,
             },
         };
-        let reply = app.send(ask.request()).await;
+        let reply = app.send(call.request()).await;
         let data = reply.json()["data"].clone();
         model
-            .ask(&ask, app.clock.now().as_millis(), &data)
-            .check(&reply);
-        asked.push(ask);
+            .apply(&call, app.clock.now().as_millis(), &data)
+            .assert_matches(&reply);
+        sent.push(call);
     }
-    compare_all(&app, &model).await;
+    compare_state(&app, &model).await;
     app.engine.close().await;
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
 }
 
-async fn compare_all(app: &TestApp, model: &Model) {
+async fn compare_state(app: &TestApp, model: &Model) {
     let tasks: Vec<_> = model.tasks.iter().map(|model| &model.task).collect();
     assert_eq!(app.get("/api/tasks?limit=1000").await.data(), json!(tasks));
     for model in &model.tasks {
@@ -155,8 +155,8 @@ async fn compare_all(app: &TestApp, model: &Model) {
         let queue = app.get(&format!("{path}/queue")).await.data();
         assert_eq!(queue, json!({ "messages": model.messages }));
         let handoffs = app.get(&format!("{path}/handoffs")).await.data();
-        let asked = |handoff: &Value| json!((&handoff["prompt"], &handoff["reason"]));
-        let requests: Vec<_> = handoffs.as_array().unwrap().iter().map(asked).collect();
+        let request = |handoff: &Value| json!((&handoff["prompt"], &handoff["reason"]));
+        let requests: Vec<_> = handoffs.as_array().unwrap().iter().map(request).collect();
         assert_eq!(json!(requests), json!(model.requests));
         for (filename, bytes) in &model.files {
             let file = app.get(&format!("{path}/attachments/{filename}")).await;
@@ -167,23 +167,28 @@ async fn compare_all(app: &TestApp, model: &Model) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 32 * setting("CHORUS_TEST_CASES", 1),
+        cases: 32 * env_number("CHORUS_TEST_CASES", 1),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
 
     #[test]
-    fn every_answer_is_the_one_of_the_model(steps in vec(any_step(), 1..60)) {
+    fn every_answer_matches_the_model(steps in vec(any_step(), 1..60)) {
         Runtime::new().unwrap().block_on(compare(steps));
     }
 }
 
-/// What one caller did: the request, and the answer if it was carried out.
-type Did = (Ask, Option<Value>);
+/// A call and its answer, if it was not refused.
+type Answered = (Call, Option<Value>);
 
-/// Sends random requests about a few tasks; every text is written once, so that it is known again.
-async fn work(app: Arc<TestApp>, mut random: Random, name: usize, tasks: Vec<String>) -> Vec<Did> {
-    let mut did = Vec::new();
+/// Sends random calls about a few tasks. Every text is unique, so that it can be recognised.
+async fn send_calls(
+    app: Arc<TestApp>,
+    mut random: Random,
+    name: usize,
+    tasks: Vec<String>,
+) -> Vec<Answered> {
+    let mut answered = Vec::new();
     for number in 0..25 {
         let text = format!("{name}.{number}");
         let verb = match random.below(12) {
@@ -208,55 +213,55 @@ async fn work(app: Arc<TestApp>, mut random: Random, name: usize, tasks: Vec<Str
                 change: json!({ "summary": text }),
             },
         };
-        let mut ask = Ask {
+        let mut call = Call {
             task: random.one_of(&tasks).clone(),
             verb,
             key: None,
         };
-        // Some requests are sent by everybody: the same key, and all that it stands for.
+        // All callers share some calls: the same idempotency key for the same call.
         if random.once_in(4) {
             let shared = random.below(6);
-            ask.task.clone_from(&tasks[shared % tasks.len()]);
-            ask.key = Some(format!("shared-{shared}"));
-            ask.verb = Verb::Start {
+            call.task.clone_from(&tasks[shared % tasks.len()]);
+            call.key = Some(format!("shared-{shared}"));
+            call.verb = Verb::Start {
                 agent: "planner",
                 prompt: format!("shared {shared}"),
                 reason: None,
                 resume: false,
             };
         }
-        let reply = app.send(ask.request()).await;
+        let reply = app.send(call.request()).await;
         let status = reply.status.as_u16();
         let is_refused =
-            status == 409 || (status == 404 && matches!(ask.verb, Verb::Detach { .. }));
+            status == 409 || (status == 404 && matches!(call.verb, Verb::Detach { .. }));
         let done = (!is_refused).then(|| reply.data());
-        did.push((ask, done));
+        answered.push((call, done));
     }
-    did
+    answered
 }
 
-/// Checks that what was answered explains what is there, and the other way round.
-async fn explain(app: &TestApp, task: &str, did: &[Did]) {
+/// Checks that the answers explain a task's chain and history completely.
+async fn assert_explained(app: &TestApp, task: &str, answered: &[Answered]) {
     let path = format!("/api/tasks/{task}");
     let chain = app.get(&path).await.data()["agentChain"].clone();
     let chain = chain.as_array().unwrap();
     let mut changes: BTreeMap<&str, usize> = BTreeMap::from([("task_created", 1)]);
     let mut started = BTreeSet::new();
     let mut keys: HashMap<&str, &Value> = HashMap::new();
-    for (ask, answer) in did.iter().filter(|(ask, _)| ask.task == task) {
+    for (call, answer) in answered.iter().filter(|(call, _)| call.task == task) {
         let Some(answer) = answer else { continue };
-        if let Some(key) = &ask.key
+        if let Some(key) = &call.key
             && let Some(first) = keys.insert(key, answer)
         {
-            assert_eq!(first, answer, "{key} was answered in two ways");
+            assert_eq!(first, answer, "the key {key} has two answers");
             continue;
         }
-        let event = match &ask.verb {
+        let event = match &call.verb {
             Verb::Start { .. } => {
                 let entry = answer["agentChain"].as_array().unwrap().last().unwrap();
                 assert!(
                     started.insert(entry["id"].to_string()),
-                    "{entry} started twice"
+                    "{entry} was started twice"
                 );
                 "agent_handoff_started"
             }
@@ -264,7 +269,7 @@ async fn explain(app: &TestApp, task: &str, did: &[Did]) {
                 let entry = answer["agentChain"].as_array().unwrap().last().unwrap();
                 assert_eq!(entry["output"], *text);
                 assert!(chain.contains(entry), "{entry} was overwritten");
-                match ask.verb {
+                match call.verb {
                     Verb::Complete { .. } => "agent_handoff_completed",
                     _ => "agent_handoff_cancelled",
                 }
@@ -277,43 +282,46 @@ async fn explain(app: &TestApp, task: &str, did: &[Did]) {
         };
         *changes.entry(event).or_default() += 1;
     }
-    let there: BTreeSet<_> = chain.iter().map(|entry| entry["id"].to_string()).collect();
-    assert_eq!(there, started);
+    let stored: BTreeSet<_> = chain.iter().map(|entry| entry["id"].to_string()).collect();
+    assert_eq!(stored, started);
     let history = app.get(&format!("{path}/history")).await.data();
-    let mut happened: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut events: BTreeMap<&str, usize> = BTreeMap::new();
     let mut is_open = false;
     for event in history["events"].as_array().unwrap() {
         let event_type = event["eventType"].as_str().unwrap();
-        *happened.entry(event_type).or_default() += 1;
+        *events.entry(event_type).or_default() += 1;
         if event_type.starts_with("agent_handoff_") {
             let starts = event_type == "agent_handoff_started";
-            assert_ne!(starts, is_open, "starts and ends alternate: {history}");
+            assert_ne!(
+                starts, is_open,
+                "starts and ends do not alternate: {history}"
+            );
             is_open = starts;
         }
     }
-    assert_eq!(happened, changes);
+    assert_eq!(events, changes);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_happens_at_once_can_be_explained_one_after_the_other() {
+async fn concurrent_calls_have_a_sequential_explanation() {
     let mut random = Random::new();
-    for _ in 0..4 * setting("CHORUS_TEST_CASES", 1) {
+    for _ in 0..4 * env_number("CHORUS_TEST_CASES", 1) {
         let app = Arc::new(TestApp::new().await);
         let mut tasks = Vec::new();
         for number in 0..3 {
             tasks.push(app.task(&format!("task {number}")).await);
         }
         let workers: Vec<_> = (0..12)
-            .map(|name| tokio::spawn(work(app.clone(), random.fork(), name, tasks.clone())))
+            .map(|name| tokio::spawn(send_calls(app.clone(), random.fork(), name, tasks.clone())))
             .collect();
-        let mut did = Vec::new();
+        let mut answered = Vec::new();
         for worker in workers {
-            did.extend(worker.await.unwrap());
+            answered.extend(worker.await.unwrap());
         }
         for task in &tasks {
-            explain(&app, task, &did).await;
+            assert_explained(&app, task, &answered).await;
         }
         app.engine.close().await;
-        assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+        app.assert_invariants();
     }
 }

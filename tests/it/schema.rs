@@ -1,16 +1,16 @@
-//! The database's own rules, attacked with raw SQL: what must never be is refused whoever opens the file.
+//! Constraints and triggers of the database, attacked with raw SQL: they hold for any program that opens the file.
 
 use std::path::Path;
 
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::support::requests::{Requests, new_request, route};
-use crate::support::{TestApp, invariants};
+use crate::support::TestApp;
+use crate::support::requests::{Requests, agent_rule, new_request};
 
-/// Makes a ledger with a completed (number 1) and an open (number 2) hand-off of one task, a request that is claimed (1) and one
-/// that waits (2), a route, an alert, and a mail that one of two (1) has acknowledged.
-async fn ledger() -> TestApp {
+/// Creates a completed (number 1) and an open (2) hand-off of one task, a claimed (1) and a waiting (2) request, a kind rule,
+/// an alert, and a mail that one (1) of two recipients has acknowledged.
+async fn populated_app() -> TestApp {
     let app = TestApp::new().await;
     let path = format!("/api/tasks/{}", app.task("a task").await);
     let handoff = json!({ "agentName": "developer", "prompt": "do it" });
@@ -26,11 +26,13 @@ async fn ledger() -> TestApp {
         }
     }
     let requests = Requests(&app.db);
-    Requests(&app.db).set_rules(vec![route("fix", "qa")]).await;
-    let claimed = requests.approved(new_request("fix", "claimed")).await;
+    requests.set_rules(vec![agent_rule("fix", "qa")]).await;
+    let claimed = requests
+        .create_approved(new_request("fix", "claimed"))
+        .await;
     requests.claim(&claimed, "stranger").await.unwrap();
-    requests.leave(new_request("fix", "needed")).await;
-    requests.raise("look", None).await;
+    requests.create(new_request("fix", "needed")).await;
+    requests.raise_alert("look", None).await;
     let mail = json!({ "to": ["qa"], "cc": ["operator"], "subject": "look", "ackRequired": true });
     let mail = app.post("/api/mail", mail).await.data();
     let path = format!("/api/mail/{}/ack", mail["id"].as_str().unwrap());
@@ -38,8 +40,8 @@ async fn ledger() -> TestApp {
     app
 }
 
-/// Opens the file as an operator would, with foreign keys on.
-fn operator(database: &Path) -> Connection {
+/// Opens the file as a person with `sqlite3` would, with foreign keys on.
+fn connect(database: &Path) -> Connection {
     let connection = Connection::open(database).unwrap();
     connection
         .pragma_update(None, "foreign_keys", "on")
@@ -47,9 +49,9 @@ fn operator(database: &Path) -> Connection {
     connection
 }
 
-/// Statements that the database must refuse, and a part of the reason that it gives.
+/// Statements that the database must refuse, and a part of its error message.
 const ATTACKS: &[(&str, &str)] = &[
-    // The agent chain only grows, and its entries end once.
+    // The agent chain is append-only, and an entry ends once.
     ("DELETE FROM handoffs WHERE number = 1", "never deleted"),
     ("DELETE FROM handoffs WHERE number = 2", "never deleted"),
     ("UPDATE handoffs SET output = 'other' WHERE number = 1", "never changes"),
@@ -93,7 +95,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("INSERT INTO events (task_number, occurred_at, type, data) VALUES (1, 0, '', '{}')", "CHECK constraint failed"),
     ("INSERT INTO events (task_number, occurred_at, type, data) VALUES (1, 0, 'x', '[]')", "CHECK constraint failed"),
     ("INSERT INTO events (task_number, occurred_at, type, data) VALUES (77, 0, 'x', '{}')", "FOREIGN KEY constraint failed"),
-    // A task that has a history stays.
+    // A task with a history cannot be deleted.
     ("DELETE FROM tasks WHERE number = 1", "FOREIGN KEY constraint failed"),
     ("UPDATE tasks SET status = 'done' WHERE number = 1", "CHECK constraint failed"),
     ("UPDATE tasks SET status = 'failed' WHERE number = 1", "CHECK constraint failed"),
@@ -105,7 +107,7 @@ const ATTACKS: &[(&str, &str)] = &[
         "CHECK constraint failed",
     ),
     ("UPDATE tasks SET created_at = 'yesterday' WHERE number = 1", "cannot store TEXT value in INTEGER column"),
-    // A run ends, and there is one at a time.
+    // A hand-off has one unfinished run at a time, and an ended run has an outcome.
     (
         "INSERT INTO runs (id, handoff_number, attempt, state, queued_at) VALUES ('x', 2, 2, 'queued', 0)",
         "UNIQUE constraint failed",
@@ -113,14 +115,14 @@ const ATTACKS: &[(&str, &str)] = &[
     ("UPDATE runs SET state = 'running' WHERE handoff_number = 2", "CHECK constraint failed"),
     ("UPDATE runs SET state = 'ended' WHERE handoff_number = 2", "CHECK constraint failed"),
     ("UPDATE runs SET outcome = 'failed' WHERE handoff_number = 2", "CHECK constraint failed"),
-    // Names differ by more than case.
+    // Agent names are unique regardless of case.
     (
         "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, created_at, updated_at) SELECT 'DEVELOPER', spec_path, allowed_tools, permission_mode, provider, 0, 0 FROM agents LIMIT 1",
         "UNIQUE constraint failed",
     ),
     ("UPDATE agents SET name = 'a/b' WHERE name = 'qa'", "CHECK constraint failed"),
     ("UPDATE agents SET provider = 'magic' WHERE name = 'qa'", "CHECK constraint failed"),
-    // A file's name leads nowhere else.
+    // A file name has no path.
     (
         "INSERT INTO attachments (id, task_number, filename, size, content_type, uploaded_at) VALUES ('x', 1, '../x', 0, '', 0)",
         "CHECK constraint failed",
@@ -131,7 +133,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ),
     ("INSERT INTO idempotency_keys (key, fingerprint, created_at, answer) VALUES ('x', x'00', 0, '')", "CHECK constraint failed"),
     ("INSERT INTO installation (only_row) VALUES (2)", "CHECK constraint failed"),
-    // A conversation is append-only, and one of a chain that is there.
+    // A conversation is append-only and belongs to an existing chain.
     (
         "INSERT INTO messages (chain_number, task_number, occurred_at, type, content) VALUES (77, 1, 0, 'thinking', '')",
         "FOREIGN KEY constraint failed",
@@ -146,7 +148,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ),
     ("UPDATE messages SET content = 'other'", "never changes"),
     ("DELETE FROM messages", "never deleted"),
-    // A hand-off keeps where it came from.
+    // A hand-off keeps its origin.
     ("UPDATE handoffs SET from_number = 1 WHERE number = 2", "only the end"),
     ("UPDATE handoffs SET waiter_number = 1 WHERE number = 2", "only the end"),
     ("UPDATE handoffs SET trace_id = '00000000000000000000000000000001' WHERE number = 2", "only the end"),
@@ -163,7 +165,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ),
     ("UPDATE tasks SET context = '[]' WHERE number = 1", "CHECK constraint failed"),
     ("UPDATE agents SET available = 2 WHERE name = 'qa'", "CHECK constraint failed"),
-    // A tool has a legal name and a target that is there, and stays as long as it is a target.
+    // A tool has a legal name, an existing target and a list of variables.
     (
         "INSERT INTO tools (name, target_agent, created_at, updated_at, description, context_variables, handoff_instructions)
          VALUES ('Tool', 'qa', 0, 0, '', '[]', '')",
@@ -183,7 +185,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("INSERT INTO sessions (id, task_number, created_at) VALUES ('', 1, 0)", "CHECK constraint failed"),
     ("INSERT INTO sessions (id, task_number, created_at) VALUES ('x', 1, 0), ('y', 1, 0)", "UNIQUE constraint failed"),
     ("INSERT INTO sessions (id, task_number, created_at) VALUES ('x', 77, 0)", "FOREIGN KEY constraint failed"),
-    // A request has a name that leads nowhere else, and words that are known.
+    // A request has an id without a path, and only known values.
     ("UPDATE requests SET id = '' WHERE number = 2", "CHECK constraint failed"),
     ("UPDATE requests SET id = '../x' WHERE number = 2", "CHECK constraint failed"),
     ("UPDATE requests SET id = '.x' WHERE number = 2", "CHECK constraint failed"),
@@ -212,7 +214,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("UPDATE requests SET source_type = 'file', source_file = char(0) WHERE number = 2", "CHECK constraint failed"),
     ("UPDATE requests SET source_type = 'file', source_file = 'a', source_line = 0 WHERE number = 2", "CHECK constraint failed"),
     ("UPDATE requests SET created_at = 'yesterday' WHERE number = 2", "cannot store TEXT value in INTEGER column"),
-    // It has what belongs to its state, and nothing else.
+    // A request has the columns of its state, and no others.
     ("UPDATE requests SET lease_expires_at = NULL WHERE number = 1", "CHECK constraint failed"),
     ("UPDATE requests SET lease_agent = NULL WHERE number = 1", "CHECK constraint failed"),
     ("UPDATE requests SET lease_agent = char(0) WHERE number = 1", "CHECK constraint failed"),
@@ -236,7 +238,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("UPDATE requests SET source_type = 'task', source_task_number = 77 WHERE number = 2", "FOREIGN KEY constraint failed"),
     ("INSERT INTO events (request_number, occurred_at, type, data) VALUES (77, 0, 'x', '{}')", "FOREIGN KEY constraint failed"),
     ("DELETE FROM requests WHERE number = 2", "never deleted"),
-    // Its life is append-only, and goes one way unless a file says otherwise.
+    // Transitions are append-only and follow the state machine, unless a file made them.
     ("DELETE FROM request_transitions", "never deleted"),
     ("UPDATE request_transitions SET reason = 'other'", "never changes"),
     ("INSERT INTO request_transitions (request_number, from_state, to_state, moved_by, moved_at, is_by_file) VALUES (2, 'needs', 'claimed', 'x', 0, 0)", "CHECK constraint failed"),
@@ -260,7 +262,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("INSERT INTO request_tags (request_number, file, state) VALUES (2, 'a', 'won')", "CHECK constraint failed"),
     ("INSERT INTO request_tags (request_number, file, state) VALUES (77, 'a', 'needs')", "FOREIGN KEY constraint failed"),
     ("INSERT INTO request_tags (request_number, file, state) VALUES (2, 'a', 'needs'), (2, 'b', 'needs')", "UNIQUE constraint failed"),
-    // A kind has one route, with commands exactly if it is asynchronous.
+    // A kind has one rule, with commands exactly if it is asynchronous.
     ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('fix', 'qa', 'agent', 1, 0, 0, 1, 1)", "UNIQUE constraint failed"),
     ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('Fix', 'qa', 'agent', 1, 0, 0, 1, 1)", "CHECK constraint failed"),
     ("INSERT INTO dispatch_routes (kind, agent_name, mode, rank, batch, retry, max_attempts, poll_seconds) VALUES ('x', 'qa', 'magic', 1, 0, 0, 1, 1)", "CHECK constraint failed"),
@@ -276,7 +278,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("UPDATE dispatch_routes SET mode = 'async', start_command = '[]' WHERE kind = 'fix'", "CHECK constraint failed"),
     ("UPDATE dispatch_routes SET mode = 'async', start_command = '{}', poll_command = '[]' WHERE kind = 'fix'", "CHECK constraint failed"),
     ("UPDATE dispatch_routes SET mode = 'async', start_command = '[]', poll_command = '1' WHERE kind = 'fix'", "CHECK constraint failed"),
-    // An alert stays, and is resolved by somebody.
+    // An alert is never deleted, and its resolution has a time and an actor.
     ("DELETE FROM alerts", "never deleted"),
     ("UPDATE alerts SET resolved_at = 1", "CHECK constraint failed"),
     ("UPDATE alerts SET resolved_by = 'x'", "CHECK constraint failed"),
@@ -292,7 +294,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("UPDATE alerts SET raised_by = char(0)", "CHECK constraint failed"),
     ("UPDATE alerts SET task_number = 77", "FOREIGN KEY constraint failed"),
     ("INSERT INTO alerts (id, raised_at, raised_by, message) SELECT id, 0, 'x', 'x' FROM alerts", "UNIQUE constraint failed"),
-    // NUL ends a text for some readers and not for others.
+    // A NUL character ends a text for some readers and not for others.
     ("UPDATE tasks SET description = 'a' || char(0) || 'b' WHERE number = 1", "CHECK constraint failed"),
     ("UPDATE tasks SET status = 'failed', failure_message = char(0) WHERE number = 1", "CHECK constraint failed"),
     ("UPDATE handoffs SET completed_at = 1, outcome = 'completed', output = char(0) WHERE number = 2", "CHECK constraint failed"),
@@ -301,7 +303,7 @@ const ATTACKS: &[(&str, &str)] = &[
         "CHECK constraint failed",
     ),
     ("UPDATE agents SET name = 'qa' || char(0) || '/..' WHERE name = 'qa'", "CHECK constraint failed"),
-    // Mail is never lost or rewritten, and what became of it is written once.
+    // Mail is never deleted or changed, and each time of a recipient is set once.
     ("DELETE FROM mail", "never deleted"),
     ("UPDATE mail SET subject = 'other'", "never changes"),
     ("UPDATE mail SET sender = 'operator'", "never changes"),
@@ -335,9 +337,9 @@ const ATTACKS: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn the_database_itself_refuses_what_must_never_be() {
-    let app = ledger().await;
-    let connection = operator(&app.data_dir.database());
+async fn the_database_refuses_invalid_rows() {
+    let app = populated_app().await;
+    let connection = connect(&app.data_dir.database());
     for (attack, expected) in ATTACKS {
         let error = connection
             .execute(attack, [])
@@ -345,13 +347,13 @@ async fn the_database_itself_refuses_what_must_never_be() {
             .to_string();
         assert!(error.contains(expected), "{attack}: {error}");
     }
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_task_id_that_could_be_a_path_or_a_line_is_refused_by_the_database() {
+async fn the_database_refuses_a_task_id_with_a_path_or_a_line_break() {
     let app = TestApp::new().await;
-    let connection = operator(&app.data_dir.database());
+    let connection = connect(&app.data_dir.database());
     let insert = |id: &str| {
         connection.execute(
             "INSERT INTO tasks (id, status, created_at, updated_at, source_type, source_user_id, agent_workspace, description)
@@ -369,5 +371,5 @@ async fn a_task_id_that_could_be_a_path_or_a_line_is_refused_by_the_database() {
     for id in ["a", "A.b_c-9", &too_long[1..]] {
         insert(id).unwrap();
     }
-    insert("a").expect_err("it is there already");
+    insert("a").expect_err("the id exists");
 }

@@ -70,7 +70,7 @@ async fn lived_in() -> TestApp {
         "fromAgent": "qa", "toAgent": "planner", "reason": "r", "userIntent": "u", "conversationHistory": [], "invoke": false,
     });
     app.post("/api/sessions/s/handoffs", moved).await.data();
-    requests::live(&app.db, &app.clock).await;
+    requests::populate(&app.db, &app.clock).await;
     app.task("third").await;
     let agent =
         json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation"] });

@@ -3,11 +3,6 @@
 use crate::support::Chorus;
 
 #[test]
-fn the_openapi_document() {
-    insta::assert_snapshot!("openapi", chorus::api::openapi());
-}
-
-#[test]
 fn the_help_of_the_program() {
     insta::assert_snapshot!("help", help(&["--help"]));
 }

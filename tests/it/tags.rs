@@ -1,4 +1,4 @@
-//! Tags in files, attacked: many processes at once, kills, odd bytes, and every way in which a file can change.
+//! Tags in files under attack: concurrent processes, kills, odd bytes, and every way to change a file.
 
 use std::fs::{File, Permissions};
 use std::io::Write;
@@ -13,7 +13,7 @@ use chorus::tags::{EditError, edit};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use tempfile::TempDir;
 
-use crate::support::{Chorus, Random, setting};
+use crate::support::{Chorus, Random, env_number};
 
 /// A folder with one file.
 struct Note {
@@ -33,14 +33,13 @@ impl Note {
         std::fs::read(&self.path).unwrap()
     }
 
-    /// Begins a swap of a tag of this file.
-    fn swap(&self, old: &str, new: &str) -> Chorus {
+    fn swap_command(&self, old: &str, new: &str) -> Chorus {
         chorus(["tag", "swap"], &self.path)
             .argument(old)
             .argument(new)
     }
 
-    /// Lists what is in the folder.
+    /// Lists the files in the folder.
     fn names(&self) -> Vec<String> {
         let entries = self.folder.path().read_dir().unwrap();
         let mut names: Vec<_> = entries
@@ -55,8 +54,8 @@ fn chorus<'a>(arguments: impl IntoIterator<Item = &'a str>, path: &Path) -> Chor
     Chorus::new(arguments).argument(path)
 }
 
-/// Starts all, then waits for all.
-fn at_once(commands: impl IntoIterator<Item = Chorus>) -> Vec<Output> {
+/// Starts all commands, then waits for all.
+fn run_concurrently(commands: impl IntoIterator<Item = Chorus>) -> Vec<Output> {
     let running: Vec<_> = commands
         .into_iter()
         .map(|command| {
@@ -73,11 +72,15 @@ fn at_once(commands: impl IntoIterator<Item = Chorus>) -> Vec<Output> {
 }
 
 #[test]
-fn of_many_processes_that_swap_the_same_tag_exactly_one_succeeds() {
-    for _ in 0..setting("CHORUS_TAG_ROUNDS", 2) {
+fn one_of_many_processes_that_swap_the_same_tag_succeeds() {
+    for _ in 0..env_number("CHORUS_TAG_ROUNDS", 2) {
         let note = Note::new("# Note\r\n**Tags**: #needs-fix #P1\r\n");
         let claims: Vec<_> = (0..60).map(|nth| format!("#claimed-by-{nth}")).collect();
-        let outputs = at_once(claims.iter().map(|claim| note.swap("#needs-fix", claim)));
+        let outputs = run_concurrently(
+            claims
+                .iter()
+                .map(|claim| note.swap_command("#needs-fix", claim)),
+        );
         let winners: Vec<_> = outputs
             .iter()
             .zip(&claims)
@@ -89,31 +92,33 @@ fn of_many_processes_that_swap_the_same_tag_exactly_one_succeeds() {
         assert_eq!(String::from_utf8(note.read()).unwrap(), text);
         for output in outputs.iter().filter(|output| !output.status.success()) {
             assert_eq!(output.status.code(), Some(1));
-            let said = String::from_utf8_lossy(&output.stderr);
-            let now =
-                format!("#needs-fix is not there; now there are {winner} (line 2), #P1 (line 2)");
-            assert!(said.contains(&now), "{said}");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let expected = format!(
+                "#needs-fix is not in the file; the file now has {winner} (line 2), #P1 (line 2)"
+            );
+            assert!(stderr.contains(&expected), "{stderr}");
         }
         assert_eq!(note.names(), ["note.md"]);
     }
 }
 
 #[test]
-fn many_processes_that_change_one_file_lose_nothing() {
+fn no_swap_of_concurrent_processes_is_lost() {
     let lines = |word: &str| {
         let line = |nth| format!("- item {nth} #{word}-x{nth} and more\n");
         (0..60).map(line).collect::<String>()
     };
     let note = Note::new(lines("needs"));
-    let swaps = (0..60).map(|nth| note.swap(&format!("needs-x{nth}"), &format!("done-x{nth}")));
-    for output in at_once(swaps) {
+    let swaps =
+        (0..60).map(|nth| note.swap_command(&format!("needs-x{nth}"), &format!("done-x{nth}")));
+    for output in run_concurrently(swaps) {
         assert!(output.status.success(), "{output:?}");
     }
     assert_eq!(String::from_utf8(note.read()).unwrap(), lines("done"));
 }
 
 #[test]
-fn who_waits_for_the_lock_of_a_file_that_is_replaced_sees_only_the_new_one() {
+fn a_lock_waiter_of_a_replaced_file_reads_the_new_file() {
     let note = Note::new("old");
     let inode = format!(":{} ", note.path.metadata().unwrap().ino());
     std::thread::scope(|scope| {
@@ -126,8 +131,8 @@ fn who_waits_for_the_lock_of_a_file_that_is_replaced_sees_only_the_new_one() {
                     Ok(Some(b"newer".to_vec()))
                 })
             });
-            // The kernel says who waits for a lock, but tells nobody when somebody begins to.
-            while !waiting.is_finished() && !is_waited_for(&inode) {
+            // The kernel lists the waiters of a lock, but has no event for a new one.
+            while !waiting.is_finished() && !has_lock_waiter(&inode) {
                 std::thread::yield_now();
             }
             other = Some(waiting);
@@ -139,15 +144,14 @@ fn who_waits_for_the_lock_of_a_file_that_is_replaced_sees_only_the_new_one() {
     assert_eq!(note.read(), b"newer");
 }
 
-/// Tells whether somebody waits for the lock of a file.
-fn is_waited_for(inode: &str) -> bool {
+fn has_lock_waiter(inode: &str) -> bool {
     let locks = std::fs::read_to_string("/proc/locks").unwrap();
     let mut lines = locks.lines();
     lines.any(|line| line.contains("-> FLOCK") && line.contains(inode))
 }
 
 #[test]
-fn what_a_program_that_does_not_lock_writes_meanwhile_is_not_lost() {
+fn a_concurrent_write_without_a_lock_is_not_lost() {
     let in_place = |note: &Note| std::fs::write(&note.path, "two").unwrap();
     let by_rename = |note: &Note| {
         let other = note.folder.path().join("other");
@@ -181,7 +185,7 @@ fn what_a_program_that_does_not_lock_writes_meanwhile_is_not_lost() {
 }
 
 #[test]
-fn no_other_byte_changes() {
+fn a_swap_changes_no_other_byte() {
     for (before, after) in [
         (&b"# T\r\n**Tags**: #needs-fix\r\nx\r\n"[..], &b"# T\r\n**Tags**: #done-fix\r\nx\r\n"[..]),
         (b"# T\n**Tags**: #needs-fix", b"# T\n**Tags**: #done-fix"),
@@ -194,7 +198,7 @@ fn no_other_byte_changes() {
         ),
     ] {
         let note = Note::new(before);
-        let output = note.swap("#needs-fix", "#done-fix").output();
+        let output = note.swap_command("#needs-fix", "#done-fix").output();
         assert!(output.status.success(), "{before:?} {output:?}");
         assert_eq!(note.read(), after, "{}", String::from_utf8_lossy(before));
     }
@@ -210,16 +214,16 @@ fn a_mention_is_not_swapped() {
     ] {
         let note = Note::new(text);
         let inode = note.path.metadata().unwrap().ino();
-        let output = note.swap("#needs-fix", "#done-fix").output();
+        let output = note.swap_command("#needs-fix", "#done-fix").output();
         assert_eq!(output.status.code(), Some(1), "{text}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("only mentioned"));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("not a tag"));
         assert_eq!(note.read(), text.as_bytes());
         assert_eq!(note.path.metadata().unwrap().ino(), inode);
     }
 }
 
 #[test]
-fn a_symbolic_link_is_edited_through_and_stays_one() {
+fn an_edit_through_a_symbolic_link_keeps_the_link() {
     let note = Note::new("#needs-fix\n");
     let elsewhere = tempfile::tempdir().unwrap();
     let link = elsewhere.path().join("link.md");
@@ -231,18 +235,18 @@ fn a_symbolic_link_is_edited_through_and_stays_one() {
     assert!(output.status.success(), "{output:?}");
     assert!(link.symlink_metadata().unwrap().is_symlink());
     assert_eq!(note.read(), b"#done-fix\n");
-    // Below the command line a link is not followed: whoever calls says what is meant.
+    // The library does not follow a link: only the command line resolves it.
     let (old, new) = (Tag::parse("done-fix").unwrap(), Tag::parse("x").unwrap());
     let error = chorus::tags::swap(&link, &old, &new, None).unwrap_err();
     assert!(
-        error.to_string().ends_with("is not a regular file"),
+        error.to_string().contains("is not a regular file"),
         "{error}"
     );
     assert_eq!(note.read(), b"#done-fix\n");
 }
 
 #[test]
-fn the_mode_and_owner_of_a_file_stay() {
+fn a_swap_keeps_the_mode_and_owner_of_the_file() {
     let note = Note::new("#needs-fix\n");
     let is_root = rustix::process::geteuid().is_root();
     if is_root {
@@ -251,7 +255,7 @@ fn the_mode_and_owner_of_a_file_stay() {
     std::fs::set_permissions(&note.path, Permissions::from_mode(0o664)).unwrap();
     let before = note.path.metadata().unwrap();
     assert!(
-        note.swap("#needs-fix", "#done-fix")
+        note.swap_command("#needs-fix", "#done-fix")
             .output()
             .status
             .success()
@@ -265,35 +269,35 @@ fn the_mode_and_owner_of_a_file_stay() {
 }
 
 #[test]
-fn in_a_folder_that_cannot_be_written_the_file_stays_and_the_reason_is_said() {
+fn in_a_read_only_folder_the_file_stays_and_the_reason_is_printed() {
     let note = Note::new("#needs-fix\n");
     std::fs::set_permissions(&note.path, Permissions::from_mode(0o666)).unwrap();
     std::fs::set_permissions(note.folder.path(), Permissions::from_mode(0o555)).unwrap();
-    let command = note.swap("#needs-fix", "#done-fix");
-    // Root may write anywhere, so somebody else tries.
+    let command = note.swap_command("#needs-fix", "#done-fix");
+    // Root may write anywhere, so another user runs the command.
     let output = if rustix::process::geteuid().is_root() {
         let copy = tempfile::tempdir().unwrap();
         std::fs::set_permissions(copy.path(), Permissions::from_mode(0o755)).unwrap();
-        command.by_nobody(copy.path()).output()
+        command.as_nobody(copy.path()).output()
     } else {
         command.output()
     };
     std::fs::set_permissions(note.folder.path(), Permissions::from_mode(0o755)).unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("its folder must be writable"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("make its folder writable"), "{stderr}");
     assert_eq!(note.read(), b"#needs-fix\n");
     assert_eq!(note.names(), ["note.md"]);
 }
 
-/// What happens in a folder, as the kernel tells it.
-struct Happenings {
+/// The inotify events of a folder.
+struct FolderEvents {
     inotify: OwnedFd,
     buffer: [MaybeUninit<u8>; 4096],
 }
 
-impl Happenings {
-    fn of(folder: &Path, kinds: WatchFlags) -> Self {
+impl FolderEvents {
+    fn watch(folder: &Path, kinds: WatchFlags) -> Self {
         let inotify = inotify::init(CreateFlags::CLOEXEC).unwrap();
         inotify::add_watch(&inotify, folder, kinds).unwrap();
         Self {
@@ -302,7 +306,7 @@ impl Happenings {
         }
     }
 
-    /// Waits until something has happened so many times.
+    /// Waits for a number of events.
     fn wait_for(mut self, count: usize) {
         let mut reader = inotify::Reader::new(&self.inotify, &mut self.buffer);
         for _ in 0..count {
@@ -312,31 +316,31 @@ impl Happenings {
 }
 
 #[test]
-fn a_kill_in_the_middle_leaves_the_old_file_or_the_new_one() {
+fn a_killed_swap_leaves_the_old_file_or_the_new_one() {
     let mut random = Random::new();
     let filler = "Text that takes its time to be written.\n".repeat(20_000);
     let old = format!("# T\n**Tags**: #needs-fix\n{filler}");
     let new = old.replace("#needs-fix", "#done-fix");
     let note = Note::new(&old);
-    for _ in 0..setting("CHORUS_CRASH_ROUNDS", 20) {
-        // Whatever a swap does can be seen: it opens, reads, makes, writes, changes and renames files.
-        let happenings = Happenings::of(note.folder.path(), WatchFlags::ALL_EVENTS);
+    for _ in 0..env_number("CHORUS_CRASH_ROUNDS", 20) {
+        // Every step of a swap is an event: it opens, reads, creates, writes, changes and renames files.
+        let folder_events = FolderEvents::watch(note.folder.path(), WatchFlags::ALL_EVENTS);
         let mut process = note
-            .swap("#needs-fix", "#done-fix")
+            .swap_command("#needs-fix", "#done-fix")
             .stdout(Stdio::null())
             .spawn();
-        happenings.wait_for(1 + random.below(10));
+        folder_events.wait_for(1 + random.below(10));
         process.kill().unwrap();
         process.wait().unwrap();
         let now = note.read();
         let is_new = now == new.as_bytes();
         assert!(is_new || now == old.as_bytes());
-        // What a killed process left behind harms nobody.
+        // A leftover temporary file is not found.
         let found = chorus(["tag", "find", "*"], note.folder.path()).output();
         assert_eq!(String::from_utf8(found.stdout).unwrap().lines().count(), 1);
         if is_new {
             assert!(
-                note.swap("#done-fix", "#needs-fix")
+                note.swap_command("#done-fix", "#needs-fix")
                     .output()
                     .status
                     .success()
@@ -345,61 +349,61 @@ fn a_kill_in_the_middle_leaves_the_old_file_or_the_new_one() {
     }
 }
 
-/// Starts to wait for `#done-fix`, and returns when the process has looked at the file and found it without.
-fn begin_to_wait(note: &Note) -> Child {
-    let happenings = Happenings::of(note.folder.path(), WatchFlags::CLOSE_NOWRITE);
+/// Starts `await-tag` for `#done-fix`, and returns when the process has read the file without it.
+fn start_waiting(note: &Note) -> Child {
+    let folder_events = FolderEvents::watch(note.folder.path(), WatchFlags::CLOSE_NOWRITE);
     let process = chorus(["await-tag", "--timeout", "60"], &note.path)
         .argument("#done-fix")
         .spawn();
-    happenings.wait_for(1);
+    folder_events.wait_for(1);
     process
 }
 
-fn ends_well(mut process: Child) {
+fn assert_success(mut process: Child) {
     assert!(process.wait().unwrap().success());
 }
 
 #[test]
-fn who_waits_wakes_when_the_file_is_written_in_place() {
+fn a_waiter_wakes_when_the_file_is_written_in_place() {
     let note = Note::new("#needs-fix `#done-fix`\n");
-    let waiting = begin_to_wait(&note);
+    let waiting = start_waiting(&note);
     let mut file = File::options().append(true).open(&note.path).unwrap();
     file.write_all(b"#done-fix\n").unwrap();
-    ends_well(waiting);
+    assert_success(waiting);
 }
 
 #[test]
-fn who_waits_wakes_when_the_file_is_replaced() {
+fn a_waiter_wakes_when_the_file_is_replaced() {
     let note = Note::new("#needs-fix\n");
-    let waiting = begin_to_wait(&note);
+    let waiting = start_waiting(&note);
     let other = note.folder.path().join("other");
     std::fs::write(&other, "#done-fix\n").unwrap();
     std::fs::rename(other, &note.path).unwrap();
-    ends_well(waiting);
+    assert_success(waiting);
     let waiting = {
-        note.swap("#done-fix", "#needs-fix").output();
-        begin_to_wait(&note)
+        note.swap_command("#done-fix", "#needs-fix").output();
+        start_waiting(&note)
     };
     assert!(
-        note.swap("#needs-fix", "#done-fix")
+        note.swap_command("#needs-fix", "#done-fix")
             .output()
             .status
             .success()
     );
-    ends_well(waiting);
+    assert_success(waiting);
 }
 
 #[test]
-fn who_waits_wakes_when_the_file_is_deleted_and_comes_back() {
+fn a_waiter_wakes_when_the_file_is_deleted_and_restored() {
     let note = Note::new("#needs-fix\n");
-    let waiting = begin_to_wait(&note);
+    let waiting = start_waiting(&note);
     std::fs::remove_file(&note.path).unwrap();
     std::fs::write(&note.path, "#done-fix\n").unwrap();
-    ends_well(waiting);
+    assert_success(waiting);
 }
 
 #[test]
-fn who_waits_wakes_when_the_whole_folder_comes_back() {
+fn a_waiter_wakes_when_the_folder_is_deleted_and_restored() {
     let note = Note::new("");
     let folder = note.folder.path().join("a");
     std::fs::create_dir(&folder).unwrap();
@@ -408,57 +412,56 @@ fn who_waits_wakes_when_the_whole_folder_comes_back() {
         path: folder.join("note.md"),
         folder: TempDir::new().unwrap(),
     };
-    let happenings = Happenings::of(&folder, WatchFlags::CLOSE_NOWRITE);
+    let folder_events = FolderEvents::watch(&folder, WatchFlags::CLOSE_NOWRITE);
     let waiting = chorus(["await-tag", "--timeout", "60"], &inner.path)
         .argument("#done-fix")
         .spawn();
-    happenings.wait_for(1);
+    folder_events.wait_for(1);
     std::fs::remove_dir_all(&folder).unwrap();
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(&inner.path, "#done-fix\n").unwrap();
-    ends_well(waiting);
+    assert_success(waiting);
 }
 
 #[test]
-fn who_waits_behind_a_symbolic_link_wakes_when_its_target_changes() {
+fn a_waiter_wakes_when_the_target_of_its_symbolic_link_changes() {
     let note = Note::new("#needs-fix\n");
     let elsewhere = tempfile::tempdir().unwrap();
     let link = elsewhere.path().join("link.md");
     symlink(&note.path, &link).unwrap();
-    let happenings = Happenings::of(note.folder.path(), WatchFlags::CLOSE_NOWRITE);
+    let folder_events = FolderEvents::watch(note.folder.path(), WatchFlags::CLOSE_NOWRITE);
     let waiting = chorus(["await-tag", "--timeout", "60"], &link)
         .argument("#done-fix")
         .spawn();
-    happenings.wait_for(1);
+    folder_events.wait_for(1);
     assert!(
-        note.swap("#needs-fix", "#done-fix")
+        note.swap_command("#needs-fix", "#done-fix")
             .output()
             .status
             .success()
     );
-    ends_well(waiting);
+    assert_success(waiting);
 }
 
 #[test]
-fn who_waits_wakes_when_the_file_is_made() {
+fn a_waiter_wakes_when_the_file_is_created() {
     let note = Note::new("");
     for name in ["new.md", "new/folder/new.md"] {
         let path = note.folder.path().join(name);
         let waiting = chorus(["await-tag", "--timeout", "60"], &path)
             .argument("#done-fix")
             .spawn();
-        // The kernel says who watches, but tells nobody when somebody begins to.
-        while !watches(waiting.id()) {
+        // The kernel lists the watches of a process, but has no event for a new one.
+        while !has_watch(waiting.id()) {
             std::thread::yield_now();
         }
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "#done-fix\n").unwrap();
-        ends_well(waiting);
+        assert_success(waiting);
     }
 }
 
-/// Tells whether a process watches anything.
-fn watches(process: u32) -> bool {
+fn has_watch(process: u32) -> bool {
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{process}/fdinfo")) else {
         return false;
     };
@@ -468,7 +471,7 @@ fn watches(process: u32) -> bool {
 }
 
 #[test]
-fn a_search_passes_over_what_is_ignored_hidden_or_elsewhere() {
+fn a_search_skips_ignored_hidden_and_outside_files() {
     let note = Note::new("#needs-fix\n");
     let root = note.folder.path();
     let elsewhere = Note::new("#needs-fix\n");

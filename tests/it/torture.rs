@@ -1,4 +1,4 @@
-//! Agents run all the time, and everything dies at any moment: the server, agents, supervisors.
+//! Servers, agents and supervisors are killed at any moment under constant load.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,26 +10,26 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use crate::support::{Random, Server, Workshop, own_port, setting};
+use crate::support::{Random, Sandbox, Server, env_number, reserve_port};
 
 const WORKERS: usize = 6;
 const MAX_RUNS: u32 = 5;
 
-/// How long the whole may take to come to rest, before the test fails instead of hanging.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// How long the workers may take to finish before the test fails instead of hanging.
+const TIMEOUT: Duration = Duration::from_mins(2);
 
-fn workshop() -> Workshop {
-    Workshop::new()
-        .agent("quick", "echo result $CHORUS_HANDOFF_ID")
-        .agent("slow", "for i in 1 2 3 4; do echo step $i; sleep 0.1; done; echo result $CHORUS_HANDOFF_ID")
-        .agent("loud", "seq 1 5000; echo result $CHORUS_HANDOFF_ID")
-        .agent("scattering", "setsid sleep 600 & (sleep 600 &) ; sleep 0.05; echo result $CHORUS_HANDOFF_ID")
-        .agent("failing", "sleep 0.05; echo no >&2; exit 3")
-        .agent(
+fn sandbox_with_agents() -> Sandbox {
+    Sandbox::new()
+        .with_agent("quick", "echo result $CHORUS_HANDOFF_ID")
+        .with_agent("slow", "for i in 1 2 3 4; do echo step $i; sleep 0.1; done; echo result $CHORUS_HANDOFF_ID")
+        .with_agent("loud", "seq 1 5000; echo result $CHORUS_HANDOFF_ID")
+        .with_agent("scattering", "setsid sleep 600 & (sleep 600 &) ; sleep 0.05; echo result $CHORUS_HANDOFF_ID")
+        .with_agent("failing", "sleep 0.05; echo no >&2; exit 3")
+        .with_agent(
             "asking",
             "answer=$(chorus handoff $CHORUS_TASK_ID slow p) || exit 4; echo \"$answer\"; echo result $CHORUS_HANDOFF_ID",
         )
-        .agent("passing", "chorus tool call $CHORUS_TASK_ID to_slow --var from=$CHORUS_HANDOFF_ID; echo result $CHORUS_HANDOFF_ID")
+        .with_agent("passing", "chorus tool call $CHORUS_TASK_ID to_slow --var from=$CHORUS_HANDOFF_ID; echo result $CHORUS_HANDOFF_ID")
 }
 
 const AGENTS: [&str; 7] = [
@@ -42,16 +42,16 @@ const AGENTS: [&str; 7] = [
     "passing",
 ];
 
-/// Where the server is: always at the same place, but not always there. Counts its starts.
+/// The fixed address of the servers, one after the other, and the number of their starts.
 #[derive(Clone)]
-struct Place {
+struct Address {
     url: String,
     starts: watch::Receiver<usize>,
 }
 
-impl Place {
+impl Address {
     /// Sends a request until it is answered, to the next server if this one dies.
-    async fn ask(
+    async fn send(
         &mut self,
         request: impl Fn(&Client) -> RequestBuilder,
     ) -> Result<Reply, ClientError> {
@@ -65,10 +65,10 @@ impl Place {
         }
     }
 
-    /// Sends a request that changes something, once however often it is sent.
-    async fn change(&mut self, path: &str, body: &Value) -> Result<Reply, ClientError> {
+    /// Posts with an idempotency key, so that repetitions have no effect.
+    async fn post(&mut self, path: &str, body: &Value) -> Result<Reply, ClientError> {
         let key = HandoffId::new();
-        self.ask(|client| {
+        self.send(|client| {
             let request = client.request(Method::POST, path).json(body);
             request.header("idempotency-key", key.as_str())
         })
@@ -76,59 +76,58 @@ impl Place {
     }
 }
 
-/// What a worker did to a hand-off that it had asked for.
-struct Asked {
+/// An ended hand-off, and whether its worker cancelled it.
+struct EndedHandoff {
     handoff: Handoff,
     is_cancelled: bool,
 }
 
-/// Hands off one task after the other, until it is told to stop.
+/// Hands off one task after the other, until `enough` is true.
 async fn work(
-    mut place: Place,
+    mut address: Address,
     mut random: Random,
     answered: mpsc::UnboundedSender<()>,
     enough: watch::Receiver<bool>,
-) -> Vec<Asked> {
-    let mut asked = Vec::new();
+) -> Vec<EndedHandoff> {
+    let mut ended = Vec::new();
     while !*enough.borrow() {
-        let task = place
-            .change("/api/tasks", &json!({ "description": "d" }))
+        let task = address
+            .post("/api/tasks", &json!({ "description": "d" }))
             .await;
         let task: Task = task.unwrap().data().unwrap();
-        // A task is handed on several times: never two at once.
+        // A task is handed off several times, one after the other.
         for _ in 0..=random.below(3) {
             let body = json!({ "agentName": random.one_of(&AGENTS), "prompt": "p" });
             let path = format!("/api/tasks/{}/handoff", task.id);
-            let task: Task = place.change(&path, &body).await.unwrap().data().unwrap();
+            let task: Task = address.post(&path, &body).await.unwrap().data().unwrap();
             let _ = answered.send(());
             let handoff_id = task.open_handoff().unwrap().id.clone();
             let is_cancelled = random.once_in(8)
-                && place
-                    .change(&format!("{path}/cancel"), &json!({}))
+                && address
+                    .post(&format!("{path}/cancel"), &json!({}))
                     .await
                     .is_ok();
             let handoff = loop {
                 let path = format!("/api/handoffs/{handoff_id}");
-                let reply =
-                    place.ask(|client| client.request(Method::GET, &path).query(&[("wait", 25)]));
+                let reply = address
+                    .send(|client| client.request(Method::GET, &path).query(&[("wait", 25)]));
                 let handoff: Handoff = reply.await.unwrap().data().unwrap();
                 if handoff.outcome.is_some() {
                     break handoff;
                 }
             };
             let _ = answered.send(());
-            asked.push(Asked {
+            ended.push(EndedHandoff {
                 handoff,
                 is_cancelled,
             });
         }
     }
-    asked
+    ended
 }
 
-/// Finds out which run or hand-off a process belongs to: a supervisor to the run in its command line, an agent to the
-/// hand-off in its environment.
-fn belongs_to(pid: i32, line: &str) -> String {
+/// Returns the run in the command line of a supervisor, or the hand-off in the environment of an agent.
+fn owner_id(pid: i32, line: &str) -> String {
     if line.contains(" supervise ") {
         return line.trim_end().rsplit('/').next().unwrap().to_owned();
     }
@@ -150,33 +149,33 @@ fn parent(pid: i32) -> Option<i32> {
         .ok()
 }
 
-/// Kills a supervisor or an agent's first process, if there is one.
-fn kill_one(workshop: &Workshop, random: &mut Random, touched: &mut HashSet<String>) {
-    let supervisors = workshop.supervisors();
+/// Kills a random supervisor or first process of an agent, and remembers its run or hand-off.
+fn kill_one(sandbox: &Sandbox, random: &mut Random, killed: &mut HashSet<String>) {
+    let supervisors = sandbox.supervisors();
     let is_first = |pid: &i32| {
         supervisors.contains(pid)
             || parent(*pid).is_some_and(|parent| supervisors.contains(&parent))
     };
-    let processes = workshop.processes();
+    let processes = sandbox.processes();
     let processes: Vec<_> = processes.iter().filter(|(pid, _)| is_first(pid)).collect();
     if !processes.is_empty() {
         let (pid, line) = random.one_of(&processes);
-        touched.insert(belongs_to(*pid, line));
-        workshop.kill(*pid);
+        killed.insert(owner_id(*pid, line));
+        sandbox.kill(*pid);
     }
 }
 
-/// Checks one hand-off: it ended as its agent does, unless somebody had a hand in it.
-fn check(asked: &Asked, touched: &HashSet<String>, any_child_failed: bool) {
-    let Asked {
+/// Checks that a hand-off ended as its agent's script does, unless it was killed or cancelled.
+fn assert_outcome(ended: &EndedHandoff, killed: &HashSet<String>, any_child_failed: bool) {
+    let EndedHandoff {
         handoff,
         is_cancelled,
-    } = asked;
+    } = ended;
     let (agent, output) = (handoff.agent_name.as_str(), handoff.output.as_str());
     let run_id = handoff.run.as_ref().unwrap().id.as_str();
-    let is_touched = touched.contains(handoff.id.as_str()) || touched.contains(run_id);
+    let was_killed = killed.contains(handoff.id.as_str()) || killed.contains(run_id);
     let result = format!("result {}", handoff.id);
-    let told = || {
+    let details = || {
         format!(
             "{agent} {}: {:?} {output:.300}",
             handoff.id, handoff.outcome
@@ -191,43 +190,43 @@ fn check(asked: &Asked, touched: &HashSet<String>, any_child_failed: bool) {
                 assert!(
                     output == format!("{}\n{result}", lines.join("\n")),
                     "{}",
-                    told()
+                    details()
                 );
             }
             "asking" => {
                 assert!(
                     output.starts_with("step 1\nstep 2\nstep 3\nstep 4\nresult "),
                     "{}",
-                    told()
+                    details()
                 );
-                assert!(output.ends_with(&result), "{}", told());
+                assert!(output.ends_with(&result), "{}", details());
             }
-            // A call that came before a supervisor was killed counts; one that never came is a failure of the agent's.
+            // A transfer before the kill counts; without it, the agent has failed.
             "passing" => assert_eq!(output, "Routed to slow"),
             other => panic!("{other} cannot complete"),
         },
-        Outcome::Cancelled => assert!(is_cancelled, "{}", told()),
+        Outcome::Cancelled => assert!(is_cancelled, "{}", details()),
         Outcome::Failed => assert!(
-            is_touched || agent == "failing" || (agent == "asking" && any_child_failed),
+            was_killed || agent == "failing" || (agent == "asking" && any_child_failed),
             "{}",
-            told()
+            details()
         ),
-        Outcome::Interrupted => assert!(is_touched, "{}", told()),
-        Outcome::TimedOut => panic!("{}", told()),
+        Outcome::Interrupted => assert!(was_killed, "{}", details()),
+        Outcome::TimedOut => panic!("{}", details()),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_dies_every_hand_off_ends_once_and_no_output_is_lost() {
+async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
     let mut random = Random::new();
-    let workshop = workshop();
-    let port = own_port();
-    let start = || workshop.serve_with(MAX_RUNS, &["--port", &port]);
+    let sandbox = sandbox_with_agents();
+    let port = reserve_port();
+    let start = || sandbox.serve_with(MAX_RUNS, &["--port", &port]);
     let mut server = start();
     let (starts, watched) = watch::channel(0);
     let (stop, enough) = watch::channel(false);
     let (answered, mut answers) = mpsc::unbounded_channel();
-    let place = Place {
+    let address = Address {
         url: server.url.clone(),
         starts: watched,
     };
@@ -235,12 +234,12 @@ async fn whatever_dies_every_hand_off_ends_once_and_no_output_is_lost() {
         "name": "to_slow", "description": "d", "targetAgent": "slow",
         "contextVariables": [{ "name": "from", "type": "string", "required": true }],
     });
-    let made = place.clone().change("/api/tools", &tool).await;
+    let made = address.clone().post("/api/tools", &tool).await;
     made.unwrap();
     let workers: Vec<_> = (0..WORKERS)
         .map(|_| {
             work(
-                place.clone(),
+                address.clone(),
                 random.fork(),
                 answered.clone(),
                 enough.clone(),
@@ -248,13 +247,13 @@ async fn whatever_dies_every_hand_off_ends_once_and_no_output_is_lost() {
         })
         .map(tokio::spawn)
         .collect();
-    let mut touched = HashSet::new();
-    for round in 1..=setting("CHORUS_CRASH_ROUNDS", 8) {
+    let mut killed = HashSet::new();
+    for round in 1..=env_number("CHORUS_CRASH_ROUNDS", 8) {
         for _ in 0..random.below(20) {
             answers.recv().await.unwrap();
         }
         if random.once_in(3) {
-            kill_one(&workshop, &mut random, &mut touched);
+            kill_one(&sandbox, &mut random, &mut killed);
         }
         if random.once_in(4) {
             assert!(server.stop().success());
@@ -262,49 +261,49 @@ async fn whatever_dies_every_hand_off_ends_once_and_no_output_is_lost() {
             server.kill();
         }
         if random.once_in(3) {
-            kill_one(&workshop, &mut random, &mut touched);
+            kill_one(&sandbox, &mut random, &mut killed);
         }
         server = start();
         starts.send_replace(usize::try_from(round).unwrap());
     }
     stop.send_replace(true);
-    let asked = tokio::time::timeout(PATIENCE, join_all(workers)).await;
-    let asked: Vec<Asked> = asked
-        .expect("every hand-off ends")
+    let ended = tokio::time::timeout(TIMEOUT, join_all(workers)).await;
+    let ended: Vec<EndedHandoff> = ended
+        .expect("a hand-off did not end")
         .into_iter()
         .flat_map(Result::unwrap)
         .collect();
-    at_rest(&workshop, server, &place).await;
-    let failed_children = workshop.read(
+    assert_idle(&sandbox, server, &address).await;
+    let failed_children = sandbox.query(
         "SELECT count(*) FROM handoffs WHERE from_agent IS NOT NULL AND outcome <> 'completed'",
     );
-    for one in &asked {
-        check(one, &touched, failed_children != "0");
+    for handoff in &ended {
+        assert_outcome(handoff, &killed, failed_children != "0");
     }
-    // What was said once is recorded once, over all the restarts.
-    let twice = workshop.read(
+    // No output is recorded twice across the restarts.
+    let twice = sandbox.query(
         "SELECT count(*) FROM (SELECT 1 FROM messages WHERE content LIKE 'result %' GROUP BY handoff_number, content HAVING count(*) > 1)",
     );
     assert_eq!(twice, "0");
 }
 
-/// Checks that all has come to rest, children of agents that were killed as well.
-async fn at_rest(workshop: &Workshop, server: Server, place: &Place) {
+/// Waits until no agent works, including the children of killed agents, and checks the database.
+async fn assert_idle(sandbox: &Sandbox, server: Server, address: &Address) {
     let tasks: Vec<Task> = {
-        let mut place = place.clone();
+        let mut address = address.clone();
         let query = [("status", "active"), ("view", "full")];
-        let tasks = place.ask(|client| client.request(Method::GET, "/api/tasks").query(&query));
+        let tasks = address.send(|client| client.request(Method::GET, "/api/tasks").query(&query));
         tasks.await.unwrap().data().unwrap()
     };
     for task in tasks {
         let path = format!("/api/tasks/{}", task.id);
         let query = [("wait", "idle"), ("timeout", "60")];
-        let mut place = place.clone();
-        let task = place.ask(|client| client.request(Method::GET, &path).query(&query));
+        let mut address = address.clone();
+        let task = address.send(|client| client.request(Method::GET, &path).query(&query));
         let task: Task = task.await.unwrap().data().unwrap();
         assert_eq!(task.current_agent(), None);
     }
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
     assert!(server.stop().success());
     for (what, query) in [
         (
@@ -316,11 +315,11 @@ async fn at_rest(workshop: &Workshop, server: Server, place: &Place) {
             "SELECT count(*) FROM handoffs WHERE outcome IS NULL",
         ),
         (
-            "runs that go on",
+            "unfinished runs",
             "SELECT count(*) FROM runs WHERE state <> 'ended'",
         ),
     ] {
-        assert_eq!(workshop.read(query), "0", "{what}");
+        assert_eq!(sandbox.query(query), "0", "{what}");
     }
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }

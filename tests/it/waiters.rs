@@ -1,4 +1,4 @@
-//! Those who wait cost nothing until there is something for them.
+//! Waiters cost nothing until their own task changes.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Reads, TestApp, count_reads};
 
-/// Makes a task, hands it over, and returns its id.
+/// Creates a task with an open hand-off, and returns its id.
 async fn open_task(app: &TestApp) -> String {
     let task = app.task("a task").await;
     let body = json!({ "agentName": "developer", "prompt": "do it" });
@@ -48,7 +48,7 @@ async fn ten_thousand_waiters_read_nothing_until_their_own_task_is_idle() {
     let waiters: Vec<_> = (0..WAITERS)
         .map(|number| wait(&tasks[number % TASKS]))
         .collect();
-    // Each looks once, after it has registered, and sees that it must wait.
+    // Each waiter reads once after it has registered.
     let mut counted = reads.subscribe();
     counted
         .wait_for(|reads| *reads == WAITERS + 1)
@@ -70,7 +70,7 @@ async fn ten_thousand_waiters_read_nothing_until_their_own_task_is_idle() {
         assert_eq!(task["currentAgent"], Value::Null);
         assert_eq!(task["agentChain"][0]["output"], tasks[number % TASKS]);
     }
-    // Each has looked once more. Had anybody been woken for nothing, it would show here, however late it came.
+    // Each waiter has read once more. A spurious wake-up would have caused a further read.
     assert_eq!(*reads.borrow(), 2 * WAITERS + 1);
     assert!(!other_waiter.is_finished());
     assert_eq!(app.engine.feed().watched(), 1);

@@ -1,4 +1,4 @@
-//! The page at `/requests`.
+//! The page at `/requests`
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -13,8 +13,8 @@ async fn page() -> (axum::http::HeaderMap, String) {
     (reply.headers, String::from_utf8(reply.body).unwrap())
 }
 
-/// Returns what stands in each element of this name.
-fn inside<'a>(page: &'a str, element: &str) -> Vec<&'a str> {
+/// Returns the content of each element with this name.
+fn contents_of<'a>(page: &'a str, element: &str) -> Vec<&'a str> {
     let (begin, end) = (format!("<{element}"), format!("</{element}>"));
     page.split(&begin)
         .skip(1)
@@ -26,11 +26,11 @@ fn inside<'a>(page: &'a str, element: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn the_page_may_do_only_what_it_was_made_for() {
+async fn the_content_security_policy_allows_only_the_page_itself() {
     let (headers, page) = page().await;
     let hash = |element| {
-        let [one] = inside(&page, element)[..] else {
-            panic!("there must be one {element}");
+        let [one] = contents_of(&page, element)[..] else {
+            panic!("the page must have exactly one {element}");
         };
         format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(one)))
     };
@@ -51,7 +51,7 @@ async fn the_page_may_do_only_what_it_was_made_for() {
 }
 
 #[tokio::test]
-async fn the_page_loads_nothing_from_elsewhere_and_makes_no_markup_of_data() {
+async fn the_page_loads_nothing_from_other_servers_and_renders_data_as_text() {
     let (_, page) = page().await;
     assert!(page.starts_with("<!doctype html>"));
     for forbidden in [
@@ -77,10 +77,10 @@ async fn the_page_loads_nothing_from_elsewhere_and_makes_no_markup_of_data() {
 }
 
 #[tokio::test]
-async fn everything_that_the_page_asks_for_is_there() {
+async fn every_path_that_the_page_calls_exists() {
     let (_, page) = page().await;
     let document: serde_json::Value = serde_json::from_str(&chorus::api::openapi()).unwrap();
-    let script = inside(&page, "script")[0];
+    let script = contents_of(&page, "script")[0];
     let mut asked = 0;
     for path in script.split(['\'', '`']) {
         if !path.starts_with("/api/") {
@@ -102,7 +102,7 @@ async fn everything_that_the_page_asks_for_is_there() {
 }
 
 #[tokio::test]
-async fn only_reading_the_page_is_possible() {
+async fn the_page_accepts_only_get() {
     let app = TestApp::new().await;
     assert_eq!(
         app.post("/requests", serde_json::json!({})).await.error(),
@@ -111,7 +111,7 @@ async fn only_reading_the_page_is_possible() {
 }
 
 #[tokio::test]
-async fn beyond_this_machine_the_page_needs_no_token_but_all_that_it_asks_does() {
+async fn a_public_server_shows_the_page_without_a_token_but_no_data() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), &["--bind", "0.0.0.0"]);
     let token = std::fs::read_to_string(folder.path().join("operator.token")).unwrap();

@@ -1,4 +1,4 @@
-//! The wire format: files written by hand from the contract, read and written again.
+//! The wire format: files written by hand from the contract, which must survive a round trip.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::support::{TestApp, indented};
+use crate::support::{TestApp, indent_json};
 
 fn file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -17,7 +17,7 @@ fn file(name: &str) -> String {
 }
 
 /// Reads a file and checks that writing it again gives the same text.
-fn survives<T: DeserializeOwned + Serialize>(name: &str) -> T {
+fn round_trip<T: DeserializeOwned + Serialize>(name: &str) -> T {
     let text = file(name);
     let value: T = serde_json::from_str(&text).unwrap();
     let written = serde_json::to_string_pretty(&value).unwrap() + "\n";
@@ -25,7 +25,7 @@ fn survives<T: DeserializeOwned + Serialize>(name: &str) -> T {
     value
 }
 
-/// Lists the paths of all keys of a text, in its order; elements of a list share theirs.
+/// Lists the paths of all keys in a JSON text, in its order; the elements of an array share theirs.
 fn keys(json: &str) -> Vec<String> {
     let mut path: Vec<&str> = Vec::new();
     let mut found = Vec::new();
@@ -53,12 +53,12 @@ fn keys(json: &str) -> Vec<String> {
 }
 
 #[test]
-fn tasks_are_written_as_they_were_read() {
-    let task: Task = survives("description_only_task.json");
+fn tasks_survive_a_round_trip() {
+    let task: Task = round_trip("description_only_task.json");
     assert!(task.planning.is_none());
-    let task: Task = survives("planned_task.json");
+    let task: Task = round_trip("planned_task.json");
     assert_eq!(task.current_agent().unwrap().as_str(), "qa");
-    let task: Task = survives("failed_task.json");
+    let task: Task = round_trip("failed_task.json");
     assert_eq!(
         task.status.failure_message().unwrap().as_str(),
         "nobody could"
@@ -66,33 +66,33 @@ fn tasks_are_written_as_they_were_read() {
 }
 
 #[test]
-fn a_summary_is_what_the_task_says_of_itself() {
-    let summary: TaskSummary = survives("summary.json");
-    let task: Task = survives("planned_task.json");
+fn a_summary_is_derived_from_its_task() {
+    let summary: TaskSummary = round_trip("summary.json");
+    let task: Task = round_trip("planned_task.json");
     assert_eq!(TaskSummary::from(&task), summary);
 }
 
 #[test]
-fn the_registry_is_written_as_it_was_read() {
+fn the_registry_survives_a_round_trip() {
     #[derive(Serialize, Deserialize)]
     struct Registry {
         version: u32,
         tasks: Vec<TaskSummary>,
     }
-    let registry: Registry = survives("registry.json");
+    let registry: Registry = round_trip("registry.json");
     assert_eq!((registry.version, registry.tasks.len()), (1, 2));
 }
 
 #[test]
-fn histories_queues_and_agents_are_written_as_they_were_read() {
-    let history: History = survives("history.json");
+fn histories_queues_and_agents_survive_a_round_trip() {
+    let history: History = round_trip("history.json");
     assert_eq!(history.events.len(), 6);
-    survives::<Queue>("queue.json");
-    survives::<Agent>("agent.json");
+    round_trip::<Queue>("queue.json");
+    round_trip::<Agent>("agent.json");
 }
 
 #[test]
-fn the_documented_keys_are_enough() {
+fn the_documented_keys_are_sufficient() {
     let task: Task = serde_json::from_str(&file("documented_keys_only.json")).unwrap();
     assert_eq!(task.current_agent().unwrap().as_str(), "developer");
     let agent = r#"{"name": "a", "specPath": "p", "allowedTools": "t", "permissionMode": "m"}"#;
@@ -106,7 +106,7 @@ fn the_documented_keys_are_enough() {
 }
 
 #[tokio::test]
-async fn what_the_api_answers_has_the_keys_of_the_files_in_their_order() {
+async fn answers_have_the_keys_of_the_files_in_their_order() {
     let app = TestApp::new().await;
     let id = app.task("Write the parser").await;
     let at = |path: &str| format!("/api/tasks/{id}{path}");
@@ -117,7 +117,7 @@ async fn what_the_api_answers_has_the_keys_of_the_files_in_their_order() {
     )
     .await
     .data();
-    // Only the data of an answer: what stands between its envelope.
+    // The data of an answer, without its envelope.
     let shown = async |path: &str| {
         let text = String::from_utf8(app.get(path).await.body).unwrap();
         let data = text
@@ -127,7 +127,7 @@ async fn what_the_api_answers_has_the_keys_of_the_files_in_their_order() {
             .unwrap()
             .0
             .to_owned();
-        keys(&indented(&data))
+        keys(&indent_json(&data))
     };
     assert_eq!(
         shown(&at("")).await,
@@ -175,7 +175,7 @@ async fn what_the_api_answers_has_the_keys_of_the_files_in_their_order() {
         ]
     );
     assert!(failed.contains(&"status.message".to_owned()));
-    // The API also numbers events, and names those of a hand-off.
+    // The API adds a number to events, and the hand-off's id to events of a hand-off.
     let history = shown(&at("/history")).await;
     assert_eq!(
         history[..4],

@@ -1,4 +1,4 @@
-//! The API without a network: the real router on a real file, with a clock that is set.
+//! The API without a network: the router on a database file, with a clock that the test advances.
 
 use axum::Router;
 use axum::body::Body;
@@ -19,13 +19,14 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-/// When tests begin: 2026-01-01, midnight UTC.
-pub const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+use super::invariants;
 
-/// The token of the operator.
-pub const OPERATOR: &str = "the-operator";
+/// The time at which the clock starts: 2026-01-01, midnight UTC.
+pub const START_TIME: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
-/// An installation in a directory of its own, with the five default agents.
+pub const OPERATOR_TOKEN: &str = "the-operator";
+
+/// An installation in a temporary folder, with the five default agents.
 pub struct TestApp {
     pub engine: Engine,
     pub db: Database,
@@ -35,7 +36,6 @@ pub struct TestApp {
     _folder: TempDir,
 }
 
-/// An answer.
 #[derive(Debug)]
 pub struct Reply {
     pub status: StatusCode,
@@ -54,54 +54,51 @@ impl Reply {
         }
     }
 
-    /// Returns the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
     }
 
-    /// Returns what was asked for.
+    /// Returns `data` of a successful answer.
     pub fn data(&self) -> Value {
         assert!(self.status.is_success(), "{}: {}", self.status, self.json());
         self.json()["data"].clone()
     }
 
-    /// Returns the code of an error and the status beside it.
+    /// Returns the status and the code of an error.
     pub fn error(&self) -> (u16, String) {
         let json = self.json();
         (
             self.status.as_u16(),
             json["error"]["code"]
                 .as_str()
-                .expect("an error has a code")
+                .expect("the error has no code")
                 .to_owned(),
         )
     }
 }
 
-/// Names the database of an installation. Another engine can be put under all tests here.
+/// The one place that chooses the database engine of all tests.
 fn database_url(data_dir: &DataDir) -> DatabaseUrl {
     let url = format!("sqlite:{}", data_dir.database().display());
     url.parse().unwrap()
 }
 
 impl TestApp {
-    /// Makes an installation.
     pub async fn new() -> Self {
         Self::with_limits(Limits::default()).await
     }
 
-    /// Makes an installation with other limits.
     pub async fn with_limits(limits: Limits) -> Self {
         Self::with_database(limits, |database| database).await
     }
 
-    /// Makes an installation without agents, as it is before the first start.
+    /// Without agents, as before the first start of a server.
     pub async fn unseeded() -> Self {
         Self::open(Limits::default(), |database| database).await
     }
 
-    /// Makes an installation with something around its database.
+    /// With a wrapper around the database.
     pub async fn with_database(limits: Limits, wrap: impl FnOnce(Database) -> Database) -> Self {
         let app = Self::open(limits, wrap).await;
         app.write(|tx| agent::seed(tx, &chorus::engine::default_agents()))
@@ -112,7 +109,7 @@ impl TestApp {
 
     async fn open(limits: Limits, wrap: impl FnOnce(Database) -> Database) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let clock = Clock::standing_at(BEGINNING);
+        let clock = Clock::standing_at(START_TIME);
         let data_dir = DataDir::prepare(folder.path()).unwrap();
         let options = DatabaseOptions {
             url: database_url(&data_dir),
@@ -129,7 +126,7 @@ impl TestApp {
         };
         let engine = Engine::new(db.clone(), options);
         let guard = Guard {
-            operator: Some(Token::given(OPERATOR.to_owned())),
+            operator: Some(Token::given(OPERATOR_TOKEN.to_owned())),
             ..Guard::default()
         };
         let router = router(engine.clone(), guard);
@@ -143,7 +140,6 @@ impl TestApp {
         }
     }
 
-    /// Reads the ledger.
     pub async fn read<T: Send + 'static>(
         &self,
         run: impl FnMut(&View<'_>) -> chorus::ledger::Result<T> + Send + 'static,
@@ -151,7 +147,6 @@ impl TestApp {
         self.engine.read(run).await.unwrap()
     }
 
-    /// Changes the ledger.
     pub async fn write<T: Send + 'static>(
         &self,
         run: impl FnMut(&mut Tx<'_>) -> chorus::ledger::Result<T> + Send + 'static,
@@ -159,23 +154,26 @@ impl TestApp {
         self.db.write(run).await
     }
 
-    /// Lists all events.
+    pub fn assert_invariants(&self) {
+        invariants::assert_hold(&self.data_dir.database());
+    }
+
     pub async fn events(&self) -> Vec<Event> {
         self.events_after(0).await
     }
 
-    /// Lists the events behind a number.
+    /// Lists the events after a number.
     pub async fn events_after(&self, number: i64) -> Vec<Event> {
         self.read(move |view| history::after(view, number, 10_000))
             .await
     }
 
-    /// Finds the number of the newest event.
+    /// Returns the number of the newest event.
     pub async fn last_event(&self) -> i64 {
         self.read(history::last_number).await
     }
 
-    /// Answers over a real connection too, for as long as the test lasts. Returns the address.
+    /// Also listens on a port until the test ends. Returns the address.
     pub async fn listen(&self) -> String {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -184,12 +182,10 @@ impl TestApp {
         url
     }
 
-    /// Sends a request.
     pub async fn send(&self, request: Request<Body>) -> Reply {
         Reply::read(self.router.clone().oneshot(request).await.unwrap()).await
     }
 
-    /// Sends a request with any body.
     pub async fn request(&self, method: Method, path: &str, body: impl Into<Body>) -> Reply {
         let request = Request::builder()
             .method(method)
@@ -198,13 +194,12 @@ impl TestApp {
         self.send(request.body(body.into()).unwrap()).await
     }
 
-    /// Asks for something.
     pub async fn get(&self, path: &str) -> Reply {
         self.request(Method::GET, path, Body::empty()).await
     }
 
-    /// Asks for something while the test goes on.
-    pub fn in_background(&self, path: &str) -> tokio::task::JoinHandle<Reply> {
+    /// Sends a GET request while the test continues.
+    pub fn get_in_background(&self, path: &str) -> tokio::task::JoinHandle<Reply> {
         let request = Request::builder()
             .uri(path)
             .header(header::HOST, "localhost")
@@ -214,22 +209,19 @@ impl TestApp {
         tokio::spawn(async move { Reply::read(answer.await.unwrap()).await })
     }
 
-    /// Sends JSON.
     pub async fn post(&self, path: &str, body: Value) -> Reply {
         self.request(Method::POST, path, body.to_string()).await
     }
 
-    /// Sends JSON.
     pub async fn put(&self, path: &str, body: Value) -> Reply {
         self.request(Method::PUT, path, body.to_string()).await
     }
 
-    /// Sends JSON.
     pub async fn patch(&self, path: &str, body: Value) -> Reply {
         self.request(Method::PATCH, path, body.to_string()).await
     }
 
-    /// Sends JSON with a token.
+    /// Sends JSON with a bearer token.
     pub async fn with_token(&self, token: &str, method: Method, path: &str, body: Value) -> Reply {
         let request = Request::builder()
             .method(method)
@@ -240,13 +232,13 @@ impl TestApp {
             .await
     }
 
-    /// Sends JSON as the operator.
     pub async fn post_as_operator(&self, path: &str, body: Value) -> Reply {
-        self.with_token(OPERATOR, Method::POST, path, body).await
+        self.with_token(OPERATOR_TOKEN, Method::POST, path, body)
+            .await
     }
 
-    /// Hands a task to an agent, who works on it and shows this token.
-    pub async fn let_work(&self, task: &str, agent: &str, token: &str) {
+    /// Hands a task to an agent and claims its run, which then has this token.
+    pub async fn start_run(&self, task: &str, agent: &str, token: &str) {
         let body = serde_json::json!({ "agentName": agent, "prompt": "Do it" });
         self.post(&format!("/api/tasks/{task}/handoff"), body)
             .await
@@ -254,7 +246,7 @@ impl TestApp {
         self.claim_run(token).await;
     }
 
-    /// Claims the next run, as the scheduler does; its process will show this token.
+    /// Claims the next run, as the scheduler does, and gives it a token.
     pub async fn claim_run(&self, token: &str) -> ClaimedRun {
         let claim = ClaimRun {
             max_runs: 100,
@@ -263,10 +255,10 @@ impl TestApp {
             token_hash: token_hash(token),
         };
         let claimed = self.write(move |tx| run::claim(tx, &claim)).await;
-        claimed.unwrap().expect("there is a run")
+        claimed.unwrap().expect("no run is queued")
     }
 
-    /// Makes a task and returns its id.
+    /// Creates a task and returns its id.
     pub async fn task(&self, description: &str) -> String {
         let task = self
             .post(

@@ -1,7 +1,7 @@
-//! An OpenTelemetry collector that keeps what it gets.
+//! An OpenTelemetry collector that keeps the spans it receives.
 //!
-//! The messages are written down here from the specification (opentelemetry-proto 1.x), with the fields that tests look at,
-//! so that the crate that writes them is not the one that reads them.
+//! The messages are declared here from the specification (opentelemetry-proto 1.x), with the fields that tests read, so that the
+//! spans are not decoded by the crate that encodes them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ struct ScopeSpans {
     spans: Vec<Span>,
 }
 
-/// A span, as it comes over the wire.
+/// A span as it is on the wire.
 #[derive(Clone, PartialEq, Message)]
 pub struct Span {
     #[prost(bytes = "vec", tag = "1")]
@@ -85,7 +85,7 @@ struct AttributeValue {
     string: Option<String>,
 }
 
-fn texts(attributes: &[Attribute]) -> BTreeMap<String, String> {
+fn string_attributes(attributes: &[Attribute]) -> BTreeMap<String, String> {
     attributes
         .iter()
         .filter_map(|attribute| {
@@ -96,67 +96,66 @@ fn texts(attributes: &[Attribute]) -> BTreeMap<String, String> {
 }
 
 impl Span {
-    /// Returns the attributes that are text.
+    /// Returns the string attributes.
     pub fn attributes(&self) -> BTreeMap<String, String> {
-        texts(&self.attributes)
+        string_attributes(&self.attributes)
     }
 }
 
-/// A span, with what came around it.
+/// A span with its resource and the headers of its HTTP request.
 #[derive(Clone)]
 pub struct Received {
     pub span: Span,
-    /// The attributes of whoever sent it.
-    pub sender: BTreeMap<String, String>,
+    pub resource: BTreeMap<String, String>,
     pub headers: HeaderMap,
 }
 
-type Kept = Arc<Mutex<Vec<Received>>>;
+type Spans = Arc<Mutex<Vec<Received>>>;
 
 /// A collector on a port of its own.
 pub struct Collector {
     pub url: String,
-    kept: Kept,
+    spans: Spans,
 }
 
 impl Collector {
-    /// Begins to listen.
     pub async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let kept = Kept::default();
+        let spans = Spans::default();
         let router = Router::new()
-            .route("/v1/traces", post(take))
-            .with_state(kept.clone());
+            .route("/v1/traces", post(receive))
+            .with_state(spans.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, kept }
+        Self { url, spans }
     }
 
-    /// Returns the spans with this id, which is in hex.
+    /// Returns the spans with an id, given in hex.
     pub fn spans(&self, id: &str) -> Vec<Received> {
-        let kept = self.kept.lock().unwrap();
-        kept.iter()
+        let spans = self.spans.lock().unwrap();
+        spans
+            .iter()
             .filter(|received| hex(&received.span.id) == id)
             .cloned()
             .collect()
     }
 }
 
-async fn take(State(kept): State<Kept>, headers: HeaderMap, body: Bytes) {
+async fn receive(State(spans): State<Spans>, headers: HeaderMap, body: Bytes) {
     let request = Request::decode(body).unwrap();
     for group in request.resource_spans {
-        let sender = texts(&group.resource.unwrap_or_default().attributes);
+        let resource = string_attributes(&group.resource.unwrap_or_default().attributes);
         for span in group.scope_spans.into_iter().flat_map(|scope| scope.spans) {
-            kept.lock().unwrap().push(Received {
+            spans.lock().unwrap().push(Received {
                 span,
-                sender: sender.clone(),
+                resource: resource.clone(),
                 headers: headers.clone(),
             });
         }
     }
 }
 
-/// Writes bytes as lowercase hex digits.
+/// Formats bytes as lowercase hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     let digits: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     digits.concat()

@@ -9,10 +9,10 @@ use chorus::store::{
 };
 use tokio::sync::watch;
 
-/// How often a database was read. A read counts when it has ended.
+/// The number of finished reads of a database.
 pub type Reads = Arc<watch::Sender<usize>>;
 
-/// Puts a counter around a database.
+/// Wraps a database so that its reads are counted.
 pub fn count_reads(database: &Database, reads: Reads) -> Database {
     let backend = database.backend();
     Database::new(Arc::new(Counting { backend, reads }))

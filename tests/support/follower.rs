@@ -1,4 +1,4 @@
-//! A client that follows all events, whatever happens to the server.
+//! A client that follows all events across restarts of the server.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// How long a test waits for an event before it says that it was lost, instead of hanging.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// How long a test waits for an event before it fails instead of hanging.
+const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// A client that follows all events and comes back when its stream is cut.
+/// A client that follows all events and reconnects when its stream is cut.
 pub struct Follower {
     seen: watch::Receiver<Vec<i64>>,
     task: JoinHandle<()>,
 }
 
 impl Follower {
-    /// Follows the events from the first one on, of the server at the address that is current.
+    /// Follows all events from the first one. `url` is the address of the current server.
     pub fn start(mut url: watch::Receiver<String>) -> Self {
-        let (seen_by_us, seen) = watch::channel(Vec::new());
+        let (sender, seen) = watch::channel(Vec::new());
         let task = tokio::spawn(async move {
             loop {
                 let client = Client::new(&url.borrow_and_update(), None).unwrap();
-                follow(&client, &seen_by_us).await;
+                follow(&client, &sender).await;
                 if url.changed().await.is_err() {
                     return;
                 }
@@ -33,12 +33,12 @@ impl Follower {
         Self { seen, task }
     }
 
-    /// Returns the numbers of the events that were seen, in that order, as soon as there are so many.
+    /// Waits for at least `count` events, and returns the numbers of all received events in order.
     pub async fn seen(&mut self, count: usize) -> Vec<i64> {
         let seen = self.seen.wait_for(|seen| seen.len() >= count);
-        let seen = tokio::time::timeout(PATIENCE, seen).await;
-        let seen = seen.expect("no event is lost");
-        seen.expect("it follows until it is dropped").clone()
+        let seen = tokio::time::timeout(TIMEOUT, seen).await;
+        let seen = seen.expect("an event was lost");
+        seen.expect("the follower runs until it is dropped").clone()
     }
 }
 
@@ -48,7 +48,6 @@ impl Drop for Follower {
     }
 }
 
-/// Follows until the stream ends.
 async fn follow(client: &Client, seen: &watch::Sender<Vec<i64>>) {
     let last = seen.borrow().last().copied();
     let request = client.request(Method::GET, "/api/events");
@@ -56,7 +55,7 @@ async fn follow(client: &Client, seen: &watch::Sender<Vec<i64>>) {
         None => request.query(&[("after", 0)]),
         Some(last) => request.header("last-event-id", last),
     };
-    // The server is not there: it will be at another address.
+    // The server is gone. The next one has another address.
     let Ok(mut response) = request.send().await else {
         return;
     };
@@ -70,8 +69,12 @@ async fn follow(client: &Client, seen: &watch::Sender<Vec<i64>>) {
             continue;
         };
         let Some(data) = field("data: ") else {
-            assert!(is_first, "only the beginning has a place and no event");
-            assert_eq!(id, last.unwrap_or(0), "the stream begins where we left");
+            assert!(is_first, "only the first block has an id and no event");
+            assert_eq!(
+                id,
+                last.unwrap_or(0),
+                "the stream resumes after the last event"
+            );
             is_first = false;
             continue;
         };
@@ -82,7 +85,7 @@ async fn follow(client: &Client, seen: &watch::Sender<Vec<i64>>) {
     }
 }
 
-/// Reads a block of a stream; none if the stream was cut or has ended.
+/// Reads a block of a stream; `None` if the stream was cut or has ended.
 async fn next_block(response: &mut Response, buffer: &mut String) -> Option<String> {
     loop {
         if let Some((block, rest)) = buffer.split_once("\n\n") {

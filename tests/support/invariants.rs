@@ -1,4 +1,4 @@
-//! What always holds in a database, whatever happened to the server.
+//! Invariants of the database, which hold whatever happens to the server.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,35 +6,35 @@ use std::path::Path;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-/// Rules as queries: each row is a violation, and says of what.
-const RULES: &[(&str, &str)] = &[
+/// Invariants as queries. Each row that a query returns is a violation.
+const INVARIANTS: &[(&str, &str)] = &[
     (
         "a task has more than one open hand-off",
         "SELECT t.id FROM tasks t JOIN handoffs h ON h.task_number = t.number
           WHERE h.completed_at IS NULL GROUP BY t.number HAVING count(*) > 1",
     ),
     (
-        "a hand-off is open and is not the last of its task",
+        "an open hand-off is not the last of its task",
         "SELECT h.id FROM handoffs h
           WHERE h.completed_at IS NULL
             AND h.position < (SELECT max(position) FROM handoffs WHERE task_number = h.task_number)",
     ),
     (
-        "a hand-off is half ended",
+        "a hand-off has only part of its end: completed_at, outcome, output",
         "SELECT id FROM handoffs WHERE (completed_at IS NULL) <> (outcome IS NULL) OR (completed_at IS NULL AND output <> '')",
     ),
     (
-        "the positions of a chain are not 1 to n",
+        "the positions of a task's hand-offs are not 1 to n",
         "SELECT t.id FROM tasks t JOIN handoffs h ON h.task_number = t.number GROUP BY t.number
          HAVING min(position) <> 1 OR max(position) <> count(*) OR count(DISTINCT position) <> count(*)",
     ),
     (
-        "a hand-off has not exactly one event of its start",
+        "a hand-off does not have exactly one start event",
         "SELECT h.id FROM handoffs h
           WHERE 1 <> (SELECT count(*) FROM events e WHERE e.handoff_number = h.number AND e.type = 'agent_handoff_started')",
     ),
     (
-        "a hand-off has not exactly one event of its end, or has one while it is open",
+        "an ended hand-off does not have exactly one end event, or an open one has any",
         "SELECT h.id FROM handoffs h
           WHERE (h.outcome IS NOT NULL)
              <> (SELECT count(*) FROM events e
@@ -43,40 +43,40 @@ const RULES: &[(&str, &str)] = &[
              <> (SELECT count(*) FROM events e WHERE e.handoff_number = h.number AND e.type = 'agent_handoff_' || h.outcome)",
     ),
     (
-        "an event of a hand-off names no hand-off, or one of another task or agent",
+        "a hand-off event has no hand-off, or one of another task or agent",
         "SELECT e.number FROM events e LEFT JOIN handoffs h ON h.number = e.handoff_number
           WHERE e.type LIKE 'agent_handoff_%'
             AND (h.number IS NULL OR h.task_number <> e.task_number OR h.agent_name <> e.data ->> 'agentName')",
     ),
     (
-        "the events of starts are not as many as the hand-offs",
+        "there are not as many start events as hand-offs",
         "SELECT 'all' WHERE (SELECT count(*) FROM handoffs) <> (SELECT count(*) FROM events WHERE type = 'agent_handoff_started')",
     ),
     (
-        "the events of ends are not as many as the hand-offs that ended",
+        "there are not as many end events as ended hand-offs",
         "SELECT 'all' WHERE (SELECT count(*) FROM handoffs WHERE completed_at IS NOT NULL)
                          <> (SELECT count(*) FROM events
                               WHERE type IN ('agent_handoff_completed', 'agent_handoff_failed', 'agent_handoff_cancelled',
                                              'agent_handoff_timed_out', 'agent_handoff_interrupted'))",
     ),
     (
-        "an open hand-off has not exactly one run that is not ended, or an ended one has any",
+        "an open hand-off does not have exactly one unfinished run, or an ended one has any",
         "SELECT h.id FROM handoffs h
           WHERE (h.completed_at IS NULL
-                 -- A job goes on elsewhere.
+                 -- A job has no run while it runs elsewhere.
                  AND NOT EXISTS (SELECT 1 FROM requests q WHERE q.handoff_number = h.number AND q.job_id IS NOT NULL))
              <> (SELECT count(*) FROM runs r WHERE r.handoff_number = h.number AND r.state <> 'ended')",
     ),
     (
-        "a hand-off has no run, or has one that was not wanted",
+        "an invoked hand-off has no run, or a recorded one has a run",
         "SELECT h.id FROM handoffs h WHERE is_invoked <> EXISTS (SELECT 1 FROM runs r WHERE r.handoff_number = h.number)",
     ),
     (
-        "a hand-off that nobody was to run is open, or is not one of a session",
+        "a recorded hand-off is open, or its mode is not session",
         "SELECT id FROM handoffs WHERE is_invoked = 0 AND (completed_at IS NULL OR mode <> 'session')",
     ),
     (
-        "an agent said more or less than events say",
+        "a hand-off does not have as many messages as message_added events",
         "SELECT h.id FROM handoffs h
           WHERE (SELECT count(*) FROM messages WHERE handoff_number = h.number AND is_prompt = 0)
              <> (SELECT count(*) FROM events WHERE handoff_number = h.number AND type = 'message_added')",
@@ -89,73 +89,73 @@ const RULES: &[(&str, &str)] = &[
                            AND o.type LIKE 'agent_handoff_%' AND o.type <> 'agent_handoff_started')",
     ),
     (
-        "what was asked was not said once, unless it came with a transfer",
+        "a hand-off does not have exactly one prompt message, or a transfer has one",
         "SELECT h.id FROM handoffs h
           WHERE (h.mode <> 'transfer') <> (SELECT count(*) FROM messages m WHERE m.handoff_number = h.number AND m.is_prompt)",
     ),
     (
-        "a message is of another chain than its task",
+        "a message belongs to another chain than its task",
         "SELECT m.number FROM messages m JOIN tasks t ON t.number = m.task_number
           WHERE m.chain_number <> coalesce(t.master_number, t.number)",
     ),
     (
-        "the first task of a chain is not the one that the parents lead to",
+        "a task's root task is not the root of its parents",
         "SELECT t.id FROM tasks t LEFT JOIN tasks p ON p.number = t.parent_number
           WHERE t.master_number IS NOT coalesce(p.master_number, p.number)",
     ),
     (
-        "control moved by a tool from a task that is not done, or to one that is no child of it",
+        "a transfer came from an open hand-off, or its task is not a child of the source task",
         "SELECT h.id FROM handoffs h JOIN handoffs f ON f.number = h.from_number
            JOIN tasks c ON c.number = h.task_number JOIN tasks p ON p.number = f.task_number
           WHERE h.mode = 'transfer' AND (f.completed_at IS NULL OR c.parent_number <> p.number)",
     ),
     (
-        "a hand-off comes from a later one, or from another chain",
+        "a hand-off comes from a later hand-off, or from one of another chain",
         "SELECT h.id FROM handoffs h JOIN handoffs f ON f.number = h.from_number
            JOIN tasks c ON c.number = h.task_number JOIN tasks p ON p.number = f.task_number
           WHERE f.number >= h.number OR coalesce(c.master_number, c.number) <> coalesce(p.master_number, p.number)",
     ),
     (
-        "a session and its hand-offs do not belong together",
+        "a session hand-off contradicts its session, task or agents",
         "SELECT s.id FROM session_handoffs m JOIN sessions s ON s.number = m.session_number
            JOIN handoffs h ON h.number = m.handoff_number JOIN tasks t ON t.number = s.task_number
           WHERE h.task_number <> t.number OR t.session_id <> s.id OR h.mode <> 'session'
              OR h.agent_name <> m.to_agent OR h.from_agent <> m.from_agent",
     ),
     (
-        "a hand-off of a session is in no session",
+        "a session hand-off belongs to no session",
         "SELECT id FROM handoffs h WHERE mode = 'session'
             AND NOT EXISTS (SELECT 1 FROM session_handoffs m WHERE m.handoff_number = h.number)",
     ),
     (
-        "a run has ended without an outcome, or has one and goes on",
+        "a run has ended without an outcome, or has an outcome and has not ended",
         "SELECT id FROM runs WHERE (state = 'ended') <> (outcome IS NOT NULL) OR (state = 'ended') <> (ended_at IS NOT NULL)",
     ),
     (
-        "a task does not begin with the one event of its creation",
+        "a task does not begin with exactly one task_created event",
         "SELECT t.id FROM tasks t
           WHERE 1 <> (SELECT count(*) FROM events WHERE task_number = t.number AND type = 'task_created')
              OR 'task_created' <> (SELECT type FROM events WHERE task_number = t.number ORDER BY number LIMIT 1)",
     ),
     (
-        "a queue has not as many messages as events say",
+        "a queue does not have as many messages as message_queued events",
         "SELECT t.id FROM tasks t
           WHERE (SELECT count(*) FROM queue_messages WHERE task_number = t.number)
              <> (SELECT count(*) FROM events WHERE task_number = t.number AND type = 'message_queued')",
     ),
     (
-        "a task has not as many attachments as events say",
+        "a task does not have as many attachments as its events say",
         "SELECT t.id FROM tasks t
           WHERE (SELECT count(*) FROM attachments WHERE task_number = t.number)
              <> (SELECT coalesce(sum(CASE type WHEN 'attachment_added' THEN 1 WHEN 'attachment_removed' THEN -1 END), 0)
                    FROM events WHERE task_number = t.number)",
     ),
     (
-        "the numbers of events have gaps",
+        "the event numbers have gaps",
         "SELECT 'all' WHERE (SELECT count(*) FROM events) <> (SELECT coalesce(max(number), 0) FROM events)",
     ),
     (
-        "a task is active without an open hand-off, and nobody set it so",
+        "a task is active without an open hand-off, and nobody set that status",
         "SELECT t.id FROM tasks t
           WHERE t.status = 'active'
             AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.task_number = t.number AND h.completed_at IS NULL)
@@ -164,7 +164,7 @@ const RULES: &[(&str, &str)] = &[
                                   ORDER BY number DESC LIMIT 1)",
     ),
     (
-        "a task does not know how much of what it waits for is not met",
+        "a task's count of unmet dependencies is wrong",
         "SELECT t.id FROM tasks t
           WHERE t.unmet <> (SELECT count(*) FROM task_dependencies d JOIN tasks o ON o.number = d.depends_on_number
                              WHERE d.task_number = t.number
@@ -172,7 +172,7 @@ const RULES: &[(&str, &str)] = &[
                                         OR (o.status = 'failed' AND d.outcome IN ('failed', 'any'))))",
     ),
     (
-        "tasks wait for each other",
+        "the dependencies of tasks form a cycle",
         "WITH RECURSIVE reach (task, target) AS (
              SELECT task_number, depends_on_number FROM task_dependencies
              UNION SELECT r.task, d.depends_on_number FROM reach r JOIN task_dependencies d ON d.task_number = r.target
@@ -180,48 +180,48 @@ const RULES: &[(&str, &str)] = &[
          SELECT task FROM reach WHERE task = target",
     ),
     (
-        "the tags of a task are not those that it is found by",
+        "a task's tags differ from its rows in task_tags",
         "SELECT t.id FROM tasks t
           WHERE (SELECT group_concat(value) FROM (SELECT value FROM json_each(t.specialist_tags) ORDER BY value))
              IS NOT (SELECT group_concat(tag) FROM (SELECT tag FROM task_tags WHERE task_number = t.number ORDER BY tag))",
     ),
     (
-        "the router gave a task to agents more or less often than it counted, or mailed",
+        "a task's route attempts exceed its routed hand-offs, or differ from the router's mail",
         "SELECT t.id FROM tasks t
           WHERE t.route_attempts > (SELECT count(*) FROM handoffs h WHERE h.task_number = t.number AND h.mode = 'route')
              OR t.route_attempts <> (SELECT count(*) FROM mail m JOIN handoffs h ON h.number = m.handoff_number
                                       WHERE h.task_number = t.number AND h.mode = 'route')",
     ),
     (
-        "a task waits for an agent or a person for no reason",
+        "a task waits for an agent or a person without a reason",
         "SELECT id FROM tasks WHERE waiting_reason IS NULL AND (is_unsuited OR is_blocked)",
     ),
     (
-        "a task that is ready for the router is forgotten by its index",
+        "a task is marked unsuited, but is not pending or has no role",
         "SELECT id FROM tasks WHERE is_unsuited AND (status <> 'pending' OR agent_role IS NULL)",
     ),
     (
-        "an increment has not as many tests as rounds, or not one fix less",
+        "an increment does not have one test per round and one fix per further round",
         "SELECT i.id FROM increments i
           WHERE i.round <> (SELECT count(*) FROM tasks t WHERE t.increment_number = i.number AND t.stage = 'test')
              OR i.round <> 1 + (SELECT count(*) FROM tasks t WHERE t.increment_number = i.number AND t.stage = 'fix')",
     ),
     (
-        "an increment is done without a verification, or all of its round is completed and it is not done",
+        "an increment is done before all stages of its round are completed, or is not done after that",
         "SELECT i.id FROM increments i
           WHERE (i.state = 'done')
              <> NOT EXISTS (SELECT 1 FROM tasks t WHERE t.increment_number = i.number AND t.round = i.round
                                AND t.status <> 'completed')",
     ),
     (
-        "an increment is blocked and nothing of its round is, or is not and something is",
+        "an increment is blocked without a blocked or failed stage in its round, or has one and is not blocked",
         "SELECT i.id FROM increments i
           WHERE (i.state = 'blocked')
              <> EXISTS (SELECT 1 FROM tasks t WHERE t.increment_number = i.number AND t.round = i.round
                            AND (t.is_blocked = 1 OR t.status = 'failed'))",
     ),
     (
-        "a stage of a round that is over is still to be worked on",
+        "a stage of a finished round is still pending or blocked",
         "SELECT t.id FROM tasks t JOIN increments i ON i.number = t.increment_number
           WHERE t.round < i.round AND (t.status = 'pending' OR t.is_blocked = 1)",
     ),
@@ -242,28 +242,28 @@ const RULES: &[(&str, &str)] = &[
                                ORDER BY number DESC LIMIT 1)",
     ),
     (
-        "a transition does not begin where the one before it led",
+        "a transition does not start at the state that the previous one led to",
         "SELECT number FROM (SELECT number, from_state,
                                     lag(to_state) OVER (PARTITION BY request_number ORDER BY number) AS before
                                FROM request_transitions)
           WHERE from_state IS NOT before",
     ),
     (
-        "a request is done without a response, or has one and is not",
+        "a request is done without a response, or has a response and is not done",
         "SELECT id FROM requests WHERE (state = 'done') <> (response IS NOT NULL)",
     ),
     (
-        "a request is claimed more or less often than its transitions say",
+        "a request's attempts differ from its claim transitions",
         "SELECT id FROM requests q
           WHERE attempts <> (SELECT count(*) FROM request_transitions
                               WHERE request_number = q.number AND to_state = 'claimed' AND is_by_file = 0)",
     ),
     (
-        "a request is stuck and does not wait for a person",
+        "a stuck request is not in the state needs",
         "SELECT id FROM requests WHERE is_stuck AND state <> 'needs'",
     ),
     (
-        "the events of a request are not its transitions",
+        "a request's events differ from its transitions",
         "WITH moves AS (
              SELECT request_number, to_state, row_number() OVER life AS place,
                     CASE WHEN row_number() OVER life = 1 THEN 'request_created'
@@ -271,7 +271,7 @@ const RULES: &[(&str, &str)] = &[
                          WHEN to_state = 'delegated' THEN 'request_approved'
                          ELSE 'request_' || to_state END AS type
                FROM request_transitions WINDOW life AS (PARTITION BY request_number ORDER BY number)
-         ), told AS (
+         ), recorded AS (
              SELECT request_number, type, data ->> 'to' AS to_state,
                     row_number() OVER (PARTITION BY request_number ORDER BY number) AS place
                FROM events
@@ -279,7 +279,7 @@ const RULES: &[(&str, &str)] = &[
                              'request_requeued')
          )
          SELECT coalesce(m.request_number, t.request_number, 'none')
-           FROM moves m FULL JOIN told t ON t.request_number = m.request_number AND t.place = m.place
+           FROM moves m FULL JOIN recorded t ON t.request_number = m.request_number AND t.place = m.place
           WHERE m.type IS NOT t.type OR (m.place > 1 AND m.to_state IS NOT t.to_state)",
     ),
     (
@@ -287,45 +287,45 @@ const RULES: &[(&str, &str)] = &[
         "SELECT e.number FROM events e JOIN handoffs h ON h.number = e.handoff_number WHERE e.task_number IS NOT h.task_number",
     ),
     (
-        "an alert has not exactly one event of its beginning, or of its end",
+        "an alert does not have exactly one alert_raised event, or its alert_resolved event is missing or too many",
         "SELECT id FROM alerts a
           WHERE 1 <> (SELECT count(*) FROM events WHERE type = 'alert_raised' AND data ->> 'alertId' = a.id)
              OR (resolved_at IS NOT NULL)
              <> (SELECT count(*) FROM events WHERE type = 'alert_resolved' AND data ->> 'alertId' = a.id)",
     ),
     (
-        "a mail has not exactly one event of its beginning, or nobody whom it is for",
+        "a mail does not have exactly one mail_sent event, or has no primary recipient",
         "SELECT id FROM mail m
           WHERE 1 <> (SELECT count(*) FROM events WHERE type = 'mail_sent' AND data ->> 'mailId' = m.id)
              OR NOT EXISTS (SELECT 1 FROM mail_recipients WHERE mail_number = m.number AND is_cc = 0)",
     ),
     (
-        "what became of a mail is not what its events say",
-        "WITH told AS (
+        "a mail's delivered, read and acknowledged times contradict its events",
+        "WITH recorded AS (
              SELECT m.id, r.recipient, r.delivered_at, r.read_at, r.acknowledged_at,
                     (SELECT count(*) FROM events WHERE type = 'mail_delivered' AND data ->> 'mailId' = m.id AND data ->> 'recipient' = r.recipient) AS delivered,
                     (SELECT count(*) FROM events WHERE type = 'mail_read' AND data ->> 'mailId' = m.id AND data ->> 'recipient' = r.recipient) AS read,
                     (SELECT count(*) FROM events WHERE type = 'mail_acknowledged' AND data ->> 'mailId' = m.id AND data ->> 'recipient' = r.recipient) AS acknowledged
                FROM mail m JOIN mail_recipients r ON r.mail_number = m.number
          )
-         SELECT id || ' ' || recipient FROM told
+         SELECT id || ' ' || recipient FROM recorded
           WHERE (delivered_at IS NOT NULL) <> (delivered > 0)
              OR (acknowledged_at IS NOT NULL) <> acknowledged
              OR read > 1 OR (read_at IS NOT NULL) <> (read + acknowledged > 0)",
     ),
     (
-        "an acknowledgement is wanted from somebody else than the mail says",
+        "a recipient's acknowledgement deadline differs from the mail's",
         "SELECT m.id FROM mail m JOIN mail_recipients r ON r.mail_number = m.number
           WHERE r.ack_due_at IS NOT iif(r.is_cc, NULL, m.ack_due_at)",
     ),
     (
-        "mail that was put into the prompt of a completed hand-off is not read",
+        "mail in the prompt of a completed hand-off is not marked as read",
         "SELECT r.number FROM mail_recipients r JOIN handoffs h ON h.number = r.delivered_handoff_number
           WHERE h.outcome = 'completed' AND r.read_at IS NULL",
     ),
 ];
 
-/// Opens a database without touching its write-ahead log, so that whoever opens it next must recover it as well.
+/// Opens a database without a checkpoint on close, so that the next process must recover the write-ahead log as well.
 pub fn open(database: &Path) -> Connection {
     let connection = Connection::open(database).unwrap();
     connection
@@ -337,10 +337,10 @@ pub fn open(database: &Path) -> Connection {
     connection
 }
 
-/// Lists what is wrong in a database; empty if all is well. No event may have been imported.
+/// Lists the violations in a database, which must not have imported events.
 pub fn violations(database: &Path) -> Vec<String> {
     let connection = open(database);
-    // One transaction is one moment, even while somebody writes.
+    // One transaction reads one snapshot, even while a server writes.
     connection.execute_batch("BEGIN").unwrap();
     let mut found: Vec<String> = column(&connection, "PRAGMA integrity_check")
         .into_iter()
@@ -350,13 +350,18 @@ pub fn violations(database: &Path) -> Vec<String> {
     for table in column(&connection, "PRAGMA foreign_key_check") {
         found.push(format!("foreign_key_check: {table}"));
     }
-    for (rule, query) in RULES {
-        for what in column(&connection, query) {
-            found.push(format!("{rule}: {what}"));
+    for (violation, query) in INVARIANTS {
+        for row in column(&connection, query) {
+            found.push(format!("{violation}: {row}"));
         }
     }
     found.extend(wrong_statuses(&connection));
     found
+}
+
+/// Fails if a database has violations.
+pub fn assert_hold(database: &Path) {
+    assert_eq!(violations(database), [""; 0]);
 }
 
 /// Reads the first column of every row as text.
@@ -371,7 +376,7 @@ fn column(connection: &Connection, query: &str) -> Vec<String> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// Lists the tasks whose status is not the one that their history leads to.
+/// Lists the tasks whose status differs from the one that their events lead to.
 fn wrong_statuses(connection: &Connection) -> Vec<String> {
     let mut statement = connection
         .prepare(
@@ -393,7 +398,7 @@ fn wrong_statuses(connection: &Connection) -> Vec<String> {
             }
             "agent_handoff_started" => {}
             ended if ended.starts_with("agent_handoff_") => {
-                // What a person has ended while the router's agent worked stays ended.
+                // A task that a person ended while the router's agent worked stays ended.
                 let is_routed: Option<bool> = row.get(3).unwrap();
                 let is_decided = matches!(status.as_str(), "completed" | "failed");
                 if is_routed != Some(true) || !is_decided {
@@ -417,7 +422,7 @@ fn wrong_statuses(connection: &Connection) -> Vec<String> {
         let expected = replayed.get(&number).map_or("none", String::as_str);
         if expected != status {
             wrong.push(format!(
-                "a status is not the one of the history: {id} is {status}, not {expected}"
+                "a task's status contradicts its history: {id} is {status}, expected {expected}"
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! Clients that work on tasks of their own and remember all that was acknowledged.
+//! Clients that work on tasks of their own and remember every acknowledged call.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,21 +7,21 @@ use chorus::client::{Client, ClientError};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::ask::{Ask, Verb};
+use super::call::{Call, Verb};
 use super::{Random, invariants};
 
-/// All that a worker wrote of one task, and so all that must be there.
+/// The data of one task that a worker wrote, and that the database must hold.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
     description: String,
-    /// The status, and its message.
+    /// The status and its message.
     status: (String, Option<String>),
     chain: Vec<Entry>,
     queue: Vec<String>,
     files: BTreeMap<String, String>,
 }
 
-/// Agent, prompt, and how it ended with which output.
+/// A hand-off: `end` is its outcome and its output.
 #[derive(Debug, Clone, PartialEq)]
 struct Entry {
     agent: String,
@@ -34,7 +34,6 @@ impl Record {
         self.chain.last().is_some_and(|entry| entry.end.is_none())
     }
 
-    /// Writes down what a request does.
     fn apply(&mut self, verb: &Verb) {
         let mut end = |outcome: &str, output: &str| {
             let entry = self.chain.last_mut().unwrap();
@@ -80,10 +79,10 @@ pub struct Worker {
     random: Random,
     requests: usize,
     tasks: Vec<(String, Record)>,
-    /// What was sent and not answered.
-    pending: Option<Ask>,
-    /// What was answered last.
-    last: Option<(Ask, Value)>,
+    /// The call that was sent and not answered.
+    pending: Option<Call>,
+    /// The last answered call.
+    last: Option<(Call, Value)>,
 }
 
 impl Worker {
@@ -98,44 +97,45 @@ impl Worker {
         }
     }
 
-    /// Works until the server is gone, and tells of every answer. First repeats what was left unanswered, and what
-    /// was answered last.
+    /// Sends calls until the server is gone, and reports every answer. First repeats the last answered call, whose answer must be
+    /// the same, and the unanswered one.
     pub async fn work(&mut self, client: &Client, answered: &UnboundedSender<()>) {
-        if let Some((ask, answer)) = &self.last {
-            match send(client, ask).await {
-                Some(again) => assert_eq!(again, *answer, "{ask:?} was answered in two ways"),
+        if let Some((call, answer)) = &self.last {
+            match send(client, call).await {
+                Some(again) => assert_eq!(again, *answer, "{call:?} has two answers"),
                 None => return,
             }
         }
         loop {
-            let ask = self.pending.take().unwrap_or_else(|| self.next());
-            self.pending = Some(ask.clone());
-            let Some(answer) = send(client, &ask).await else {
+            let call = self.pending.take().unwrap_or_else(|| self.next());
+            self.pending = Some(call.clone());
+            let Some(answer) = send(client, &call).await else {
                 return;
             };
-            if matches!(ask.verb, Verb::Create { .. }) {
+            if matches!(call.verb, Verb::Create { .. }) {
                 let id = answer["id"].as_str().unwrap().to_owned();
                 self.tasks.push((id, Record::default()));
             }
             let mut tasks = self.tasks.iter_mut().rev();
-            let is_meant = |(id, _): &&mut (String, Record)| ask.task.is_empty() || *id == ask.task;
-            tasks.find(is_meant).unwrap().1.apply(&ask.verb);
+            let is_target =
+                |(id, _): &&mut (String, Record)| call.task.is_empty() || *id == call.task;
+            tasks.find(is_target).unwrap().1.apply(&call.verb);
             self.pending = None;
-            self.last = Some((ask, answer));
-            // An error means that nobody counts any more.
+            self.last = Some((call, answer));
+            // An error means that the test has stopped counting.
             let _ = answered.send(());
         }
     }
 
-    /// Decides what to do next. Every text is written once in the life of a database.
-    fn next(&mut self) -> Ask {
+    /// Chooses the next call. Every text is unique in a database.
+    fn next(&mut self) -> Call {
         self.requests += 1;
         let text = format!("{}.{}", self.name, self.requests);
         let random = &mut self.random;
         let key = Some(format!("key-{text}"));
         if self.tasks.is_empty() || random.once_in(8) {
             let verb = Verb::Create { description: text };
-            return Ask {
+            return Call {
                 task: String::new(),
                 verb,
                 key,
@@ -162,7 +162,7 @@ impl Worker {
             },
             _ => Verb::Queue { content: text },
         };
-        Ask {
+        Call {
             task: id.clone(),
             verb,
             key,
@@ -170,58 +170,58 @@ impl Worker {
     }
 }
 
-/// Sends a request; no answer means that the server is gone.
-async fn send(client: &Client, ask: &Ask) -> Option<Value> {
-    let (method, path, body) = ask.parts();
+/// Sends a call. `None` means that the server is gone.
+async fn send(client: &Client, call: &Call) -> Option<Value> {
+    let (method, path, body) = call.parts();
     let request = client
         .request(method, &path)
-        .header("idempotency-key", ask.key.as_deref().unwrap())
+        .header("idempotency-key", call.key.as_deref().unwrap())
         .body(body);
     match client.send(request).await {
         Ok(reply) => Some(reply.data().unwrap()),
         Err(ClientError::Unreachable { .. }) => None,
-        Err(error) => panic!("{ask:?}: {error:?}"),
+        Err(error) => panic!("{call:?}: {error:?}"),
     }
 }
 
-/// Checks that a data directory holds what was acknowledged, exactly, and of what was not acknowledged all or nothing.
-/// Tasks of nobody's are left alone if their description begins so.
-pub fn check(data_dir: &Path, workers: &[Worker], ignored: &str) {
+/// Checks that a data directory holds every acknowledged call, each unanswered call wholly or not at all, and nothing else.
+/// Ignores tasks whose description starts with `ignored`.
+pub fn assert_durable(data_dir: &Path, workers: &[Worker], ignored: &str) {
     let database = data_dir.join("chorus.db");
-    assert_eq!(invariants::violations(&database), [""; 0]);
-    let mut there = records(data_dir);
-    there.retain(|_, record| !record.description.starts_with(ignored));
+    invariants::assert_hold(&database);
+    let mut stored = records(data_dir);
+    stored.retain(|_, record| !record.description.starts_with(ignored));
     for worker in workers {
         for (id, record) in &worker.tasks {
-            let found = there
+            let found = stored
                 .remove(id)
                 .unwrap_or_else(|| panic!("{id} is lost: {record:?}"));
             let mut with_pending = record.clone();
-            if let Some(pending) = worker.pending.as_ref().filter(|ask| ask.task == *id) {
+            if let Some(pending) = worker.pending.as_ref().filter(|call| call.task == *id) {
                 with_pending.apply(&pending.verb);
             }
             assert!(
                 found == *record || found == with_pending,
-                "{id} is {found:?}, not {record:?} or {with_pending:?}"
+                "{id} is {found:?}, expected {record:?} or {with_pending:?}"
             );
         }
-        if let Some(Ask {
+        if let Some(Call {
             verb: verb @ Verb::Create { .. },
             ..
         }) = &worker.pending
         {
             let mut record = Record::default();
             record.apply(verb);
-            let found = there.iter().find(|(_, found)| **found == record);
+            let found = stored.iter().find(|(_, found)| **found == record);
             if let Some(id) = found.map(|(id, _)| id.clone()) {
-                there.remove(&id);
+                stored.remove(&id);
             }
         }
     }
-    assert_eq!(there, BTreeMap::new(), "nobody asked for these");
+    assert_eq!(stored, BTreeMap::new(), "no worker created these tasks");
 }
 
-/// Reads all that is recorded of every task, the bytes of attachments included.
+/// Reads the records of all tasks, including the bytes of their attachments.
 fn records(data_dir: &Path) -> BTreeMap<String, Record> {
     let connection = invariants::open(&data_dir.join("chorus.db"));
     let mut records = BTreeMap::new();

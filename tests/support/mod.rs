@@ -1,27 +1,31 @@
-//! What tests stand on: the API without a network, and the real program.
+//! Fixtures: the API without a network, the program as a process, and scripted agents.
 
 mod app;
-pub mod ask;
+pub mod call;
 #[cfg(feature = "otlp")]
 pub mod collector;
 mod counting;
-mod desk;
+mod events;
 mod follower;
 pub mod invariants;
 pub mod load;
 pub mod model;
+mod operator;
 mod random;
 pub mod requests;
+mod sandbox;
 mod server;
-mod shown;
-mod workshop;
+mod snapshot;
 
-pub use app::{BEGINNING, OPERATOR, Reply, TestApp};
+pub use app::{OPERATOR_TOKEN, Reply, START_TIME, TestApp};
 pub use counting::{Reads, count_reads};
-pub use desk::Desk;
+pub use events::Events;
 pub use follower::Follower;
-pub use random::{Random, setting};
+pub use operator::Operator;
+pub use random::{Random, env_number};
+pub use sandbox::{Gate, Sandbox};
+pub use sandbox::{
+    create_task, hand_off, last_handoff_id, reserve_port, run_agent, start_handoff, wait_for_end,
+};
 pub use server::{Chorus, Server};
-pub use shown::{indented, settled};
-pub use workshop::{Events, Gate, Workshop};
-pub use workshop::{begin, ended, hand_off, last_id, own_port, run, task};
+pub use snapshot::{indent_json, redact};

@@ -1,25 +1,25 @@
-//! What the API should answer: the rules once more, as simply as they can be written, on plain JSON.
+//! A model of the API: the rules once more, as simply as possible, on plain JSON.
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use super::Reply;
-use super::ask::{Ask, Verb};
+use super::call::{Call, Verb};
 
-/// A task and all that belongs to it.
+/// A task with its events, messages, hand-offs and files.
 #[derive(Debug, Default)]
 pub struct ModelTask {
     pub task: Value,
     pub events: Vec<Value>,
     pub messages: Vec<Value>,
-    /// Prompt and reason of each hand-off.
+    /// The prompt and the reason of each hand-off.
     pub requests: Vec<(String, Option<String>)>,
     /// The bytes of each attachment.
     pub files: Vec<(&'static str, String)>,
 }
 
-/// An answer: status and `data`, or status, code and, where the contract fixes it, message.
+/// An answer: status and `data`; or status, code and, where the contract fixes it, message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     Done(u16, Value),
@@ -29,8 +29,7 @@ pub enum Answer {
 use Answer::{Done, Refused};
 
 impl Answer {
-    /// Checks that a reply is this answer.
-    pub fn check(&self, reply: &Reply) {
+    pub fn assert_matches(&self, reply: &Reply) {
         match self {
             Done(status, data) => {
                 assert_eq!(reply.status.as_u16(), *status, "{}", reply.json());
@@ -51,12 +50,11 @@ impl Answer {
     }
 }
 
-/// Everything that the API knows.
 #[derive(Debug)]
 pub struct Model {
     pub tasks: Vec<ModelTask>,
     workspaces: PathBuf,
-    keys: Vec<(Ask, Answer)>,
+    keys: Vec<(Call, Answer)>,
 }
 
 impl Model {
@@ -68,10 +66,10 @@ impl Model {
         }
     }
 
-    /// Carries out a request at a time. Ids that the server makes are learnt from what it answered.
-    pub fn ask(&mut self, ask: &Ask, now: i64, answered: &Value) -> Answer {
+    /// Applies a call and returns the expected answer. Ids that the server generates are taken from `answered`.
+    pub fn apply(&mut self, call: &Call, now: i64, answered: &Value) -> Answer {
         let blank = |text: &str| text.trim().is_empty();
-        let is_invalid = match &ask.verb {
+        let is_invalid = match &call.verb {
             Verb::Create { description } => blank(description),
             Verb::Start { agent, prompt, .. } => blank(agent) || blank(prompt),
             Verb::Queue { content } => blank(content),
@@ -81,42 +79,42 @@ impl Model {
         if is_invalid {
             return Refused(400, "INVALID_BODY", None);
         }
-        // Bytes are only taken for a task that is there, so that comes before the key.
-        let is_there = self.tasks.iter().any(|model| model.task["id"] == ask.task);
-        if matches!(ask.verb, Verb::Attach { .. }) && !is_there {
-            return not_found(&ask.task);
+        // An upload checks its task before its idempotency key.
+        let is_known = self.tasks.iter().any(|model| model.task["id"] == call.task);
+        if matches!(call.verb, Verb::Attach { .. }) && !is_known {
+            return not_found(&call.task);
         }
         match self
             .keys
             .iter()
-            .find(|(known, _)| ask.key.is_some() && known.key == ask.key)
+            .find(|(known, _)| call.key.is_some() && known.key == call.key)
         {
-            Some((known, answer)) if known == ask => return answer.clone(),
+            Some((known, answer)) if known == call => return answer.clone(),
             Some(_) => return Refused(409, "CONFLICT", None),
             None => {}
         }
-        let answer = match &ask.verb {
+        let answer = match &call.verb {
             Verb::Create { description } => self.create(description, now, answered),
             verb => match self
                 .tasks
                 .iter_mut()
-                .find(|model| model.task["id"] == ask.task)
+                .find(|model| model.task["id"] == call.task)
             {
-                Some(model) => model.ask(verb, now, answered),
-                None => not_found(&ask.task),
+                Some(model) => model.apply(verb, now, answered),
+                None => not_found(&call.task),
             },
         };
-        if ask.key.is_some() && matches!(answer, Done(..)) {
-            self.keys.push((ask.clone(), answer.clone()));
+        if call.key.is_some() && matches!(answer, Done(..)) {
+            self.keys.push((call.clone(), answer.clone()));
         }
         answer
     }
 
     fn create(&mut self, description: &str, now: i64, answered: &Value) -> Answer {
-        let id = answered["id"].as_str().expect("a new task has an id");
+        let id = answered["id"].as_str().expect("the new task has no id");
         assert!(
             self.tasks.iter().all(|model| model.task["id"] != id),
-            "{id} is not new"
+            "the id {id} exists already"
         );
         let task = json!({
             "taskType": "descriptionOnly", "id": id, "description": description, "status": { "type": "pending" },
@@ -131,7 +129,7 @@ impl Model {
             task: task.clone(),
             ..ModelTask::default()
         };
-        model.happened(
+        model.record_event(
             "task_created",
             &json!({ "description": description }),
             None,
@@ -146,7 +144,7 @@ fn not_found(task: &str) -> Answer {
     Refused(404, "NOT_FOUND", Some(format!("Task not found: {task}")))
 }
 
-/// The agents that the names in tests mean.
+/// Agent names as callers write them, and the agents that they resolve to.
 pub const AGENTS: &[(&str, Option<&str>)] = &[
     ("developer", Some("developer")),
     ("qa", Some("qa")),
@@ -159,7 +157,7 @@ pub const AGENTS: &[(&str, Option<&str>)] = &[
 ];
 
 impl ModelTask {
-    fn happened(&mut self, event_type: &str, data: &Value, handoff: Option<Value>, now: i64) {
+    fn record_event(&mut self, event_type: &str, data: &Value, handoff: Option<Value>, now: i64) {
         let mut event = json!({ "timestamp": now, "eventType": event_type, "data": data });
         if let Some(handoff) = handoff {
             event["handoffId"] = handoff;
@@ -168,7 +166,7 @@ impl ModelTask {
         self.task["updatedAt"] = now.into();
     }
 
-    fn last(&mut self) -> &mut Value {
+    fn last_entry(&mut self) -> &mut Value {
         self.task["agentChain"]
             .as_array_mut()
             .unwrap()
@@ -176,21 +174,21 @@ impl ModelTask {
             .unwrap()
     }
 
-    fn done(&self) -> Answer {
+    fn ok(&self) -> Answer {
         Done(200, self.task.clone())
     }
 
-    fn ask(&mut self, verb: &Verb, now: i64, answered: &Value) -> Answer {
+    fn apply(&mut self, verb: &Verb, now: i64, answered: &Value) -> Answer {
         match verb {
-            Verb::Create { .. } => unreachable!("there is no task yet"),
+            Verb::Create { .. } => unreachable!("Model::apply creates tasks"),
             Verb::Start {
                 agent,
                 prompt,
                 reason,
                 resume,
             } => {
-                let meant = AGENTS.iter().find(|(asked, _)| asked == agent).unwrap().1;
-                let Some(meant) = meant else {
+                let resolved = AGENTS.iter().find(|(name, _)| name == agent).unwrap().1;
+                let Some(resolved) = resolved else {
                     return Refused(
                         400,
                         "UNKNOWN_AGENT",
@@ -211,24 +209,24 @@ impl ModelTask {
                 let id = answered["agentChain"][chain.len()]["id"].clone();
                 assert!(id.is_string() && chain.iter().all(|entry| entry["id"] != id));
                 chain.push(json!({
-                    "agentName": meant, "startedAt": now, "completedAt": null, "output": "", "id": id,
+                    "agentName": resolved, "startedAt": now, "completedAt": null, "output": "", "id": id,
                     "fromAgent": null, "mode": "delegate", "outcome": null, "error": null,
                 }));
                 self.requests.push((prompt.clone(), reason.clone()));
-                self.task["currentAgent"] = meant.into();
+                self.task["currentAgent"] = resolved.into();
                 if matches!(
                     self.task["status"]["type"].as_str(),
                     Some("pending" | "waiting")
                 ) {
                     self.task["status"] = json!({ "type": "active" });
                 }
-                self.happened(
+                self.record_event(
                     "agent_handoff_started",
-                    &json!({ "agentName": meant }),
+                    &json!({ "agentName": resolved }),
                     Some(id),
                     now,
                 );
-                self.done()
+                self.ok()
             }
             Verb::Complete { output } => self.end(output, true, now),
             Verb::Cancel { reason } => {
@@ -246,9 +244,9 @@ impl ModelTask {
                 if self.task["status"] != status {
                     let data = json!({ "from": self.task["status"]["type"], "to": status["type"] });
                     self.task["status"] = status;
-                    self.happened("status_changed", &data, None, now);
+                    self.record_event("status_changed", &data, None, now);
                 }
-                self.done()
+                self.ok()
             }
             Verb::Plan { change } => {
                 let before = self.task.clone();
@@ -263,9 +261,9 @@ impl ModelTask {
                     self.task[field] = change.get(field).cloned().unwrap_or(kept);
                 }
                 if self.task != before {
-                    self.happened("planning_updated", &json!({}), None, now);
+                    self.record_event("planning_updated", &json!({}), None, now);
                 }
-                self.done()
+                self.ok()
             }
             Verb::Queue { content } => {
                 let message =
@@ -277,7 +275,7 @@ impl ModelTask {
                             .iter()
                             .all(|known| known["id"] != message["id"])
                 );
-                self.happened(
+                self.record_event(
                     "message_queued",
                     &json!({ "messageId": message["id"] }),
                     None,
@@ -295,8 +293,8 @@ impl ModelTask {
                     "filename": filename, "size": bytes.len(), "contentType": "application/octet-stream", "uploadedAt": now,
                 }));
                 let data = json!({ "filename": filename, "size": bytes.len().to_string() });
-                self.happened("attachment_added", &data, None, now);
-                self.done()
+                self.record_event("attachment_added", &data, None, now);
+                self.ok()
             }
             Verb::Detach { filename } => {
                 let Some(place) = self.files.iter().position(|(known, _)| known == filename) else {
@@ -311,30 +309,39 @@ impl ModelTask {
                     .as_array_mut()
                     .unwrap()
                     .remove(place);
-                self.happened(
+                self.record_event(
                     "attachment_removed",
                     &json!({ "filename": filename }),
                     None,
                     now,
                 );
-                self.done()
+                self.ok()
             }
         }
     }
 
-    fn end(&mut self, output: &str, is_well: bool, now: i64) -> Answer {
+    fn end(&mut self, output: &str, is_completed: bool, now: i64) -> Answer {
         if self.task["currentAgent"].is_null() {
             return Refused(409, "CONFLICT", None);
         }
         let agent = std::mem::replace(&mut self.task["currentAgent"], Value::Null);
         self.task["status"] = json!({ "type": "waiting" });
-        let entry = self.last();
+        let entry = self.last_entry();
         entry["completedAt"] = now.into();
         entry["output"] = output.into();
-        entry["outcome"] = if is_well { "completed" } else { "cancelled" }.into();
-        entry["error"] = if is_well { Value::Null } else { output.into() };
+        entry["outcome"] = if is_completed {
+            "completed"
+        } else {
+            "cancelled"
+        }
+        .into();
+        entry["error"] = if is_completed {
+            Value::Null
+        } else {
+            output.into()
+        };
         let id = entry["id"].clone();
-        let (event_type, data) = if is_well {
+        let (event_type, data) = if is_completed {
             let length = output.chars().count().to_string();
             (
                 "agent_handoff_completed",
@@ -346,7 +353,7 @@ impl ModelTask {
                 json!({ "agentName": agent, "reason": output }),
             )
         };
-        self.happened(event_type, &data, Some(id), now);
-        self.done()
+        self.record_event(event_type, &data, Some(id), now);
+        self.ok()
     }
 }

@@ -1,22 +1,22 @@
-//! Chance that can be repeated.
+//! Repeatable randomness, and settings from the environment.
 
-/// A source of random numbers (splitmix64). It names its seed when a test fails.
+/// A random number generator (splitmix64). Prints its seed when a test fails.
 pub struct Random {
     seed: u64,
     state: u64,
 }
 
 impl Random {
-    /// Takes the seed from `CHORUS_TEST_SEED`, or a new one.
+    /// Takes the seed from `CHORUS_TEST_SEED`, or picks one.
     pub fn new() -> Self {
         let seed = std::env::var("CHORUS_TEST_SEED").map_or_else(
             |_| std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0),
-            |seed| seed.parse().expect("CHORUS_TEST_SEED is a number"),
+            |seed| seed.parse().expect("CHORUS_TEST_SEED must be a number"),
         );
         Self { seed, state: seed }
     }
 
-    /// Makes another source that goes its own way and is the same for the same seed.
+    /// Returns an independent generator that is the same for the same seed.
     pub fn fork(&mut self) -> Self {
         let state = self.number();
         Self {
@@ -25,7 +25,6 @@ impl Random {
         }
     }
 
-    /// Returns any number.
     pub fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -34,17 +33,15 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below a limit.
     pub fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.number() % limit as u64).unwrap()
     }
 
-    /// Returns one of several.
     pub fn one_of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }
 
-    /// Returns true once in so many times.
+    /// Returns true with a probability of one in `times`.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -53,7 +50,7 @@ impl Random {
 impl Drop for Random {
     #[expect(
         clippy::print_stderr,
-        reason = "a failure that cannot be repeated is worth little"
+        reason = "the seed is needed to repeat the failure"
     )]
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -62,11 +59,11 @@ impl Drop for Random {
     }
 }
 
-/// Reads a number from the environment.
-pub fn setting(name: &str, default: u32) -> u32 {
+/// Reads a number from an environment variable.
+pub fn env_number(name: &str, default: u32) -> u32 {
     std::env::var(name).map_or(default, |value| {
         value
             .parse()
-            .unwrap_or_else(|_| panic!("{name} is a number"))
+            .unwrap_or_else(|_| panic!("{name} must be a number"))
     })
 }

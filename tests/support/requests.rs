@@ -1,4 +1,4 @@
-//! Requests through the store: what the doors above it ask, in few words.
+//! Requests in the ledger, without the API.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,11 +17,11 @@ use chorus::ledger::run::{self, ClaimRun, FinishRun};
 use chorus::ledger::{Tx, tool};
 use chorus::store::{Database, Result};
 
-/// How long a claim lasts in these tests.
+/// The lease of every claim, in milliseconds.
 pub const LEASE: i64 = 60_000;
 
-/// A route by which the server runs an agent.
-pub fn route(kind: &str, agent: &str) -> KindRule {
+/// A rule by which the server runs an agent.
+pub fn agent_rule(kind: &str, agent: &str) -> KindRule {
     KindRule {
         kind: kind.parse().unwrap(),
         agent: agent.parse().unwrap(),
@@ -36,18 +36,17 @@ pub fn route(kind: &str, agent: &str) -> KindRule {
     }
 }
 
-/// A route whose command starts a job elsewhere.
-pub fn job_route(kind: &str) -> KindRule {
+/// A rule whose command starts a job outside the server.
+pub fn async_rule(kind: &str) -> KindRule {
     let words = |words: &[&str]| words.iter().map(|word| word.parse().unwrap()).collect();
     KindRule {
         mode: KindMode::Async,
         start_command: Some(words(&["/bin/sh", "-c", "echo job-7"])),
         poll_command: Some(words(&["/bin/sh", "-c", "echo {job}"])),
-        ..route(kind, "developer")
+        ..agent_rule(kind, "developer")
     }
 }
 
-/// A request of a kind.
 pub fn new_request(kind: &str, title: &str) -> NewRequest {
     NewRequest {
         id: RequestId::new(),
@@ -61,7 +60,7 @@ pub fn new_request(kind: &str, title: &str) -> NewRequest {
     }
 }
 
-/// The same, noticed on a task.
+/// Sets the source of a request to a task.
 pub fn on_task(task_id: &TaskId, new: NewRequest) -> NewRequest {
     let source = RequestSource {
         source_type: RequestSourceType::Task,
@@ -71,7 +70,7 @@ pub fn on_task(task_id: &TaskId, new: NewRequest) -> NewRequest {
     NewRequest { source, ..new }
 }
 
-/// The same, standing in a file.
+/// Sets the source of a request to a line of a file.
 pub fn in_file(file: &str, line: u32, new: NewRequest) -> NewRequest {
     let source = RequestSource {
         source_type: RequestSourceType::File,
@@ -82,17 +81,16 @@ pub fn in_file(file: &str, line: u32, new: NewRequest) -> NewRequest {
     NewRequest { source, ..new }
 }
 
-/// Somebody who shows no token.
+/// An actor without a token.
 pub fn person(name: &str) -> Actor {
     Actor::Person(name.to_owned())
 }
 
-/// What a store is asked.
+/// Shorthands for the ledger's operations on requests.
 #[derive(Clone, Copy)]
 pub struct Requests<'a>(pub &'a Database);
 
 impl Requests<'_> {
-    /// Changes the ledger.
     async fn write<T: Send + 'static>(
         self,
         run: impl FnMut(&mut Tx<'_>) -> Result<T> + Send + 'static,
@@ -100,73 +98,62 @@ impl Requests<'_> {
         self.0.write(run).await
     }
 
-    /// Makes a request.
-    pub async fn leave(self, new: NewRequest) -> Request {
-        self.leave_as(new, Actor::Operator).await.unwrap()
+    pub async fn create(self, new: NewRequest) -> Request {
+        self.create_as(new, Actor::Operator).await.unwrap()
     }
 
-    /// Makes a request in somebody's name.
-    pub async fn leave_as(self, new: NewRequest, by: Actor) -> Result<Request> {
+    pub async fn create_as(self, new: NewRequest, by: Actor) -> Result<Request> {
         self.write(move |tx| Ok(request::create(tx, &new, &by)?.request))
             .await
     }
 
-    /// Approves requests.
     pub async fn approve(self, ids: Vec<RequestId>, by: Actor) -> Result<Vec<Request>> {
         self.write(move |tx| request::approve(tx, &ids, &by)).await
     }
 
-    /// Leaves a request to the next agent or person that claims it.
     pub async fn leave_to_next(self, id: RequestId, by: Actor) -> Result<Request> {
         self.write(move |tx| request::leave_to_next(tx, &id, &by))
             .await
     }
 
-    /// Ends a job.
     pub async fn end_job(self, job: Job, outcome: Outcome, output: &str) -> Result<bool> {
         let output = output.parse().unwrap();
         self.write(move |tx| request::end_job(tx, &job, outcome, &output))
             .await
     }
 
-    /// Brings requests and files into agreement.
     pub async fn reconcile_files(self, report: FilesReport) -> Reconciled {
         let reconciled = self.write(move |tx| request::reconcile_files(tx, &report));
         reconciled.await.unwrap()
     }
 
-    /// Takes requests back whose leases have ended.
     pub async fn expire_leases(self) -> u32 {
         self.write(request::expire_leases).await.unwrap()
     }
 
-    /// Sets the kind rules.
     pub async fn set_rules(self, rules: Vec<KindRule>) {
         self.write(move |tx| kind_rules::set(tx, &rules))
             .await
             .unwrap();
     }
 
-    /// Lists the kind rules.
     pub async fn rules(self) -> Vec<KindRule> {
         self.0.read(kind_rules::list).await.unwrap()
     }
 
-    /// Makes a request and approves it.
-    pub async fn approved(self, new: NewRequest) -> Request {
-        let id = self.leave(new).await.id;
+    pub async fn create_approved(self, new: NewRequest) -> Request {
+        let id = self.create(new).await.id;
         let approved = self.approve(vec![id], Actor::Operator).await;
         approved.unwrap().remove(0)
     }
 
-    /// Finds a request.
     pub async fn find(self, request: &Request) -> Request {
         let id = request.id.clone();
         let found = self.0.read(move |view| request::get(view, &id));
         found.await.unwrap()
     }
 
-    /// Claims a request for an agent that the server does not run.
+    /// Claims a request for an agent outside the server.
     pub async fn claim(self, request: &Request, agent: &str) -> Result<Request> {
         let claim = ClaimRequest {
             id: request.id.clone(),
@@ -177,40 +164,38 @@ impl Requests<'_> {
         self.write(move |tx| request::claim(tx, &claim)).await
     }
 
-    /// Says that somebody still works on a request.
-    pub async fn beat(self, request: &Request, fencing: Option<u32>) -> Result<Request> {
-        let beat = Heartbeat {
+    pub async fn heartbeat(self, request: &Request, fencing: Option<u32>) -> Result<Request> {
+        let heartbeat = Heartbeat {
             id: request.id.clone(),
             fencing,
             lease_millis: LEASE,
             by: person("somebody"),
         };
-        self.write(move |tx| request::heartbeat(tx, &beat)).await
+        self.write(move |tx| request::heartbeat(tx, &heartbeat))
+            .await
     }
 
-    /// Answers a request.
     pub async fn finish(
         self,
         request: &Request,
         fencing: Option<u32>,
         by: Actor,
     ) -> Result<EndedClaim> {
-        let end = end(request, "answered", fencing, by);
+        let end = end_claim(request, "answered", fencing, by);
         self.write(move |tx| request::finish(tx, &end)).await
     }
 
-    /// Gives a request up.
     pub async fn requeue(
         self,
         request: &Request,
         fencing: Option<u32>,
         by: Actor,
     ) -> Result<EndedClaim> {
-        let end = end(request, "given up", fencing, by);
+        let end = end_claim(request, "given up", fencing, by);
         self.write(move |tx| request::requeue(tx, &end)).await
     }
 
-    /// Begins requests, on a new task unless there is one to go on with.
+    /// Starts requests together, on a new task unless one of an earlier attempt can be continued.
     pub async fn dispatch(self, requests: &[&Request]) -> Result<Option<Task>> {
         let dispatch = Dispatch {
             ids: requests.iter().map(|request| request.id.clone()).collect(),
@@ -222,13 +207,12 @@ impl Requests<'_> {
         self.write(move |tx| request::dispatch(tx, &dispatch)).await
     }
 
-    /// Begins one request.
-    pub async fn begin(self, request: &Request) -> Task {
+    pub async fn dispatch_one(self, request: &Request) -> Task {
         self.dispatch(&[request]).await.unwrap().unwrap()
     }
 
-    /// Takes the run of a task, as the scheduler does.
-    pub async fn take_run(self, task: &Task) -> RunIdentity {
+    /// Claims the queued run of a task, as the scheduler does.
+    pub async fn claim_run(self, task: &Task) -> RunIdentity {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut others = Vec::new();
         let run = loop {
@@ -242,7 +226,7 @@ impl Requests<'_> {
             };
             let db = self.0;
             let run = db.write(move |tx| run::claim(tx, &claim)).await;
-            let run = run.unwrap().expect("a run stands in line").identity;
+            let run = run.unwrap().expect("the task has no queued run").identity;
             if run.task_id == task.id {
                 break run;
             }
@@ -256,7 +240,6 @@ impl Requests<'_> {
         run
     }
 
-    /// Ends a run.
     pub async fn end_run(self, run: &RunIdentity, outcome: Outcome, output: &str) -> bool {
         let finish = FinishRun {
             run_id: run.run_id.clone(),
@@ -271,8 +254,8 @@ impl Requests<'_> {
         finished.unwrap()
     }
 
-    /// Makes a tool that passes control to an agent.
-    pub async fn tool(self, name: &str, agent: &str) {
+    /// Creates a tool that transfers a task to an agent.
+    pub async fn create_tool(self, name: &str, agent: &str) {
         let tool = Tool {
             name: name.to_owned().try_into().unwrap(),
             description: "When it is done.".parse().unwrap(),
@@ -285,7 +268,6 @@ impl Requests<'_> {
         self.0.write(create).await.unwrap();
     }
 
-    /// Passes control of a task by a tool.
     pub async fn transfer(self, task_id: &TaskId, tool: &str, caller: Option<RunIdentity>) -> Task {
         let transfer = Transfer {
             task_id: task_id.clone(),
@@ -298,8 +280,7 @@ impl Requests<'_> {
         moved.await.unwrap().task
     }
 
-    /// Raises an alert.
-    pub async fn raise(self, message: &str, task_id: Option<&TaskId>) -> AlertId {
+    pub async fn raise_alert(self, message: &str, task_id: Option<&TaskId>) -> AlertId {
         let id = AlertId::new();
         let raise = RaiseAlert {
             id: id.clone(),
@@ -314,7 +295,7 @@ impl Requests<'_> {
     }
 }
 
-fn end(request: &Request, text: &str, fencing: Option<u32>, by: Actor) -> EndClaim {
+fn end_claim(request: &Request, text: &str, fencing: Option<u32>, by: Actor) -> EndClaim {
     EndClaim {
         id: request.id.clone(),
         text: text.parse().unwrap(),
@@ -323,45 +304,46 @@ fn end(request: &Request, text: &str, fencing: Option<u32>, by: Actor) -> EndCla
     }
 }
 
-/// Lets requests of every kind live: those that wait, are worked on by all sorts of agents, are stuck, and done; and raises
-/// alerts. The agents must be the default ones.
-pub async fn live(store: &Database, clock: &Clock) {
-    let requests = Requests(store);
+/// Creates requests in every state (waiting, claimed in every way, stuck, done) and alerts. Needs the default agents.
+pub async fn populate(database: &Database, clock: &Clock) {
+    let requests = Requests(database);
     let rules = vec![
-        route("fix", "developer"),
+        agent_rule("fix", "developer"),
         KindRule {
             retry: true,
-            ..route("test", "qa")
+            ..agent_rule("test", "qa")
         },
         KindRule {
             rank: -0.5,
             batch: true,
-            ..route("review", "developer-review")
+            ..agent_rule("review", "developer-review")
         },
-        job_route("build"),
+        async_rule("build"),
         KindRule {
             mode: KindMode::Interactive,
-            ..route("design", "planner")
+            ..agent_rule("design", "planner")
         },
     ];
     requests.set_rules(rules).await;
     let tick = || clock.advance(1234);
-    // One is done, and another was noticed on its task.
-    let done = requests.approved(new_request("fix", "is done 🎶")).await;
-    let task = requests.begin(&done).await;
+    // One is done, and its agent noticed another.
+    let done = requests
+        .create_approved(new_request("fix", "is done 🎶"))
+        .await;
+    let task = requests.dispatch_one(&done).await;
     tick();
-    let run = requests.take_run(&task).await;
+    let run = requests.claim_run(&task).await;
     let noticed = on_task(&task.id, new_request("docs", "was noticed"));
     requests
-        .leave_as(noticed, Actor::Run(run.clone()))
+        .create_as(noticed, Actor::Run(run.clone()))
         .await
         .unwrap();
     requests
         .end_run(&run, Outcome::Completed, "fixed \" \n")
         .await;
-    // Those that wait: for a person, for the dispatcher, for whoever comes.
+    // Three wait: for a person, for the dispatcher, for the next claimer.
     requests
-        .leave(NewRequest {
+        .create(NewRequest {
             priority: Priority::P0,
             effort: chorus::domain::Effort::parse("L"),
             agent_workspace: Some("/somewhere".parse().unwrap()),
@@ -369,49 +351,63 @@ pub async fn live(store: &Database, clock: &Clock) {
         })
         .await;
     requests
-        .approved(new_request("nobody", "nobody's kind"))
+        .create_approved(new_request("nobody", "nobody's kind"))
         .await;
-    let next = requests.leave(new_request("fix", "is next")).await;
+    let next = requests.create(new_request("fix", "is next")).await;
     requests.leave_to_next(next.id, Actor::File).await.unwrap();
-    // One fails, is tried again, fails again, and is stuck.
-    let stuck = requests.approved(new_request("test", "is stuck")).await;
+    // One fails twice and is stuck.
+    let stuck = requests
+        .create_approved(new_request("test", "is stuck"))
+        .await;
     for _ in 0..2 {
         tick();
-        let task = requests.begin(&stuck).await;
-        let run = requests.take_run(&task).await;
+        let task = requests.dispatch_one(&stuck).await;
+        let run = requests.claim_run(&task).await;
         requests
             .end_run(&run, Outcome::Failed, "no such test")
             .await;
     }
-    // One is claimed from outside, one was and its lease ran out.
-    let lost = requests.approved(new_request("fix", "was lost")).await;
+    // One lost its lease to an outside agent, and one is claimed by it.
+    let lost = requests
+        .create_approved(new_request("fix", "was lost"))
+        .await;
     requests.claim(&lost, "stranger").await.unwrap();
     clock.advance(LEASE);
     assert_eq!(requests.expire_leases().await, 1);
-    let held = requests.approved(new_request("fix", "is held")).await;
+    let held = requests
+        .create_approved(new_request("fix", "is held"))
+        .await;
     requests.claim(&held, "stranger").await.unwrap();
-    // One has moved on to another agent by a tool, which works on it.
-    requests.tool("to_qa_for_good", "qa").await;
-    let moved = requests.approved(new_request("fix", "moved on")).await;
-    let task = requests.begin(&moved).await;
-    let run = requests.take_run(&task).await;
+    // One was transferred to another agent, which works on it.
+    requests.create_tool("to_qa_for_good", "qa").await;
+    let moved = requests
+        .create_approved(new_request("fix", "moved on"))
+        .await;
+    let task = requests.dispatch_one(&moved).await;
+    let run = requests.claim_run(&task).await;
     let child = requests.transfer(&task.id, "to_qa_for_good", Some(run));
-    requests.take_run(&child.await).await;
-    // Two are worked on together, and a job goes on elsewhere.
-    let first = requests.approved(new_request("review", "first")).await;
-    let second = requests.approved(new_request("review", "second")).await;
+    requests.claim_run(&child.await).await;
+    // Two are worked on in one batch, and one is a job outside the server.
+    let first = requests
+        .create_approved(new_request("review", "first"))
+        .await;
+    let second = requests
+        .create_approved(new_request("review", "second"))
+        .await;
     let both = requests.dispatch(&[&first, &second]).await.unwrap();
-    requests.take_run(&both.unwrap()).await;
-    let job = requests.approved(new_request("build", "is a job")).await;
-    let job = requests.begin(&job).await;
-    let run = requests.take_run(&job).await;
+    requests.claim_run(&both.unwrap()).await;
+    let job = requests
+        .create_approved(new_request("build", "is a job"))
+        .await;
+    let job = requests.dispatch_one(&job).await;
+    let run = requests.claim_run(&job).await;
     assert!(
         !requests
             .end_run(&run, Outcome::Completed, "log\njob-7\n")
             .await
     );
-    requests.raise("the disk is full", None).await;
-    let resolved = requests.raise("it is slow 🎶", Some(&task.id)).await;
+    requests.raise_alert("the disk is full", None).await;
+    let resolved = requests.raise_alert("it is slow 🎶", Some(&task.id)).await;
     tick();
     requests
         .write(move |tx| alert::resolve(tx, &resolved, &Actor::Operator))

@@ -1,4 +1,4 @@
-//! Bodies: JSON that names the wrong field, and bytes up to a limit.
+//! Bodies: JSON, with errors that name the field, and raw bytes up to a limit.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -11,7 +11,7 @@ use crate::Error;
 use crate::api::{App, surrogates};
 use crate::domain::Idempotency;
 
-/// A JSON body, and the key under which it must not be carried out twice.
+/// A JSON body, and the idempotency key of the request.
 pub(in crate::api) struct Body<T> {
     pub value: T,
     pub once: Option<Idempotency>,
@@ -25,7 +25,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
             RawBody::read(request, "body", app.engine.limits().body).await?;
         if bytes.is_empty() {
             return Err(Error::InvalidBody(
-                "the body is empty; send a JSON object".to_owned(),
+                "The body is empty; send a JSON object".to_owned(),
             ));
         }
         Ok(Self {
@@ -35,26 +35,26 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     }
 }
 
-/// A JSON body with text from elsewhere, in which half characters are mended.
-pub(in crate::api) struct MendedBody<T> {
+/// A JSON body with a foreign program's text, in which lone surrogates are replaced.
+pub(in crate::api) struct LossyBody<T> {
     pub value: T,
     pub once: Option<Idempotency>,
 }
 
-impl<T: DeserializeOwned> FromRequest<App> for MendedBody<T> {
+impl<T: DeserializeOwned> FromRequest<App> for LossyBody<T> {
     type Rejection = Error;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
         let RawBody { bytes, once, .. } =
             RawBody::read(request, "body", app.engine.limits().body).await?;
         Ok(Self {
-            value: parse(&surrogates::mend(&bytes))?,
+            value: parse(&surrogates::replace_lone(&bytes))?,
             once,
         })
     }
 }
 
-/// A JSON body that may be left out, or be `null`.
+/// A JSON body that may be absent or `null`.
 pub(in crate::api) struct OptionalBody<T> {
     pub value: T,
     pub once: Option<Idempotency>,
@@ -74,7 +74,7 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
     }
 }
 
-/// A body of any bytes.
+/// A body of arbitrary bytes.
 pub(in crate::api) struct RawBody {
     pub bytes: Bytes,
     pub headers: HeaderMap,
@@ -82,7 +82,6 @@ pub(in crate::api) struct RawBody {
 }
 
 impl RawBody {
-    /// Reads a body up to a limit.
     pub async fn read(request: Request, what: &'static str, limit: usize) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
         let too_large = || Error::TooLarge { what, limit };
@@ -99,7 +98,11 @@ impl RawBody {
         let bytes = match Limited::new(body, limit).collect().await {
             Ok(collected) => collected.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
-            Err(error) => return Err(Error::InvalidBody(format!("the body ended early: {error}"))),
+            Err(error) => {
+                return Err(Error::InvalidBody(format!(
+                    "The body ended early: {error}; send the request again"
+                )));
+            }
         };
         let once = idempotency(&parts, &bytes)?;
         Ok(Self {
@@ -110,12 +113,12 @@ impl RawBody {
     }
 }
 
-/// Parses a JSON object; the error names the field.
+/// Parses a JSON object; an error names the field.
 pub(in crate::api) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    // A list of the fields' values would do for serde.
+    // serde would also accept an array of the field values.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err(Error::InvalidBody(
-            "the body is not a JSON object".to_owned(),
+            "The body is not a JSON object; send an object with named fields".to_owned(),
         ));
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
@@ -128,19 +131,19 @@ pub(in crate::api) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Erro
 fn field_error(error: &serde_path_to_error::Error<serde_json::Error>) -> Error {
     let path = error.path().to_string();
     let message = message(error.inner());
-    // A whole body that is wrong has no field to name; a field that has not been read yet is called `?`.
+    // An error about the whole body has no path; serde_path_to_error calls an unread field `?`.
     Error::InvalidBody(match path.trim_end_matches(['?', '.']) {
         "" => message,
         field => format!("{field}: {message}"),
     })
 }
 
-/// Reads a value that was parsed; the error names the field.
+/// Deserializes a parsed value; an error names the field.
 pub(in crate::api) fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Error> {
     serde_path_to_error::deserialize(value).map_err(|error| field_error(&error))
 }
 
-/// Writes what is wrong; where, only if no field can say it.
+/// Returns the message without line and column if the field already locates the error.
 fn message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

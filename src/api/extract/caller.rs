@@ -1,4 +1,4 @@
-//! The caller, as the guard found it, and the rights that are checked before a body is read.
+//! The caller that the guard identified, and the rights that are checked before the body is read.
 
 use std::convert::Infallible;
 
@@ -10,7 +10,7 @@ use crate::api::App;
 use crate::domain::Caller;
 use crate::ledger::rights;
 
-/// Returns the caller that the guard has put into the request's extensions.
+/// Returns the caller from the request extensions, where the guard has put it.
 pub(super) fn of(parts: &Parts) -> &Caller {
     parts.extensions.get().unwrap_or(&Caller::Anonymous)
 }
@@ -23,7 +23,7 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// A caller that may set up Chorus.
+/// A caller that may change the configuration.
 pub(in crate::api) struct MaySetUp(pub Caller);
 
 impl FromRequestParts<App> for MaySetUp {
@@ -36,7 +36,7 @@ impl FromRequestParts<App> for MaySetUp {
     }
 }
 
-/// A caller that may decide for a person.
+/// A caller that may take a person's decisions.
 pub(in crate::api) struct MayDecide(pub Caller);
 
 impl FromRequestParts<App> for MayDecide {

@@ -1,4 +1,4 @@
-//! Headers: the idempotency key, the condition of a `PUT`, and the trace.
+//! Headers: idempotency key, `If-None-Match` and trace.
 
 use std::convert::Infallible;
 
@@ -25,7 +25,7 @@ impl FromRequestParts<App> for Once {
     }
 }
 
-/// Reads the idempotency key of a request. The fingerprint covers the caller, so that no caller gets the answer of another.
+/// Parses the idempotency key. The fingerprint covers the caller, so that no caller gets the answer of another.
 pub(super) fn idempotency(parts: &Parts, body: &[u8]) -> Result<Option<Idempotency>, Error> {
     let Some(value) = parts.headers.get(IDEMPOTENCY_KEY) else {
         return Ok(None);
@@ -58,13 +58,13 @@ impl FromRequestParts<App> for OnlyNew {
             None => Ok(Self(false)),
             Some(value) if value.as_bytes().trim_ascii() == b"*" => Ok(Self(true)),
             Some(_) => Err(Error::InvalidQuery(
-                "If-None-Match: must be *, which says that it must not be there yet".to_owned(),
+                "If-None-Match: must be *, which means: create, but do not replace".to_owned(),
             )),
         }
     }
 }
 
-/// The trace that a request belongs to.
+/// The trace of a request.
 pub(in crate::api) struct Trace(pub Option<TraceParent>);
 
 impl FromRequestParts<App> for Trace {

@@ -1,5 +1,5 @@
-//! Extractors: what a handler reads from a request. They decide nothing: a check that must come before the body is read asks
-//! `ledger::rights`.
+//! Extractors: parse the parts of a request for handlers. They hold no rules: a check that must run before the body is read
+//! calls `ledger::rights`.
 
 mod body;
 mod caller;
@@ -7,7 +7,7 @@ mod headers;
 mod path;
 mod query;
 
-pub(super) use body::{Body, MendedBody, OptionalBody, RawBody, parse, read};
+pub(super) use body::{Body, LossyBody, OptionalBody, RawBody, parse, read};
 pub(super) use caller::{MayDecide, MaySetUp};
 pub(super) use headers::{IDEMPOTENCY_KEY, Once, OnlyNew, Trace};
 pub(super) use path::{ChangedTask, ChangedTaskItem, Id, Segment, TaskItem, find};

@@ -1,4 +1,4 @@
-//! The variable parts of paths.
+//! Path parameters.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
@@ -10,7 +10,7 @@ use crate::domain::{
     AgentName, AlertId, HandoffId, IncrementId, MailId, RequestId, SessionId, TaskId, ToolName,
 };
 
-/// The one variable part of a path, as it is written.
+/// The only parameter of a path, unparsed.
 pub(in crate::api) struct Segment(pub String);
 
 impl FromRequestParts<App> for Segment {
@@ -24,19 +24,19 @@ impl FromRequestParts<App> for Segment {
     }
 }
 
-/// An id or a name that a path can have.
+/// An id or a name in a path.
 pub(in crate::api) trait PathId: Sized {
     const NOUN: &'static str;
 
     fn parse(text: &str) -> Option<Self>;
 }
 
-/// Reads an id or a name. A text that cannot be one names nothing.
+/// Parses an id or a name; an invalid one is reported as not found.
 pub(in crate::api) fn find<T: PathId>(text: &str) -> Result<T, Error> {
     T::parse(text).ok_or_else(|| Error::not_found(T::NOUN, text))
 }
 
-/// The id or the name in a path.
+/// The parsed id or name in a path.
 pub(in crate::api) struct Id<T>(pub T);
 
 impl<T: PathId> FromRequestParts<App> for Id<T> {
@@ -72,7 +72,7 @@ path_ids! {
     ToolName = "Tool",
 }
 
-/// The id in a path of a task that the caller may change.
+/// The id of a task that the caller may change.
 pub(in crate::api) struct ChangedTask(pub TaskId);
 
 impl FromRequestParts<App> for ChangedTask {
@@ -85,7 +85,7 @@ impl FromRequestParts<App> for ChangedTask {
     }
 }
 
-/// A task and the name behind it in a path: of one of its files, or of a tool.
+/// A task id and a name in a path: the name of a file or of a tool.
 pub(in crate::api) struct TaskItem {
     pub task_id: TaskId,
     pub name: String,

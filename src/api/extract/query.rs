@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::Error;
 use crate::api::App;
 
-/// Query parameters; unknown and mistyped ones are errors that name them.
+/// Query parameters; the error names an unknown or mistyped parameter.
 pub(in crate::api) struct Query<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {

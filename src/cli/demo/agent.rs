@@ -1,7 +1,7 @@
-//! The part that this program plays when a demo starts it as an agent.
+//! The scripted agents of the demo: this program, started as an agent.
 //!
-//! It prints JSON lines as agents do; the field `final` of the last one is its final message. What it does is real: the
-//! orchestrator hands off through the API with its own run's token, the developer writes a file, the others read it.
+//! It prints JSON lines as agents do; the field `final` of the last line is the final message. The work is real: the
+//! orchestrator hands off through the API with the token of its own run, the developer writes a file, the others read it.
 
 use std::path::Path;
 
@@ -11,10 +11,9 @@ use crate::cli::handoff::hand_off;
 use crate::cli::server;
 use crate::cli::ui::{Failure, Ui};
 
-/// What the developer writes at first: the middle line is too short.
+/// The middle line is too short.
 const FIRST_DRAFT: &str = "Ink dries, entries stay\nnothing is lost\nthe book remembers\n";
 
-/// What the developer writes after the review.
 const SECOND_DRAFT: &str =
     "Ink dries, entries stay\nwho asked whom, and what was said\nthe book remembers\n";
 
@@ -44,7 +43,7 @@ fn variable(name: &str) -> Result<String, Failure> {
         .map_err(|_| Failure::new(format!("{name} is not set; `chorus demo` starts this")))
 }
 
-/// Says something, and takes its time.
+/// Prints a message, and pauses.
 fn say(ui: Ui, text: &str) -> Result<(), Failure> {
     ui.line(Value::from_iter([("text", text)]))?;
     let pace = variable("DEMO_PACE")?
@@ -54,7 +53,7 @@ fn say(ui: Ui, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Plans, then develops and reviews until it is approved, then has it tested.
+/// Hands off to the planner, then to developer and reviewer in turn until the work is approved, then to QA.
 async fn orchestrate(ui: Ui) -> Result<String, Failure> {
     let client = server::client(&variable("CHORUS_URL")?, Path::new("."))?;
     let task = variable("CHORUS_TASK_ID")?;
@@ -102,7 +101,7 @@ fn review(ui: Ui) -> Result<String, Failure> {
     say(ui, "counts the syllables")?;
     let haiku = read()?;
     let middle = haiku.lines().nth(1).unwrap_or_default();
-    // A rough count is enough for a scripted reviewer: words of the middle line.
+    // Counting the words of the middle line is enough for a scripted reviewer.
     if middle.split_whitespace().count() < 5 {
         Ok(format!(
             "CHANGES REQUESTED: the second line, {middle:?}, is too short for seven syllables."

@@ -1,4 +1,4 @@
-//! `chorus demo`: a whole chain of hand-offs with scripted agents, on the screen. Needs no agent program and no key.
+//! `chorus demo`: a chain of hand-offs with scripted agents. Needs no agent program and no key.
 
 mod agent;
 mod show;
@@ -14,11 +14,10 @@ use crate::config::DataDir;
 use crate::domain::{Agent, AgentName, Caller, OutputForm, Provider, Text};
 use crate::engine::{Engine, HandoffInput, TaskInput};
 
-/// The task of the demo.
 const TASK: &str =
     "Write a haiku about ledgers into haiku.txt: three lines of 5, 7 and 5 syllables";
 
-/// Who plays, in the order of their entrance.
+/// The agents, in the order of their first hand-offs.
 const CAST: [&str; 5] = [
     "orchestrator",
     "planner",
@@ -62,7 +61,7 @@ fn temporary_folder() -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::new(format!("cannot make a directory: {error}")))
 }
 
-/// Returns the scripted agents: this program, playing a part.
+/// Returns the scripted agents, all of which run this program.
 fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
@@ -89,7 +88,7 @@ fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
     Ok(CAST.map(agent).into())
 }
 
-/// Makes the task and hands it to the orchestrator, who does the rest.
+/// Creates the task and hands it to the orchestrator, which does the rest.
 async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
     let text = |text: &str| text.parse::<Text>().expect("has no NUL");
     let input = TaskInput {

@@ -1,4 +1,4 @@
-//! Shows on the screen what happens, as it happens.
+//! The events of the demo on the screen.
 
 use anstyle::{AnsiColor, Style};
 use tokio::sync::broadcast::Receiver;
@@ -15,14 +15,13 @@ const AGENT: Style = AnsiColor::Cyan.on_default().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 
-/// Lines on the screen for as long as it goes on.
+/// Prints events in the background.
 pub(super) struct Show {
     lines: JoinHandle<()>,
     over: CancellationToken,
 }
 
 impl Show {
-    /// Begins to show what happens.
     pub fn begin(ui: Ui, engine: &Engine) -> Self {
         let over = CancellationToken::new();
         let events = engine.feed().follow();
@@ -30,10 +29,10 @@ impl Show {
         Self { lines, over }
     }
 
-    /// Shows what has happened so far, and ends.
+    /// Prints the remaining events, and ends.
     pub async fn end(self) {
         self.over.cancel();
-        // A show that broke off is not worth failing for.
+        // A panic in the printing must not fail the demo.
         let _ = self.lines.await;
     }
 }
@@ -50,7 +49,7 @@ async fn show(ui: Ui, mut events: Receiver<Published>, over: CancellationToken) 
                 event: Some(event), ..
             }) => {
                 if let Some(line) = line(&event) {
-                    // The screen may be closed; the demo goes on.
+                    // The demo continues when the screen is closed.
                     let _ = ui.line(format_args!("{}  {line}", time(event.timestamp)));
                 }
             }
@@ -60,7 +59,7 @@ async fn show(ui: Ui, mut events: Receiver<Published>, over: CancellationToken) 
     }
 }
 
-/// Writes one event for a person, if it is worth a line.
+/// Formats an event; nothing for events without interest.
 fn line(event: &Event) -> Option<String> {
     let data = |key: &str| event.data.get(key).map_or("", |value| value.as_str());
     let agent = || format!("{AGENT}{:<16}{AGENT:#}", data("agentName"));
@@ -86,7 +85,7 @@ fn line(event: &Event) -> Option<String> {
     })
 }
 
-/// Takes the words out of a scripted agent's line.
+/// Takes the text out of the JSON line of a scripted agent.
 fn said(content: &str) -> Option<String> {
     let line: serde_json::Value = serde_json::from_str(content).ok()?;
     let text = line["text"].as_str().map(|text| format!("… {text}"));

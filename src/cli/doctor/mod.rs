@@ -26,19 +26,18 @@ use crate::runner::providers::{command_line, find_program, version};
 use crate::runner::read_spec;
 use crate::store::{MigrationState, migration_status};
 
-/// How far two clocks may differ, in milliseconds.
+/// The tolerated difference of two clocks, in milliseconds.
 const TOLERANCE: i64 = 5_000;
 
-/// How many bytes of an alert's message are shown.
+/// The limit for the message of an alert, in bytes.
 const ALERT: usize = 500;
 
-/// What a check found.
+/// The finding of a check.
 enum Finding {
-    /// All is well.
     Good(String),
-    /// Something may be missing.
+    /// Worth knowing; not a failure.
     Note(String),
-    /// Something is wrong; the second text says what to do.
+    /// A problem, and how to solve it.
     Bad(String, String),
 }
 
@@ -218,7 +217,7 @@ async fn check_ledger(data_dir: &DataDir, engine: &Engine, findings: &mut Vec<Fi
     }
 }
 
-/// Lists every alert that is active, oldest first.
+/// Lists the active alerts, oldest first.
 async fn active_alerts(engine: &Engine) -> Result<Vec<Alert>, crate::Error> {
     let mut query = AlertQuery {
         limit: engine.limits().largest_page,
@@ -246,7 +245,7 @@ fn note_alert(alert: &Alert) -> Finding {
     ))
 }
 
-/// Lists all mail that should have been acknowledged by now, oldest first.
+/// Lists mail with an overdue acknowledgement, oldest first.
 async fn overdue_mail(engine: &Engine, now: Timestamp) -> Result<Vec<Mail>, crate::Error> {
     let mut query = MailQuery {
         overdue_at: Some(now),
@@ -284,7 +283,7 @@ fn note_overdue(mail: &Mail, now: Timestamp) -> Finding {
     ))
 }
 
-/// Looks for requests that nobody will start, and for those that fail every time.
+/// Finds requests that no agent will start, and requests that are stuck.
 fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
     for held in &overview.held {
         findings.push(Note(format!(
@@ -315,7 +314,7 @@ fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Looks for routes whose agents are not there.
+/// Finds rules that name an unknown agent.
 async fn check_routes(engine: &Engine, agents: &[Agent], findings: &mut Vec<Finding>) {
     let routes = match engine.read(kind_rules::list).await {
         Ok(routes) => routes,
@@ -339,7 +338,7 @@ async fn check_routes(engine: &Engine, agents: &[Agent], findings: &mut Vec<Find
     }
 }
 
-/// Looks for the programs and the specs that the agents need.
+/// Finds missing programs and specs of agents.
 fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) {
     if agents.is_empty() {
         findings.push(Note("no agent is configured".to_owned()));
@@ -366,7 +365,7 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
     for (program, users) in programs {
         findings.push(match find_program(&program) {
             Some(path) => {
-                // Whatever a command is, it may not take --version for a question, and begin its work.
+                // A custom command may ignore --version and begin its work, so it is not run.
                 let version = (!commands.contains(&program))
                     .then(|| version(&path))
                     .flatten()

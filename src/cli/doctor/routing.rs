@@ -1,4 +1,4 @@
-//! What the router does not go on with: tasks for which nobody suits, and what waits for a person.
+//! Tasks and increments that the router has stopped on: no agent qualifies, or a person must decide.
 
 use super::Finding;
 use crate::cli::ui::one_line;
@@ -7,13 +7,13 @@ use crate::engine::Engine;
 use crate::ledger::increment;
 use crate::ledger::task;
 
-/// How many bytes of a reason are shown.
+/// The limit for a reason, in bytes.
 const REASON: usize = 500;
 
-/// How many tasks, and how many increments, are shown.
+/// The limit for the listed tasks, and for the listed increments.
 const SHOWN: u32 = 20;
 
-/// Looks for tasks and increments that are held, and shows the oldest.
+/// Finds held tasks and blocked increments, oldest first.
 pub(super) async fn check(engine: &Engine) -> Result<Vec<Finding>, crate::Error> {
     let tasks = engine.read(|view| task::held(view, None, SHOWN)).await?;
     let mut findings: Vec<_> = tasks.items.iter().map(note_task).collect();

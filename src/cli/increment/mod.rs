@@ -63,7 +63,7 @@ pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure
     }
 }
 
-/// Finds the increments that one depends on.
+/// Fetches the dependencies of an increment.
 async fn before(client: &Client, shown: &IncrementTasks) -> Result<Vec<Increment>, Failure> {
     let mut before = Vec::new();
     for id in &shown.depends_on {
@@ -73,7 +73,7 @@ async fn before(client: &Client, shown: &IncrementTasks) -> Result<Vec<Increment
     Ok(before)
 }
 
-/// Makes an increment. Its id goes to standard output, for scripts; its tasks beside it, for people.
+/// Creates an increment. Prints its id to standard output, for scripts, and its tasks to standard error, for people.
 async fn create(ui: Ui, arguments: CreateIncrementArguments) -> Result<(), Failure> {
     let CreateIncrementArguments {
         title,

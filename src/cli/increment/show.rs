@@ -1,12 +1,11 @@
-//! Where an increment stands, stage by stage.
+//! An increment on the screen, stage by stage.
 
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::ui::{one_line, printable};
 use crate::domain::{AgentName, Increment, IncrementPart, IncrementTasks, Stage, Status, Task};
 
-/// Lists the stages in the order in which they are gone through, which is not that in which they were made: what mends a failure
-/// is made last.
+/// Lists the stages in the order of the work. The order of creation differs: a fix is created last.
 pub(super) fn in_order(shown: &IncrementTasks) -> Vec<(&IncrementPart, &Task)> {
     let mut stages: Vec<_> = shown
         .tasks
@@ -25,7 +24,7 @@ pub(super) fn in_order(shown: &IncrementTasks) -> Vec<(&IncrementPart, &Task)> {
     stages
 }
 
-/// Draws an increment: what it is, what comes before it, then a line per stage.
+/// Draws an increment: its fields, its dependencies, and a line per stage.
 pub(super) fn draw(shown: &IncrementTasks, before: &[Increment]) -> String {
     let increment = &shown.increment;
     let mut lines = vec![
@@ -64,7 +63,7 @@ pub(super) fn draw(shown: &IncrementTasks, before: &[Increment]) -> String {
     lines.join("\n")
 }
 
-/// Writes where an increment stands, and why it does not go on.
+/// Formats the state, the round, and the reason of a block.
 fn state(increment: &Increment) -> String {
     let reason = increment.blocked_by.as_ref();
     let reason = reason.map_or_else(String::new, |reason| {
@@ -77,7 +76,7 @@ fn state(increment: &Increment) -> String {
     )
 }
 
-/// Where a stage stands.
+/// The progress of a stage.
 struct Standing {
     mark: char,
     style: Style,

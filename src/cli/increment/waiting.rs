@@ -5,13 +5,13 @@ use crate::cli::wait::patiently;
 use crate::client::{Client, Events, Reply};
 use crate::domain::{IncrementState, IncrementTasks};
 
-/// Waits until an increment is no longer active, also over a restart of the server.
+/// Waits until an increment is no longer active. Survives a restart of the server.
 pub(super) async fn until_settled(
     client: &Client,
     id: &str,
 ) -> Result<Reply<IncrementTasks>, Failure> {
     loop {
-        // Listening begins before the look, so that nothing happens in between.
+        // Subscribing before the first look misses no event in between.
         let mut events = patiently(None, async || client.events().await).await?;
         loop {
             let reply = patiently(None, async || client.increments().get(id).await).await?;
@@ -25,7 +25,7 @@ pub(super) async fn until_settled(
     }
 }
 
-/// Waits until something happens to an increment. Returns false if the server has gone.
+/// Waits for the next event of an increment. Returns false if the server has gone.
 async fn next_change(events: &mut Events, id: &str) -> bool {
     while let Some(event) = events.next().await {
         let about = event.data.get("incrementId");
@@ -36,7 +36,7 @@ async fn next_change(events: &mut Events, id: &str) -> bool {
     false
 }
 
-/// Says that a person must look, and at what.
+/// Builds the failure of a blocked increment.
 pub(super) fn blocked(shown: &IncrementTasks) -> Failure {
     let increment = &shown.increment;
     let reason = increment.blocked_by.as_ref();

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 use super::arguments::{
     InboxArguments, MailCommand, MarkArguments, SendMailArguments, ServerArguments,
 };
-use super::input::{field, json_file, optional, text_or_stdin};
+use super::input::{json_file, optional, text_file, text_or_stdin};
 use super::ui::{Failure, Ui};
 use crate::api::{MailInput, MarkInput};
 use crate::client::MailList;
 use crate::domain::{Correspondent, MailVersion, Text};
 
-/// How much of a thread is asked for at once.
+/// The size of a page of a thread.
 const PAGE: u32 = 1000;
 
 pub(super) async fn run(ui: Ui, command: MailCommand) -> Result<(), Failure> {
@@ -50,17 +50,10 @@ async fn send(ui: Ui, arguments: SendMailArguments) -> Result<(), Failure> {
     } = arguments;
     let body = match (body, body_file) {
         (Some(body), _) => text_or_stdin(body)?,
-        (None, Some(file)) if file.as_os_str() == "-" => text_or_stdin("-".to_owned())?,
-        (None, Some(file)) => {
-            let body = std::fs::read_to_string(&file);
-            let body = body.map_err(|error| {
-                Failure::new(format!("cannot read {}: {error}", file.display()))
-            })?;
-            field("body", body)?
-        }
+        (None, Some(file)) => text_file(&file)?,
         (None, None) => Text::default(),
     };
-    // A token names its sender; without one, the command sends as the operator and shows the operator's.
+    // The server knows the sender by CHORUS_TOKEN. Without it, the command sends as the operator, with the operator's token.
     let is_known = std::env::var("CHORUS_TOKEN").is_ok_and(|token| !token.is_empty());
     let from = from.or_else(|| (!is_known).then(|| Correspondent::OPERATOR.to_owned()));
     let input = MailInput {
@@ -139,7 +132,7 @@ async fn mark(ui: Ui, arguments: MarkArguments, acknowledge: bool) -> Result<(),
     })
 }
 
-/// Shows a thread, which is named by its id or by any mail in it.
+/// Shows a thread, given its id or any mail in it.
 async fn show_thread(ui: Ui, thread: &str, server: &ServerArguments) -> Result<(), Failure> {
     let client = server.client()?;
     let mut list = MailList {

@@ -1,4 +1,4 @@
-//! How mail is shown.
+//! Mail on the screen.
 
 use super::super::ui::{Failure, Table, Ui, printable, time};
 use crate::api::Answer;
@@ -30,7 +30,7 @@ fn sender(mail: &Mail) -> String {
     }
 }
 
-/// Says what became of a mail with one who gets it.
+/// Formats the state of a mail for one recipient.
 fn state(mail: &Mail, own: &Recipient, now: Timestamp) -> String {
     let seen = if own.acknowledged_at.is_some() {
         "acknowledged"

@@ -21,7 +21,7 @@ use crate::domain::{
 };
 pub(super) use waiting::wait;
 
-/// The most requests that one question of the API lists or approves.
+/// The limit of the API for one list and for one approval.
 const MOST_AT_ONCE: u32 = 1000;
 
 pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> {
@@ -73,11 +73,8 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
         RequestCommand::Next { requests, server } => {
             let client = server.client()?;
             for request in requests {
-                moved(
-                    ui,
-                    &server,
-                    &client.requests().leave_to_next(&request).await?,
-                )?;
+                let reply = client.requests().leave_to_next(&request).await?;
+                moved(ui, &server, &reply)?;
             }
             Ok(())
         }
@@ -107,11 +104,8 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
                 lease_seconds: lease,
             };
             let client = server.client()?;
-            moved(
-                ui,
-                &server,
-                &client.requests().heartbeat(&request, &input).await?,
-            )
+            let reply = client.requests().heartbeat(&request, &input).await?;
+            moved(ui, &server, &reply)
         }
         RequestCommand::Done {
             request,
@@ -121,12 +115,8 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
         } => {
             let response = text_or_stdin(response)?;
             let input = DoneInput { response, fencing };
-            let client = server.client()?;
-            moved(
-                ui,
-                &server,
-                &client.requests().finish(&request, &input).await?,
-            )
+            let reply = server.client()?.requests().finish(&request, &input).await?;
+            moved(ui, &server, &reply)
         }
         RequestCommand::Requeue {
             request,
@@ -137,11 +127,8 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             let reason = text_or_stdin(reason)?;
             let input = RequeueInput { reason, fencing };
             let client = server.client()?;
-            moved(
-                ui,
-                &server,
-                &client.requests().requeue(&request, &input).await?,
-            )
+            let reply = client.requests().requeue(&request, &input).await?;
+            moved(ui, &server, &reply)
         }
         RequestCommand::Wait(arguments) => wait(ui, arguments).await,
         RequestCommand::Top { server } => top::run(ui, &server).await,
@@ -212,7 +199,7 @@ async fn create(ui: Ui, arguments: CreateRequestArguments) -> Result<(), Failure
     Ok(())
 }
 
-/// Says that nobody takes requests of a kind: it may be mistyped. A server that cannot tell is not worth failing for.
+/// Warns of a kind without a rule, which may be a typing error. Failures are ignored: the request has been created.
 async fn notice_kind(ui: Ui, client: &Client, kind: &Kind) {
     let reply = client.dispatch().rules().await;
     let Ok(rules) = reply.and_then(|reply| reply.data()) else {
@@ -255,7 +242,7 @@ async fn approve(
     if let [request] = requests {
         return moved(ui, server, &client.requests().approve(request).await?);
     }
-    // As many as one question takes; what was approved stays approved if a later part is refused.
+    // A refusal of a later chunk does not undo the approval of an earlier one.
     for some in requests.chunks(MOST_AT_ONCE as usize) {
         let ids = some.iter().map(|id| field("ids", id.clone()));
         let ids = ids.collect::<Result<_, Failure>>()?;

@@ -1,4 +1,4 @@
-//! How requests are shown.
+//! Requests on the screen.
 
 use super::super::ui::{Failure, Table, Ui, one_line, printable, time};
 use crate::api::Answer;
@@ -20,7 +20,7 @@ pub(super) fn table(answer: &Answer<Vec<Request>>) -> Table {
     table
 }
 
-/// Writes a state with what a person must know beside it.
+/// Formats a state, with a remark if the request needs the attention of a person.
 fn state(request: &Request) -> String {
     let state = request.state.as_str();
     if request.withdrawn_at.is_some() {

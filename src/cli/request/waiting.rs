@@ -9,7 +9,7 @@ use super::super::ui::{Failure, Ui, count, one_line};
 use super::super::wait::{Question, patiently};
 use crate::domain::RequestState;
 
-/// Waits until a request has come to a state, and prints its response.
+/// Waits until a request has reached a state, and prints its response.
 pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<(), Failure> {
     let AwaitArguments {
         request: id,

@@ -9,10 +9,10 @@ use crate::cli::server::print_answer;
 use crate::cli::ui::{Failure, Ui, one_line, printable, time};
 use crate::domain::{AgentName, Message, MessageType, Move};
 
-/// How many messages are asked for at once.
+/// The size of a page.
 const PAGE: u32 = 1000;
 
-/// Shows what was said: so many messages, or page after page until the end.
+/// Shows the conversation: up to the limit, or all pages without one.
 pub(super) async fn show(
     ui: Ui,
     task: &str,
@@ -59,7 +59,7 @@ pub(super) async fn show(
     }
 }
 
-/// Writes one message: its number, when, who and what, and where control moved.
+/// Formats one message.
 fn written(message: &Message) -> String {
     let who = message
         .agent_name
@@ -76,7 +76,7 @@ fn written(message: &Message) -> String {
     }
 }
 
-/// Writes how control moved, and what was passed.
+/// Formats a move of control, with the variables that were passed.
 fn moved(to: &Move) -> String {
     let by = to.tool.as_ref().map_or_else(String::new, |tool| {
         format!("  by {}", one_line(tool.as_str()))
@@ -99,7 +99,7 @@ fn indented(text: &str) -> String {
         .collect()
 }
 
-/// Adds a message to a task's conversation, and prints its number.
+/// Adds a message to the conversation, and prints its number.
 pub(super) async fn say(
     ui: Ui,
     task: &str,

@@ -31,8 +31,7 @@ pub(super) async fn run(ui: Ui, arguments: ListTasksArguments) -> Result<(), Fai
     Ok(())
 }
 
-/// Puts tasks into a table. What the router works with stands behind the rest, and only where it has anything to do, so that
-/// the columns before stay where they are.
+/// The columns of the router are last, and only there if a task needs them: scripts rely on the positions of the others.
 fn table(tasks: &[TaskSummary]) -> Table {
     let is_routed = tasks
         .iter()
@@ -63,7 +62,7 @@ fn table(tasks: &[TaskSummary]) -> Table {
     table
 }
 
-/// Says why the router does not go on with a task.
+/// Formats the reason why the router has stopped on a task.
 fn held(task: &TaskSummary) -> Option<String> {
     let reason = task.waiting_reason.as_ref()?;
     let word = if task.blocked { "blocked" } else { "waits" };

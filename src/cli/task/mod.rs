@@ -33,8 +33,9 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             message,
             server,
         } => {
-            let status = Status::new(status.into(), message.map(Text::lossy))
-                .ok_or_else(|| Failure::new("status: only the status `failed` has a message"))?;
+            let status = Status::new(status.into(), message.map(Text::lossy)).ok_or_else(|| {
+                Failure::new("status: only the status `failed` may have a message")
+            })?;
             let input = StatusInput { status };
             let reply = server.client()?.tasks().set_status(&task, &input).await?;
             done(ui, &server, &reply)

@@ -1,4 +1,4 @@
-//! `chorus task create` and `chorus task edit`: what a task is, and what it needs.
+//! `chorus task create` and `chorus task edit`
 
 use super::done;
 use crate::api::TaskInput;
@@ -9,7 +9,7 @@ use crate::cli::input::{absolute, field, json_object, source, text_or_stdin};
 use crate::cli::ui::{Failure, Ui};
 use crate::domain::{Dependency, NeedsChange};
 
-/// Makes a task, and prints its id.
+/// Creates a task, and prints its id.
 pub(super) async fn create(ui: Ui, arguments: CreateTaskArguments) -> Result<(), Failure> {
     let CreateTaskArguments {
         description,
@@ -34,7 +34,6 @@ pub(super) async fn create(ui: Ui, arguments: CreateTaskArguments) -> Result<(),
     server.show(ui, &reply, |task| ui.line(&task.id))
 }
 
-/// Sets what a task needs.
 pub(super) async fn update(
     ui: Ui,
     task: &str,
@@ -53,7 +52,7 @@ pub(super) async fn update(
     done(ui, server, &reply)
 }
 
-/// Reads what is to be set.
+/// Reads the options that were given.
 fn change(needs: NeedsArguments) -> Result<NeedsChange, Failure> {
     let object = |option: &str, argument: Option<String>| {
         argument

@@ -1,7 +1,6 @@
 //! `chorus task tree --mermaid` and `--dot`: a chain of tasks as the source of a picture.
 //!
-//! Descriptions come from others and may have anything, so nothing of them is written as it is unless it can mean nothing
-//! but itself.
+//! Descriptions are untrusted: every character that could have a meaning in the source of the picture is escaped.
 
 use std::fmt::Write;
 
@@ -9,10 +8,9 @@ use super::tree::{ending, not_shown};
 use crate::cli::ui::one_line;
 use crate::domain::{TaskTree, Text};
 
-/// How many bytes of a description are shown.
+/// The limit for a description, in bytes.
 const SHOWN: usize = 80;
 
-/// Writes a Mermaid flowchart.
 pub(super) fn mermaid(tree: &TaskTree, asked: &str) -> String {
     let mut lines = vec!["flowchart TD".to_owned()];
     for task in numbered(tree) {
@@ -31,7 +29,6 @@ pub(super) fn mermaid(tree: &TaskTree, asked: &str) -> String {
     lines.join("\n")
 }
 
-/// Writes a graph for Graphviz.
 pub(super) fn dot(tree: &TaskTree, asked: &str) -> String {
     let mut lines = vec![
         "digraph chain {".to_owned(),
@@ -66,7 +63,7 @@ struct Numbered<'a> {
 }
 
 impl Numbered<'_> {
-    /// Returns the word for the door that led here; a task that nobody has worked on was only made.
+    /// Returns the word for the kind of the first hand-off; `made` without one.
     fn door(&self) -> &'static str {
         let first = self.task.handoffs.first();
         first.map_or("made", |handoff| handoff.mode.as_str())
@@ -94,7 +91,7 @@ fn numbered(tree: &TaskTree) -> Vec<Numbered<'_>> {
     found
 }
 
-/// Returns the lines of a box: what is to be done, where it stands, and who worked on it.
+/// Returns the lines of a box: description, status and agents.
 fn label(task: &TaskTree) -> Vec<String> {
     let description = Text::lossy(one_line(task.description.as_str()));
     let mut lines = vec![
@@ -110,21 +107,21 @@ fn label(task: &TaskTree) -> Vec<String> {
     lines
 }
 
-/// Writes text inside a quoted label of Mermaid: whatever is not a letter, a digit or harmless goes by its number.
+/// Escapes text for a quoted label of Mermaid. Characters other than letters, digits and harmless ones become `#N;`.
 fn in_mermaid(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         if c.is_alphanumeric() || matches!(c, ' ' | '.' | ',' | '-' | '_' | '…') {
             out.push(c);
         } else {
-            // A string takes whatever is written to it.
+            // Writing to a string cannot fail.
             let _ = write!(out, "#{};", u32::from(c));
         }
     }
     out
 }
 
-/// Writes text inside a quoted label of Graphviz, which reads backslashes and the entities of HTML.
+/// Escapes text for a quoted label of Graphviz, which interprets backslashes and HTML entities.
 fn in_dot(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")
@@ -157,7 +154,7 @@ mod tests {
             .into_string()
     }
 
-    /// Reads `t` and a number, and returns what comes behind.
+    /// Skips `t` and a number.
     fn after_node(text: &str) -> Option<&str> {
         let rest = text
             .strip_prefix('t')?

@@ -79,7 +79,7 @@ fn head(task: &Task, used: &UsageSum) -> Vec<String> {
     lines
 }
 
-/// Writes who is to work on a task, and why nobody does.
+/// Formats the role, and the reason why no agent works on the task.
 fn needs_in_short(task: &Task) -> Vec<String> {
     let role = task.needs.agent_role.as_ref();
     role.map(|role| format!("role       {role}"))
@@ -147,7 +147,7 @@ fn plan(task: &Task) -> Vec<String> {
     lines
 }
 
-/// Asks where each task stands that comes first.
+/// Formats the dependencies, with their present status.
 async fn waits_for(client: &Client, needs: &Needs) -> Result<Vec<String>, Failure> {
     let mut lines = Vec::new();
     for dependency in &needs.depends_on {
@@ -171,7 +171,7 @@ async fn waits_for(client: &Client, needs: &Needs) -> Result<Vec<String>, Failur
     Ok(lines)
 }
 
-/// Writes a JSON object under a heading, if there is anything in it.
+/// Formats a JSON object under a heading; nothing if it is empty.
 fn object(heading: &str, object: &Map<String, Value>) -> Option<String> {
     if object.is_empty() {
         return None;
@@ -181,7 +181,7 @@ fn object(heading: &str, object: &Map<String, Value>) -> Option<String> {
     Some(format!("\n{heading}\n{}", indented.join("\n")))
 }
 
-/// Writes who, how long, and how it ended; in full with the hand-off, whose log can be shown.
+/// Formats a hand-off; in full with its id, by which `chorus log` finds it.
 fn entry_line(entry: &ChainEntry, full: bool) -> String {
     let mut agent = entry.agent_name.to_string();
     if full {

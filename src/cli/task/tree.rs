@@ -1,9 +1,9 @@
-//! `chorus task tree`: a chain of tasks, drawn with lines.
+//! `chorus task tree`, drawn with lines.
 
 use crate::cli::ui::{count, duration, one_line, outcome, time};
 use crate::domain::{Door, Status, TaskTree, Timestamp, TreeHandoff};
 
-/// A branch below a task: somebody worked on it, or another task came from it.
+/// A branch below a task: a hand-off or a child.
 enum Branch<'a> {
     Handoff(&'a TreeHandoff),
     Child(&'a TaskTree),
@@ -15,16 +15,16 @@ impl Branch<'_> {
         match self {
             Self::Handoff(handoff) => handoff.started_at,
             Self::Child(task) => task.created_at,
-            // What is not shown stands last.
+            // The note of omitted tasks comes last.
             Self::Omitted(_) => Timestamp::from_millis(i64::MAX),
         }
     }
 }
 
-/// Draws a tree: a line per task and per hand-off, in the order in which they began. A star marks the task that was asked for.
+/// Draws a line per task and per hand-off, in the order in which they began. A star marks the named task.
 pub(super) fn draw(tree: &TaskTree, asked: &str) -> Vec<String> {
     let mut lines = vec![head(tree, asked)];
-    // What is still to be drawn, the next one last, each with the lines that run down on its left.
+    // A stack of the branches to draw, each with the lines that run down on its left.
     let mut left: Vec<(String, bool, Branch)> = Vec::new();
     let push = |left: &mut Vec<_>, task, margin: &str| {
         let branches = branches(task).into_iter().rev().enumerate();
@@ -51,7 +51,7 @@ pub(super) fn draw(tree: &TaskTree, asked: &str) -> Vec<String> {
     lines
 }
 
-/// Lists what is below a task, in the order in which it began.
+/// Lists the branches below a task, in the order in which they began.
 fn branches(task: &TaskTree) -> Vec<Branch<'_>> {
     let handoffs = task.handoffs.iter().map(Branch::Handoff);
     let mut branches: Vec<_> = handoffs
@@ -62,7 +62,7 @@ fn branches(task: &TaskTree) -> Vec<Branch<'_>> {
     branches
 }
 
-/// Says how many tasks a tree leaves out.
+/// Formats the number of omitted tasks.
 pub(super) fn not_shown(task: &TaskTree) -> Option<String> {
     (task.omitted > 0).then(|| format!("{} not shown", count(task.omitted, "task")))
 }
@@ -77,7 +77,7 @@ fn head(task: &TaskTree, asked: &str) -> String {
     )
 }
 
-/// Writes where a task stands, and why it failed.
+/// Formats the status, with the message of a failure.
 pub(super) fn status(status: &Status) -> String {
     match status.failure_message() {
         Some(message) if !message.is_blank() => format!("failed: {}", one_line(message.as_str())),
@@ -85,7 +85,7 @@ pub(super) fn status(status: &Status) -> String {
     }
 }
 
-/// Writes who, when, how long, how it ended, and what it cost.
+/// Formats a hand-off: agent, time, duration, outcome and cost.
 fn entry(handoff: &TreeHandoff) -> String {
     let mut parts = vec![
         handoff.agent_name.to_string(),
@@ -97,7 +97,7 @@ fn entry(handoff: &TreeHandoff) -> String {
     parts.join("  ")
 }
 
-/// Writes how a hand-off ended and how long it took.
+/// Formats the outcome and the duration of a hand-off.
 pub(super) fn ending(handoff: &TreeHandoff) -> String {
     match (handoff.completed_at, handoff.outcome) {
         (Some(at), Some(how)) => format!(
@@ -109,7 +109,7 @@ pub(super) fn ending(handoff: &TreeHandoff) -> String {
     }
 }
 
-/// Writes through which door a hand-off came, and from whom, unless a person simply asked.
+/// Formats the kind of a hand-off and its sender; nothing for a plain hand-off by a person.
 fn came_from(handoff: &TreeHandoff) -> Option<String> {
     let mode = handoff.mode.as_str();
     match (&handoff.from_agent, handoff.mode) {

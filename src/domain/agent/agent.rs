@@ -8,77 +8,78 @@ use utoipa::ToSchema;
 use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
-use crate::domain::text::given::distinct;
+use crate::domain::text::field::distinct;
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{Minutes, Text};
 
 /// A configured worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "an agent")]
 pub struct Agent {
-    /// Its name.
+    /// The name of the agent.
     pub name: AgentName,
-    /// The Markdown file that tells it what it is.
+    /// The Markdown file with the system prompt.
     pub spec_path: Text,
-    /// The tools that it may use.
+    /// The tools that the agent may use.
     pub allowed_tools: Text,
-    /// How it asks for permission.
+    /// The permission mode of the agent's program.
     pub permission_mode: Text,
-    /// What runs it.
+    /// The program type of the agent.
     #[serde(default)]
     #[schema(required)]
     pub provider: Provider,
-    /// The model that it uses, if not the provider's own choice.
+    /// The model; null for the provider's default.
     #[serde(default)]
     #[schema(required)]
     pub model: Option<Text>,
-    /// The program, if not the provider's own.
+    /// The program; null for the provider's default.
     #[serde(default)]
     #[schema(required)]
     pub program: Option<Text>,
-    /// What the program is started with beside what the provider says.
+    /// Additional command line arguments.
     #[serde(default)]
     #[schema(required)]
     pub arguments: Vec<Text>,
-    /// What is added to its environment. Not for secrets: everybody who reads agents sees it.
+    /// Additional environment variables. Do not store secrets here: everybody who can read agents sees them.
     #[serde(default)]
     #[schema(required, value_type = std::collections::BTreeMap<String, String>)]
     pub environment: BTreeMap<Text, Text>,
-    /// What of the output of a `command` is its final message.
+    /// The part of the output of a `command` that is the final message.
     #[serde(default)]
     #[schema(required, value_type = String, example = "all")]
     pub output_form: OutputForm,
-    /// How many seconds a run may take; the server's limit if it is not given.
+    /// The time limit of a run in seconds; null for the server's limit.
     #[serde(default)]
     #[schema(required)]
     pub max_seconds: Option<u64>,
-    /// How many seconds a run may be silent; the server's limit if it is not given.
+    /// The limit of a run without output in seconds; null for the server's limit.
     #[serde(default)]
     #[schema(required)]
     pub idle_seconds: Option<u64>,
-    /// Whether it takes hand-offs now.
+    /// Whether the agent accepts hand-offs.
     #[serde(default = "is_available")]
     #[schema(required)]
     pub available: bool,
-    /// The parts that it plays.
+    /// The roles of the agent.
     #[serde(default, deserialize_with = "distinct")]
     #[schema(required)]
     pub roles: Vec<Role>,
-    /// What it is good at.
+    /// The skills of the agent.
     #[serde(default, deserialize_with = "distinct")]
     #[schema(required)]
     pub skills: Vec<Skill>,
-    /// How many minutes a run may take at most, whatever else is allowed.
+    /// The upper limit of a run in minutes, which no other limit can exceed.
     #[serde(default)]
     #[schema(required)]
     pub max_session_duration: Option<Minutes>,
-    /// What it is there for, in a few words.
+    /// A short description of the agent's responsibilities.
     #[serde(default)]
     #[schema(required, value_type = String)]
     pub responsibilities: Text,
 }
 
 impl Agent {
-    /// Returns how many seconds a run may take, where the server allows so many, and what says so.
+    /// Returns the time limit of a run in seconds and its origin; `server` is the default.
     pub fn run_limit(&self, server: u64) -> (u64, RunLimit) {
         let own = self.max_seconds.map(|own| (own, RunLimit::MaxSeconds));
         let (seconds, limit) = own.unwrap_or((server, RunLimit::Server));
@@ -91,14 +92,13 @@ impl Agent {
     }
 }
 
-/// What ends a run that takes too long.
+/// The origin of a run's time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunLimit {
     /// The agent's `maxSeconds`.
     MaxSeconds,
     /// The agent's `maxSessionDuration`.
     MaxSessionDuration,
-    /// The server's own limit.
     Server,
 }
 
@@ -106,11 +106,10 @@ const fn is_available() -> bool {
     true
 }
 
-/// What of a program's output is its final message.
+/// The part of a program's output that is its final message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum OutputForm {
-    /// All of it.
     #[default]
     All,
     /// The last line that is not blank.
@@ -119,7 +118,6 @@ pub enum OutputForm {
     JsonField(String),
 }
 
-/// Says that a form of output is not known.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("must be `all`, `last_line` or `json:FIELD`")]
 pub struct UnknownForm;
@@ -151,53 +149,26 @@ impl From<OutputForm> for String {
     }
 }
 
-/// How a kind of agent is started and its output read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Provider {
-    /// Claude Code.
-    #[default]
-    ClaudeCode,
-    /// Codex.
-    Codex,
-    /// OpenCode.
-    #[serde(rename = "opencode")]
-    OpenCode,
-    /// Gemini CLI.
-    Gemini,
-    /// Any program.
-    Command,
+wire_enum! {
+    /// The type of program that runs an agent.
+    #[derive(Default)]
+    pub enum Provider {
+        /// Claude Code.
+        #[default]
+        ClaudeCode = "claude-code",
+        /// Codex.
+        Codex = "codex",
+        /// OpenCode.
+        OpenCode = "opencode",
+        /// Gemini CLI.
+        Gemini = "gemini",
+        /// Any program.
+        Command = "command",
+    }
 }
 
 impl Provider {
-    /// Every provider.
-    pub const ALL: [Self; 5] = [
-        Self::ClaudeCode,
-        Self::Codex,
-        Self::OpenCode,
-        Self::Gemini,
-        Self::Command,
-    ];
-
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::OpenCode => "opencode",
-            Self::Gemini => "gemini",
-            Self::Command => "command",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|provider| provider.as_str() == word)
-    }
-
-    /// Returns the program that it starts, if it is always the same one.
+    /// Returns the default program; a `command` has none.
     pub const fn binary(self) -> Option<&'static str> {
         match self {
             Self::ClaudeCode => Some("claude"),
@@ -209,8 +180,7 @@ impl Provider {
     }
 }
 
-/// Finds the agent that a model or a person meant: quotes around the name, its case, and `_` or a space for `-` do
-/// not matter.
+/// Finds an agent by an inexact name: surrounding quotes and case are ignored, and `_` or a space counts as `-`.
 pub fn match_agent_name<'a>(asked: &str, known: &'a [AgentName]) -> Option<&'a AgentName> {
     let plain = |name: &str| name.to_ascii_lowercase().replace(['_', ' '], "-");
     let is_wrapping = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '@');
@@ -221,13 +191,6 @@ pub fn match_agent_name<'a>(asked: &str, known: &'a [AgentName]) -> Option<&'a A
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_words_of_a_provider_are_the_same_in_json_and_sql() {
-        for provider in Provider::ALL {
-            assert_eq!(serde_json::to_value(provider).unwrap(), provider.as_str());
-        }
-    }
 
     #[test]
     fn the_lower_limit_ends_a_run() {

@@ -1,4 +1,4 @@
-//! Changes: the fields that create or change an agent.
+//! Changes: the fields that create or update an agent.
 
 use std::collections::BTreeMap;
 
@@ -9,96 +9,95 @@ use super::agent::{Agent, OutputForm, Provider};
 use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
-use crate::domain::text::given::{absent, given, given_words};
+use crate::domain::text::field::{absent, present, present_distinct};
 use crate::domain::{Minutes, Text};
 
-/// The keys of an agent that somebody gives; those that are not given stay as they are, or are what they are by default.
+/// A partial update of an agent. Absent fields keep their value, or get the default for a new agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an agent")]
 #[schema(example = json!({
     "provider": "command", "program": "/usr/local/bin/review", "roles": ["verification"], "skills": ["rust"], "maxSessionDuration": 30
 }))]
 pub struct AgentChange {
-    /// Its name, which the path says already.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The name of the agent, which must equal the name in the path.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub name: Option<AgentName>,
-    /// The Markdown file that tells it what it is. A new agent has `agents/NAME.md`, a `command` none.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The Markdown file with the system prompt. Default: `agents/NAME.md`; none for a `command`.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub spec_path: Option<Text>,
-    /// The tools that it may use.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The tools that the agent may use.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub allowed_tools: Option<Text>,
-    /// How it asks for permission. A new agent has `default`.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The permission mode of the agent's program. Default: `default`.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub permission_mode: Option<Text>,
-    /// What runs it. A new agent has `claude-code`.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The program type of the agent. Default: `claude-code`.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub provider: Option<Provider>,
-    /// The model that it uses; null for the provider's own choice.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The model; null for the provider's default.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>)]
     pub model: Option<Option<Text>>,
-    /// The program; null for the provider's own.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The program; null for the provider's default.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>)]
     pub program: Option<Option<Text>>,
-    /// What the program is started with beside what the provider says.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// Additional command line arguments.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     pub arguments: Option<Vec<Text>>,
-    /// What is added to its environment. Not for secrets: everybody who reads agents sees it.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// Additional environment variables. Do not store secrets here: everybody who can read agents sees them.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<BTreeMap<String, String>>, nullable = false)]
     pub environment: Option<BTreeMap<Text, Text>>,
-    /// What of the output of a `command` is its final message: `all` for a new agent, `last_line` or `json:FIELD`.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The part of the output of a `command` that is the final message: `all` (default), `last_line` or `json:FIELD`.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub output_form: Option<OutputForm>,
-    /// How many seconds a run may take; null for the server's limit.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The time limit of a run in seconds; null for the server's limit.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub max_seconds: Option<Option<u64>>,
-    /// How many seconds a run may be silent; null for the server's limit.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The limit of a run without output in seconds; null for the server's limit.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u64>, minimum = 1)]
     pub idle_seconds: Option<Option<u64>>,
-    /// Whether it takes hand-offs now.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// Whether the agent accepts hand-offs.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
-    /// The parts that it plays.
+    /// The roles of the agent.
     #[serde(
         default,
-        deserialize_with = "given_words",
+        deserialize_with = "present_distinct",
         skip_serializing_if = "absent"
     )]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
-    /// What it is good at.
+    /// The skills of the agent.
     #[serde(
         default,
-        deserialize_with = "given_words",
+        deserialize_with = "present_distinct",
         skip_serializing_if = "absent"
     )]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
-    /// How many minutes a run may take at most, whatever else is allowed; null for no such limit.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The upper limit of a run in minutes, which no other limit can exceed; null for none.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
-    /// What it is there for, in a few words.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// A short description of the agent's responsibilities.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
 }
 
 impl AgentChange {
-    /// Makes an agent of what is given and of defaults.
     pub fn into_new(self, name: AgentName) -> Agent {
         let text = |text: String| Text::try_from(text).expect("a name has no NUL");
         let spec_path = match self.provider.unwrap_or_default() {
@@ -124,12 +123,12 @@ impl AgentChange {
             max_session_duration: None,
             responsibilities: Text::default(),
         };
-        self.applied_to(new)
+        self.apply_to(new)
     }
 
-    /// Puts what is given into an agent, which keeps its name.
+    /// Applies the change to an agent, which keeps its name.
     #[must_use]
-    pub fn applied_to(self, agent: Agent) -> Agent {
+    pub fn apply_to(self, agent: Agent) -> Agent {
         Agent {
             name: agent.name,
             spec_path: self.spec_path.unwrap_or(agent.spec_path),
@@ -154,7 +153,7 @@ impl AgentChange {
     }
 }
 
-/// What an agent offers, as it or somebody else says.
+/// The capabilities of an agent, as announced by the agent or set by a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(
     rename_all = "camelCase",
@@ -163,32 +162,32 @@ impl AgentChange {
 )]
 #[schema(example = json!({ "roles": ["testing"], "skills": ["python", "qa"], "maxSessionDuration": 45 }))]
 pub struct Capabilities {
-    /// The parts that it plays.
+    /// The roles of the agent.
     #[serde(
         default,
-        deserialize_with = "given_words",
+        deserialize_with = "present_distinct",
         skip_serializing_if = "absent"
     )]
     #[schema(nullable = false)]
     pub roles: Option<Vec<Role>>,
-    /// What it is good at.
+    /// The skills of the agent.
     #[serde(
         default,
-        deserialize_with = "given_words",
+        deserialize_with = "present_distinct",
         skip_serializing_if = "absent"
     )]
     #[schema(nullable = false)]
     pub skills: Option<Vec<Skill>>,
-    /// How many minutes a run may take at most; null for no such limit. A run may only lower its own.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// The upper limit of a run in minutes; null for none. A run may only lower the limit of its own agent.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub max_session_duration: Option<Option<Minutes>>,
-    /// What it is there for, in a few words.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// A short description of the agent's responsibilities.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false)]
     pub responsibilities: Option<Text>,
-    /// Whether it takes hand-offs now.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "absent")]
+    /// Whether the agent accepts hand-offs.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(nullable = false)]
     pub available: Option<bool>,
 }
@@ -216,41 +215,44 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
-    fn made(json: serde_json::Value) -> Agent {
+    fn new_agent(json: serde_json::Value) -> Agent {
         change(json).into_new("mine".parse().unwrap())
     }
 
     #[test]
-    fn what_is_not_given_is_what_it_is_by_default() {
-        let agent = made(json!({}));
+    fn absent_fields_of_a_new_agent_get_defaults() {
+        let agent = new_agent(json!({}));
         assert_eq!(agent.spec_path.as_str(), "agents/mine.md");
         assert_eq!(agent.permission_mode.as_str(), "default");
         assert_eq!(agent.provider, Provider::ClaudeCode);
         assert!(agent.available);
-        // Any program is told what it is by its own code.
+        // A plain program has no system prompt.
         assert_eq!(
-            made(json!({ "provider": "command" })).spec_path.as_str(),
+            new_agent(json!({ "provider": "command" }))
+                .spec_path
+                .as_str(),
             ""
         );
     }
 
     #[test]
-    fn only_what_is_given_changes_and_null_clears() {
-        let agent =
-            made(json!({ "model": "m", "program": "p", "maxSeconds": 5, "roles": ["testing"] }));
-        let changed = change(json!({ "model": null, "maxSeconds": 6 })).applied_to(agent.clone());
+    fn absent_fields_stay_and_null_clears() {
+        let agent = new_agent(
+            json!({ "model": "m", "program": "p", "maxSeconds": 5, "roles": ["testing"] }),
+        );
+        let changed = change(json!({ "model": null, "maxSeconds": 6 })).apply_to(agent.clone());
         let expected = Agent {
             model: None,
             max_seconds: Some(6),
             ..agent.clone()
         };
         assert_eq!(changed, expected);
-        assert_eq!(change(json!({})).applied_to(agent.clone()), agent);
+        assert_eq!(change(json!({})).apply_to(agent.clone()), agent);
     }
 
     #[test]
-    fn every_key_of_an_agent_can_be_given() {
-        let agent = made(json!({
+    fn every_key_of_an_agent_can_be_set() {
+        let agent = new_agent(json!({
             "specPath": "s.md", "allowedTools": "t", "permissionMode": "plan", "provider": "codex", "model": "m",
             "program": "p", "arguments": ["a"], "environment": { "K": "v" }, "outputForm": "last_line", "maxSeconds": 1,
             "idleSeconds": 2, "available": false, "roles": ["testing"], "skills": ["qa"], "maxSessionDuration": 3,
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_always_has_a_value_cannot_be_null() {
+    fn required_fields_cannot_be_null() {
         for key in ["specPath", "provider", "arguments", "available", "roles"] {
             let json = json!({ key: null });
             assert!(

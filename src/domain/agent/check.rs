@@ -1,14 +1,14 @@
-//! Checks of an agent, so that no fault of it is found only when it runs.
+//! Validation of agents, so that errors appear at configuration time instead of at the first run.
 
 use std::path::Path;
 
 use super::agent::{Agent, Provider};
 use crate::domain::{Problems, Refusal, Text};
 
-/// Those who act and send beside agents: an agent of the same name would be taken for them.
+/// Names of other actors and senders. An agent with such a name would be confused with them.
 const RESERVED: [&str; 5] = ["operator", "router", "anonymous", "dispatcher", "chorus"];
 
-/// What Chorus itself says to the process of an agent, whatever the agent's own environment is.
+/// Environment variables that Chorus sets for every agent process.
 pub const OWN_ENVIRONMENT: [&str; 7] = [
     "CHORUS_URL",
     "CHORUS_TASK_ID",
@@ -19,42 +19,37 @@ pub const OWN_ENVIRONMENT: [&str; 7] = [
     "PATH",
 ];
 
-/// How many arguments, or variables of the environment, there may be.
+/// The limit of arguments, and of environment variables.
 const MOST_ARGUMENTS: usize = 1000;
 
-/// How many bytes arguments, or the environment, may have together. Systems take 128 KiB in one argument.
+/// The limit of all arguments, or of the whole environment, in bytes. Linux accepts 128 KiB in one argument.
 const LARGEST_ARGUMENTS: usize = 100 * 1024;
 
-/// How many bytes the tools may have.
 const LONGEST_TOOLS: usize = 32 * 1024;
 
-/// How many bytes a path, a model or a mode may have.
+/// The limit of a path, a model or a permission mode in bytes.
 const LONGEST_WORD: usize = 4 * 1024;
 
-/// How many bytes the responsibilities may have.
 const LONGEST_RESPONSIBILITIES: usize = 4 * 1024;
 
-/// The longest limit of a run: a year.
+/// One year.
 const MOST_SECONDS: u64 = 365 * 24 * 60 * 60;
 
 impl Agent {
-    /// Checks the name of an agent that is to be made.
+    /// Checks the name of a new agent. Existing agents may keep a reserved name.
     pub fn check_new_name(&self) -> Problems {
         let mut problems = Problems::default();
         let is_it = |word: &&str| self.name.as_str().eq_ignore_ascii_case(word);
         if let Some(word) = RESERVED.into_iter().find(is_it) {
-            problems.add(
-                "name",
-                format!("{word} is not a name for an agent: it stands for somebody else in histories; choose another"),
-            );
+            problems.add("name", format!("{word} is reserved; choose another name"));
         }
         problems
     }
 
-    /// Finds what is wrong with an agent, beside whether its spec is there.
+    /// Validates the agent. The caller checks that its spec file exists.
     pub fn check(&self) -> Problems {
         let mut problems = Problems::default();
-        // Whoever sets a spec must not get to read whatever else is below the data directory.
+        // Only Markdown files, so that a caller who sets a spec cannot read other files of the data directory.
         let is_spec = Path::new(self.spec_path.as_str())
             .extension()
             .is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
@@ -69,9 +64,9 @@ impl Agent {
             );
         }
         if self.provider == Provider::Command && self.program.is_none() {
-            problems.add("program", "must be given, because the provider is command");
+            problems.add("program", "is required for the provider command");
         }
-        // It is started in the working directory of a task, where nobody means it to be.
+        // A relative path would be resolved in the working directory of a task.
         let is_relative = |program: &Text| {
             let path = Path::new(program.as_str());
             path.is_relative() && program.as_str().contains('/')
@@ -79,14 +74,14 @@ impl Agent {
         if self.program.as_ref().is_some_and(is_relative) {
             problems.add(
                 "program",
-                "must be an absolute path, or a name that is looked for on PATH",
+                "must be an absolute path or the name of a program on PATH",
             );
         }
         for (field, word) in [("program", &self.program), ("model", &self.model)] {
             if word.as_ref().is_some_and(Text::is_blank) {
                 problems.add(
                     field,
-                    "must not be empty; null stands for the provider's own",
+                    "must not be empty; use null for the provider's default",
                 );
             }
         }
@@ -114,14 +109,14 @@ impl Agent {
             if seconds.is_some_and(|seconds| !(1..=MOST_SECONDS).contains(&seconds)) {
                 problems.add(
                     field,
-                    format!("must be 1 to {MOST_SECONDS}; null stands for the server's limit"),
+                    format!("must be 1 to {MOST_SECONDS}; use null for the server's limit"),
                 );
             }
         }
         problems
     }
 
-    /// Checks what a system must take when it starts the program.
+    /// Checks the limits that the operating system sets for a new process.
     fn check_process(&self, problems: &mut Problems) {
         let arguments = self.arguments.iter().map(|text| text.as_str().len());
         let environment = self.environment.iter();
@@ -132,12 +127,12 @@ impl Agent {
             ("environment", self.environment.len(), environment.sum()),
         ] {
             if count > MOST_ARGUMENTS {
-                problems.add(field, format!("must not be more than {MOST_ARGUMENTS}"));
+                problems.add(field, format!("must have at most {MOST_ARGUMENTS} entries"));
             }
             if bytes > LARGEST_ARGUMENTS {
                 problems.add(
                     field,
-                    format!("must not have more than {LARGEST_ARGUMENTS} bytes together"),
+                    format!("must have at most {LARGEST_ARGUMENTS} bytes in total"),
                 );
             }
         }
@@ -146,16 +141,16 @@ impl Agent {
             if name.is_empty() || name.contains(is_illegal) {
                 problems.add(
                     "environment",
-                    format!("{name:?} is not a name of a variable; it must be one word without ="),
+                    format!("{name:?} is not a valid variable name; use one word without `=`"),
                 );
             } else if OWN_ENVIRONMENT.contains(&name) {
-                problems.add("environment", format!("{name} is set by Chorus itself"));
+                problems.add("environment", format!("{name} is reserved: Chorus sets it"));
             }
         }
     }
 
-    /// Checks what a run makes of its own agent: it may lower the limit of its sessions, and not raise it.
-    pub fn check_announced(&self, announced: &Self) -> Result<(), Refusal> {
+    /// Checks a change that a run makes to its own agent: it may lower `maxSessionDuration`, but not raise it.
+    pub fn check_own_change(&self, announced: &Self) -> Result<(), Refusal> {
         let raised = self.max_session_duration.filter(|limit| {
             announced
                 .max_session_duration
@@ -170,8 +165,8 @@ impl Agent {
         }
     }
 
-    /// Lists the keys in which another agent differs.
-    pub fn keys_that_differ(&self, other: &Self) -> Vec<String> {
+    /// Lists the JSON keys whose values differ.
+    pub fn differing_keys(&self, other: &Self) -> Vec<String> {
         let json = |agent: &Self| serde_json::to_value(agent).expect("an agent is JSON");
         let (mine, others) = (json(self), json(other));
         let keys = mine.as_object().into_iter().flatten();
@@ -199,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fail_at_the_first_run_is_found() {
+    fn errors_of_the_first_run_are_found_early() {
         let nothing: [&str; 0] = [];
         assert_eq!(fields(json!({})), nothing);
         assert_eq!(
@@ -251,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_lowers_its_limit_and_does_not_raise_it() {
+    fn a_run_may_lower_its_limit_but_not_raise_it() {
         let limited = |minutes: Option<u32>| agent(json!({ "maxSessionDuration": minutes }));
         for (before, after, is_allowed) in [
             (None, None, true),
@@ -261,19 +256,16 @@ mod tests {
             (Some(10), Some(11), false),
             (Some(10), None, false),
         ] {
-            let checked = limited(before).check_announced(&limited(after));
+            let checked = limited(before).check_own_change(&limited(after));
             assert_eq!(checked.is_ok(), is_allowed, "{before:?} {after:?}");
         }
     }
 
     #[test]
-    fn what_differs_is_named_as_it_is_written() {
+    fn differing_keys_are_json_keys() {
         let one = agent(json!({ "roles": ["testing"], "maxSessionDuration": 3 }));
         let other = agent(json!({ "roles": ["fixing"] }));
-        assert_eq!(
-            one.keys_that_differ(&other),
-            ["roles", "maxSessionDuration"]
-        );
-        assert_eq!(one.keys_that_differ(&one), [""; 0]);
+        assert_eq!(one.differing_keys(&other), ["roles", "maxSessionDuration"]);
+        assert_eq!(one.differing_keys(&one), [""; 0]);
     }
 }

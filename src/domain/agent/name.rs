@@ -8,8 +8,7 @@ id::name! {
 }
 
 impl AgentName {
-    /// Tells whether two names are the same but for upper and lower case.
-    pub fn is_same(&self, other: &Self) -> bool {
+    pub fn eq_ignore_case(&self, other: &Self) -> bool {
         self.as_str().eq_ignore_ascii_case(other.as_str())
     }
 }

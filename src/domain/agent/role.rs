@@ -1,29 +1,25 @@
-//! Roles: the part that an agent plays.
+//! Roles of agents.
 
 use crate::domain::text::word::word;
 
 word! {
-    /// What part somebody plays: `implementation`, `testing`, `fixing`, `verification`, or one that a user defined.
+    /// The role of an agent: `implementation`, `testing`, `fixing`, `verification`, or a word of your choice.
     Role, IllegalRole, "a role", "testing"
 }
 
 impl Role {
-    /// Writes what is asked for.
     pub const IMPLEMENTATION: &'static str = "implementation";
-    /// Says whether it works.
     pub const TESTING: &'static str = "testing";
-    /// Mends what does not.
     pub const FIXING: &'static str = "fixing";
-    /// Says whether it is what was asked for.
     pub const VERIFICATION: &'static str = "verification";
 
-    /// Tells whether it judges what others made.
-    pub fn judges(&self) -> bool {
+    /// Whether the role evaluates the work of others.
+    pub fn evaluates_work(&self) -> bool {
         matches!(self.as_str(), Self::TESTING | Self::VERIFICATION)
     }
 
-    /// Tells whether it makes what others judge.
-    pub fn makes(&self) -> bool {
+    /// Whether the role produces work that others evaluate.
+    pub fn produces_work(&self) -> bool {
         matches!(self.as_str(), Self::IMPLEMENTATION | Self::FIXING)
     }
 }

@@ -1,67 +1,42 @@
-//! Skills: what an agent is good at, and what a task asks for.
+//! Skills: abilities of agents, and wanted abilities on tasks.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The longest skill.
+use crate::domain::text::checked_string::checked_string;
+
 const LONGEST_SKILL: usize = 64;
 
-/// What somebody is good at, such as `python` or `c++`. Its case does not matter.
+/// An ability of an agent, such as `python` or `c++`, in lowercase.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
 #[schema(value_type = String, min_length = 1, max_length = 64, pattern = "^[!-+\\--~\u{a0}-\u{10ffff}]+$", example = "python")]
 pub struct Skill(String);
 
-/// Says why a word cannot be a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a skill such as `python`: one word without commas, at most {LONGEST_SKILL} bytes")]
 pub struct IllegalSkill;
 
 impl Skill {
-    /// Reads a skill, in small letters.
-    pub fn parse(word: &str) -> Result<Self, IllegalSkill> {
-        let skill = word.to_lowercase();
+    /// Converts to lowercase.
+    pub fn parse(word: impl AsRef<str>) -> Result<Self, IllegalSkill> {
+        let skill = word.as_ref().to_lowercase();
         let is_legal = |c: char| !c.is_whitespace() && !c.is_control() && c != ',';
         if skill.is_empty() || skill.len() > LONGEST_SKILL || !skill.chars().all(is_legal) {
             return Err(IllegalSkill);
         }
         Ok(Self(skill))
     }
-
-    /// Returns the word.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl TryFrom<String> for Skill {
-    type Error = IllegalSkill;
-
-    fn try_from(word: String) -> Result<Self, Self::Error> {
-        Self::parse(&word)
-    }
-}
-
-impl std::str::FromStr for Skill {
-    type Err = IllegalSkill;
-
-    fn from_str(word: &str) -> Result<Self, Self::Err> {
-        Self::parse(word)
-    }
-}
-
-impl std::fmt::Display for Skill {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+checked_string!(Skill, IllegalSkill);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_case_of_a_skill_does_not_matter() {
+    fn a_skill_is_lowercase() {
         for skill in ["python", "C++", "node.js", "größe", "Problem-Solving"] {
             assert_eq!(
                 Skill::parse(skill).unwrap().as_str(),

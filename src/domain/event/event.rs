@@ -1,4 +1,4 @@
-//! Events: the lines of a task's history.
+//! Events: the entries of a task's history.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::domain::{HandoffId, RequestId, TaskId, Text, Timestamp};
 
-/// A task's events, oldest first.
+/// The events of a task, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct History {
     /// The events.
@@ -16,7 +16,7 @@ pub struct History {
 }
 
 impl History {
-    /// Leaves out the numbers, which only mean something in the database that gave them.
+    /// Removes the numbers, which are valid only in the database that assigned them.
     #[must_use]
     pub fn without_numbers(mut self) -> Self {
         for event in &mut self.events {
@@ -26,52 +26,50 @@ impl History {
     }
 }
 
-/// Something that happened.
+/// A recorded event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "an event")]
 pub struct Event {
-    /// When it happened.
+    /// The time of the event.
     pub timestamp: Timestamp,
-    /// What happened.
+    /// The type of the event.
     pub event_type: EventType,
     /// The details.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub data: BTreeMap<Cow<'static, str>, Text>,
-    /// The hand-off that it is about; absent where it is about none.
+    /// The hand-off of the event; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub handoff_id: Option<HandoffId>,
-    /// The request that it is about; absent where it is about none.
+    /// The request of the event; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub request_id: Option<RequestId>,
-    /// Its place among all events; absent in an archive, where the place in the file counts.
+    /// The position among all events; absent in an archive, where the order in the file counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub number: Option<i64>,
-    /// The task that it is about; absent where the surroundings say it.
+    /// The task of the event; absent if the context makes it clear.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub task_id: Option<TaskId>,
-    /// The first task of the chain that the task belongs to, or the task itself; absent where `taskId` is.
+    /// The root of the task's family, or the task itself; absent if `taskId` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub master_task_id: Option<TaskId>,
 }
 
-/// The name of what happened, such as `task_created`.
+/// The type of an event, such as `task_created`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
 #[schema(value_type = String, example = "task_created")]
 pub struct EventType(pub(super) Cow<'static, str>);
 
-/// Says that an event has no type.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("must be a word without NUL characters")]
 pub struct IllegalEventType;
 
 impl EventType {
-    /// Returns the word.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Events: everything that happens, as it is recorded, stored and followed.
+//! Events: the recorded history of everything that happens.
 
 mod event;
 mod kind;

@@ -1,4 +1,4 @@
-//! The type and the data of each kind of event, as they are stored and sent.
+//! The type and the data of each kind of event, as stored and sent.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use super::kind::{AgentEvent, EventKind, ToolChange};
 use crate::domain::{Correspondent, Kind, MailId, Merge, Outcome, RequestState, Text, Transition};
 
 impl EventKind {
-    /// Returns the event's type and its details, all of them strings.
+    /// Returns the type of the event and its details, which are all strings.
     pub fn into_parts(self) -> (EventType, BTreeMap<Cow<'static, str>, Text>) {
         let (event_type, data): (&str, Vec<(&str, String)>) = match self {
             Self::TaskCreated { description } => (
@@ -263,7 +263,7 @@ impl EventKind {
             .map(|(key, value)| {
                 (
                     Cow::Borrowed(key),
-                    Text::try_from(value).expect("made of texts, names and numbers"),
+                    Text::try_from(value).expect("texts, names and numbers have no NUL"),
                 )
             })
             .collect();
@@ -271,7 +271,7 @@ impl EventKind {
     }
 }
 
-/// Names a change of a request's state by what it means.
+/// Derives the event type from the transition.
 fn request_moved(moved: Transition) -> (&'static str, Vec<(&'static str, String)>) {
     let event_type = match (moved.from, moved.to) {
         (Some(RequestState::Claimed), RequestState::Delegated) | (_, RequestState::Needs) => {

@@ -1,22 +1,22 @@
-//! Topics: what the server itself waits for, beside single tasks and requests.
+//! Topics: groups of events that the server's own loops wait for.
 
 use super::event::Event;
 use super::kind::EventKind;
 
-/// A subject that events are about, for those who wait for more than one task or request.
+/// A group of events, for waiters on more than one task or request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Topic {
-    /// Requests, alerts and the rules of their kinds.
+    /// Requests, alerts and kind rules.
     Requests,
-    /// Hand-offs and runs that begin or end: a slot may be free, or taken.
+    /// Starts and ends of hand-offs and runs: the number of free slots may change.
     Slots,
-    /// Tasks that are ready.
+    /// Tasks that became ready.
     Ready,
-    /// Agents that come, go or change.
+    /// Changes of agents.
     Agents,
 }
 
-/// An event that was recorded, with its topic.
+/// A recorded event with its topic.
 #[derive(Debug, Clone)]
 pub struct Recorded {
     pub event: Event,
@@ -24,7 +24,7 @@ pub struct Recorded {
 }
 
 impl EventKind {
-    /// Returns the topic of an event of this kind. Events about a request have the topic of requests, whatever their kind.
+    /// Returns the topic of an event of this kind. An event with a request always has the topic `Requests`.
     pub const fn topic(&self) -> Option<Topic> {
         match self {
             Self::AlertRaised { .. } | Self::AlertResolved { .. } | Self::RoutesChanged { .. } => {

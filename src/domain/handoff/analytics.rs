@@ -1,4 +1,4 @@
-//! Analytics: figures over many hand-offs.
+//! Analytics: statistics over many hand-offs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,83 +8,83 @@ use utoipa::ToSchema;
 
 use crate::domain::AgentName;
 
-/// How hand-offs went.
+/// Statistics of hand-offs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HandoffAnalytics {
-    /// All of them together.
+    /// The statistics over all hand-offs.
     pub total: HandoffFigures,
-    /// How often a hand-off went straight back to the agent that it came from.
+    /// The number of hand-offs straight back to the agent that handed off.
     pub bounces: u64,
-    /// By who handed to whom, the most frequent first.
+    /// The statistics by pair of agents, most frequent first.
     pub pairs: Vec<PairFigures>,
-    /// The most common ways over three agents (length 2) and four (length 3), the most frequent first.
+    /// The most common paths over three agents (length 2) and four agents (length 3), most frequent first.
     pub paths: Vec<CommonPath>,
 }
 
-/// How some hand-offs went.
+/// Statistics of a group of hand-offs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HandoffFigures {
-    /// How many there are.
+    /// The number of hand-offs.
     pub handoffs: u64,
-    /// How many have ended.
+    /// The number of ended hand-offs.
     pub ended: u64,
-    /// How many have ended well.
+    /// The number of completed hand-offs.
     pub completed: u64,
-    /// Which part of those that have ended, ended well; null if none has ended.
+    /// The share of completed hand-offs among the ended ones; null if none has ended.
     #[schema(required)]
     pub success_rate: Option<f64>,
-    /// The time that half of those that an agent ran for did not exceed, in milliseconds; to three digits.
+    /// The median duration in milliseconds, to three digits. Only hand-offs with an agent run count.
     #[schema(required)]
     pub median_ms: Option<u64>,
-    /// The time that 95 of 100 did not exceed, in milliseconds; to three digits.
+    /// The 95th percentile of the duration in milliseconds, to three digits.
     #[schema(required)]
     pub p95_ms: Option<u64>,
-    /// What they cost, in US dollars.
+    /// The cost in US dollars.
     pub cost_usd: f64,
 }
 
-/// How the hand-offs from one agent to another went.
+/// Statistics of the hand-offs from one agent to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairFigures {
-    /// Who handed off; null for a person.
+    /// The agent that handed off; null for a person.
     #[schema(required)]
     pub from_agent: Option<AgentName>,
-    /// Who was asked.
+    /// The target of the hand-offs.
     pub to_agent: AgentName,
-    /// The figures.
+    /// The statistics.
     #[serde(flatten)]
     pub figures: HandoffFigures,
-    /// How many of these went straight back.
+    /// The number of hand-offs straight back to the agent that handed off.
     pub bounces: u64,
 }
 
-/// A way that control often takes.
+/// A frequent path of control.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommonPath {
-    /// The agents, the first one first.
+    /// The agents in order.
     pub agents: Vec<AgentName>,
-    /// How many hand-offs it has.
+    /// The number of hand-offs on the path.
     pub length: u32,
-    /// How often it was taken.
+    /// The number of times the path was taken.
     pub count: u64,
 }
 
-/// An agent that was asked, and the one that handed off; a person has no name.
+/// The agent that handed off (`None` for a person) and the target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AgentPair {
     pub from: Option<AgentName>,
     pub to: AgentName,
 }
 
-/// How many hand-offs of a pair of agents took the same time.
+/// The hand-offs of a pair of agents with the same duration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffCount {
     pub pair: AgentPair,
-    /// The time in milliseconds, if they have ended and an agent ran for them.
+    /// In milliseconds; `None` unless the hand-offs have ended and an agent ran.
     pub took: Option<u64>,
     pub handoffs: u64,
     pub ended: u64,
@@ -92,8 +92,8 @@ pub struct HandoffCount {
 }
 
 impl HandoffAnalytics {
-    /// Adds up counts, costs and bounces by pair of agents, and over all of them.
-    pub fn add_up(
+    /// Aggregates counts, costs and bounces by pair of agents and in total.
+    pub fn aggregate(
         counts: Vec<HandoffCount>,
         costs: Vec<(AgentPair, f64)>,
         bounces: Vec<(AgentPair, u64)>,
@@ -130,14 +130,13 @@ impl HandoffAnalytics {
     }
 }
 
-/// The sums over some hand-offs.
 #[derive(Default)]
 struct Tally {
     handoffs: u64,
     ended: u64,
     completed: u64,
     cost_usd: f64,
-    /// The number of hand-offs by their time in milliseconds.
+    /// The number of hand-offs by duration in milliseconds.
     times: BTreeMap<u64, u64>,
 }
 
@@ -161,7 +160,7 @@ impl Tally {
         }
     }
 
-    /// Returns the time that so many percent did not exceed.
+    /// Returns the smallest duration that `percent` percent of the hand-offs do not exceed.
     fn percentile(&self, percent: u64) -> Option<u64> {
         let all: u64 = self.times.values().sum();
         let mut so_far = 0;
@@ -177,7 +176,7 @@ impl Tally {
     fn figures(&self) -> HandoffFigures {
         #[expect(
             clippy::cast_precision_loss,
-            reason = "a rate needs no more digits than a float has"
+            reason = "a rate needs less precision than an f64 has"
         )]
         let success_rate = (self.ended > 0).then(|| self.completed as f64 / self.ended as f64);
         HandoffFigures {
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_the_time_that_so_many_did_not_exceed() {
+    fn percentiles_are_exact() {
         for (times, median, p95) in [
             (&[][..], None, None),
             (&[(10, 1)][..], Some(10), Some(10)),
@@ -237,9 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_added_up_the_most_frequent_first() {
+    fn pairs_are_aggregated_most_frequent_first() {
         let (asked, handed) = (pair(None, "a"), pair(Some("a"), "b"));
-        let analytics = HandoffAnalytics::add_up(
+        let analytics = HandoffAnalytics::aggregate(
             vec![
                 count(&asked, Some(100), [1, 1, 0]),
                 count(&handed, Some(100), [2, 2, 2]),
@@ -272,8 +271,8 @@ mod tests {
     }
 
     #[test]
-    fn no_handoffs_have_no_rate_and_no_times() {
-        let analytics = HandoffAnalytics::add_up(vec![], vec![], vec![], vec![]);
+    fn no_handoffs_have_no_rate_and_no_durations() {
+        let analytics = HandoffAnalytics::aggregate(vec![], vec![], vec![], vec![]);
         assert_eq!(analytics.total, HandoffFigures::default());
     }
 }

@@ -11,69 +11,59 @@ use super::report::Report;
 use super::trace::TraceId;
 use crate::domain::{AgentName, ConversationHistory, Text, Timestamp};
 
-/// How and when a hand-off ended.
+/// The end of a hand-off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffEnd {
-    /// When.
     pub at: Timestamp,
-    /// How.
     pub outcome: Outcome,
-    /// The final message, or what went wrong.
+    /// The final message or the error.
     pub output: Text,
 }
 
-/// What was asked of the agent.
+/// The request behind a hand-off.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandoffRequest {
-    /// The prompt, as the caller wrote it.
+    /// The prompt as the caller wrote it.
     pub prompt: Text,
-    /// Why the caller hands off.
     pub reason: Option<Text>,
-    /// The hand-off that it came from.
+    /// The hand-off whose agent handed off.
     pub from_handoff_id: Option<HandoffId>,
-    /// The trace that it belongs to, unless it began that itself.
+    /// `None` if the hand-off starts its own trace.
     pub trace_id: Option<TraceId>,
-    /// The conversation that moved, if one did.
+    /// The conversation, for a hand-off of a session.
     pub moved: Option<MovedConversation>,
-    /// What its agent said of its work.
     pub report: Option<Report>,
 }
 
-/// What a hand-off of a session brings beside a prompt and a reason.
+/// The conversation that moved with a hand-off of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedConversation {
-    /// All that was said.
     pub history: ConversationHistory,
-    /// The trace of the harness that leads the conversation.
+    /// The trace id of the harness that leads the conversation.
     pub harness_trace_id: Option<Text>,
     /// Whether Chorus runs the agent.
     pub is_invoked: bool,
-    /// Whether it was taken from an agent that still had it; archives of earlier versions do not say.
+    /// Whether the previous agent still had control; `None` in archives of earlier versions.
     pub takes_control: Option<bool>,
 }
 
-/// One entry of a task's agent chain.
+/// A hand-off in a task's agent chain.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "ChainEntryWire")]
 pub struct ChainEntry {
-    /// The hand-off's id.
     pub id: HandoffId,
-    /// Who was asked.
     pub agent_name: AgentName,
-    /// Who asked, if an agent did.
+    /// `None` if a person handed off.
     pub from_agent: Option<AgentName>,
-    /// Which door it came through.
     pub mode: Door,
-    /// When it started.
     pub started_at: Timestamp,
-    /// How it ended; it is open while this is `None`.
+    /// `None` while the hand-off is open.
     pub end: Option<HandoffEnd>,
-    /// What was asked; an archive carries it, a task that is shown does not.
+    /// Present in archives only.
     pub request: Option<HandoffRequest>,
 }
 
 impl ChainEntry {
-    /// Tells whether the agent still works on it.
     pub const fn is_open(&self) -> bool {
         self.end.is_none()
     }
@@ -143,42 +133,39 @@ impl Serialize for ChainEntry {
     }
 }
 
-/// One entry of a task's agent chain, as it is written.
+/// A hand-off in a task's agent chain.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "an entry of an agent chain")]
 #[schema(as = ChainEntry)]
 pub(crate) struct ChainEntryWire {
-    /// Who was asked.
+    /// The agent that works, or worked.
     agent_name: AgentName,
-    /// When it started.
+    /// The start time.
     started_at: Timestamp,
-    /// When it ended; it is open while this is null.
+    /// The end time; null while the hand-off is open.
     #[schema(required)]
     completed_at: Option<Timestamp>,
-    /// The final message, or what went wrong; empty while it is open.
+    /// The final message or the error; empty while the hand-off is open.
     output: Text,
-    /// The hand-off's id.
+    /// The id of the hand-off.
     #[serde(default = "HandoffId::new")]
     #[schema(required)]
     id: HandoffId,
-    /// Who asked, if an agent did.
+    /// The agent that handed off; null for a person.
     #[schema(required)]
     from_agent: Option<AgentName>,
-    /// Which door it came through.
+    /// The way in which the hand-off was started.
     #[serde(default)]
     #[schema(required)]
     mode: Door,
-    /// How it ended.
+    /// The outcome.
     #[schema(required)]
     outcome: Option<Outcome>,
-    /// What went wrong.
+    /// The error.
     #[schema(required)]
-    #[expect(
-        dead_code,
-        reason = "repeats `output` of what did not complete; read so that it counts as known"
-    )]
+    #[expect(dead_code, reason = "an accepted key that repeats `output`")]
     error: Option<Text>,
-    // An archive carries these; the API shows them in the hand-off itself.
+    // Archives only; the API has these in the hand-off itself.
     #[schema(ignore)]
     reason: Option<Text>,
     #[schema(ignore)]
@@ -199,14 +186,11 @@ pub(crate) struct ChainEntryWire {
     report: Option<Report>,
 }
 
-/// Says why an entry of a chain contradicts itself.
 #[derive(Debug, thiserror::Error)]
 pub enum ContradictoryEntry {
-    /// It has an end, but no time of it.
-    #[error("a hand-off without `completedAt` is open and has no `outcome` and no `output`")]
+    #[error("a hand-off without `completedAt` is open and must not have `outcome` or `output`")]
     EndWithoutTime,
-    /// It has a reason, but no prompt.
-    #[error("`reason` needs a `prompt`")]
+    #[error("`reason` requires a `prompt`")]
     ReasonWithoutPrompt,
 }
 
@@ -262,7 +246,7 @@ pub(super) mod tests {
     use super::*;
     use crate::domain::text;
 
-    /// Makes chain entries of every shape that the wire can carry.
+    /// Generates chain entries of every shape on the wire.
     pub fn any_entry() -> impl Strategy<Value = ChainEntry> {
         let end = (0..i64::MAX, 0..5_usize, text::any_text());
         let end = end.prop_map(|(at, outcome, output)| HandoffEnd {

@@ -1,43 +1,39 @@
-//! Context: the named values that a task carries beside its description.
+//! Context: variables that a task carries in addition to its description.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Named values that accumulate from hand-off to hand-off.
+/// Variables that accumulate over hand-offs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Context(pub Map<String, Value>);
 
-/// Which keys a merge brought.
+/// The keys changed by a merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Merge {
-    /// The keys that were not there before.
     pub added: Vec<String>,
-    /// The keys whose value is another one now.
     pub replaced: Vec<String>,
 }
 
-/// Says where control came from. Its keys are reserved.
+/// The origin of control, stored under reserved keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffMetadata {
-    /// Who handed off, if an agent did.
+    /// `None` if a person handed off.
     pub from: Option<String>,
-    /// By which tool.
     pub tool: String,
-    /// What the tool tells the target.
+    /// The instructions of the tool for the target.
     pub instructions: String,
-    /// All agents so far, the first one first.
+    /// All agents so far, in order.
     pub chain: Vec<String>,
 }
 
 impl Context {
-    /// The beginning of the keys that Chorus itself writes.
+    /// The prefix of the keys that only Chorus writes.
     pub const RESERVED: &'static str = "_handoff";
 
-    /// The key of what the tool tells the target.
     pub const INSTRUCTIONS: &'static str = "_handoff_instructions";
 
-    /// Merges, later wins: what was there, the variables, the metadata. Objects inside are replaced, not merged.
+    /// Merges variables and metadata into the context; later values win. Nested objects are replaced, not merged.
     #[must_use]
     pub fn merged(&self, variables: &Map<String, Value>, metadata: HandoffMetadata) -> Self {
         let metadata = [
@@ -53,7 +49,7 @@ impl Context {
         Self(merged)
     }
 
-    /// Leaves out what was said to the target of one hand-off only.
+    /// Removes the metadata, which is meant for the target of one hand-off only.
     #[must_use]
     pub fn without_metadata(&self) -> Self {
         let kept = self
@@ -66,8 +62,8 @@ impl Context {
         )
     }
 
-    /// Tells which keys came when `before` became this.
-    pub fn since(&self, before: &Self) -> Merge {
+    /// Lists the keys that were added or replaced since `before`.
+    pub fn changes_since(&self, before: &Self) -> Merge {
         let mut merge = Merge::default();
         for (key, value) in &self.0 {
             match before.0.get(key) {
@@ -79,7 +75,7 @@ impl Context {
         merge
     }
 
-    /// Returns what the tool tells the target.
+    /// Returns the instructions of the tool for the target.
     pub fn instructions(&self) -> Option<&str> {
         self.0.get(Self::INSTRUCTIONS)?.as_str()
     }
@@ -96,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn later_wins_and_only_on_the_first_level() {
+    fn later_values_win_on_the_first_level_only() {
         let before = context(json!({ "kept": 1, "lead": { "id": 1, "name": "x" }, "same": true }));
         let variables = context(json!({ "lead": { "id": 2 }, "new": null, "same": true })).0;
         let after = before.merged(
@@ -120,7 +116,7 @@ mod tests {
             serde_json::to_value(after.without_metadata()).unwrap(),
             json!({ "kept": 1, "lead": { "id": 2 }, "same": true, "new": null })
         );
-        let Merge { added, replaced } = after.since(&before);
+        let Merge { added, replaced } = after.changes_since(&before);
         assert_eq!(replaced, ["lead"]);
         assert_eq!(
             added,

@@ -11,67 +11,67 @@ use super::run::Run;
 use super::trace::{SpanId, TraceId};
 use crate::domain::{AgentName, TaskId, Text, Timestamp};
 
-/// A hand-off in full.
+/// A hand-off with all its data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Handoff {
-    /// Its id.
+    /// The id of the hand-off.
     pub id: HandoffId,
-    /// The task that was handed off.
+    /// The task.
     pub task_id: TaskId,
-    /// Who was asked.
+    /// The agent that works, or worked.
     pub agent_name: AgentName,
-    /// Who asked, if an agent did.
+    /// The agent that handed off; null for a person.
     #[schema(required)]
     pub from_agent: Option<AgentName>,
-    /// Which door it came through.
+    /// The way in which the hand-off was started.
     pub mode: Door,
-    /// The prompt, as the caller wrote it.
+    /// The prompt as the caller wrote it.
     pub prompt: Text,
-    /// Why the caller handed off.
+    /// The reason for the hand-off.
     #[schema(required)]
     pub reason: Option<Text>,
-    /// When it started.
+    /// The start time.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// The end time.
     #[schema(required)]
     pub completed_at: Option<Timestamp>,
-    /// The final message, or what went wrong.
+    /// The final message or the error.
     pub output: Text,
-    /// How it ended.
+    /// The outcome.
     #[schema(required)]
     pub outcome: Option<Outcome>,
-    /// What went wrong.
+    /// The error.
     #[schema(required)]
     pub error: Option<Text>,
-    /// What the provider counted: tokens, turns, duration.
+    /// The usage counted by the provider: tokens, turns, duration.
     #[schema(required, value_type = Option<Object>)]
     pub usage: Option<serde_json::Value>,
-    /// What it cost, in US dollars.
+    /// The cost in US dollars.
     #[schema(required)]
     pub cost_usd: Option<f64>,
-    /// Its last run.
+    /// The last run.
     #[schema(required)]
     pub run: Option<Run>,
-    /// What its agent said of its work.
+    /// The report of the agent.
     #[serde(default)]
     #[schema(required)]
     pub report: Option<Report>,
-    /// The hand-off that it came from: the one whose agent asked, or that moved here.
+    /// The hand-off whose agent handed off, or from which control moved here.
     #[schema(required)]
     pub from_handoff_id: Option<HandoffId>,
-    /// The hand-off that goes on, if control moved before the agent had finished. Its end is the one to wait for.
+    /// The hand-off that continues the work, if control moved before the agent had finished. Wait for its end instead.
     #[schema(required)]
     pub transferred_to: Option<HandoffId>,
-    /// The W3C trace that it belongs to.
+    /// The W3C trace id.
     pub trace_id: TraceId,
-    /// The span from which it was asked, if whoever asked said so.
+    /// The parent span, if the caller sent one.
     #[schema(required)]
     pub parent_span_id: Option<SpanId>,
-    /// The session that its task belongs to.
+    /// The session of the task.
     #[schema(required)]
     pub session_id: Option<Text>,
-    /// The trace of the harness that leads the conversation, if it is one of a session.
+    /// The trace id of the harness that leads the conversation, for a hand-off of a session.
     #[schema(required)]
     pub harness_trace_id: Option<Text>,
 }

@@ -1,13 +1,13 @@
-//! The limits of a chain of hand-offs.
+//! Limits of chains of hand-offs.
 
 /// The limits of a chain of hand-offs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainLimits {
-    /// How many tasks a chain may be deep.
+    /// The depth of the tree of tasks.
     pub depth: u32,
-    /// How many hand-offs from agent to agent a task and all below it may see.
+    /// Hand-offs from agent to agent on a task and its descendants.
     pub hops: u32,
-    /// How often two agents may hand back and forth.
+    /// Hand-offs straight back to the agent that handed off.
     pub bounces: u32,
 }
 
@@ -21,7 +21,6 @@ impl Default for ChainLimits {
     }
 }
 
-/// A limit of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainLimit {
     Depth,

@@ -1,22 +1,21 @@
-//! Lineage: the limits on hand-offs that agents begin inside their own.
+//! Lineage: the chain of agents that limits further hand-offs.
 
 use super::limits::{ChainLimit, ChainLimits};
 use crate::domain::{AgentName, Refusal};
 
-/// Who handed on to whom, from the first agent to the one that is to be asked, whichever doors they used.
+/// The chain of agents from the first one to the next target, through all doors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lineage {
-    /// The agents, the first one first.
+    /// The agents in order.
     pub agents: Vec<AgentName>,
-    /// How many tasks deep the hand-off is.
+    /// The depth of the task in its tree.
     pub depth: u32,
-    /// How many hand-offs from agent to agent there have been on the first task and all below it.
+    /// Hand-offs from agent to agent on the root task and its descendants.
     pub hops: u32,
 }
 
 impl Lineage {
-    /// Lists the agents of hand-offs, each with who handed off and who was asked, the first one first. An agent that hands off
-    /// right after it was asked is named once.
+    /// Lists the agents of hand-offs, given as pairs of agent and target. Consecutive duplicates are merged.
     pub fn agents_of(steps: &[(Option<AgentName>, AgentName)]) -> Vec<AgentName> {
         let mut agents = Vec::new();
         for (from, to) in steps {
@@ -26,7 +25,7 @@ impl Lineage {
         agents
     }
 
-    /// Adds an agent, unless it is the last one already.
+    /// Adds an agent unless it is already the last one.
     pub fn push(agents: &mut Vec<AgentName>, agent: Option<&AgentName>) {
         if let Some(agent) = agent
             && agents.last() != Some(agent)
@@ -35,7 +34,7 @@ impl Lineage {
         }
     }
 
-    /// Counts how often the one that is asked is the one that asked just before.
+    /// Counts hand-offs straight back to the agent that handed off.
     fn bounces(&self) -> usize {
         self.agents
             .windows(3)
@@ -43,7 +42,7 @@ impl Lineage {
             .count()
     }
 
-    /// Checks the limits. The refusal names the chain.
+    /// Checks the limits.
     pub fn check(&self, limits: ChainLimits) -> Result<(), Refusal> {
         let refuse = |what, limit| {
             let chain = self.agents.clone();
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_hands_on_is_named_once() {
+    fn consecutive_agents_are_merged() {
         let name = |name| AgentName::parse(name).unwrap();
         let steps = [
             (None, name("a")),
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_holds_and_names_the_chain() {
+    fn each_limit_is_enforced_and_names_the_chain() {
         let limits = ChainLimits {
             depth: 4,
             hops: 5,

@@ -1,49 +1,19 @@
-//! Outcomes: how a hand-off or a run ended.
+//! Outcomes of hand-offs and runs.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use crate::domain::text::wire_enum::wire_enum;
 
-/// How a hand-off or a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It ended well; the output is the agent's final message.
-    Completed,
-    /// It ended with an error.
-    Failed,
-    /// Somebody stopped it.
-    Cancelled,
-    /// A limit stopped it.
-    TimedOut,
-    /// Something died.
-    Interrupted,
-}
-
-impl Outcome {
-    /// Every outcome.
-    pub const ALL: [Self; 5] = [
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-        Self::TimedOut,
-        Self::Interrupted,
-    ];
-
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::TimedOut => "timed_out",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|outcome| outcome.as_str() == word)
+wire_enum! {
+    /// How a hand-off or a run ended.
+    pub enum Outcome {
+        /// Success; the output is the final message of the agent.
+        Completed = "completed",
+        /// An error.
+        Failed = "failed",
+        /// Stopped by a caller.
+        Cancelled = "cancelled",
+        /// Stopped by a time limit.
+        TimedOut = "timed_out",
+        /// The process or the server died.
+        Interrupted = "interrupted",
     }
 }

@@ -1,95 +1,77 @@
-//! Reports: how an agent says what came out of its work.
+//! Reports: the results that agents send or write at the end of a message.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{Problems, Text, agent_context};
 
-/// How many bytes at the end of a final message a report is looked for in.
+/// The bytes at the end of a final message that are searched for a report.
 const TAIL: usize = 64 * 1024;
 
-/// How many beginnings of an object are tried.
+/// The number of opening braces that are tried.
 const TRIES: usize = 500;
 
-/// How many bytes of a report's details are told to the next agent.
+/// The limit of an issue in bytes.
 const ISSUE: usize = 1000;
 
-/// How many things that are wrong are told to the next agent.
+/// The limit of issues passed to the next agent.
 const ISSUES: usize = 50;
 
-/// What an agent says of its work.
+/// The result of an agent's work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({ "result": "failed", "summary": "2 of 9 tests fail", "details": "test_parse, test_print" }))]
 pub struct Report {
-    /// What came out.
+    /// The result.
     pub result: ReportResult,
-    /// It in a sentence.
+    /// A summary in one sentence.
     #[serde(default)]
     #[schema(value_type = String)]
     pub summary: Text,
-    /// What whoever goes on should know: any JSON value.
+    /// Details for the next agent: any JSON value.
     #[serde(default)]
     #[schema(value_type = Option<Value>)]
     pub details: Option<Value>,
-    /// What the next agent is told beside: keys of the task's `agentContext`.
+    /// Keys to add to the `agentContext` of the task, for the next agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, nullable = false)]
     pub agent_context: Option<Map<String, Value>>,
 }
 
-/// What came out of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ReportResult {
-    /// It is as it should be.
-    Passed,
-    /// It is not.
-    Failed,
-    /// It cannot be said, or not be done, without a person.
-    Blocked,
-}
-
-impl ReportResult {
-    /// Every result.
-    pub const ALL: [Self; 3] = [Self::Passed, Self::Failed, Self::Blocked];
-
-    /// Returns the word that stands for it in JSON, SQL and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|result| result.as_str() == word)
+wire_enum! {
+    /// The result that an agent reports.
+    pub enum ReportResult {
+        /// The work is as required.
+        Passed = "passed",
+        /// The work is not as required.
+        Failed = "failed",
+        /// The agent cannot decide or continue without a person.
+        Blocked = "blocked",
     }
 }
 
 impl Report {
-    /// What an agent is asked whose final message had no report.
-    pub const QUESTION: &'static str = "Your last message did not end with a report, so nobody knows what came out of your work. Do not \
-         begin anew. Say it now: end with one JSON object such as {\"result\": \"passed\", \"summary\": \"what you found\", \
-         \"details\": null}, where the result is passed, failed or blocked, and nothing behind it.";
+    /// The prompt for an agent whose final message had no report.
+    pub const QUESTION: &'static str = "Your last message did not end with a report, so the result of your work is unknown. Do not start \
+         over. Report now: end your message with one JSON object such as {\"result\": \"passed\", \"summary\": \"one sentence\", \
+         \"details\": null}. Set `result` to `passed`, `failed` or `blocked`. Write nothing after the object.";
 
-    /// Finds the report that a final message ends with, and what stands before it.
-    pub fn at_the_end_of(message: &str) -> Option<(Self, &str)> {
-        let said = message.trim_end();
-        let said = said.strip_suffix("```").unwrap_or(said).trim_end();
-        if !said.ends_with('}') {
+    /// Finds a report at the end of a final message, and returns it with the text before it.
+    pub fn find_at_end(message: &str) -> Option<(Self, &str)> {
+        let message = message.trim_end();
+        let message = message.strip_suffix("```").unwrap_or(message).trim_end();
+        if !message.ends_with('}') {
             return None;
         }
-        let tail = (said.len().saturating_sub(TAIL)..said.len())
-            .find(|start| said.is_char_boundary(*start))?;
-        let beginnings = said[tail..].rmatch_indices('{').take(TRIES);
+        let tail = (message.len().saturating_sub(TAIL)..message.len())
+            .find(|start| message.is_char_boundary(*start))?;
+        let beginnings = message[tail..].rmatch_indices('{').take(TRIES);
         for (start, _) in beginnings {
-            let written = serde_json::from_str::<Map<String, Value>>(&said[tail + start..]);
-            if let Some(report) = written.ok().and_then(Self::as_meant) {
-                let before = said[..tail + start].trim_end();
+            let written = serde_json::from_str::<Map<String, Value>>(&message[tail + start..]);
+            if let Some(report) = written.ok().and_then(Self::from_lenient_json) {
+                let before = message[..tail + start].trim_end();
                 let before = before.strip_suffix("```json").unwrap_or(before);
                 let before = before.strip_suffix("```").unwrap_or(before);
                 return Some((report, before.trim_end()));
@@ -98,8 +80,8 @@ impl Report {
         None
     }
 
-    /// Reads what an agent wrote, whatever the form of all but the result.
-    fn as_meant(mut written: Map<String, Value>) -> Option<Self> {
+    /// Converts fields of the wrong type; only `result` must be valid.
+    fn from_lenient_json(mut written: Map<String, Value>) -> Option<Self> {
         let result = written.get("result")?.as_str()?.to_ascii_lowercase();
         let summary = match written.remove("summary") {
             None | Some(Value::Null) => String::new(),
@@ -120,7 +102,6 @@ impl Report {
         })
     }
 
-    /// Says what is wrong with it.
     pub fn check(&self, largest_object: usize) -> Result<(), Problems> {
         let mut problems = Problems::default();
         if let Some(context) = &self.agent_context {
@@ -133,10 +114,10 @@ impl Report {
         {
             problems.add("details", agent_context::TOO_DEEP);
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 
-    /// Leaves out what could not be stored: a report at the end of a message is as the agent wrote it.
+    /// Removes parts that cannot be stored, because a report in a message is unchecked.
     #[must_use]
     pub fn without_illegal_parts(mut self) -> Self {
         if self.check(agent_context::LARGEST).is_err() {
@@ -151,16 +132,16 @@ impl Report {
         self
     }
 
-    /// Lists what whoever mends it must know.
+    /// Lists the issues that the next agent must fix.
     pub fn issues(&self) -> Vec<String> {
-        let told = |value: &Value| match value {
+        let to_text = |value: &Value| match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
         let details = match &self.details {
             None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(items)) => items.iter().map(told).collect(),
-            Some(other) => vec![told(other)],
+            Some(Value::Array(items)) => items.iter().map(to_text).collect(),
+            Some(other) => vec![to_text(other)],
         };
         std::iter::once(self.summary.as_str().to_owned())
             .chain(details)
@@ -170,8 +151,7 @@ impl Report {
             .collect()
     }
 
-    /// Returns the summary, or the result if there is none.
-    pub fn in_short(&self) -> Text {
+    pub fn summary_or_result(&self) -> Text {
         if self.summary.is_blank() {
             Text::lossy(format!("The agent reported: {}", self.result.as_str()))
         } else {
@@ -187,7 +167,7 @@ mod tests {
     use super::*;
 
     fn found(message: &str) -> Option<(&'static str, String, String)> {
-        Report::at_the_end_of(message).map(|(report, before)| {
+        Report::find_at_end(message).map(|(report, before)| {
             (
                 report.result.as_str(),
                 report.summary.to_string(),
@@ -197,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_stands_at_the_end() {
+    fn a_report_is_found_at_the_end() {
         for message in [
             r#"All is well. {"result":"passed","summary":"s"}"#,
             "All is well.\n\n```json\n{\"result\": \"passed\",\n \"summary\": \"s\"}\n```\n",
@@ -214,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_at_the_end_or_not_a_report_is_none() {
+    fn text_after_a_report_or_an_invalid_report_is_none() {
         for message in [
             "",
             "passed",
@@ -232,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_message_does_not_take_for_ever() {
+    fn a_hostile_message_is_read_quickly() {
         let open = "{".repeat(1_000_000) + "}";
         assert_eq!(found(&open), None);
         let nested = r#"{"a":"#.repeat(20_000) + "1" + &"}".repeat(20_000);

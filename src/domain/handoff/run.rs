@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use super::id::HandoffId;
 use super::outcome::Outcome;
 use crate::domain::text::id;
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{AgentName, TaskId, Timestamp};
 
 id::id! {
@@ -13,70 +14,54 @@ id::id! {
     RunId
 }
 
-/// One execution of a hand-off; a hand-off may need several.
+/// An execution of a hand-off. A hand-off may need several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
-    /// Its id.
+    /// The id of the run.
     pub id: RunId,
-    /// Which run of its hand-off it is, from 1.
+    /// The number of the run within its hand-off, from 1.
     pub attempt: u32,
-    /// How far it has come.
+    /// The state of the run.
     pub state: RunState,
-    /// How it ended.
+    /// The outcome.
     #[schema(required)]
     pub outcome: Option<Outcome>,
-    /// When it was asked for.
+    /// The time at which the run was queued.
     pub queued_at: Timestamp,
-    /// When its process started.
+    /// The time at which its process started.
     #[schema(required)]
     pub started_at: Option<Timestamp>,
-    /// When it ended.
+    /// The end time.
     #[schema(required)]
     pub ended_at: Option<Timestamp>,
 }
 
-/// How far a run has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum RunState {
-    /// It waits for a free slot.
-    Queued,
-    /// Its process works.
-    Running,
-    /// It has an outcome.
-    Ended,
-}
-
-impl RunState {
-    /// Reads the word that stands for it in SQL.
-    pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "queued" => Some(Self::Queued),
-            "running" => Some(Self::Running),
-            "ended" => Some(Self::Ended),
-            _ => None,
-        }
+wire_enum! {
+    /// The state of a run.
+    pub enum RunState {
+        /// Waiting for a free slot.
+        Queued = "queued",
+        /// The process is running.
+        Running = "running",
+        /// The run has an outcome.
+        Ended = "ended",
     }
 }
 
-/// The run in whose name somebody asks: shown by the token that only its process has.
+/// The identity of a caller with a run token, which only the process of the run knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunIdentity {
-    /// The run.
     pub run_id: RunId,
-    /// The hand-off that it executes.
     pub handoff_id: HandoffId,
-    /// The task that was handed off.
     pub task_id: TaskId,
-    /// The agent that works.
     pub agent_name: AgentName,
 }
 
-/// The places for agents that work at the same time.
+/// The capacity for concurrent runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slots {
     pub free: u32,
-    /// The runs of one mode that are queued for a slot.
+    /// The queued runs of one mode.
     pub queued: u32,
 }

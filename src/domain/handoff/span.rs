@@ -1,4 +1,4 @@
-//! Spans: hand-offs that have ended, for logs and collectors of traces.
+//! Spans: ended hand-offs for logs and trace collectors.
 
 use super::door::Door;
 use super::id::HandoffId;
@@ -6,8 +6,7 @@ use super::outcome::Outcome;
 use super::trace::{SpanId, TraceId};
 use crate::domain::{AgentName, TaskId, Text, Timestamp};
 
-/// A hand-off that has ended, as it is reported. Prompts, final messages and error output are not part of it: they may have
-/// secrets.
+/// An ended hand-off for telemetry. It excludes prompts, final messages and error output, which may contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffSpan {
     pub trace_id: TraceId,
@@ -23,17 +22,16 @@ pub struct HandoffSpan {
     pub started_at: Timestamp,
     pub completed_at: Timestamp,
     pub outcome: Outcome,
-    /// The trace id of the harness that asked.
+    /// The trace id of the calling harness.
     pub harness_trace_id: Option<Text>,
 }
 
 impl HandoffSpan {
-    /// Tells whether the hand-off did not complete.
     pub const fn has_failed(&self) -> bool {
         !matches!(self.outcome, Outcome::Completed)
     }
 
-    /// Returns the duration; 0 if the clock was set back meanwhile.
+    /// Returns 0 if the clock was set back during the hand-off.
     pub fn duration_ms(&self) -> i64 {
         let (start, end) = (self.started_at.as_millis(), self.completed_at.as_millis());
         end.saturating_sub(start).max(0)

@@ -1,7 +1,6 @@
-//! Traces: which work belongs together across programs, in the words of W3C Trace Context.
+//! Traces in the sense of W3C Trace Context.
 //!
-//! Chorus gives out no ids for this. A trace and its spans are named after hand-offs and runs, so that whoever
-//! has the ledger can find the trace, and the other way round.
+//! Trace and span ids are derived from the ids of hand-offs and runs, so each can be found from the other.
 
 use std::ops::Range;
 
@@ -9,39 +8,30 @@ use sha2::{Digest, Sha256};
 
 use super::id::HandoffId;
 use super::run::RunId;
+use crate::domain::text::checked_string::checked_string;
 
-/// The length of a `traceparent` in version 00, and of the part that all versions share.
+/// The length of a `traceparent` of version 00, and of the part that all versions share.
 const PARENT_LENGTH: usize = 55;
 
-/// Says why a string cannot be the id of a trace or a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalTraceId {
-    /// It has another length, or a character that is not a lowercase hex digit.
     #[error("must have exactly {digits} lowercase hex digits")]
-    Form {
-        /// How many digits it must have.
-        digits: usize,
-    },
-    /// It is the id that stands for none.
+    Form { digits: usize },
     #[error("must not be all zeros")]
     Zero,
 }
 
-/// Says why a string cannot be a `traceparent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalTraceParent {
-    /// It does not have the parts that every version has.
     #[error("must look like 00-<32 hex digits>-<16 hex digits>-<2 hex digits>, in lowercase")]
     Form,
-    /// Its version is the one that must never be used.
     #[error("must not have the version ff")]
     Version,
-    /// It has an id that is not one.
-    #[error("has an id that {0}")]
+    #[error("contains an id that {0}")]
     Id(#[from] IllegalTraceId),
 }
 
-/// Makes a newtype over so many lowercase hex digits that are not all zero.
+/// Declares a newtype over lowercase hex digits that are not all zero.
 macro_rules! hex_id {
     ($(#[$doc:meta])* $name:ident, $digits:literal, $pattern:literal) => {
         $(#[$doc])*
@@ -53,7 +43,6 @@ macro_rules! hex_id {
         pub struct $name(String);
 
         impl $name {
-            /// Reads an id, if it has the legal form.
             pub fn parse(id: impl Into<String>) -> Result<Self, IllegalTraceId> {
                 let id = id.into();
                 if id.len() != $digits || !id.bytes().all(is_digit) {
@@ -64,34 +53,9 @@ macro_rules! hex_id {
                 }
                 Ok(Self(id))
             }
-
-            /// Returns its digits.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = IllegalTraceId;
-
-            fn try_from(id: String) -> Result<Self, Self::Error> {
-                Self::parse(id)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = IllegalTraceId;
-
-            fn from_str(id: &str) -> Result<Self, Self::Err> {
-                Self::parse(id)
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        checked_string!($name, IllegalTraceId);
     };
 }
 
@@ -101,44 +65,41 @@ hex_id! {
 }
 
 hex_id! {
-    /// The id of a span, which is one piece of work in a trace: 8 bytes, not all zero.
+    /// The id of a span: 8 bytes, not all zero.
     SpanId, 16, "^[0-9a-f]{16}$"
 }
 
 impl From<&HandoffId> for TraceId {
-    /// Names the trace that begins with a hand-off.
+    /// Names the trace that starts with a hand-off.
     fn from(id: &HandoffId) -> Self {
         Self(digits(id.as_str(), 0..32))
     }
 }
 
 impl From<&HandoffId> for SpanId {
-    /// Names the span of a hand-off. The end of a `UUIDv7` is random, its beginning is only the time.
+    /// Uses the end of the `UUIDv7`, which is random; its beginning is only the time.
     fn from(id: &HandoffId) -> Self {
         Self(digits(id.as_str(), 16..32))
     }
 }
 
 impl From<&RunId> for SpanId {
-    /// Names the span of a run.
     fn from(id: &RunId) -> Self {
         Self(digits(id.as_str(), 16..32))
     }
 }
 
-/// Where a piece of work hangs in a trace, as the header `traceparent` and the variable `TRACEPARENT` say it.
+/// The position of work in a trace, as in the header `traceparent` and the variable `TRACEPARENT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent {
-    /// The trace.
     pub trace_id: TraceId,
-    /// The span that the work is a part of.
     pub parent_id: SpanId,
-    /// Whether whoever asks records the trace.
+    /// Whether the caller records the trace.
     pub is_sampled: bool,
 }
 
 impl TraceParent {
-    /// Reads a `traceparent`. Of a version to come, it reads the part that all versions share.
+    /// Parses a `traceparent`. Of later versions, it reads the part that all versions share.
     pub fn parse(header: &str) -> Result<Self, IllegalTraceParent> {
         let shared = header
             .get(..PARENT_LENGTH)
@@ -190,7 +151,6 @@ fn is_zero(digits: &str) -> bool {
     digits.bytes().all(|digit| digit == b'0')
 }
 
-/// Reads two lowercase hex digits.
 fn byte(digits: &str) -> Result<u8, IllegalTraceParent> {
     if digits.len() != 2 || !digits.bytes().all(is_digit) {
         return Err(IllegalTraceParent::Form);
@@ -198,7 +158,7 @@ fn byte(digits: &str) -> Result<u8, IllegalTraceParent> {
     u8::from_str_radix(digits, 16).map_err(|_| IllegalTraceParent::Form)
 }
 
-/// Returns a part of an id's 32 hex digits that is not all zero: of the UUID that it is, otherwise of its hash.
+/// Returns a range of 32 hex digits that is not all zero, taken from the id if it is a UUID, otherwise from its hash.
 fn digits(id: &str, part: Range<usize>) -> String {
     let hash = |text: &str| {
         let first = Sha256::digest(text)
@@ -230,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_off_gives_its_digits_to_trace_and_span() {
+    fn trace_and_span_ids_come_from_the_handoff_id() {
         for id in [
             "0198F3C0-aaaa-7000-8abc-0123456789ab",
             "0198f3c0aaaa70008abc0123456789ab",
@@ -244,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_no_uuid_always_gets_the_same_digits() {
+    fn an_id_other_than_a_uuid_is_hashed() {
         assert_eq!(
             TraceId::from(&handoff("import-7")).as_str(),
             "7fa9de4508328836b75dc342bc82c32a"
@@ -260,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_never_an_id() {
+    fn an_id_is_never_zero() {
         let nil = handoff("00000000-0000-0000-0000-000000000000");
         TraceId::parse(TraceId::from(&nil).as_str()).unwrap();
         let half = handoff("0198f3c0-aaaa-7000-0000-000000000000");
@@ -271,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lowercase_hex_of_the_right_length_is_an_id() {
+    fn an_id_is_lowercase_hex_of_fixed_length() {
         for id in [
             "",
             "0af7",
@@ -296,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_traceparent_is_read() {
+    fn valid_traceparents_are_parsed() {
         for (header, is_sampled) in [
             (format!("00-{TRACE}-{SPAN}-01"), true),
             (format!("00-{TRACE}-{SPAN}-00"), false),
@@ -314,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_traceparent_is_refused() {
+    fn invalid_traceparents_are_refused() {
         use IllegalTraceParent::{Form, Id, Version};
         let zero = Id(IllegalTraceId::Zero);
         for (header, why) in [
@@ -342,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(
+        fn a_traceparent_survives_its_text(
             trace_id in "[0-9a-f]{31}[1-9a-f]",
             parent_id in "[1-9a-f][0-9a-f]{15}",
             is_sampled: bool,
@@ -356,7 +316,7 @@ mod tests {
         }
 
         #[test]
-        fn garbage_is_refused_without_a_panic(text in any::<String>(), almost in "[0-9a-fg-]{50,60}") {
+        fn garbage_does_not_panic(text in any::<String>(), almost in "[0-9a-fg-]{50,60}") {
             for text in [text, almost] {
                 if let Ok(parent) = TraceParent::parse(&text) {
                     prop_assert!(text.contains(parent.trace_id.as_str()));
@@ -365,7 +325,7 @@ mod tests {
         }
 
         #[test]
-        fn every_id_names_a_trace_and_a_span(id in "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}") {
+        fn every_id_yields_a_valid_trace_and_span(id in "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}") {
             let id = handoff(&id);
             let (trace_id, span_id) = (TraceId::from(&id), SpanId::from(&id));
             prop_assert_eq!(TraceId::parse(trace_id.as_str()), Ok(trace_id));

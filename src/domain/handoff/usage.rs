@@ -3,20 +3,20 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What the runs of a task or of an agent used, all together.
+/// The total usage of the runs of a task or an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageSum {
-    /// How many runs have ended.
+    /// The number of ended runs.
     pub runs: u64,
-    /// Tokens that went in.
+    /// The input tokens.
     pub input_tokens: u64,
-    /// Tokens that came out.
+    /// The output tokens.
     pub output_tokens: u64,
-    /// Rounds with the model.
+    /// The turns with the model.
     pub turns: u64,
-    /// How long they took, in milliseconds.
+    /// The total duration in milliseconds.
     pub duration_ms: u64,
-    /// What they cost, in US dollars, where the provider says so.
+    /// The cost in US dollars, as far as the provider reports it.
     pub cost_usd: f64,
 }

@@ -1,4 +1,4 @@
-//! Increments: work that is implemented, tested, fixed and verified by different agents.
+//! Increments: work that different agents implement, test, fix and verify.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,60 +7,60 @@ use super::id::IncrementId;
 use super::state::IncrementState;
 use crate::domain::{Task, TaskWire, Text, Timestamp};
 
-/// A piece of work that tests itself.
+/// A piece of work that passes through implementation, test, fix and verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "an increment")]
 pub struct Increment {
-    /// Its id.
+    /// The id of the increment.
     pub id: IncrementId,
-    /// What it is, in a line.
+    /// The title in one line.
     #[schema(value_type = String)]
     pub title: Text,
-    /// What is to be done.
+    /// The full description of the work.
     #[schema(value_type = String)]
     pub description: Text,
-    /// How it is tested.
+    /// The command that tests the increment.
     #[schema(required)]
     pub test_command: Option<Text>,
-    /// Where it stands.
+    /// The state of the increment.
     pub state: IncrementState,
-    /// How often it was given to a test.
+    /// The current round of testing, from 1.
     pub round: u32,
-    /// Why it is blocked.
+    /// The reason for the block; null unless the increment is blocked.
     #[schema(required)]
     pub blocked_by: Option<Text>,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl Increment {
-    /// Says what does not fit together.
+    /// Checks an imported increment for contradictions.
     pub fn check(&self) -> Result<(), &'static str> {
         if self.title.is_blank() {
             return Err("`title` must not be empty");
         }
         if self.round == 0 {
-            return Err("`round` begins with 1");
+            return Err("`round` must be 1 or more");
         }
         if (self.state == IncrementState::Blocked) != self.blocked_by.is_some() {
-            return Err("`blockedBy` must be there if it is blocked, and only then");
+            return Err("`blockedBy` must be set if and only if the state is blocked");
         }
         Ok(())
     }
 }
 
-/// An increment with its tasks, in the order in which they were made.
+/// An increment with its tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IncrementTasks {
     /// The increment.
     #[serde(flatten)]
     pub increment: Increment,
-    /// The increments that must be done before.
+    /// The increments that must be done first.
     pub depends_on: Vec<IncrementId>,
-    /// Its tasks.
+    /// The tasks in order of creation.
     #[schema(value_type = Vec<TaskWire>)]
     pub tasks: Vec<Task>,
 }

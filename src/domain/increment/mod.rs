@@ -1,4 +1,4 @@
-//! Increments: work that is implemented, tested, fixed and verified in stages.
+//! Increments: work in stages of implementation, test, fix and verification.
 
 mod id;
 mod increment;

@@ -1,72 +1,51 @@
-//! Stages of an increment, and the step after each.
+//! Stages of an increment, and the transitions between them.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{Minutes, Role, Skill, Text};
 
-/// A stage of an increment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Stage {
-    /// It is made.
-    Implementation,
-    /// It is tested.
-    Test,
-    /// What the test found is mended.
-    Fix,
-    /// It is compared with what was asked.
-    Verify,
+wire_enum! {
+    /// A stage of an increment.
+    pub enum Stage {
+        /// Builds the increment.
+        Implementation = "implementation",
+        /// Tests the increment.
+        Test = "test",
+        /// Fixes the failures of a test or a verification.
+        Fix = "fix",
+        /// Compares the increment with its description.
+        Verify = "verify",
+    }
 }
 
-/// What comes after a stage has ended.
+/// The transition after a stage has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The next stage, which waits for this one.
-    GoOn,
-    /// The next round: the failure is fixed and tested again.
+    /// To the next stage.
+    Advance,
+    /// To a new round that fixes the failure and tests again.
     OpenRound,
-    /// Nothing: it is verified.
+    /// The increment is verified.
     Finish,
-    /// A person looks.
+    /// A person must decide.
     Block,
 }
 
 impl Stage {
-    /// Every stage.
-    pub const ALL: [Self; 4] = [Self::Implementation, Self::Test, Self::Fix, Self::Verify];
-
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Implementation => "implementation",
-            Self::Test => "test",
-            Self::Fix => "fix",
-            Self::Verify => "verify",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|stage| stage.as_str() == word)
-    }
-
-    /// Decides what comes when this stage has ended, well or not, in a round of so many.
+    /// Returns the transition after the stage succeeded or failed in a round.
     pub const fn step(self, is_well: bool, round: u32, max_rounds: u32) -> Step {
         match (self, is_well) {
             (Self::Verify, true) => Step::Finish,
-            (_, true) => Step::GoOn,
+            (_, true) => Step::Advance,
             (Self::Test | Self::Verify, false) if round < max_rounds => Step::OpenRound,
             (_, false) => Step::Block,
         }
     }
 
-    /// Tells whether its agent must say what came out.
+    /// Whether the agent must report a result.
     pub const fn wants_report(self) -> bool {
         matches!(self, Self::Test | Self::Verify)
     }
 
-    /// Returns who works on it.
     pub fn role(self) -> Role {
         let role = match self {
             Self::Implementation => Role::IMPLEMENTATION,
@@ -74,10 +53,10 @@ impl Stage {
             Self::Fix => Role::FIXING,
             Self::Verify => Role::VERIFICATION,
         };
-        Role::parse(role).expect("is a word")
+        Role::parse(role).expect("a constant role is valid")
     }
 
-    /// Returns how long it takes, as a rule.
+    /// Returns a typical duration.
     pub fn estimate(self) -> Minutes {
         let minutes = match self {
             Self::Implementation => 120,
@@ -85,11 +64,11 @@ impl Stage {
             Self::Fix => 60,
             Self::Verify => 15,
         };
-        Minutes::new(minutes).expect("is a span")
+        Minutes::new(minutes).expect("a constant duration is valid")
     }
 
-    /// Returns what its agent should be good at, beside what the increment itself asks for. The role is one of these, so that
-    /// whoever has the role suits.
+    /// Returns the tags of the increment and those of the stage. They include the role, so every agent with the role
+    /// qualifies.
     pub fn tags(self, asked: &[Skill]) -> Vec<Skill> {
         let own: &[&str] = match self {
             Self::Implementation => &["implementation", "coding"],
@@ -97,26 +76,30 @@ impl Stage {
             Self::Fix => &["fixing", "debugging", "troubleshooting"],
             Self::Verify => &["verification", "review", "approval"],
         };
-        let own = own.iter().map(|tag| Skill::parse(tag).expect("is a word"));
+        let own = own
+            .iter()
+            .map(|tag| Skill::parse(tag).expect("a constant skill is valid"));
         let mut tags = asked.to_vec();
         tags.extend(own.filter(|tag| !asked.contains(tag)));
         tags
     }
 
-    /// Says what the task of this stage is.
+    /// Writes the description of the task.
     pub fn describe(self, title: &Text, description: &Text, test_command: Option<&Text>) -> Text {
         let command = test_command.map_or_else(String::new, |command| {
-            format!("\n\nThe test is run by: {command}")
+            format!("\n\nTest command: {command}")
         });
         let heading = match self {
             Self::Implementation => format!("{title}"),
-            Self::Test => format!("TEST: {title}\n\nTest whether this was done. Change nothing."),
+            Self::Test => format!(
+                "TEST: {title}\n\nTest whether the work is done as described. Do not change anything."
+            ),
             Self::Fix => format!(
-                "FIX: {title}\n\nMend what the test or the verification found, and nothing else."
+                "FIX: {title}\n\nFix the problems found by the test or the verification. Do not change anything else."
             ),
             Self::Verify => {
                 format!(
-                    "VERIFY: {title}\n\nSay whether what was made and tested is what was asked. Change nothing."
+                    "VERIFY: {title}\n\nVerify that the implemented and tested work does what the description asks for. Do not change anything."
                 )
             }
         };
@@ -130,19 +113,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happened_decides_what_comes_next() {
+    fn the_result_of_a_stage_decides_the_step() {
         use Stage::{Fix, Implementation, Test, Verify};
-        use Step::{Block, Finish, GoOn, OpenRound};
+        use Step::{Advance, Block, Finish, OpenRound};
         for (stage, is_well, round, step) in [
-            (Implementation, true, 1, GoOn),
+            (Implementation, true, 1, Advance),
             (Implementation, false, 1, Block),
-            (Test, true, 1, GoOn),
+            (Test, true, 1, Advance),
             (Test, false, 1, OpenRound),
             (Test, false, 4, OpenRound),
             (Test, false, 5, Block),
             (Test, false, 6, Block),
-            (Test, true, 5, GoOn),
-            (Fix, true, 2, GoOn),
+            (Test, true, 5, Advance),
+            (Fix, true, 2, Advance),
             (Fix, false, 2, Block),
             (Verify, true, 5, Finish),
             (Verify, false, 1, OpenRound),
@@ -157,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_asks_for_its_role_and_for_what_the_increment_asks() {
+    fn a_stage_has_its_role_and_the_tags_of_the_increment() {
         let rust = Skill::parse("rust").unwrap();
         for stage in Stage::ALL {
             let tags = stage.tags(std::slice::from_ref(&rust));

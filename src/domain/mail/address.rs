@@ -6,35 +6,30 @@ use crate::domain::text::id;
 use crate::domain::{AgentName, Role};
 
 id::name! {
-    /// Who sends or gets mail: an agent, the `operator`, the `router`, or `anonymous`.
+    /// A sender or recipient of mail: an agent, `operator`, `router` or `anonymous`.
     Correspondent
 }
 
 impl Correspondent {
-    /// The person.
     pub const OPERATOR: &'static str = "operator";
-    /// What gives tasks to agents, and writes to them by itself.
     pub const ROUTER: &'static str = "router";
-    /// Somebody on this machine who does not say who they are.
+    /// A person on this machine who gives no name.
     pub const ANONYMOUS: &'static str = "anonymous";
 
-    /// Returns the person.
     pub fn operator() -> Self {
         Self(Self::OPERATOR.to_owned())
     }
 
-    /// Returns what gives tasks to agents.
     pub fn router() -> Self {
         Self(Self::ROUTER.to_owned())
     }
 
-    /// Returns somebody who does not say who they are.
     pub fn anonymous() -> Self {
         Self(Self::ANONYMOUS.to_owned())
     }
 
-    /// Tells whether it is somebody. Case does not matter, as with agents.
-    pub fn is(&self, name: &str) -> bool {
+    /// Compares names without case, like the names of agents.
+    pub fn is_named(&self, name: &str) -> bool {
         self.0.eq_ignore_ascii_case(name)
     }
 }
@@ -45,23 +40,21 @@ impl From<&AgentName> for Correspondent {
     }
 }
 
-/// Whom a mail is for: an agent, `operator`, or `role:NAME` for all that have the role when it is sent.
+/// The addressee of a mail: an agent, `operator`, or `role:NAME` for every agent that has the role at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Address {
-    /// One: an agent, or the operator.
+    /// An agent or the operator.
     One(Correspondent),
-    /// All that have a role.
     Role(Role),
 }
 
-/// Says why a text cannot be an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be the name of an agent, `operator`, or `role:NAME`")]
 pub struct IllegalAddress;
 
 impl Address {
-    /// What stands before the name of a role.
+    /// The prefix of a role.
     pub const ROLE: &'static str = "role:";
 }
 
@@ -100,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_read_as_it_is_written() {
+    fn an_address_survives_the_wire() {
         for text in ["qa", "operator", "role:testing", "Developer-Review"] {
             let address = Address::try_from(text.to_owned()).unwrap();
             assert_eq!(address.to_string(), text);

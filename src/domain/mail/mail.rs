@@ -1,4 +1,4 @@
-//! Mail: what agents, people and the router write to each other.
+//! Mail between agents, people and the router.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ id::id! {
 }
 
 id::name! {
-    /// The id of a thread: that of the mail that began it, or a name that somebody chose.
+    /// The id of a thread: the id of its first mail, or a name chosen by a sender.
     ThreadId
 }
 
@@ -26,151 +26,136 @@ impl From<&MailId> for ThreadId {
     }
 }
 
-/// The version of the format of mail.
+/// The version of the mail format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub enum MailVersion {
-    /// The first.
+    /// The first version.
     #[default]
     #[serde(rename = "1.0.0")]
     V1,
 }
 
-/// A mail, and what became of it with each of those who get it.
+/// A mail with its delivery state for each recipient.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "a mail")]
 pub struct Mail {
-    /// Its id.
+    /// The id of the mail.
     pub id: MailId,
-    /// The version of its format.
+    /// The version of the format.
     #[schema(inline)]
     pub version: MailVersion,
-    /// What it is about.
+    /// The subject matter.
     #[serde(rename = "type")]
     #[schema(inline)]
     pub mail_type: MailType,
-    /// Who sent it.
+    /// The sender.
     pub from: Correspondent,
-    /// Whether a token says so. If not, somebody on this machine said it.
+    /// Whether a token proves the sender; otherwise the sender is a claim of a person on this machine.
     pub from_verified: bool,
-    /// Whom it is for.
+    /// The addressees.
     #[schema(value_type = Vec<String>)]
     pub to: Vec<Address>,
-    /// Who is to know of it.
+    /// The addressees of copies.
     #[schema(value_type = Vec<String>)]
     pub cc: Vec<Address>,
-    /// What it belongs to: the id of the mail that began the thread, or a name that somebody chose.
+    /// The thread: the id of its first mail, or a name chosen by a sender.
     pub thread_id: ThreadId,
-    /// What it says in one line.
+    /// The subject in one line.
     #[schema(value_type = String)]
     pub subject: Text,
-    /// What it says.
+    /// The text of the mail.
     #[schema(value_type = String)]
     pub body: Text,
-    /// The task that it is about.
+    /// The task of the mail.
     #[schema(required)]
     pub task_id: Option<TaskId>,
-    /// The hand-off that it came with.
+    /// The hand-off that the mail accompanied.
     #[schema(required)]
     pub handoff_id: Option<HandoffId>,
-    /// What kind of hand-off, such as `implementation_to_testing`.
+    /// The type of the hand-off, such as `implementation_to_testing`.
     #[schema(required, value_type = Option<String>)]
     pub handoff_type: Option<Text>,
-    /// What the recipient must know, by name.
+    /// Named values for the recipient.
     #[schema(value_type = Object)]
     pub context: Map<String, Value>,
-    /// How often the work was tried before.
+    /// The number of earlier attempts at the work.
     pub previous_attempts: u32,
-    /// How soon it is to be looked at.
+    /// How soon the mail should be acknowledged.
     #[schema(inline)]
     pub urgency: Urgency,
-    /// Whether those in `to` are to acknowledge it.
+    /// Whether the recipients in `to` must acknowledge the mail.
     pub ack_required: bool,
-    /// Until when; null if they need not.
+    /// The deadline of the acknowledgement; null if none is required.
     #[schema(required)]
     pub ack_due_at: Option<Timestamp>,
-    /// When it was sent.
+    /// The time of sending.
     pub sent_at: Timestamp,
-    /// Who gets it, and what became of it there.
+    /// The recipients, each with its delivery state.
     pub recipients: Vec<Recipient>,
 }
 
-/// Who gets a mail, and what became of it there.
+/// A recipient of a mail, with its delivery state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recipient {
     /// An agent, or `operator`.
     pub recipient: Correspondent,
-    /// Whether it only is to know of it.
+    /// Whether the recipient gets a copy only.
     pub cc: bool,
-    /// When it was first put into a prompt; null before, and for a person.
+    /// The time at which the mail was first part of a prompt; null before, and for a person.
     #[schema(required)]
     pub delivered_at: Option<Timestamp>,
-    /// When it was read: the hand-off whose prompt had it was completed, or somebody said so.
+    /// The time of reading: the hand-off with the mail in its prompt completed, or the mail was marked as read.
     #[schema(required)]
     pub read_at: Option<Timestamp>,
-    /// When it was acknowledged.
+    /// The time of the acknowledgement.
     #[schema(required)]
     pub acknowledged_at: Option<Timestamp>,
 }
 
-/// What a mail says.
+/// The content of a mail to send.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MailContent {
-    /// What it is about.
     pub mail_type: MailType,
-    /// What it says in one line.
     pub subject: Text,
-    /// What it says.
     pub body: Text,
-    /// The task that it is about.
     pub task_id: Option<TaskId>,
-    /// What kind of hand-off, such as `implementation_to_testing`.
     pub handoff_type: Option<Text>,
-    /// What the recipient must know, by name.
     pub context: Map<String, Value>,
-    /// How often the work was tried before.
     pub previous_attempts: u32,
-    /// How soon it is to be looked at.
     pub urgency: Urgency,
-    /// Whether those in `to` are to acknowledge it.
     pub ack_required: bool,
-    /// The thread that it goes on with; none to begin one.
+    /// `None` starts a new thread.
     pub thread_id: Option<ThreadId>,
 }
 
-/// A mail to be sent.
+/// A mail to send.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMail {
-    /// Its id.
     pub id: MailId,
-    /// Who sends it.
     pub from: Correspondent,
-    /// Whether that is certain.
+    /// Whether a token proves the sender.
     pub from_verified: bool,
-    /// Whom it is for.
     pub to: Vec<Address>,
-    /// Who is to know of it.
     pub cc: Vec<Address>,
-    /// The hand-off that it comes with.
     pub handoff_id: Option<HandoffId>,
-    /// What it says.
     pub content: MailContent,
 }
 
 impl Mail {
-    /// Finds what became of it with somebody. Case does not matter.
+    /// Finds a recipient by name, without case.
     pub fn recipient(&self, who: &Correspondent) -> Option<&Recipient> {
         self.recipients
             .iter()
-            .find(|each| each.recipient.is(who.as_str()))
+            .find(|each| each.recipient.is_named(who.as_str()))
     }
 
-    /// Tells whether somebody is to acknowledge it and has not.
+    /// Whether the recipient still has to acknowledge the mail.
     pub const fn is_owed_by(&self, recipient: &Recipient) -> bool {
         self.ack_required && !recipient.cc && recipient.acknowledged_at.is_none()
     }
 
-    /// Lists who should have acknowledged it by now.
+    /// Lists the recipients whose acknowledgement is late.
     pub fn overdue(&self, now: Timestamp) -> impl Iterator<Item = &Recipient> {
         let is_late = self.ack_due_at.is_some_and(|due| due < now);
         self.recipients
@@ -178,7 +163,7 @@ impl Mail {
             .filter(move |each| is_late && self.is_owed_by(each))
     }
 
-    /// Says what does not fit together.
+    /// Checks an imported mail for contradictions.
     pub fn check(&self) -> Result<(), String> {
         check_subject(&self.subject)?;
         if let Some(handoff_type) = &self.handoff_type {
@@ -188,28 +173,27 @@ impl Mail {
             return Err("`to` must not be empty".to_owned());
         }
         if self.ack_required != self.ack_due_at.is_some() {
-            return Err("`ackDueAt` is there if and only if `ackRequired` is true".to_owned());
+            return Err("`ackDueAt` must be set if and only if `ackRequired` is true".to_owned());
         }
         if self.recipients.iter().all(|each| each.cc) {
-            return Err("`recipients` must have somebody whom it is for".to_owned());
+            return Err("`recipients` must include at least one without `cc`".to_owned());
         }
         for (place, each) in self.recipients.iter().enumerate() {
             let name = &each.recipient;
             if self.recipients[..place]
                 .iter()
-                .any(|before| before.recipient.is(name.as_str()))
+                .any(|before| before.recipient.is_named(name.as_str()))
             {
-                return Err(format!("{name} stands twice in `recipients`"));
+                return Err(format!("{name} is listed twice in `recipients`"));
             }
             if each.acknowledged_at.is_some() && each.read_at.is_none() {
-                return Err(format!("{name} has acknowledged it without reading it"));
+                return Err(format!("{name} has `acknowledgedAt` without `readAt`"));
             }
         }
         Ok(())
     }
 }
 
-/// Checks that a subject is one line that says something.
 pub fn check_subject(subject: &Text) -> Result<(), String> {
     if subject.is_blank() {
         return Err("subject: must not be empty".to_owned());
@@ -217,10 +201,9 @@ pub fn check_subject(subject: &Text) -> Result<(), String> {
     one_line("subject", subject)
 }
 
-/// Checks that the kind of a hand-off is one line that says something.
 pub fn check_handoff_type(handoff_type: &Text) -> Result<(), String> {
     if handoff_type.is_blank() {
-        return Err("handoffType: must not be empty; leave it out".to_owned());
+        return Err("handoffType: must not be empty; omit it instead".to_owned());
     }
     one_line("handoffType", handoff_type)
 }
@@ -273,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_in_to_owe_an_acknowledgement_and_only_until_they_give_it() {
+    fn only_recipients_in_to_owe_an_acknowledgement() {
         let mut mail = mail();
         let late = |mail: &Mail, now| {
             let now = Timestamp::from_millis(now);
@@ -290,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_named() {
+    fn each_contradiction_has_its_message() {
         assert_eq!(mail().check(), Ok(()));
         let problem = |change: fn(&mut Mail)| {
             let mut mail = mail();
@@ -302,14 +285,14 @@ mod tests {
         assert!(problem(|mail| mail.handoff_type = Some(Text::default())).contains("empty"));
         assert!(problem(|mail| mail.to.clear()).contains("`to`"));
         assert!(problem(|mail| mail.ack_required = false).contains("`ackDueAt`"));
-        assert!(problem(|mail| mail.recipients[0].cc = true).contains("whom it is for"));
+        assert!(problem(|mail| mail.recipients[0].cc = true).contains("at least one without `cc`"));
         assert!(
             problem(|mail| mail.recipients[1].recipient = Correspondent::parse("QA").unwrap())
                 .contains("twice")
         );
         assert!(
             problem(|mail| mail.recipients[0].acknowledged_at = Some(Timestamp::default()))
-                .contains("without reading")
+                .contains("without `readAt`")
         );
     }
 }

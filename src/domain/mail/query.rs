@@ -1,17 +1,16 @@
-//! Which mail a list shows.
+//! Filters for lists of mail.
 
 use super::{Correspondent, MailId, ThreadId};
 use crate::domain::{TaskId, Timestamp};
 
-/// Words that a mail must have, all of them.
+/// Search words that must all occur in a mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchWords(Vec<String>);
 
 impl SearchWords {
-    /// The most words of one search.
     pub const MOST: usize = 32;
 
-    /// Finds the words in what somebody typed: at least one, and not too many.
+    /// Splits a search text; `None` if it has no words or too many.
     pub fn parse(text: &str) -> Option<Self> {
         let has_letters = |word: &&str| word.contains(char::is_alphanumeric);
         let words: Vec<_> = text
@@ -24,33 +23,25 @@ impl SearchWords {
             .then_some(Self(words))
     }
 
-    /// Lists them.
     pub fn as_slice(&self) -> &[String] {
         &self.0
     }
 }
 
-/// Which mail a list shows.
+/// A filter for lists of mail. The filters on recipients apply to `to`, or to any recipient if `to` is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MailQuery {
-    /// Only what this one gets.
     pub to: Option<Correspondent>,
-    /// Only what this one sent.
     pub from: Option<Correspondent>,
-    /// Only what has not been read, by `to` or by anybody.
+    /// Selects mail that is not read.
     pub unread: bool,
-    /// Only what has not been read, or is to be acknowledged, by `to` or by anybody.
+    /// Selects mail that is not read or not acknowledged as required.
     pub pending: bool,
-    /// Only what should have been acknowledged before this time, by `to` or by anybody.
+    /// Selects mail that should have been acknowledged before this time.
     pub overdue_at: Option<Timestamp>,
-    /// Only what belongs to this thread.
     pub thread: Option<ThreadId>,
-    /// Only what is about this task.
     pub task: Option<TaskId>,
-    /// Only what has these words.
     pub words: Option<SearchWords>,
-    /// Only what was sent after this one.
     pub after: Option<MailId>,
-    /// At most so many.
     pub limit: u32,
 }

@@ -1,10 +1,10 @@
-//! Checks of a request that is imported.
+//! Consistency checks for imported requests.
 
 use super::request::{Request, RequestSourceType, Transition};
 use super::state::{Actor, RequestMove, RequestState};
 
 impl Request {
-    /// Says what does not fit together. A source of type `task` may have lost its task.
+    /// Checks an imported request for contradictions. A source of type `task` may have lost its task.
     pub fn check(&self) -> Result<(), String> {
         if self.title.as_str().is_empty() {
             return Err("`title` must not be empty".to_owned());
@@ -20,38 +20,38 @@ impl Request {
             return source.check().map_err(str::to_owned);
         }
         if source.file.is_some() || source.line.is_some() {
-            return Err("only a source of type `file` has a file and a line".to_owned());
+            return Err("only a source of type `file` may have `file` and `line`".to_owned());
         }
         Ok(())
     }
 
-    /// Checks that it has what belongs to its state, and nothing else.
+    /// Checks that the fields match the state.
     fn check_state(&self) -> Result<(), String> {
         let state = self.state.as_str();
         if self.state != RequestState::Claimed && self.lease.is_some() {
             return Err(format!(
-                "it is {state}, and only what is claimed has a `lease`"
+                "`lease` requires the state claimed, but the state is {state}"
             ));
         }
         if self.handoff_id.is_some() && self.lease.is_none() {
-            return Err("`handoffId` needs a `lease`".to_owned());
+            return Err("`handoffId` requires a `lease`".to_owned());
         }
         if let Some(lease) = &self.lease
             && (lease.fencing != self.attempts || self.attempts == 0)
         {
             return Err(format!(
-                "`lease.fencing` is {}, and must be the number of `attempts`, which is {}",
+                "`lease.fencing` is {} and `attempts` is {}; they must be equal and at least 1",
                 lease.fencing, self.attempts
             ));
         }
         if (self.state == RequestState::Done) != self.response.is_some() {
             return Err(format!(
-                "it is {state}, and only what is done has a `response`"
+                "`response` must be set if and only if the state is done, but the state is {state}"
             ));
         }
         if self.stuck && self.state != RequestState::Needs {
             return Err(format!(
-                "it is {state}, and only what is in needs can be `stuck`"
+                "`stuck` requires the state needs, but the state is {state}"
             ));
         }
         if self
@@ -64,7 +64,7 @@ impl Request {
         Ok(())
     }
 
-    /// Checks that its life leads to where it is.
+    /// Checks that the transitions form a legal path that ends in the current state.
     fn check_transitions(&self) -> Result<(), String> {
         let mut at = None;
         for (place, moved) in self.transitions.iter().enumerate() {
@@ -76,7 +76,7 @@ impl Request {
             }
             if !moved.is_possible() {
                 return Err(format!(
-                    "`transitions[{place}]` leads from {} to {}, which only a file can say",
+                    "`transitions[{place}]` leads from {} to {}, which only a file may do",
                     moved.from.map_or("nowhere", RequestState::as_str),
                     moved.to.as_str()
                 ));
@@ -85,11 +85,11 @@ impl Request {
         }
         if at != Some(self.state) {
             return Err(format!(
-                "it is {}, and its last transition must lead there",
+                "the last of `transitions` must lead to the state {}",
                 self.state.as_str()
             ));
         }
-        // A person may be called `file` too.
+        // A person may be named `file` too, so their claims may or may not count as attempts.
         let claims = |by_file: bool| {
             let is_claim = |moved: &&Transition| {
                 moved.to == RequestState::Claimed && (by_file || !moved.is_by_file())
@@ -99,7 +99,7 @@ impl Request {
         let attempts = self.attempts as usize;
         if attempts < claims(false) || attempts > claims(true) {
             return Err(format!(
-                "`attempts` is {attempts}, and must be how often it was claimed"
+                "`attempts` is {attempts}, but must be the number of claims in `transitions`"
             ));
         }
         Ok(())
@@ -107,12 +107,12 @@ impl Request {
 }
 
 impl Transition {
-    /// Tells whether a file said so, as far as the name tells.
+    /// Whether the transition came from a file, judging by the name alone.
     pub fn is_by_file(&self) -> bool {
         self.by.as_str() == Actor::File.name()
     }
 
-    /// Tells whether it is a move that there is. The file wins, also over the order of states.
+    /// Whether the state machine allows the transition. A file may set any state.
     fn is_possible(&self) -> bool {
         const MOVES: [RequestMove; 6] = [
             RequestMove::Approve,
@@ -125,7 +125,9 @@ impl Transition {
         self.is_by_file()
             || match self.from {
                 None => self.to == RequestState::Needs,
-                Some(from) => MOVES.iter().any(|step| from.after(*step) == Some(self.to)),
+                Some(from) => MOVES
+                    .iter()
+                    .any(|step| from.transition(*step) == Some(self.to)),
             }
     }
 }
@@ -136,7 +138,6 @@ mod tests {
 
     use super::*;
 
-    /// A request that was claimed, as it is written down.
     fn claimed() -> Value {
         let moved = |from: Value, to: &str, by: &str| json!({ "from": from, "to": to, "by": by, "at": 1, "reason": null });
         json!({
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_chorus_writes_fits_together() {
+    fn a_consistent_request_passes() {
         assert_eq!(check(claimed()), Ok(()));
         let mut by_file = claimed();
         by_file["transitions"] =
@@ -166,33 +167,25 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_said() {
+    fn each_contradiction_has_its_message() {
         for (path, value, said) in [
             ("/title", json!(""), "`title` must not be empty"),
             ("/source/line", json!(3), "only a source of type `file`"),
-            ("/source/sourceType", json!("file"), "needs a file"),
+            ("/source/sourceType", json!("file"), "requires `file`"),
             (
                 "/state",
                 json!("needs"),
-                "only what is claimed has a `lease`",
+                "`lease` requires the state claimed",
             ),
             ("/lease", json!(null), ""),
-            (
-                "/lease/fencing",
-                json!(2),
-                "must be the number of `attempts`",
-            ),
-            ("/attempts", json!(2), "must be the number of `attempts`"),
+            ("/lease/fencing", json!(2), "must be equal and at least 1"),
+            ("/attempts", json!(2), "must be equal and at least 1"),
             (
                 "/response",
                 json!("r"),
-                "only what is done has a `response`",
+                "`response` must be set if and only if",
             ),
-            (
-                "/transitions",
-                json!([]),
-                "its last transition must lead there",
-            ),
+            ("/transitions", json!([]), "must lead to the state claimed"),
             (
                 "/transitions/0/from",
                 json!("needs"),
@@ -224,7 +217,7 @@ mod tests {
             }
         }
         for (key, value, said) in [
-            ("stuck", json!(true), "can be `stuck`"),
+            ("stuck", json!(true), "`stuck` requires the state needs"),
             ("jobId", json!(""), "`jobId` must not be empty"),
         ] {
             let mut request = claimed();
@@ -234,14 +227,13 @@ mod tests {
         let mut request = claimed();
         request["lease"] = Value::Null;
         request["handoffId"] = json!("h");
-        assert_eq!(check(request).unwrap_err(), "`handoffId` needs a `lease`");
+        assert_eq!(
+            check(request).unwrap_err(),
+            "`handoffId` requires a `lease`"
+        );
         let mut request = claimed();
         request["lease"] = Value::Null;
         request["attempts"] = json!(2);
-        assert!(
-            check(request)
-                .unwrap_err()
-                .contains("how often it was claimed")
-        );
+        assert!(check(request).unwrap_err().contains("the number of claims"));
     }
 }

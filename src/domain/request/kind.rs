@@ -1,9 +1,9 @@
-//! Kinds of work that requests ask for.
+//! Kinds of requested work.
 
 use crate::domain::text::word::word;
 
 word! {
-    /// What kind of work a request asks for: `[a-z][a-z0-9-]*`, so that it can stand in a tag.
+    /// The kind of requested work: `[a-z][a-z0-9-]*`, so that it can be part of a tag.
     Kind, IllegalKind, "a kind of work", "implementation"
 }
 
@@ -13,7 +13,7 @@ mod tests {
     use crate::domain::text::word::LONGEST;
 
     #[test]
-    fn a_kind_can_stand_in_a_tag() {
+    fn a_kind_is_valid_in_a_tag() {
         for kind in ["fix", "my-kind2", "x"] {
             assert_eq!(Kind::parse(kind).unwrap().as_str(), kind);
         }

@@ -1,4 +1,4 @@
-//! Kind rules: the agent that gets the requests of a kind, and how. Users know them as routes.
+//! Kind rules: the agent for requests of a kind, and how it works on them. Users know them as routes.
 
 use std::collections::HashSet;
 
@@ -6,50 +6,32 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::kind::Kind;
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{AgentName, Problems, Text};
 
-/// The number of attempts after which a request is stuck, where its kind has no rule or the rule does not say.
+/// The default for `maxAttempts`, also for kinds without a rule.
 pub(super) const MAX_ATTEMPTS: u32 = 2;
 
-/// The largest number of rules.
 const MOST_RULES: usize = 1000;
 
-/// The seconds between two polls of a job, where a rule does not say.
 const POLL_SECONDS: u32 = 10;
 
-/// How requests of a kind are worked on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-#[schema(as = RouteMode)]
-pub enum KindMode {
-    /// The server runs the agent.
-    #[default]
-    Agent,
-    /// A person takes them, with an agent of their own: the server starts nothing.
-    Interactive,
-    /// A command starts a job elsewhere, and another one is asked whether it is finished.
-    Async,
-}
-
-impl KindMode {
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Interactive => "interactive",
-            Self::Async => "async",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Agent, Self::Interactive, Self::Async]
-            .into_iter()
-            .find(|mode| mode.as_str() == word)
+wire_enum! {
+    /// How requests of a kind are worked on.
+    #[derive(Default)]
+    #[schema(as = RouteMode)]
+    pub enum KindMode {
+        /// The server runs the agent.
+        #[default]
+        Agent = "agent",
+        /// A person takes the requests with an agent of their own; the server starts nothing.
+        Interactive = "interactive",
+        /// One command starts an external job, and another command polls it.
+        Async = "async",
     }
 }
 
-/// Who gets requests of a kind, and how.
+/// The agent for requests of a kind, and how it works on them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "a route")]
 #[schema(as = Route, example = json!({
@@ -57,37 +39,37 @@ impl KindMode {
     "startCommand": null, "pollCommand": null, "pollSeconds": 10
 }))]
 pub struct KindRule {
-    /// The kind.
+    /// The kind of requests.
     pub kind: Kind,
-    /// Who gets them.
+    /// The agent that gets the requests.
     pub agent: AgentName,
-    /// How.
+    /// How the requests are worked on.
     #[serde(default)]
     #[schema(required)]
     pub mode: KindMode,
-    /// Which kinds come first, within one priority: lower ones.
+    /// The order of kinds within a priority, lowest first.
     pub rank: f64,
-    /// Whether requests that wait together are given to one agent.
+    /// Whether one agent run gets all waiting requests of this kind together.
     #[serde(default)]
     #[schema(required)]
     pub batch: bool,
-    /// Whether what failed is tried again without a person, while attempts are left.
+    /// Whether a failed request is dispatched again without approval while attempts remain.
     #[serde(default)]
     #[schema(required)]
     pub retry: bool,
-    /// How often a request may be claimed before it is stuck.
+    /// The number of claims after which a failed request is stuck.
     #[serde(default = "max_attempts")]
     #[schema(required, minimum = 1, maximum = 100)]
     pub max_attempts: u32,
-    /// Of an `async` route: the command that starts a job and prints its id on the last line.
+    /// The command that starts a job and prints its id on the last line. Only for mode `async`.
     #[serde(default)]
     #[schema(required)]
     pub start_command: Option<Vec<Text>>,
-    /// Of an `async` route: the command that tells whether a job is finished. `{job}` stands for its id.
+    /// The command that checks whether a job has finished; `{job}` is replaced by its id. Only for mode `async`.
     #[serde(default)]
     #[schema(required)]
     pub poll_command: Option<Vec<Text>>,
-    /// How many seconds lie between two questions.
+    /// The seconds between two polls of a job.
     #[serde(default = "poll_seconds")]
     #[schema(required, minimum = 1, maximum = 86400)]
     pub poll_seconds: u32,
@@ -102,19 +84,19 @@ const fn poll_seconds() -> u32 {
 }
 
 impl KindRule {
-    /// Finds what is wrong with routes, beside whether their agents are there.
+    /// Validates all rules. The caller checks that their agents exist.
     pub fn check_all(rules: &[Self]) -> Result<(), Problems> {
         let mut problems = Problems::default();
         let mut seen = HashSet::new();
         if rules.len() > MOST_RULES {
-            problems.add("routes", format!("must not be more than {MOST_RULES}"));
+            problems.add("routes", format!("must have at most {MOST_RULES} entries"));
         }
         for (place, rule) in rules.iter().enumerate() {
             let field = |name: &str| format!("routes[{place}].{name}");
             if !seen.insert(&rule.kind) {
                 problems.add(
                     field("kind"),
-                    format!("{} stands twice; one kind has one route", rule.kind),
+                    format!("{} is listed twice; a kind has one route", rule.kind),
                 );
             }
             if !rule.rank.is_finite() {
@@ -134,20 +116,22 @@ impl KindRule {
                 match command {
                     None if is_async => problems.add(
                         field(name),
-                        "an async route needs it: the program and its arguments as a list",
+                        "is required for mode `async`: a list of the program and its arguments",
                     ),
-                    Some(_) if !is_async => problems.add(field(name), "only an async route has it"),
+                    Some(_) if !is_async => {
+                        problems.add(field(name), "is allowed only for mode `async`");
+                    }
                     Some(words) if words.first().is_none_or(Text::is_blank) => {
-                        problems.add(field(name), "must begin with a program");
+                        problems.add(field(name), "must start with a program");
                     }
                     _ => {}
                 }
             }
             if rule.batch && rule.mode != KindMode::Agent {
-                problems.add(field("batch"), "only a route of mode `agent` has batches");
+                problems.add(field("batch"), "is allowed only for mode `agent`");
             }
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 }
 
@@ -155,7 +139,6 @@ impl KindRule {
 pub(super) mod tests {
     use super::*;
 
-    /// A rule by which the server runs an agent.
     pub fn rule(retry: bool, max_attempts: u32) -> KindRule {
         KindRule {
             kind: "fix".parse().unwrap(),
@@ -172,7 +155,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_with_rules_is_said_at_once() {
+    fn all_problems_of_rules_are_reported_at_once() {
         let text = |word: &str| word.parse::<Text>().unwrap();
         let wrong = [
             KindRule {

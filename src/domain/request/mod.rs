@@ -1,4 +1,4 @@
-//! Requests: work that is left for later, and its dispatch to agents.
+//! Requests: work left for later, and its dispatch to agents.
 
 mod check;
 mod dispatch;

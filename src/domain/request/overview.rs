@@ -1,4 +1,4 @@
-//! The dispatcher's lists: requests that are worked on, wait, or will not be started.
+//! The dispatcher's lists: requests in progress, waiting requests and held kinds.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,63 +9,63 @@ use super::request::RequestId;
 use super::weight::Priority;
 use crate::domain::{AgentName, HandoffId, TaskId, Text, Timestamp};
 
-/// A request that somebody works on.
+/// A request in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DispatchedRequest {
-    /// Which.
+    /// The id of the request.
     pub id: RequestId,
-    /// What is to be done.
+    /// The work in one line.
     #[schema(value_type = String)]
     pub title: Text,
-    /// What kind of work it is.
+    /// The kind of work.
     pub kind: Kind,
-    /// How urgent it is.
+    /// The urgency of the request.
     pub priority: Priority,
-    /// Who works on it; null if a file says that somebody does.
+    /// The agent that works on the request; null if only a tag in a file claims it.
     #[schema(required)]
     pub agent: Option<AgentName>,
-    /// Since when.
+    /// The time of the claim.
     pub since: Timestamp,
-    /// The task.
+    /// The task of the work.
     #[schema(required)]
     pub task_id: Option<TaskId>,
-    /// The hand-off, if the dispatcher began one.
+    /// The hand-off, if the dispatcher started one.
     #[schema(required)]
     pub handoff_id: Option<HandoffId>,
-    /// `queued`, `running`, or `job` for one that runs elsewhere; null if the server does not run it.
+    /// `queued`, `running`, or `job` for an external job; null if the server does not run the work.
     #[schema(required)]
     pub run: Option<String>,
-    /// Where it works.
+    /// The working directory.
     #[schema(required, value_type = Option<String>)]
     pub workspace: Option<Text>,
-    /// What the command of an asynchronous route calls the job.
+    /// The id of the external job, for a route of mode `async`.
     #[schema(required, value_type = Option<String>)]
     pub job_id: Option<Text>,
-    /// How often it was claimed.
+    /// The number of claims.
     pub attempts: u32,
 }
 
-/// A request that waits.
+/// A waiting request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingRequest {
-    /// Which.
+    /// The id of the request.
     pub id: RequestId,
-    /// What is to be done.
+    /// The work in one line.
     #[schema(value_type = String)]
     pub title: Text,
-    /// What kind of work it is.
+    /// The kind of work.
     pub kind: Kind,
-    /// How urgent it is.
+    /// The urgency of the request.
     pub priority: Priority,
-    /// Since when.
+    /// The start of the wait.
     pub since: Timestamp,
-    /// How often it was claimed.
+    /// The number of claims.
     pub attempts: u32,
 }
 
-/// A kind with waiting requests that the dispatcher will not start.
+/// A kind with waiting requests that the dispatcher cannot start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldKind {
     pub kind: Kind,
@@ -76,18 +76,17 @@ pub struct HeldKind {
 /// The reason why the dispatcher starts no request of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeldReason {
-    /// The kind has no rule.
     NoRule,
     /// A person takes requests of this kind.
     Interactive,
     /// The agent of the rule is not configured.
     AgentMissing(AgentName),
-    /// The agent of the rule is not available.
     AgentUnavailable(AgentName),
 }
 
 impl HeldReason {
-    /// Decides from the kind's rule, if it has one, and from the availability of its agent, if that is configured.
+    /// Decides by the rule of the kind and the availability of its agent; `None` means that the rule or the agent is
+    /// missing.
     pub fn decide(rule: Option<(AgentName, KindMode)>, available: Option<bool>) -> Self {
         match (rule, available) {
             (None, _) => Self::NoRule,
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_held_for_the_first_thing_that_is_missing() {
+    fn the_first_missing_part_is_the_reason() {
         let qa = || "qa".parse::<AgentName>().unwrap();
         let rule = |mode| Some((qa(), mode));
         for (rule, available, expected) in [

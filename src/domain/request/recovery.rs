@@ -1,25 +1,24 @@
-//! The consequence of a claim that came to nothing.
+//! The recovery of a request whose claim failed.
 
 use super::kind_rule::{KindRule, MAX_ATTEMPTS};
 use super::state::RequestMove;
 use crate::domain::Outcome;
 
-/// The next step of a request whose claim came to nothing.
+/// The next step of a request whose claim failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AfterFailure {
     pub step: RequestMove,
-    /// Whether it has failed as often as it may.
+    /// Whether no attempts remain.
     pub stuck: bool,
 }
 
 impl AfterFailure {
-    /// A person decides.
     pub const LEFT_TO_PERSON: Self = Self {
         step: RequestMove::Requeue,
         stuck: false,
     };
 
-    /// Decides whether a request is tried again. One that was withdrawn, or that a person stopped, is not, and is not stuck.
+    /// Decides whether to retry. A withdrawn or cancelled request is neither retried nor stuck.
     pub fn decide(
         rule: Option<&KindRule>,
         attempts: u32,
@@ -54,7 +53,7 @@ mod tests {
     const PERSON: AfterFailure = AfterFailure::LEFT_TO_PERSON;
 
     #[test]
-    fn what_fails_is_tried_again_while_attempts_are_left_then_it_is_stuck() {
+    fn a_failed_claim_is_retried_until_attempts_run_out() {
         let (again, once) = (rule(true, 3), rule(false, 3));
         for (rule, attempts, expected) in [
             (Some(&again), 1, RETRY),
@@ -74,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_stopped_or_withdrew_waits_for_a_person() {
+    fn a_cancelled_or_withdrawn_request_is_left_to_a_person() {
         let rule = rule(true, 3);
         for attempts in 1..5 {
             for (is_withdrawn, outcome) in [

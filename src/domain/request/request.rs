@@ -1,4 +1,4 @@
-//! Requests: work that is left behind for later.
+//! Requests: work left for later.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,6 +7,7 @@ use super::kind::Kind;
 use super::state::RequestState;
 use super::weight::{Effort, Priority};
 use crate::domain::text::id;
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{AgentName, HandoffId, RunId, TaskId, Text, Timestamp};
 
 id::id! {
@@ -14,38 +15,21 @@ id::id! {
     RequestId
 }
 
-/// What a request came from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RequestSourceType {
-    /// Whoever worked on a task noticed it.
-    Task,
-    /// It stands in a file.
-    File,
-    /// A person asked.
-    #[default]
-    Person,
-}
-
-impl RequestSourceType {
-    /// Returns the word that stands for it in JSON and SQL.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Task => "task",
-            Self::File => "file",
-            Self::Person => "person",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Task, Self::File, Self::Person]
-            .into_iter()
-            .find(|source| source.as_str() == word)
+wire_enum! {
+    /// The kind of source of a request.
+    #[derive(Default)]
+    pub enum RequestSourceType {
+        /// Noticed during work on a task.
+        Task = "task",
+        /// Written as a tag in a file.
+        File = "file",
+        /// Created by a person.
+        #[default]
+        Person = "person",
     }
 }
 
-/// Where a request came from: a task, a line of a file, or a person.
+/// The source of a request: a task, a line of a file, or a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(
     rename_all = "camelCase",
@@ -54,183 +38,175 @@ impl RequestSourceType {
 )]
 #[schema(example = json!({ "sourceType": "file", "taskId": null, "file": "/work/notes.md", "line": 12, "userId": null }))]
 pub struct RequestSource {
-    /// Which of the three.
+    /// The type of the source.
     pub source_type: RequestSourceType,
-    /// The task on which somebody worked who noticed it.
+    /// The task during which the work was noticed.
     #[serde(default)]
     #[schema(required)]
     pub task_id: Option<TaskId>,
-    /// The file in which it stands.
+    /// The file with the tag of the request.
     #[serde(default)]
     #[schema(required, value_type = Option<String>)]
     pub file: Option<Text>,
-    /// The line, from 1.
+    /// The line of the tag, from 1.
     #[serde(default)]
     #[schema(required, minimum = 1)]
     pub line: Option<u32>,
-    /// Who asked.
+    /// The person that created the request.
     #[serde(default)]
     #[schema(required, value_type = Option<String>)]
     pub user_id: Option<Text>,
 }
 
 impl RequestSource {
-    /// Says what does not fit together.
+    /// Checks that the fields match the type.
     pub fn check(&self) -> Result<(), &'static str> {
         match self.source_type {
             RequestSourceType::Task if self.task_id.is_none() => {
-                Err("a source of type `task` needs a taskId")
+                Err("a source of type `task` requires `taskId`")
             }
             RequestSourceType::File if self.file.as_ref().is_none_or(Text::is_blank) => {
-                Err("a source of type `file` needs a file")
+                Err("a source of type `file` requires `file`")
             }
             RequestSourceType::File | RequestSourceType::Person if self.task_id.is_some() => {
-                Err("only a source of type `task` has a taskId")
+                Err("only a source of type `task` may have `taskId`")
             }
             RequestSourceType::Task | RequestSourceType::Person
                 if self.file.is_some() || self.line.is_some() =>
             {
-                Err("only a source of type `file` has a file and a line")
+                Err("only a source of type `file` may have `file` and `line`")
             }
-            _ if self.line == Some(0) => Err("lines count from 1"),
+            _ if self.line == Some(0) => Err("`line` must be 1 or more"),
             _ => Ok(()),
         }
     }
 }
 
-/// The right to work on a request, for a time.
+/// A time-limited claim on a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Lease {
-    /// Who has it.
+    /// The agent that holds the lease.
     pub agent: AgentName,
-    /// Which claim it is. Whoever shows an older number has lost it.
+    /// The fencing token of the claim. A smaller token belongs to a lost claim.
     pub fencing: u32,
-    /// When it ends, unless a heartbeat extends it. The server extends that of an agent that it runs.
+    /// The expiry of the lease. A heartbeat extends it; the server extends the lease of an agent that it runs.
     pub expires_at: Timestamp,
 }
 
 /// A change of state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Transition {
-    /// Where it was; null for its beginning.
+    /// The previous state; null for a new request.
     #[schema(required)]
     pub from: Option<RequestState>,
-    /// Where it is.
+    /// The new state.
     pub to: RequestState,
-    /// Who moved it.
+    /// The name of the agent, person or file that changed the state.
     #[schema(value_type = String)]
     pub by: Text,
-    /// When.
+    /// The time of the change.
     pub at: Timestamp,
-    /// Why, if somebody said so.
+    /// The reason, if one was stated.
     #[schema(required, value_type = Option<String>)]
     pub reason: Option<Text>,
 }
 
-/// What was done about a claim that came to nothing.
+/// The recovery from a failed claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recovery {
-    /// When.
+    /// The time of the recovery.
     pub date: Timestamp,
-    /// What went wrong.
+    /// The failure.
     #[schema(value_type = String)]
     pub reason: Text,
-    /// The run that came to nothing, if there was one.
+    /// The failed run, if there was one.
     #[schema(required)]
     pub earlier_run: Option<RunId>,
-    /// What was done.
+    /// The recovery action.
     #[schema(value_type = String)]
     pub action: Text,
 }
 
-/// Work that is left behind for later.
+/// Work left for later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "a request")]
 pub struct Request {
-    /// Its id.
+    /// The id of the request.
     pub id: RequestId,
-    /// What is to be done, in a line.
+    /// The work in one line.
     #[schema(value_type = String)]
     pub title: Text,
-    /// What is to be done.
+    /// The full description of the work.
     #[schema(value_type = String)]
     pub body: Text,
-    /// What kind of work it is.
+    /// The kind of work.
     pub kind: Kind,
-    /// Where it stands.
+    /// The state of the request.
     pub state: RequestState,
-    /// How urgent it is.
+    /// The urgency of the request.
     pub priority: Priority,
-    /// How much work somebody thinks it is.
+    /// The estimated amount of work.
     #[schema(required)]
     pub effort: Option<Effort>,
-    /// Where it came from.
+    /// The source of the request.
     pub source: RequestSource,
-    /// The task on which it is worked, or was.
+    /// The task of the work.
     #[schema(required)]
     pub task_id: Option<TaskId>,
-    /// What came of it, once it is done.
+    /// The response; null until the request is done.
     #[schema(required, value_type = Option<String>)]
     pub response: Option<Text>,
-    /// How often it was claimed.
+    /// The number of claims.
     pub attempts: u32,
-    /// Who has it, while it is claimed.
+    /// The current claim.
     #[schema(required)]
     pub lease: Option<Lease>,
-    /// Its life, oldest first.
+    /// The changes of state, oldest first.
     pub transitions: Vec<Transition>,
-    /// What was done about claims that came to nothing, oldest first.
+    /// The recoveries from failed claims, oldest first.
     pub recovery: Vec<Recovery>,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it changed last.
+    /// The time of the last change.
     pub updated_at: Timestamp,
-    /// When it was approved last.
+    /// The time of the last approval.
     #[serde(default)]
     #[schema(required)]
     pub approved_at: Option<Timestamp>,
-    /// Whether it has failed as often as it may, and a person must look at it.
+    /// Whether all attempts have failed, so that a person must decide.
     #[serde(default)]
     #[schema(required)]
     pub stuck: bool,
-    /// When its tag was removed from its file: nobody wants it any more.
+    /// The time at which the tag was removed from its file; null if the request is still wanted.
     #[serde(default)]
     #[schema(required)]
     pub withdrawn_at: Option<Timestamp>,
-    /// The hand-off that works on it, if the dispatcher began one.
+    /// The hand-off, if the dispatcher started one.
     #[serde(default)]
     #[schema(required)]
     pub handoff_id: Option<HandoffId>,
-    /// What the command of an asynchronous route calls the job.
+    /// The id of the external job, for a route of mode `async`.
     #[serde(default)]
     #[schema(required, value_type = Option<String>)]
     pub job_id: Option<Text>,
-    /// The working directory of whoever works on it; null for one of its own.
+    /// The working directory of the agent; null for a new directory.
     #[serde(default)]
     #[schema(required, value_type = Option<String>)]
     pub agent_workspace: Option<Text>,
 }
 
-/// A request to be made.
+/// A request to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRequest {
-    /// Its id.
     pub id: RequestId,
-    /// What is to be done, in a line.
     pub title: Text,
-    /// What is to be done.
     pub body: Text,
-    /// What kind of work it is.
     pub kind: Kind,
-    /// How urgent it is.
     pub priority: Priority,
-    /// How much work somebody thinks it is.
     pub effort: Option<Effort>,
-    /// Where it came from.
     pub source: RequestSource,
-    /// The working directory of whoever works on it.
     pub agent_workspace: Option<Text>,
 }
 
@@ -239,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_has_what_belongs_to_it() {
+    fn the_fields_of_a_source_match_its_type() {
         let task = RequestSource {
             source_type: RequestSourceType::Task,
             task_id: Some(TaskId::new()),

@@ -1,59 +1,44 @@
-//! The life of a request: needs → delegated or next → claimed → done.
+//! The state machine of a request: needs → delegated or next → claimed → done.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::domain::text::wire_enum::wire_enum;
 use crate::domain::{AgentName, HandoffId, RunIdentity};
 
-/// Where a request stands.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum RequestState {
-    /// Somebody noticed it. A person decides.
-    Needs,
-    /// A person approved it for the dispatcher.
-    Delegated,
-    /// A person approved it for whoever starts next on it.
-    Next,
-    /// Somebody works on it.
-    Claimed,
-    /// It has its response.
-    Done,
+wire_enum! {
+    /// The state of a request.
+    pub enum RequestState {
+        /// Created; waits for a person to approve it.
+        Needs = "needs",
+        /// Approved for the dispatcher.
+        Delegated = "delegated",
+        /// Approved for the next agent or person that claims it.
+        Next = "next",
+        /// An agent or a person works on it.
+        Claimed = "claimed",
+        /// Finished, with a response.
+        Done = "done",
+    }
 }
 
-/// What can be done with a request.
+/// A step in the life of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestMove {
-    /// Let the dispatcher start it.
+    /// Approve for the dispatcher.
     Approve,
-    /// Leave it to whoever starts next on it.
+    /// Approve for the next agent or person that claims it.
     Next,
-    /// Begin to work on it.
     Claim,
-    /// Answer it.
     Finish,
-    /// Give it up; a person looks again.
+    /// End the claim; a person decides again.
     Requeue,
-    /// Give it up; the dispatcher tries again.
+    /// End the claim; the dispatcher tries again.
     Retry,
-    /// Keep it.
+    /// Extend the lease.
     Heartbeat,
 }
 
 impl RequestState {
-    /// Every state, in the order of a life.
-    pub const ALL: [Self; 5] = [
-        Self::Needs,
-        Self::Delegated,
-        Self::Next,
-        Self::Claimed,
-        Self::Done,
-    ];
-
-    /// Returns where a move leads, or nothing if it is not possible from here. No other place knows the order of states.
-    pub const fn after(self, step: RequestMove) -> Option<Self> {
+    /// Returns the state after a step, or `None` if the step is illegal here. This is the only transition table.
+    pub const fn transition(self, step: RequestMove) -> Option<Self> {
         match (self, step) {
             (Self::Needs, RequestMove::Approve) | (Self::Claimed, RequestMove::Retry) => {
                 Some(Self::Delegated)
@@ -67,12 +52,12 @@ impl RequestState {
         }
     }
 
-    /// Tells whether a person has approved it, and nobody works on it yet.
+    /// Whether a person has approved the request and nobody has claimed it yet.
     pub const fn is_approval(self) -> bool {
         matches!(self, Self::Delegated | Self::Next)
     }
 
-    /// Tells whether whoever waits for a state need not wait any more: it is there, or it has been passed.
+    /// Whether a waiter for `wanted` can stop waiting: the state is reached or passed.
     pub const fn has_reached(self, wanted: Self) -> bool {
         match wanted {
             Self::Needs => matches!(self, Self::Needs),
@@ -81,43 +66,24 @@ impl RequestState {
             Self::Done => matches!(self, Self::Done),
         }
     }
-
-    /// Returns the word that stands for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Needs => "needs",
-            Self::Delegated => "delegated",
-            Self::Next => "next",
-            Self::Claimed => "claimed",
-            Self::Done => "done",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
-    }
 }
 
-/// Who moves a request.
+/// The author of a change, as recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
-    /// The person whose token it is.
     Operator,
-    /// Somebody on this machine, by the name that they give.
+    /// A person on this machine, under a name of their choice.
     Person(String),
-    /// An agent, by its run's token.
+    /// An agent, identified by the token of its run.
     Run(RunIdentity),
-    /// An agent whose work has ended.
+    /// An agent whose run has ended.
     Agent(AgentName),
-    /// The server itself.
     Dispatcher,
-    /// Whoever changed the file.
+    /// A tag in a file.
     File,
 }
 
 impl Actor {
-    /// Returns the name that is written down.
     pub fn name(&self) -> &str {
         match self {
             Self::Operator => "operator",
@@ -129,12 +95,12 @@ impl Actor {
         }
     }
 
-    /// Tells whether this one may move a request out of `needs`. A person owns the file.
+    /// Whether the actor may move a request out of `needs`. A file belongs to a person.
     pub const fn may_approve(&self) -> bool {
         matches!(self, Self::Operator | Self::File)
     }
 
-    /// Tells whether this one may end a claim. A run may end that of its own hand-off, or one that it made itself by its name.
+    /// Whether the actor may end a claim. A run may end the claim of its own hand-off, or a claim under its agent's name.
     pub fn may_end_claim(&self, holder: Option<&AgentName>, handoff: Option<&HandoffId>) -> bool {
         match (self, handoff) {
             (Self::Run(run), Some(handoff)) => *handoff == run.handoff_id,
@@ -150,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_move_from_every_state_leads_where_it_should_or_nowhere() {
+    fn only_the_listed_transitions_are_legal() {
         use RequestState as S;
         let legal = [
             (S::Needs, Approve, S::Delegated),
@@ -169,13 +135,13 @@ mod tests {
                     .iter()
                     .find(|(from, by, _)| (*from, *by) == (state, step))
                     .map(|(_, _, to)| *to);
-                assert_eq!(state.after(step), expected, "{state:?} {step:?}");
+                assert_eq!(state.transition(step), expected, "{state:?} {step:?}");
             }
         }
     }
 
     #[test]
-    fn only_an_operator_or_the_file_approves() {
+    fn only_the_operator_or_a_file_approves() {
         let run = RunIdentity {
             run_id: crate::domain::RunId::new(),
             handoff_id: HandoffId::new(),
@@ -194,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_ends_no_claim_but_its_own() {
+    fn a_run_ends_only_its_own_claim() {
         let run = |handoff_id: &HandoffId| {
             Actor::Run(RunIdentity {
                 run_id: crate::domain::RunId::new(),
@@ -204,30 +170,28 @@ mod tests {
             })
         };
         let (own, other) = (HandoffId::new(), HandoffId::new());
-        let (me, somebody) = (
+        let (me, other_agent) = (
             "developer".parse::<AgentName>().unwrap(),
             "qa".parse().unwrap(),
         );
         assert!(run(&own).may_end_claim(Some(&me), Some(&own)));
         assert!(!run(&own).may_end_claim(Some(&me), Some(&other)));
         assert!(run(&own).may_end_claim(Some(&me), None));
-        assert!(!run(&own).may_end_claim(Some(&somebody), None));
+        assert!(!run(&own).may_end_claim(Some(&other_agent), None));
         assert!(!run(&own).may_end_claim(None, None));
-        assert!(Actor::Operator.may_end_claim(Some(&somebody), Some(&other)));
+        assert!(Actor::Operator.may_end_claim(Some(&other_agent), Some(&other)));
     }
 
     #[test]
-    fn what_has_been_passed_is_not_waited_for() {
+    fn a_passed_state_counts_as_reached() {
         use RequestState as S;
         for state in S::ALL {
             assert!(state.has_reached(state));
             assert_eq!(state.has_reached(S::Done), state == S::Done);
             assert_eq!(state.has_reached(S::Needs), state == S::Needs);
-            assert_eq!(S::parse(state.as_str()), Some(state));
         }
         assert!(S::Done.has_reached(S::Claimed));
         assert!(S::Claimed.has_reached(S::Next));
         assert!(!S::Needs.has_reached(S::Delegated));
-        assert_eq!(S::parse("Needs"), None);
     }
 }

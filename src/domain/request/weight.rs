@@ -1,59 +1,27 @@
-//! Weights of a request: its priority and its effort.
+//! Priority and effort of a request.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use crate::domain::text::wire_enum::wire_enum;
 
-/// How urgent a request is.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    ToSchema,
-)]
-pub enum Priority {
-    /// Before everything else.
-    P0,
-    /// Soon.
-    P1,
-    /// In its turn.
-    #[default]
-    P2,
+wire_enum! {
+    /// The urgency of a request: `P0` starts first.
+    #[derive(Default)]
+    pub enum Priority {
+        /// Urgent.
+        P0 = "P0",
+        /// High.
+        P1 = "P1",
+        /// Normal.
+        #[default]
+        P2 = "P2",
+    }
 }
 
 impl Priority {
-    /// Every priority, the most urgent first.
-    pub const ALL: [Self; 3] = [Self::P0, Self::P1, Self::P2];
-
-    /// Returns the word that stands for it in JSON and tags.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::P0 => "P0",
-            Self::P1 => "P1",
-            Self::P2 => "P2",
-        }
-    }
-
-    /// Reads the word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|priority| priority.as_str() == word)
-    }
-
-    /// Returns the number that stands for it in SQL: the lower, the more urgent.
+    /// Returns the number stored in SQL; lower is more urgent.
     pub const fn number(self) -> i64 {
         self as i64
     }
 
-    /// Reads the number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -61,34 +29,15 @@ impl Priority {
     }
 }
 
-/// How much work somebody thinks it is. Nothing depends on it.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
-pub enum Effort {
-    /// Less than half an hour.
-    S,
-    /// Up to two hours.
-    M,
-    /// More than that.
-    L,
-}
-
-impl Effort {
-    /// Returns the letter that stands for it everywhere.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::S => "S",
-            Self::M => "M",
-            Self::L => "L",
-        }
-    }
-
-    /// Reads the letter.
-    pub fn parse(letter: &str) -> Option<Self> {
-        [Self::S, Self::M, Self::L]
-            .into_iter()
-            .find(|effort| effort.as_str() == letter)
+wire_enum! {
+    /// The estimated amount of work. It does not affect the order of dispatch.
+    pub enum Effort {
+        /// Less than half an hour.
+        S = "S",
+        /// Up to two hours.
+        M = "M",
+        /// More than two hours.
+        L = "L",
     }
 }
 
@@ -97,14 +46,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_numbers_are_read_as_they_are_written() {
+    fn a_priority_survives_its_number() {
         for priority in Priority::ALL {
-            assert_eq!(Priority::parse(priority.as_str()), Some(priority));
             assert_eq!(Priority::from_number(priority.number()), Some(priority));
         }
         assert_eq!(Priority::from_number(3), None);
-        assert_eq!(Priority::parse("p1"), None);
-        assert_eq!(Effort::parse("M"), Some(Effort::M));
-        assert_eq!(Effort::parse("XL"), None);
     }
 }

@@ -4,26 +4,42 @@ use serde_json::Value;
 
 use crate::domain::{Role, Task, Text};
 
-/// Writes what an agent is asked that the router has chosen. What it must know stands in the task.
+/// Writes the prompt. The description and the context are added from the task.
 pub fn assignment(task: &Task) -> Text {
     let mut lines = vec![match &task.needs.agent_role {
-        Some(role) => format!("Do the part of {role} on this task, and only that."),
+        Some(role) => {
+            format!("Your role on this task is {role}. Do only the work of this role.")
+        }
         None => "Do this task.".to_owned(),
     }];
-    if task.needs.agent_role.as_ref().is_some_and(Role::judges)
+    if task
+        .needs
+        .agent_role
+        .as_ref()
+        .is_some_and(Role::evaluates_work)
         && let Some(Value::String(command)) = task.needs.handoff_instructions.get("testCommand")
     {
         lines.push(format!("Run the test: {command}"));
     }
     if let Some(minutes) = task.needs.estimated_duration {
-        lines.push(format!("It should take about {minutes} minutes."));
+        let unit = if minutes.get() == 1 {
+            "minute"
+        } else {
+            "minutes"
+        };
+        lines.push(format!("Finish within about {minutes} {unit}."));
     }
-    let must = if task.wants_report() { "must" } else { "may" };
+    let end = if task.wants_report() {
+        "End"
+    } else {
+        "You may end"
+    };
     lines.push(format!(
-        "Your last message {must} end with a report, one JSON object: {{\"result\": \"passed\", \"summary\": \"one sentence\", \"details\": \
-         \"what whoever goes on must know\"}}. The result is passed, failed (it is not as it should be) or blocked (a person must help). \
-         `chorus report passed --summary \"one sentence\"` says the same. What the next agent should know beside goes into the report \
-         as `agentContext`: {{\"workCompleted\": \"…\", \"filesModified\": [\"…\"], \"knownIssues\": [\"…\"]}}."
+        "{end} your last message with a report, one JSON object: {{\"result\": \"passed\", \"summary\": \"one sentence\", \
+         \"details\": \"information for the next agent\"}}. Set `result` to `passed`, `failed` (the work is not as required) or \
+         `blocked` (a person must help). Instead of the JSON object, you can run `chorus task report passed --summary \"one sentence\"`. \
+         To set the context of the next agent, add `agentContext` to the report: {{\"workCompleted\": \"…\", \"filesModified\": [\"…\"], \
+         \"knownIssues\": [\"…\"]}}."
     ));
     Text::lossy(lines.join("\n"))
 }

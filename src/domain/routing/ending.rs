@@ -1,75 +1,74 @@
-//! The decision that follows a hand-off of the router, or of a stage.
+//! The next step after a hand-off by the router or on a stage of an increment.
 
 use crate::domain::Outcome;
 
-/// What is known when a hand-off has ended.
+/// The facts about an ended hand-off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a fact of its own, and the decision names them"
+    reason = "each field is an independent fact"
 )]
 pub struct EndedHandoff {
-    /// Whether the router began it.
+    /// Whether the router started the hand-off.
     pub is_routed: bool,
-    /// Whether its task is a stage of an increment.
+    /// Whether the task is a stage of an increment.
     pub is_stage: bool,
     /// Whether a person has ended the task meanwhile.
     pub is_task_ended: bool,
-    /// Whether the stage belongs to a round that is over.
+    /// Whether the stage belongs to a finished round.
     pub is_round_over: bool,
     pub outcome: Outcome,
-    /// Whether the run gave a report.
+    /// Whether the run sent a report.
     pub has_report: bool,
     /// Whether the final message ends with a report.
-    pub says_report: bool,
-    /// Whether the task's agent owes a report.
+    pub message_has_report: bool,
+    /// Whether the agent must report.
     pub wants_report: bool,
-    /// Whether the agent was asked again for its report.
+    /// Whether the agent was already asked for the missing report.
     pub was_asked_again: bool,
-    /// Whether the router may give the task to an agent once more.
+    /// Whether the router may assign the task again.
     pub has_attempts_left: bool,
 }
 
-/// What becomes of the task.
+/// The next step for the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
-    /// Nothing: the hand-off was not the router's, or a person has decided.
+    /// The router did not start the hand-off, or a person has decided.
     LeaveAlone,
-    /// The stage fails with its round.
+    /// The stage fails together with its round.
     CloseStage,
-    /// The stage waits for a person to decide, and the increment shows it.
+    /// The stage waits for a person, and the increment shows it.
     RefreshIncrement,
-    /// A person must look, because somebody cancelled the hand-off.
+    /// A person must decide, because the hand-off was cancelled.
     BlockAsCancelled,
     /// The report decides.
     FollowReport,
     /// The report at the end of the final message decides.
-    FollowSpokenReport,
+    FollowMessageReport,
     /// The router chooses an agent again.
     RouteAgain,
-    /// A person must look, because it has failed too often.
+    /// A person must decide, because all attempts have failed.
     BlockAsFailed,
-    /// It is completed: nobody asked for a report.
+    /// The task is completed; no report was required.
     Complete,
-    /// The agent is asked for the report that it owes.
+    /// The router asks the agent for the missing report.
     AskForReport,
-    /// It fails, because the agent gave no report although it was asked again.
+    /// The task fails, because the agent sent no report even when asked.
     FailWithoutReport,
 }
 
 impl EndedHandoff {
-    /// Decides what becomes of the task.
     pub const fn next_step(self) -> NextStep {
         let is_completed = matches!(self.outcome, Outcome::Completed);
-        let says_report = self.says_report && is_completed;
+        let message_has_report = self.message_has_report && is_completed;
         if (!self.is_routed && !self.is_stage) || self.is_task_ended {
             return NextStep::LeaveAlone;
         }
         if self.is_round_over {
             return NextStep::CloseStage;
         }
-        // An agent that works on a stage decides it by a report, also if a person asked it to.
-        if !self.is_routed && !self.has_report && !says_report {
+        // A stage needs a report to be decided, even if a person started the hand-off.
+        if !self.is_routed && !self.has_report && !message_has_report {
             return NextStep::RefreshIncrement;
         }
         if matches!(self.outcome, Outcome::Cancelled) {
@@ -79,7 +78,7 @@ impl EndedHandoff {
             (true, _) => NextStep::FollowReport,
             (false, false) if self.has_attempts_left => NextStep::RouteAgain,
             (false, false) => NextStep::BlockAsFailed,
-            (false, true) if says_report => NextStep::FollowSpokenReport,
+            (false, true) if message_has_report => NextStep::FollowMessageReport,
             (false, true) if !self.wants_report => NextStep::Complete,
             (false, true) if !self.was_asked_again => NextStep::AskForReport,
             (false, true) => NextStep::FailWithoutReport,
@@ -98,7 +97,7 @@ mod tests {
         is_round_over: false,
         outcome: Outcome::Completed,
         has_report: false,
-        says_report: false,
+        message_has_report: false,
         wants_report: false,
         was_asked_again: false,
         has_attempts_left: true,
@@ -111,7 +110,7 @@ mod tests {
     };
 
     #[test]
-    fn each_end_has_its_next_step() {
+    fn each_ended_handoff_has_its_next_step() {
         use NextStep as Next;
         let by_person = EndedHandoff {
             is_routed: false,
@@ -157,14 +156,14 @@ mod tests {
             ),
             (
                 EndedHandoff {
-                    says_report: true,
+                    message_has_report: true,
                     ..by_person
                 },
-                Next::FollowSpokenReport,
+                Next::FollowMessageReport,
             ),
             (
                 EndedHandoff {
-                    says_report: true,
+                    message_has_report: true,
                     ..outcome(Outcome::Failed, by_person)
                 },
                 Next::RefreshIncrement,
@@ -180,7 +179,7 @@ mod tests {
             (
                 EndedHandoff {
                     has_report: true,
-                    says_report: true,
+                    message_has_report: true,
                     ..STAGE
                 },
                 Next::FollowReport,
@@ -197,7 +196,7 @@ mod tests {
             (
                 EndedHandoff {
                     has_attempts_left: false,
-                    says_report: true,
+                    message_has_report: true,
                     ..outcome(Outcome::TimedOut, STAGE)
                 },
                 Next::BlockAsFailed,

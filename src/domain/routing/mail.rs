@@ -7,10 +7,10 @@ use crate::domain::{
     MailContent, MailType, Role, Task, TaskPriority, Text, ThreadId, Urgency, agent_context,
 };
 
-/// How many bytes of a task's description a subject repeats.
+/// The longest subject in bytes.
 const SUBJECT: usize = 200;
 
-/// Composes the mail that comes with a hand-off: the role of the previous agent and the context of the task. `note` describes a cut.
+/// Composes the mail that accompanies a hand-off, with the context of the task. `note` describes what was cut.
 pub fn handoff_mail(
     task: &Task,
     from: Option<&Role>,
@@ -29,7 +29,7 @@ pub fn handoff_mail(
         about.insert("estimatedDuration".to_owned(), minutes.get().into());
     }
     let room = largest_context.saturating_sub(agent_context::size(&about));
-    about.extend(agent_context::bounded(&context, room, note));
+    about.extend(agent_context::excerpt(&context, room, note));
     let previous = needs.agent_context.get("attempts").and_then(Value::as_u64);
     let previous = previous.unwrap_or_else(|| task.routing.attempts.into());
     MailContent {
@@ -48,7 +48,7 @@ pub fn handoff_mail(
     }
 }
 
-/// Composes the mail to the operator about a blocked task, without a body. Its subject is that of the task.
+/// Composes the mail to the operator about a blocked task, without a body.
 pub fn blocked_mail(task: &Task) -> MailContent {
     MailContent {
         mail_type: MailType::Note,
@@ -61,7 +61,7 @@ pub fn blocked_mail(task: &Task) -> MailContent {
     }
 }
 
-/// Names what a hand-off between roles means.
+/// Derives the type from the roles of the previous and the next agent.
 fn mail_type(from: Option<&Role>, to: Option<&Role>) -> MailType {
     let word = |role: Option<&Role>| role.map(ToString::to_string).unwrap_or_default();
     match (word(from).as_str(), word(to).as_str()) {
@@ -82,7 +82,7 @@ const fn urgency(priority: TaskPriority) -> Urgency {
     }
 }
 
-/// Returns the first line of a task's description that says something.
+/// Returns the first line of the description that is not blank.
 fn subject(task: &Task) -> Text {
     let is_break = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
     let mut lines = task.description.as_str().split(is_break);
@@ -90,7 +90,7 @@ fn subject(task: &Task) -> Text {
     Text::lossy(line.unwrap_or("A task").trim().to_owned()).beginning(SUBJECT)
 }
 
-/// All mail about an increment, or about a tree of tasks, is one thread.
+/// Groups all mail about an increment, or about a family of tasks, in one thread.
 fn thread(task: &Task) -> ThreadId {
     let name = match &task.part {
         Some(part) => part.increment_id.as_str(),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_hand_off_means_is_a_matter_of_its_roles() {
+    fn the_roles_determine_the_mail_type() {
         let role = |word: &str| Role::parse(word).ok();
         for (from, to, expected) in [
             ("", "implementation", MailType::Assignment),

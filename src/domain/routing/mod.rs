@@ -1,4 +1,4 @@
-//! Routing: the choice of an agent for a task, and what the router writes.
+//! Routing: the choice of an agent for a task, and the router's messages.
 
 mod assignment;
 mod ending;

@@ -7,105 +7,99 @@ use utoipa::ToSchema;
 
 use crate::domain::{AgentName, Role, Skill, TaskId, Text};
 
-/// What is known of an agent when a task is to be given to one.
+/// An agent with everything that affects its rank for a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applicant {
-    /// Its name.
     pub name: AgentName,
-    /// Whether it takes hand-offs now.
     pub available: bool,
-    /// The parts that it plays.
     pub roles: Vec<Role>,
-    /// What it is good at.
     pub skills: Vec<Skill>,
-    /// How many hand-offs it works on, or has in line.
+    /// The number of running and queued hand-offs.
     pub busy: u32,
-    /// Whether its program is not on this machine.
+    /// Whether its program is not installed on this machine.
     pub is_missing: bool,
-    /// What it has done before.
     pub past: Past,
 }
 
-/// What an agent has done on a task, on its tree, and on what it waited for.
+/// The earlier work of an agent on a task, its family and its dependencies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Past {
-    /// Whether it has worked there.
-    pub knows_it: bool,
-    /// Whether it made there what this task judges.
-    pub made_it: bool,
-    /// Whether it was given this task before, and failed.
+    /// Whether the agent has worked there.
+    pub has_worked_here: bool,
+    /// Whether the agent produced the work that this task reviews.
+    pub produced_work: bool,
+    /// Whether the agent was assigned this task before and failed.
     pub has_failed: bool,
 }
 
-/// Whom the router gives a task to, and why.
+/// The agent that the router chooses for a task, with the reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RouteChoice {
     /// The task.
     pub task_id: TaskId,
-    /// Whom it is given to; null if nobody.
+    /// The chosen agent; null if there is none.
     #[schema(required)]
     pub agent: Option<AgentName>,
-    /// Whether that is the fallback agent, because nobody suits.
+    /// Whether the fallback agent was chosen because no agent qualifies.
     pub fallback: bool,
-    /// Whether the router gives it to somebody now.
+    /// Whether the router can assign the task now.
     pub ready: bool,
-    /// Why nobody gets it now.
+    /// The reason why the task is not assigned now.
     #[schema(required)]
     pub reason: Option<Text>,
-    /// Every agent: those that suit first, the best first.
+    /// All agents: those that qualify first, best first.
     pub candidates: Vec<Candidate>,
 }
 
-/// How an agent suits a task.
+/// The rating of an agent for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
-    /// Who.
+    /// The agent.
     pub agent: AgentName,
-    /// How many of the task's tags are among its skills and roles; 0 if it does not suit.
+    /// The number of the task's tags among the skills and roles of the agent; 0 if it does not qualify.
     pub score: u32,
-    /// Whether it suits.
+    /// Whether the agent qualifies.
     pub suits: bool,
-    /// Whether it is the one.
+    /// Whether the agent was chosen.
     pub taken: bool,
-    /// Why it is, or why not.
+    /// The reason for the decision.
     #[schema(value_type = String)]
     pub why: Text,
 }
 
-/// The suitability of one agent for a task.
+/// The verdict on one agent for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assessment {
     pub agent: AgentName,
     pub verdict: Verdict,
 }
 
-/// The result of comparing an agent with a task's needs and with other agents.
+/// The result of comparing an agent with the needs of a task and with the other agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// It suits best.
     Best {
         rank: Rank,
-        /// How many skills the task asks for.
+        /// The number of skills that the task asks for.
         wanted: usize,
     },
-    /// It suits, and another agent comes first.
+    /// The agent qualifies, but another agent ranks higher.
     PassedOver {
         matches: u32,
         best: AgentName,
         criterion: Criterion,
     },
     Unsuited(Lack),
-    /// It does not suit, and gets the task because no other agent does.
+    /// The agent does not qualify, but gets the task because no other agent qualifies.
     Fallback,
 }
 
-/// The values by which agents that suit are compared, in this order.
+/// The ranking criteria for agents that qualify, in order of precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a criterion of its own, and they are compared in this order"
+    reason = "each field is a separate criterion, compared in this order"
 )]
 pub struct Rank {
     pub is_missing: bool,
@@ -116,7 +110,7 @@ pub struct Rank {
     pub is_new_here: bool,
 }
 
-/// The first criterion by which an agent comes after the best one.
+/// The first criterion by which an agent ranks below the best one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Criterion {
     MissingProgram,
@@ -128,7 +122,7 @@ pub enum Criterion {
     Name,
 }
 
-/// Why an agent does not suit.
+/// The reason why an agent does not qualify.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lack {
     Role(Role),
@@ -137,7 +131,7 @@ pub enum Lack {
 }
 
 impl Assessment {
-    /// Tells whether the agent has the role and a skill, and is available.
+    /// Whether the agent has the role and a skill, and is available.
     pub const fn suits(&self) -> bool {
         matches!(
             self.verdict,
@@ -145,12 +139,11 @@ impl Assessment {
         )
     }
 
-    /// Tells whether the agent gets the task.
     pub const fn is_chosen(&self) -> bool {
         matches!(self.verdict, Verdict::Best { .. } | Verdict::Fallback)
     }
 
-    /// Counts the skills of the task that the agent has; 0 if it does not suit.
+    /// Counts the skills of the task that the agent has; 0 if it does not qualify.
     pub const fn score(&self) -> u32 {
         match &self.verdict {
             Verdict::Best { rank, .. } => rank.matches.0,
@@ -160,7 +153,7 @@ impl Assessment {
     }
 }
 
-/// Puts the agents in order: those that suit first, the best first. The first one that suits is chosen.
+/// Ranks all agents: those that qualify first, best first. The first one that qualifies is chosen.
 pub fn judge(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Vec<Assessment> {
     let mut suited = Vec::new();
     let mut unsuited = Vec::new();
@@ -200,7 +193,7 @@ pub fn judge(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Vec<Ass
         .collect()
 }
 
-/// Returns the agent that suits best, without saying why.
+/// Returns the best agent without the reasons.
 pub fn best(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Option<AgentName> {
     let suited = applicants.into_iter().filter_map(|applicant| {
         let matches = matches(role, tags, &applicant).ok()?;
@@ -209,7 +202,7 @@ pub fn best(role: &Role, tags: &[Skill], applicants: Vec<Applicant>) -> Option<A
     suited.min().map(|(_, name)| name)
 }
 
-/// Counts the tags that an agent has, or says why it does not suit. A role counts as a skill.
+/// Counts the tags that an agent has, or returns the reason why it does not qualify. A role counts as a skill.
 fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, Lack> {
     if !applicant.roles.contains(role) {
         return Err(Lack::Role(role.clone()));
@@ -234,16 +227,16 @@ fn matches(role: &Role, tags: &[Skill], applicant: &Applicant) -> Result<u32, La
 fn rank(role: &Role, matches: u32, applicant: &Applicant) -> Rank {
     Rank {
         is_missing: applicant.is_missing,
-        judges_own_work: role.judges() && applicant.past.made_it,
+        judges_own_work: role.evaluates_work() && applicant.past.produced_work,
         has_failed: applicant.past.has_failed,
         matches: Reverse(matches),
         busy: applicant.busy,
-        is_new_here: !applicant.past.knows_it,
+        is_new_here: !applicant.past.has_worked_here,
     }
 }
 
 impl Criterion {
-    /// Finds the first criterion by which a rank comes after the best one. Equal ranks are in the order of names.
+    /// Finds the first criterion in which two ranks differ. Equal ranks are ordered by name.
     fn between(own: Rank, best: Rank) -> Self {
         if own.is_missing != best.is_missing {
             Self::MissingProgram
@@ -310,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_suit_that_are_there_and_have_the_role_and_a_skill() {
+    fn an_agent_needs_the_role_a_skill_and_availability() {
         let away = Applicant {
             available: false,
             ..applicant("away", &["testing"], &["python"])
@@ -336,12 +329,12 @@ mod tests {
     }
 
     #[test]
-    fn the_best_match_comes_first_then_the_least_busy_then_who_knows_it() {
+    fn skills_rank_before_load_before_familiarity() {
         let better = applicant("z", &["fixing"], &["a", "b"]);
         let busy = Applicant {
             busy: 3,
             past: Past {
-                knows_it: true,
+                has_worked_here: true,
                 ..Past::default()
             },
             ..applicant("a", &["fixing"], &["a"])
@@ -349,7 +342,7 @@ mod tests {
         let idle = applicant("c", &["fixing"], &["a"]);
         let known = Applicant {
             past: Past {
-                knows_it: true,
+                has_worked_here: true,
                 ..Past::default()
             },
             ..applicant("d", &["fixing"], &["a"])
@@ -362,15 +355,15 @@ mod tests {
         assert_eq!(
             order("fixing", &["a", "b"], all),
             ["z 2", "d 1", "c 1", "a 1", "b 2"],
-            "who cannot be started comes last"
+            "an agent without its program ranks last"
         );
     }
 
     #[test]
-    fn nobody_judges_what_it_made_if_another_one_is_there() {
+    fn an_agent_evaluates_its_own_work_only_without_an_alternative() {
         let maker = Applicant {
             past: Past {
-                made_it: true,
+                produced_work: true,
                 ..Past::default()
             },
             ..applicant("maker", &["testing", "fixing"], &["a", "b"])
@@ -395,12 +388,12 @@ mod tests {
         assert_eq!(
             order("fixing", &["a"], vec![maker]),
             ["maker 1"],
-            "what one made one may mend"
+            "an agent may fix its own work"
         );
     }
 
     #[test]
-    fn the_first_criterion_that_differs_decides() {
+    fn the_first_differing_criterion_decides() {
         let best = Rank {
             is_missing: false,
             judges_own_work: false,
@@ -435,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_does_not_suit_lacks_one_thing() {
+    fn an_unsuited_agent_has_one_reason() {
         let role = Role::parse("testing").unwrap();
         let tags = [Skill::parse("python").unwrap()];
         let away = Applicant {

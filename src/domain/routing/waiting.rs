@@ -1,37 +1,35 @@
-//! Reasons why the router leaves a task alone.
+//! Reasons why the router does not assign a task.
 
 use serde::{Deserialize, Serialize};
 
 use super::suitability::Assessment;
 use crate::domain::{AgentName, Dependency, Role, Skill, StatusName, Task, TaskId, Text};
 
-/// A dependency that is not met.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnmetDependency {
     pub dependency: Dependency,
-    /// The status of the task that it names.
+    /// The status of the task depended on.
     pub status: StatusName,
 }
 
-/// Why the router leaves a task alone.
+/// The reason why the router does not assign a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WaitReason {
-    /// An agent works on it.
     WorkedOn(AgentName),
-    /// A person must look at it.
+    /// A person must decide first.
     Blocked(Text),
-    /// Its status is not `pending`.
     NotPending(StatusName),
-    /// Tasks that it depends on have not ended as they must.
+    /// Dependencies are not met.
     Dependencies(Vec<UnmetDependency>),
-    /// It has no role.
     NoRole,
-    /// No agent suits.
-    NobodySuits { role: Role, tags: Vec<Skill> },
+    NobodySuits {
+        role: Role,
+        tags: Vec<Skill>,
+    },
 }
 
 impl WaitReason {
-    /// Decides whether a task must wait, whatever agents there are.
+    /// Returns the first reason that does not depend on the available agents.
     pub fn of(task: &Task, unmet: Vec<UnmetDependency>) -> Option<Self> {
         if let Some(current) = task.current_agent() {
             return Some(Self::WorkedOn(current.clone()));
@@ -56,13 +54,12 @@ impl WaitReason {
 pub struct Choice {
     pub task_id: TaskId,
     pub agent: Option<AgentName>,
-    /// Whether that is the fallback agent, because no agent suits.
+    /// Whether the fallback agent was chosen because no agent qualifies.
     pub is_fallback: bool,
-    /// Why the task is given to no agent now.
     pub waits: Option<WaitReason>,
-    /// Whether the router would give it to an agent that suits now.
+    /// Whether the router can assign the task to a qualified agent now.
     pub is_ready: bool,
-    /// Every agent: those that suit first, the best first.
+    /// All agents: those that qualify first, best first.
     pub candidates: Vec<Assessment>,
 }
 
@@ -92,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_reason_counts() {
+    fn the_first_reason_wins() {
         let unmet = UnmetDependency {
             dependency: Dependency {
                 task_id: TaskId::new(),

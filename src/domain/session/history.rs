@@ -1,35 +1,34 @@
-//! Histories: what was said in a conversation that moves.
+//! Histories of conversations that move between agents.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// What was said in a conversation: a JSON list, kept as it came.
+/// The history of a conversation: a JSON array, kept byte for byte.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
 pub struct ConversationHistory(Box<RawValue>);
 
-/// Says that a history is something else.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("a history must be an array of messages")]
-pub struct NoHistory;
+pub struct NotAnArray;
 
 impl TryFrom<Box<RawValue>> for ConversationHistory {
-    type Error = NoHistory;
+    type Error = NotAnArray;
 
     fn try_from(json: Box<RawValue>) -> Result<Self, Self::Error> {
         if json.get().starts_with('[') {
             Ok(Self(json))
         } else {
-            Err(NoHistory)
+            Err(NotAnArray)
         }
     }
 }
 
 impl Default for ConversationHistory {
     fn default() -> Self {
-        Self(RawValue::from_string("[]".to_owned()).expect("it is JSON"))
+        Self(RawValue::from_string("[]".to_owned()).expect("an empty array is JSON"))
     }
 }
 
@@ -40,22 +39,21 @@ impl Serialize for ConversationHistory {
 }
 
 impl ConversationHistory {
-    /// Takes JSON that is a list of messages.
+    /// Wraps JSON that is known to be an array of messages.
     pub fn from_json(json: String) -> serde_json::Result<Self> {
         RawValue::from_string(json).map(Self)
     }
 
-    /// Takes JSON that came with a request.
+    /// Wraps JSON that is known to be an array of messages.
     pub const fn from_raw(json: Box<RawValue>) -> Self {
         Self(json)
     }
 
-    /// Returns the JSON.
     pub fn as_json(&self) -> &str {
         self.0.get()
     }
 
-    /// Reads the messages.
+    /// Parses the messages; an invalid history yields none.
     pub fn messages(&self) -> Vec<HistoryMessage> {
         serde_json::from_str(self.as_json()).unwrap_or_default()
     }
@@ -69,31 +67,28 @@ impl PartialEq for ConversationHistory {
 
 impl Eq for ConversationHistory {}
 
-/// One message of a conversation that moves. Other keys are kept as they are.
+/// A message of a conversation. Additional keys are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryMessage {
-    /// Who spoke: `system`, `user`, `assistant` or `tool`.
+    /// The speaker: `system`, `user`, `assistant` or `tool`.
     #[schema(pattern = "^(system|user|assistant|tool)$", example = "user")]
     pub role: String,
-    /// What was said.
+    /// The text of the message.
     pub content: String,
-    /// The agent that spoke.
+    /// The agent that wrote the message.
     #[serde(default)]
     pub agent_id: Option<String>,
-    /// When: milliseconds since the epoch, or text.
+    /// The time of the message: milliseconds since the epoch, or text.
     #[serde(default)]
     #[schema(value_type = Option<HistoryTime>)]
     pub timestamp: Option<Value>,
 }
 
-/// The two ways to write when something was said.
+/// The two forms of a time.
 #[derive(ToSchema)]
 #[serde(untagged)]
-#[expect(
-    dead_code,
-    reason = "says in the OpenAPI document what a history may have"
-)]
+#[expect(dead_code, reason = "describes the field in the OpenAPI document")]
 enum HistoryTime {
     Millis(i64),
     Text(String),

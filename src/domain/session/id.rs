@@ -3,34 +3,30 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The longest id of a session.
+use crate::domain::text::checked_string::checked_string;
+
 const MAX_ID: usize = 200;
 
-/// The id of a session, as whoever leads the conversation chose it.
+/// The id of a session, chosen by the program that leads the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
 #[schema(value_type = String, min_length = 1, max_length = 200, example = "sess_abc123")]
 pub struct SessionId(String);
 
-/// Says why a string cannot be the id of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalSessionId {
-    /// It has nothing but white space.
     #[error("must not be empty")]
     Blank,
-    /// It has too many bytes.
     #[error("must not be longer than {MAX_ID} bytes")]
     TooLong,
-    /// It has characters that cannot be shown.
-    #[error("must not have control characters")]
+    #[error("must not contain control characters")]
     Control,
-    /// It means something else in a path.
-    #[error("must not be `.` or `..`, which mean something else in a path")]
+    /// A URL path segment `.` or `..` has another meaning.
+    #[error("must not be `.` or `..`, which have another meaning in a path")]
     Dots,
 }
 
 impl SessionId {
-    /// Reads an id, if it has the legal form.
     pub fn parse(id: impl Into<String>) -> Result<Self, IllegalSessionId> {
         let id = id.into();
         if id.trim().is_empty() {
@@ -45,23 +41,6 @@ impl SessionId {
             Ok(Self(id))
         }
     }
-
-    /// Returns the id as it is written.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl TryFrom<String> for SessionId {
-    type Error = IllegalSessionId;
-
-    fn try_from(id: String) -> Result<Self, Self::Error> {
-        Self::parse(id)
-    }
-}
-
-impl std::fmt::Display for SessionId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+checked_string!(SessionId, IllegalSessionId);

@@ -11,59 +11,59 @@ use crate::domain::{AgentName, HandoffId, Outcome, TaskId, Text, Timestamp, Trac
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
-    /// Its id.
+    /// The id of the session.
     pub id: SessionId,
-    /// The task that has its chain.
+    /// The task with the hand-offs of the session.
     pub task_id: TaskId,
-    /// When it first moved.
+    /// The time of the first move.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
-    /// How often it has moved.
+    /// The number of moves.
     pub handoffs: u64,
-    /// The agent that has it, or had it last; a tool may have passed it on since it moved.
+    /// The agent that has the conversation, or had it last. A tool may have passed it on since the last move.
     pub agent_name: AgentName,
-    /// Who works on it now.
+    /// The agent that works on the session now.
     #[schema(required)]
     pub current_agent: Option<AgentName>,
 }
 
-/// A move of a conversation.
+/// A move of a conversation to another agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHandoff {
-    /// The hand-off's id.
+    /// The id of the hand-off.
     pub id: HandoffId,
     /// The session.
     pub session_id: SessionId,
-    /// The task that has the session's chain.
+    /// The task with the hand-offs of the session.
     pub task_id: TaskId,
-    /// Who had the conversation.
+    /// The agent that had the conversation.
     pub from_agent: AgentName,
-    /// Who has it.
+    /// The agent that has the conversation now.
     pub to_agent: AgentName,
-    /// Why it moved.
+    /// The reason for the move.
     pub reason: Text,
-    /// What the user wants.
+    /// The intent of the user.
     pub user_intent: Text,
-    /// All that was said, as it came.
+    /// The history of the conversation, unchanged.
     #[schema(value_type = Vec<HistoryMessage>)]
     pub conversation_history: ConversationHistory,
-    /// The trace of the harness that leads the conversation.
+    /// The trace id of the harness that leads the conversation.
     #[schema(required)]
     pub harness_trace_id: Option<Text>,
-    /// The W3C trace.
+    /// The W3C trace id.
     pub trace_id: TraceId,
     /// Whether Chorus runs the agent.
     pub invoked: bool,
-    /// When it moved.
+    /// The time of the move.
     pub created_at: Timestamp,
-    /// When the agent had finished.
+    /// The end time of the hand-off.
     #[schema(required)]
     pub completed_at: Option<Timestamp>,
-    /// How it ended.
+    /// The outcome.
     #[schema(required)]
     pub outcome: Option<Outcome>,
-    /// The final message, or what went wrong.
+    /// The final message or the error.
     pub output: Text,
 }

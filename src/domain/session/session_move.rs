@@ -1,4 +1,4 @@
-//! Moves: requests to pass a conversation to another agent, with all their faults reported at once.
+//! Moves of a conversation to another agent, validated with all errors at once.
 
 use std::collections::BTreeMap;
 
@@ -10,43 +10,32 @@ use super::history::ConversationHistory;
 use super::id::SessionId;
 use crate::domain::{Agent, AgentName, Problems, Text, match_agent_name};
 
-/// How many messages of a history are complained about, one by one.
+/// The limit of messages whose problems are listed one by one.
 const NAMED_MESSAGES: usize = 20;
 
-/// How deep a history may be nested: what every reader of JSON can read.
+/// The nesting limit of a history. Every JSON parser can read it.
 const DEEPEST: usize = 64;
 
-/// How many bytes the trace of a harness may have.
 const LONGEST_TRACE: usize = 200;
 
-/// The key of all that was said.
 const HISTORY: &str = "conversationHistory";
 
-/// The roles that a message of a history can have.
 const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
-/// A move that was asked for, and has all that it needs.
+/// A valid request to move a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionMove {
-    /// The session.
     pub session_id: SessionId,
-    /// Who has the conversation.
     pub from_agent: AgentName,
-    /// Who is to have it.
     pub to_agent: AgentName,
-    /// Why.
     pub reason: Text,
-    /// What the user wants.
     pub user_intent: Text,
-    /// All that was said.
     pub conversation_history: ConversationHistory,
-    /// The trace of the harness.
     pub harness_trace_id: Option<Text>,
     /// Whether Chorus runs the target.
     pub invoke: bool,
 }
 
-/// The keys of a body that asks for a move.
 const KEYS: [&str; 7] = [
     "fromAgent",
     "toAgent",
@@ -58,7 +47,7 @@ const KEYS: [&str; 7] = [
 ];
 
 impl SessionMove {
-    /// Reads a move. Everything that is wrong with it is said at once. The history is kept as it is written.
+    /// Validates a request body and reports all errors at once. The history is kept byte for byte.
     pub fn read(
         session_id: &str,
         mut body: BTreeMap<String, Box<RawValue>>,
@@ -69,8 +58,8 @@ impl SessionMove {
         let body = plain_fields(&body, &mut problems);
         let session_id = SessionId::parse(session_id)
             .inspect_err(|error| problems.add("sessionId", error.to_string()));
-        let from = needed_text(&body, "fromAgent", &mut problems);
-        let to = needed_text(&body, "toAgent", &mut problems);
+        let from = required_text(&body, "fromAgent", &mut problems);
+        let to = required_text(&body, "toAgent", &mut problems);
         let from_agent = known_agent(from.as_ref(), "fromAgent", agents, &mut problems);
         let to_agent = known_agent(to.as_ref(), "toAgent", agents, &mut problems);
         if let Some(agent) = to_agent.filter(|agent| !agent.available) {
@@ -81,10 +70,10 @@ impl SessionMove {
             _ => from.is_some() && from == to,
         };
         if is_same {
-            problems.add("toAgent", "must be another agent than fromAgent");
+            problems.add("toAgent", "must differ from fromAgent");
         }
-        let reason = needed_text(&body, "reason", &mut problems);
-        let user_intent = needed_text(&body, "userIntent", &mut problems);
+        let reason = required_text(&body, "reason", &mut problems);
+        let user_intent = required_text(&body, "userIntent", &mut problems);
         let harness_trace_id = match body.get("harnessTraceId") {
             None | Some(Value::Null) => None,
             Some(value) => text(value, "harnessTraceId", &mut problems),
@@ -105,7 +94,7 @@ impl SessionMove {
         };
         check_history(history.as_deref(), &mut problems);
         for key in body.keys().filter(|key| !KEYS.contains(&key.as_str())) {
-            problems.add(key, "is not known here");
+            problems.add(key, "is not a known field");
         }
         match (
             session_id,
@@ -122,7 +111,7 @@ impl SessionMove {
                 Some(reason),
                 Some(user_intent),
                 Some(history),
-            ) => problems.none_or(|| Self {
+            ) => problems.into_result(|| Self {
                 session_id,
                 from_agent: from.name.clone(),
                 to_agent: to.name.clone(),
@@ -137,7 +126,6 @@ impl SessionMove {
     }
 }
 
-/// Reads a text without NUL characters.
 fn text(value: &Value, field: &str, problems: &mut Problems) -> Option<Text> {
     match value.as_str().map(str::parse::<Text>) {
         Some(Ok(text)) => Some(text),
@@ -152,8 +140,8 @@ fn text(value: &Value, field: &str, problems: &mut Problems) -> Option<Text> {
     }
 }
 
-/// Reads a text that must be there and must say something.
-fn needed_text(body: &Map<String, Value>, field: &str, problems: &mut Problems) -> Option<Text> {
+/// Reads a required text that must not be blank.
+fn required_text(body: &Map<String, Value>, field: &str, problems: &mut Problems) -> Option<Text> {
     match body.get(field) {
         None | Some(Value::Null) => problems.add(field, "is required and must not be empty"),
         Some(value) => match text(value, field, problems) {
@@ -187,7 +175,7 @@ fn known_agent<'a>(
     found
 }
 
-/// Reads all fields but the history.
+/// Parses all fields except the history.
 fn plain_fields(
     body: &BTreeMap<String, Box<RawValue>>,
     problems: &mut Problems,
@@ -198,7 +186,7 @@ fn plain_fields(
             Ok(value) => {
                 fields.insert(key.clone(), value);
             }
-            Err(error) => problems.add(key, format!("cannot be read: {error}")),
+            Err(error) => problems.add(key, format!("cannot be parsed: {error}")),
         }
     }
     fields
@@ -210,7 +198,10 @@ fn check_history(history: Option<&RawValue>, problems: &mut Problems) {
         return problems.add(HISTORY, "must be an array of messages");
     };
     if depth(json) > DEEPEST {
-        return problems.add(HISTORY, format!("must not be nested deeper than {DEEPEST}"));
+        return problems.add(
+            HISTORY,
+            format!("must not be nested deeper than {DEEPEST} levels"),
+        );
     }
     let mut bad = 0;
     for (place, message) in messages.iter().enumerate() {
@@ -227,11 +218,12 @@ fn check_history(history: Option<&RawValue>, problems: &mut Problems) {
     }
     if bad > NAMED_MESSAGES {
         let more = bad - NAMED_MESSAGES;
-        problems.add(HISTORY, format!("and {more} more messages"));
+        let messages = if more == 1 { "message" } else { "messages" };
+        problems.add(HISTORY, format!("and {more} more {messages}"));
     }
 }
 
-/// Counts how many lists and objects stand in each other, in text that is JSON.
+/// Returns the nesting depth of a JSON text without parsing it.
 fn depth(json: &str) -> usize {
     let (mut depth, mut deepest, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -250,7 +242,7 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// What is looked at in a message; what else it has is not.
+/// The validated keys of a message; others are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct MessageForm {
@@ -260,7 +252,7 @@ struct MessageForm {
     timestamp: Option<Value>,
 }
 
-/// Lists what is wrong with one message: which key, and what.
+/// Lists the invalid keys of a message, each with its error.
 fn message_problems(message: &RawValue) -> Vec<(&'static str, String)> {
     let is_object = message.get().starts_with('{');
     let form = serde_json::from_str(message.get())
@@ -280,7 +272,7 @@ fn message_problems(message: &RawValue) -> Vec<(&'static str, String)> {
         Some(role) if ROLES.contains(&role) => {}
         Some(role) => wrong.push((
             ".role",
-            format!("{role:?} is not known; the roles are {}", ROLES.join(", ")),
+            format!("unknown role {role:?}; the roles are: {}", ROLES.join(", ")),
         )),
         None => wrong.push((".role", format!("must be one of {}", ROLES.join(", ")))),
     }
@@ -334,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_move_keeps_every_key_of_its_history() {
+    fn a_valid_move_keeps_every_key_of_its_history() {
         let asked = read("sess_1", &good()).unwrap();
         assert!(asked.invoke);
         assert_eq!(
@@ -348,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_has_its_own_message_and_all_are_said_at_once() {
+    fn all_problems_are_reported_at_once() {
         let problems = read(
             " ",
             &json!({ "fromAgent": "", "toAgent": 3, "conversationHistory": {}, "invoke": "no", "x": 1 }),
@@ -358,12 +350,12 @@ mod tests {
             problems,
             "sessionId: must not be empty; fromAgent: must not be empty; toAgent: must be a string; \
              reason: is required and must not be empty; userIntent: is required and must not be empty; \
-             invoke: must be true or false; conversationHistory: must be an array of messages; x: is not known here"
+             invoke: must be true or false; conversationHistory: must be an array of messages; x: is not a known field"
         );
     }
 
     #[test]
-    fn agents_are_known_available_and_different() {
+    fn agents_must_be_known_available_and_different() {
         for (from, to, words) in [
             (
                 "nobody",
@@ -371,8 +363,8 @@ mod tests {
                 "fromAgent: unknown agent \"nobody\"; the agents are: dojo, librarian, asleep",
             ),
             ("dojo", "nobody", "toAgent: unknown agent"),
-            ("dojo", "Dojo", "toAgent: must be another agent"),
-            ("x", "x", "toAgent: must be another agent"),
+            ("dojo", "Dojo", "toAgent: must differ from fromAgent"),
+            ("x", "x", "toAgent: must differ from fromAgent"),
             ("dojo", "asleep", "toAgent: asleep is not available"),
         ] {
             let mut body = good();
@@ -393,7 +385,7 @@ mod tests {
         let problems = read("s", &body).unwrap_err();
         for words in [
             "conversationHistory[1]: must be an object",
-            "conversationHistory[2].role: \"wizard\" is not known; the roles are system, user",
+            "conversationHistory[2].role: unknown role \"wizard\"; the roles are: system, user",
             "conversationHistory[2].content: must be a string",
             "conversationHistory[3].role: must be one of",
             "conversationHistory[3].agentId: must be a string",
@@ -407,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_is_kept_as_it_is_written() {
+    fn a_history_is_kept_byte_for_byte() {
         let history = r#"[ {"role":"user", "content":"x","big":123456789012345678901234567890,"huge":1e999,"dup":1,"dup":2 }
 ]"#;
         let mut body: BTreeMap<String, Box<RawValue>> =
@@ -420,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deep_is_refused() {
+    fn deep_nesting_is_refused() {
         assert_eq!(depth(r#"[{"a":"[[[\"[[","b":[1]}]"#), 3);
         let mut body = good();
         let mut deep = json!(1);

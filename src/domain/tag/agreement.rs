@@ -1,30 +1,29 @@
-//! The decision where a tag in a file and the ledger differ.
+//! Reconciliation of tags in files with the ledger.
 
 use super::matching::FileTag;
 use crate::domain::{Request, RequestState, Text};
 
-/// The step that brings a request and its tag into agreement.
+/// The step that reconciles a request with its tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agreement {
-    /// Both say the same.
     Agree,
-    /// The request has moved, and the file is still to be changed.
+    /// The request has moved; write its state to the file.
     UpdateFile,
-    /// Somebody has changed the file, and the request follows.
+    /// The tag has changed; move the request to its state.
     FollowFile,
-    /// Somebody has approved in a file that may not approve; the file is put back.
+    /// The tag approves, but its file may not; restore the tag.
     IgnoreFile,
 }
 
 impl Agreement {
-    /// Decides from the state of the request, the state on which both agreed last, and the state that the file says now.
+    /// Compares the state of the request, the last common state and the state in the file.
     pub fn decide(
         request: RequestState,
         agreed: RequestState,
         file: RequestState,
         file_approves: bool,
     ) -> Self {
-        // Only an operator lets a request leave `needs`, or go on without one.
+        // Only the operator may move a request out of `needs` or skip that state.
         let is_approval = file.is_approval() || request == RequestState::Needs;
         if request == file {
             Self::Agree
@@ -38,21 +37,20 @@ impl Agreement {
     }
 }
 
-/// The step that brings an alert and its tag into agreement.
+/// The step that reconciles an alert with its tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlertAgreement {
-    /// Both say the same.
     Agree,
-    /// The file says that it is done.
+    /// The tag is done; resolve the alert.
     Resolve,
-    /// It was resolved elsewhere, and the file is still to be changed.
+    /// The alert was resolved elsewhere; write that to the file.
     UpdateFile,
-    /// Somebody has raised it again in the file, which had said that it is done.
+    /// The tag was done and is active again; raise a new alert.
     RaiseAgain,
 }
 
 impl AlertAgreement {
-    /// Decides from the alert, and from whether the file said `active` when both agreed last and says so now.
+    /// Compares the alert, the last common state of the tag and the state in the file.
     pub const fn decide(is_resolved: bool, was_active: bool, is_active: bool) -> Self {
         match (is_resolved, is_active) {
             (false, true) | (true, false) => Self::Agree,
@@ -66,16 +64,16 @@ impl AlertAgreement {
 /// The changes of a request that follows the text around its tag.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FollowedText {
-    /// Its tag was gone, and is back.
+    /// The removed tag is back.
     pub is_restored: bool,
-    /// The text asks for something else.
+    /// The title, the body or the weights changed.
     pub is_edited: bool,
-    /// The request has changed in any way, also by its place.
+    /// Anything changed, including the line.
     pub is_changed: bool,
 }
 
 impl FollowedText {
-    /// Lets a request follow the text around its tag. A request that somebody works on keeps the text with which it was claimed.
+    /// Updates a request from the text around its tag. A claimed request keeps the text with which it was claimed.
     pub fn apply(request: &mut Request, tag: &FileTag, file: &Text, root: &Text) -> Self {
         let is_restored = request.withdrawn_at.take().is_some();
         let source = (Some(file), Some(tag.line));
@@ -108,7 +106,7 @@ impl FollowedText {
     }
 }
 
-/// Writes a text without the states of its tags: they change while the text stays.
+/// Removes the states of tags, which change while the text stays the same.
 fn without_states(text: &str) -> String {
     let mut text = text.to_owned();
     for state in RequestState::ALL {
@@ -124,7 +122,7 @@ mod tests {
     use RequestState::{Claimed, Delegated, Done, Needs, Next};
 
     #[test]
-    fn the_file_wins_only_where_somebody_changed_it() {
+    fn the_file_wins_only_if_it_changed() {
         for request in RequestState::ALL {
             for agreed in RequestState::ALL {
                 for file in RequestState::ALL {
@@ -138,13 +136,13 @@ mod tests {
                 }
             }
         }
-        // Approved over HTTP, and the file not written yet when the server died: the approval is not lost.
+        // Approved over HTTP, and the server died before it wrote the file: the approval is not lost.
         let decided = Agreement::decide(Delegated, Needs, Needs, true);
         assert_eq!(decided, Agreement::UpdateFile);
     }
 
     #[test]
-    fn a_file_that_may_not_approve_neither_approves_nor_answers_what_needs_a_decision() {
+    fn a_file_without_the_right_neither_approves_nor_skips_needs() {
         for (request, agreed, file, expected) in [
             (Needs, Needs, Delegated, Agreement::IgnoreFile),
             (Needs, Needs, Next, Agreement::IgnoreFile),
@@ -164,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alert_is_resolved_raised_again_or_written() {
+    fn an_alert_is_resolved_raised_again_or_written_to_the_file() {
         for (is_resolved, was_active, is_active, expected) in [
             (false, true, true, AlertAgreement::Agree),
             (false, false, true, AlertAgreement::Agree),
@@ -204,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_follows_the_text_around_its_tag_until_somebody_works_on_it() {
+    fn a_request_follows_its_text_until_it_is_claimed() {
         let (file, root) = ("/notes.md".parse().unwrap(), "/".parse().unwrap());
         let apply = |request: &mut Request, tag| FollowedText::apply(request, &tag, &file, &root);
         let (nothing, moved) = (
@@ -249,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_states_of_tags_are_no_part_of_a_text() {
+    fn the_states_of_tags_do_not_change_a_text() {
         let text = |state: &str| format!("a #{state}-fix b `#{state}-x` #P1");
         assert_eq!(
             without_states(&text("needs")),

@@ -1,35 +1,34 @@
-//! Which lines of a Markdown file are text, and which are code.
+//! The block structure of a Markdown file: which lines are text, and which are code.
 //!
 //! # How it works
 //!
-//! This is the first phase of CommonMark's own algorithm: each line is first matched against the containers that are open (quotes
-//! and list items), then may open new ones, and what is left of it is a heading, a fence, or text. Text gathers to paragraphs,
-//! whose tags are read when they end. Code is what stands
+//! This is the first phase of CommonMark's own algorithm. Each line is matched against the open containers (quotes and
+//! list items) and may then open new ones; the rest of the line is a heading, a fence or text. Lines of text are
+//! collected to paragraphs, and tags are read when a paragraph ends. Code is
 //!
-//! - between fences, or behind one that is not closed until its container or the file ends,
-//! - four columns further in than its container, unless a paragraph goes on there,
-//! - in a comment that begins a line, until `-->`.
+//! - a fenced block, up to the closing fence or the end of its container or of the file,
+//! - a line indented by four or more columns in its container, unless it continues a paragraph,
+//! - a comment that begins a line, up to `-->`.
 //!
-//! Front matter is not Markdown and holds nothing. Raw HTML other than comments is read as text.
+//! Front matter is not Markdown and has no tags. Raw HTML other than comments is read as text.
 
 use super::cursor::Cursor;
 use super::heading::{Heading, TagsLine};
 use super::inline::{self, Segment};
 use super::occurrence::Occurrence;
 
-/// How many containers may be in each other. Deeper markers are text: nobody nests so deep, and each line is matched against all.
+/// The limit of nested containers, because each line is matched against all of them. Deeper markers are text.
 const DEEPEST: usize = 32;
 
-/// How far a line may be indented and still begin something.
+/// The indentation from which a line is code.
 const CODE_INDENT: usize = 4;
 
-/// What the line of a file's tags begins with.
 pub(super) const TAGS: &[u8] = b"**Tags**:";
 
 #[derive(Debug, Clone, Copy)]
 enum Container {
     Quote,
-    /// A list item, whose text is so many columns further in.
+    /// A list item with the indentation of its text.
     Item(usize),
 }
 
@@ -47,16 +46,15 @@ pub(super) struct Blocks<'a> {
     bytes: &'a [u8],
     containers: Vec<Container>,
     leaf: Leaf,
-    /// The lines of the paragraph that is open.
+    /// The lines of the open paragraph.
     paragraph: Vec<Segment>,
-    /// Whether one of them begins as the Tags line does.
+    /// Whether one of them begins with `**Tags**:`.
     has_tags: bool,
     headings: usize,
-    /// The first heading outside of quotes and lists.
+    /// The first heading outside quotes and lists.
     pub heading: Option<Heading>,
-    /// The Tags line below the first heading, or if there is none, the one above it.
+    /// The Tags line below the first heading; if there is none, the one above it.
     pub tags_line: Option<TagsLine>,
-    /// All tags, in order.
     pub found: Vec<Occurrence>,
 }
 
@@ -75,7 +73,6 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Reads the next line.
     pub fn line(&mut self, line: usize, start: usize, end: usize) {
         let mut cursor = Cursor::new(self.bytes, start, end);
         let mut matched = self.match_containers(&mut cursor);
@@ -104,12 +101,12 @@ impl<'a> Blocks<'a> {
         self.rest_of_line(cursor, matched, line, end);
     }
 
-    /// Ends what is open at the end of the file.
+    /// Ends the open paragraph at the end of the file.
     pub fn end(&mut self) {
         self.end_paragraph();
     }
 
-    /// Goes over what says that the line belongs to the open containers. Returns how many it belongs to.
+    /// Skips the markers of the open containers and returns the number of matched containers.
     fn match_containers(&self, cursor: &mut Cursor<'_>) -> usize {
         self.containers
             .iter()
@@ -125,7 +122,7 @@ impl<'a> Blocks<'a> {
             .count()
     }
 
-    /// Goes over the beginning of a quote or a list item, if the line has one here.
+    /// Skips the marker of a new quote or list item, if there is one.
     fn new_container(&self, cursor: &mut Cursor<'_>, matched: usize) -> Option<Container> {
         if matched >= DEEPEST || cursor.indent() >= CODE_INDENT {
             return None;
@@ -155,7 +152,7 @@ impl<'a> Blocks<'a> {
         Some(Container::Item(width))
     }
 
-    /// Reads what is left of a line behind its containers.
+    /// Reads the rest of a line after its containers.
     fn rest_of_line(&mut self, mut cursor: Cursor<'a>, matched: usize, line: usize, end: usize) {
         if cursor.is_blank() {
             return self.close(matched);
@@ -190,7 +187,7 @@ impl<'a> Blocks<'a> {
         } else if is_thematic_break(rest) {
             self.close(matched);
         } else {
-            // Text that does not belong to all containers goes on with the paragraph that is open, as lazy people write.
+            // Lazy continuation: text outside the containers of an open paragraph continues it.
             if self.leaf != Leaf::Paragraph {
                 self.close(matched);
             }
@@ -198,7 +195,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Reads a line from within a comment, and what stands behind its end.
+    /// Reads the rest of a line inside a comment, and the text after the comment.
     fn comment(&mut self, line: usize, mut from: usize, end: usize) {
         while let Some(closing) = memchr::memmem::find(&self.bytes[from..end], b"-->") {
             let mut behind = Cursor::new(self.bytes, from + closing + 3, end);
@@ -219,14 +216,14 @@ impl<'a> Blocks<'a> {
         self.leaf = Leaf::Comment;
     }
 
-    /// Adds a line to the paragraph.
+    /// Adds a line to the open paragraph.
     fn gather(&mut self, segment: Segment) {
         self.leaf = Leaf::Paragraph;
         self.has_tags |= self.bytes[segment.start..segment.end].starts_with(TAGS);
         self.paragraph.push(segment);
     }
 
-    /// Tells whether a line makes the open paragraph a heading. A Tags line never is one: the dashes below it are a rule.
+    /// Whether the line is the underline of a heading. A Tags line is never a heading: dashes below it are a rule.
     fn underlines(&self, cursor: &Cursor<'_>) -> bool {
         if self.leaf != Leaf::Paragraph || cursor.indent() >= CODE_INDENT {
             return false;
@@ -236,7 +233,7 @@ impl<'a> Blocks<'a> {
         !text.is_empty() && (is_line(b'=') || is_line(b'-')) && !self.has_tags
     }
 
-    /// Closes all containers but so many, and the paragraph.
+    /// Closes the paragraph and all containers after the first `matched`.
     fn close(&mut self, matched: usize) {
         self.end_paragraph();
         self.containers.truncate(matched);
@@ -264,7 +261,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Makes what has been gathered a heading that ends with this line.
+    /// Ends a heading that consists of the collected lines.
     fn end_heading(&mut self, last_line: usize) {
         self.leaf = Leaf::None;
         inline::read(self.bytes, &self.paragraph, TAGS, &mut self.found);
@@ -287,7 +284,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Goes over the mark of a quote, if it is there.
+/// Skips the marker of a quote and returns whether there was one.
 fn skip_quote(cursor: &mut Cursor<'_>) -> bool {
     let mut ahead = *cursor;
     ahead.skip_indent();
@@ -300,7 +297,7 @@ fn skip_quote(cursor: &mut Cursor<'_>) -> bool {
     is_quote
 }
 
-/// Tells whether a line is a rule: three or more of `-`, `*` or `_`, and nothing else.
+/// Whether a line is a rule: three or more of `-`, `*` or `_`, and nothing else.
 fn is_thematic_break(rest: &[u8]) -> bool {
     let Some(mark @ (b'-' | b'*' | b'_')) = rest.first() else {
         return false;
@@ -309,7 +306,7 @@ fn is_thematic_break(rest: &[u8]) -> bool {
     rest.iter().all(is_rule) && rest.iter().filter(|byte| *byte == mark).nth(2).is_some()
 }
 
-/// Returns how long the mark of a list item is, and whether a list may begin with it within a paragraph.
+/// Returns the length of a list marker, and whether it can interrupt a paragraph.
 fn list_marker(rest: &[u8]) -> Option<(usize, bool)> {
     let digits = rest
         .iter()
@@ -324,7 +321,7 @@ fn list_marker(rest: &[u8]) -> Option<(usize, bool)> {
     matches!(rest.get(length), None | Some(b' ' | b'\t')).then_some((length, is_first))
 }
 
-/// Returns the mark and length of a fence that opens code.
+/// Returns the character and length of an opening code fence.
 fn opening_fence(rest: &[u8]) -> Option<(u8, usize)> {
     let mark = *rest.first().filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = rest.iter().take_while(|byte| **byte == mark).count();
@@ -337,14 +334,13 @@ fn closes_fence(cursor: &Cursor<'_>, mark: u8, length: usize) -> bool {
     cursor.indent() < CODE_INDENT && text.len() >= length && text.iter().all(|byte| *byte == mark)
 }
 
-/// Returns how many `#` begin a heading.
 fn heading_level(rest: &[u8]) -> Option<usize> {
     let level = rest.iter().take_while(|byte| **byte == b'#').count();
     let is_apart = matches!(rest.get(level), None | Some(b' ' | b'\t'));
     ((1..=6).contains(&level) && is_apart).then_some(level)
 }
 
-/// Returns the text of a heading without the `#` that may close it.
+/// Returns the text of a heading without the closing `#`s.
 fn heading_text(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let text = text.trim();

@@ -1,7 +1,7 @@
-//! What adding, removing and swapping tags does to the bytes of a file.
+//! Adding, removing and swapping tags in the bytes of a file.
 //!
-//! A change is refused rather than guessed: what it gives is read again, and must have the tags that were asked for and all others
-//! as they were.
+//! The result of a change is scanned again. The change is refused unless the result has the requested tags and all other
+//! tags are unchanged.
 
 use std::ops::Range;
 
@@ -12,20 +12,19 @@ use super::occurrence::{Occurrence, Place};
 use super::refusal::{Present, TagRefusal};
 use super::scan::{Scan, scan};
 
-/// A file as it is to be.
+/// The new content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// All its bytes.
     pub bytes: Vec<u8>,
-    /// The line that is another, from 1.
+    /// The changed line, from 1.
     pub line: usize,
 }
 
-/// Adds tags to the Tags line, which is made below the first heading (or at the top) if it is not there; or behind the text of a line.
-/// All are added or none.
+/// Adds all tags or none: to the end of a line, or to the Tags line by default. A missing Tags line is created below the
+/// first heading or at the top.
 pub fn add_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Changed, TagRefusal> {
-    let scan = readable(bytes)?;
-    let line = line.map(|line| existing(&scan, line)).transpose()?;
+    let scan = scan_supported(bytes)?;
+    let line = line.map(|line| check_line(&scan, line)).transpose()?;
     let tags_line = scan.tags_line.as_ref().map(|found| found.line);
     if let Some(line) = line.or(tags_line) {
         for (nth, tag) in tags.iter().enumerate() {
@@ -42,10 +41,10 @@ pub fn add_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Chang
     let words: Vec<_> = tags.iter().map(Tag::to_string).collect();
     let words = words.join(" ");
     let (at, text, line) = match line.or(tags_line) {
-        Some(line) => behind_text(&scan, line, &words),
+        Some(line) => at_line_end(&scan, line, &words),
         None => new_tags_line(&scan, &words),
     };
-    let changed = replaced(bytes, at..at, &text);
+    let changed = replace_range(bytes, at..at, &text);
     let inserted = at..at + text.len();
     let after = self::scan(&changed);
     let (new, old): (Vec<_>, Vec<_>) = after
@@ -66,37 +65,38 @@ pub fn add_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Chang
     })
 }
 
-/// Removes tags, each with the one space that separated it. All are removed or none.
+/// Removes all tags or none, each with one separating space.
 ///
-/// If no line is named, a tag is removed from the Tags line; if it is not there, from the text, where it must stand on one line only.
+/// Without a line, a tag is removed from the Tags line; if it is not there, from the text, where it must be on one line
+/// only.
 pub fn remove_tags(bytes: &[u8], tags: &[Tag], line: Option<usize>) -> Result<Changed, TagRefusal> {
-    let scan = readable(bytes)?;
+    let scan = scan_supported(bytes)?;
     let mut changed = Changed {
         bytes: bytes.to_vec(),
         line: line.unwrap_or(1),
     };
-    // All are looked for in the file as it is, so that a refusal tells of that. No line moves when a tag goes.
+    // Search in the original file, so that a refusal describes it. Removing a tag moves no line.
     let mut lines = Vec::new();
     for tag in tags {
-        lines.push(located(&scan, tag, line)?[0].line);
+        lines.push(locate(&scan, tag, line)?[0].line);
     }
     for (tag, line) in tags.iter().zip(lines) {
-        // One after the other, because what separates a tag depends on what is around it.
-        while let Some(next) = without_first(&changed.bytes, tag, line)? {
+        // One by one, because the separator of a tag depends on its neighbours.
+        while let Some(next) = remove_first(&changed.bytes, tag, line)? {
             changed = next;
         }
     }
     Ok(changed)
 }
 
-/// Removes the first such tag of a line, if there is one.
-fn without_first(bytes: &[u8], tag: &Tag, line: usize) -> Result<Option<Changed>, TagRefusal> {
+/// Removes the first occurrence of the tag on the line, if there is one.
+fn remove_first(bytes: &[u8], tag: &Tag, line: usize) -> Result<Option<Changed>, TagRefusal> {
     let scan = scan(bytes);
     let mut on_line = scan.on_line(line).iter();
     let Some(found) = on_line.find(|found| found.tag == *tag) else {
         return Ok(None);
     };
-    let bytes = replaced(bytes, with_separator(&scan, found), b"");
+    let bytes = replace_range(bytes, range_with_separator(&scan, found), b"");
     let kept = scan.occurrences.iter().filter(|one| *one != found);
     let left = self::scan(&bytes).occurrences;
     if left.iter().map(|one| &one.tag).eq(kept.map(|one| &one.tag)) {
@@ -106,9 +106,9 @@ fn without_first(bytes: &[u8], tag: &Tag, line: usize) -> Result<Option<Changed>
     }
 }
 
-/// Swaps one tag for another. No other byte changes.
+/// Swaps one tag for another without changing any other byte.
 ///
-/// If no line is named, the tag on the Tags line is meant; if it is not there, the one in the text, where it must stand only once.
+/// Without a line, the tag on the Tags line is swapped; if it is not there, the tag in the text, where it must be unique.
 pub fn swap_tag(
     bytes: &[u8],
     old: &Tag,
@@ -118,8 +118,8 @@ pub fn swap_tag(
     if old == new {
         return Err(TagRefusal::Same { tag: old.clone() });
     }
-    let scan = readable(bytes)?;
-    let found = located(&scan, old, line)?;
+    let scan = scan_supported(bytes)?;
+    let found = locate(&scan, old, line)?;
     let line = found[0].line;
     if found.len() > 1 {
         return Err(TagRefusal::Twice {
@@ -135,20 +135,20 @@ pub fn swap_tag(
         });
     }
     Ok(Changed {
-        bytes: replaced(bytes, found[0].range.clone(), new.to_string().as_bytes()),
+        bytes: replace_range(bytes, found[0].range.clone(), new.to_string().as_bytes()),
         line,
     })
 }
 
-/// Reads a file, if a tag is the same bytes in its encoding.
-fn readable(bytes: &[u8]) -> Result<Scan<'_>, TagRefusal> {
+/// Scans a file, unless its encoding represents tags by other bytes.
+fn scan_supported(bytes: &[u8]) -> Result<Scan<'_>, TagRefusal> {
     match bytes {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if bytes.contains(&0) => Err(TagRefusal::Utf16),
         _ => Ok(scan(bytes)),
     }
 }
 
-fn existing(scan: &Scan<'_>, line: usize) -> Result<usize, TagRefusal> {
+fn check_line(scan: &Scan<'_>, line: usize) -> Result<usize, TagRefusal> {
     match scan.line_range(line) {
         Some(_) => Ok(line),
         None => Err(TagRefusal::NoSuchLine {
@@ -158,15 +158,15 @@ fn existing(scan: &Scan<'_>, line: usize) -> Result<usize, TagRefusal> {
     }
 }
 
-/// Finds a tag on the line that is meant. There is at least one, and all are on that line.
-fn located<'a>(
+/// Finds the occurrences of a tag on the selected line; the result is never empty.
+fn locate<'a>(
     scan: &'a Scan<'_>,
     tag: &Tag,
     line: Option<usize>,
 ) -> Result<Vec<&'a Occurrence>, TagRefusal> {
     let everywhere = scan.occurrences.iter().filter(|found| found.tag == *tag);
     if let Some(line) = line {
-        let line = existing(scan, line)?;
+        let line = check_line(scan, line)?;
         let found: Vec<_> = everywhere.filter(|found| found.line == line).collect();
         return if !found.is_empty() {
             Ok(found)
@@ -213,8 +213,9 @@ fn mention(scan: &Scan<'_>, tag: &Tag, lines: Vec<usize>) -> TagRefusal {
     }
 }
 
-/// Returns where and what to insert behind the text of a line; white space at its end, which may be a line break, stays there.
-fn behind_text(scan: &Scan<'_>, line: usize, words: &str) -> (usize, Vec<u8>, usize) {
+/// Returns the position and the text to insert at the end of a line. Trailing white space stays last, because it may be a
+/// hard line break.
+fn at_line_end(scan: &Scan<'_>, line: usize, words: &str) -> (usize, Vec<u8>, usize) {
     let range = scan.line_range(line).unwrap_or_default();
     let text = scan.bytes()[range.clone()].trim_ascii_end();
     let gap = if text.is_empty() { "" } else { " " };
@@ -222,7 +223,7 @@ fn behind_text(scan: &Scan<'_>, line: usize, words: &str) -> (usize, Vec<u8>, us
     (text_end, format!("{gap}{words}").into_bytes(), line)
 }
 
-/// Returns where and what to insert so that there is a Tags line, apart from the text that follows.
+/// Returns the position and the text to insert for a new Tags line, separated from the following text.
 fn new_tags_line(scan: &Scan<'_>, words: &str) -> (usize, Vec<u8>, usize) {
     let bytes = scan.bytes();
     let above = match &scan.heading {
@@ -238,7 +239,7 @@ fn new_tags_line(scan: &Scan<'_>, words: &str) -> (usize, Vec<u8>, usize) {
     let mut text = [TAGS, b" ", words.as_bytes()].concat();
     let at = match before {
         Some(range) => match ending(bytes, range.end) {
-            // The last line, which is not ended: the new last line is not either.
+            // The last line has no line ending, so the new last line gets none.
             [] => {
                 text = [end, &text].concat();
                 return (range.end, text, above + 1);
@@ -256,9 +257,9 @@ fn new_tags_line(scan: &Scan<'_>, words: &str) -> (usize, Vec<u8>, usize) {
     (at, text, above + 1)
 }
 
-/// Returns the bytes of a tag and what separated it: the space before it, or the one behind it if it is the first, none if it is alone; on the Tags
-/// line the comma behind it.
-fn with_separator(scan: &Scan<'_>, found: &Occurrence) -> Range<usize> {
+/// Returns the range of a tag with its separator: the space before it, or after it at the beginning of a line; on the
+/// Tags line, a comma after it. A tag alone on its line has none.
+fn range_with_separator(scan: &Scan<'_>, found: &Occurrence) -> Range<usize> {
     let bytes = scan.bytes();
     let line = scan.line_range(found.line).unwrap_or_default();
     let Range { start, end } = found.range.clone();
@@ -279,6 +280,6 @@ fn with_separator(scan: &Scan<'_>, found: &Occurrence) -> Range<usize> {
     }
 }
 
-fn replaced(bytes: &[u8], range: Range<usize>, by: &[u8]) -> Vec<u8> {
+fn replace_range(bytes: &[u8], range: Range<usize>, by: &[u8]) -> Vec<u8> {
     [&bytes[..range.start], by, &bytes[range.end..]].concat()
 }

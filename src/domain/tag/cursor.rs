@@ -1,22 +1,20 @@
-//! A place in a line that counts columns, because a tab is as wide as it takes to reach the next stop.
+//! A position in a line that counts columns, because the width of a tab depends on its position.
 
-/// How far apart the stops of tabs are.
+/// The distance of tab stops.
 const STOP: usize = 4;
 
-/// A place in a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
-    /// The next byte.
+    /// The offset of the next byte.
     pub at: usize,
     end: usize,
     column: usize,
-    /// How many columns are left of a tab that was consumed in part.
+    /// The columns left of a partly consumed tab.
     spare: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// Begins at the first of these bytes of a file.
     pub fn new(bytes: &'a [u8], start: usize, end: usize) -> Self {
         Self {
             bytes,
@@ -27,12 +25,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns what is left of the line.
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..self.end]
     }
 
-    /// Returns how wide the white space before the next text is.
+    /// Returns the width of the white space before the next text.
     pub fn indent(&self) -> usize {
         let begin = self.column + self.spare;
         let mut column = begin;
@@ -46,12 +43,11 @@ impl<'a> Cursor<'a> {
         column - begin + self.spare
     }
 
-    /// Tells whether no text is left.
     pub fn is_blank(&self) -> bool {
         self.rest().iter().all(|byte| matches!(byte, b' ' | b'\t'))
     }
 
-    /// Goes over so many columns of white space, if there are.
+    /// Skips up to `count` columns of white space.
     pub fn skip_columns(&mut self, mut count: usize) {
         while count > 0 {
             if self.spare == 0 {
@@ -69,12 +65,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes over all white space.
     pub fn skip_indent(&mut self) {
         self.skip_columns(self.indent());
     }
 
-    /// Goes over bytes that are one column wide each.
+    /// Skips bytes that are one column wide each.
     pub fn skip_bytes(&mut self, count: usize) {
         self.at += count;
         self.column += count;
@@ -86,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tab_is_as_wide_as_the_next_stop_is_far_and_can_be_consumed_in_part() {
+    fn a_tab_reaches_the_next_stop_and_can_be_split() {
         let line = b" \ta";
         let mut cursor = Cursor::new(line, 0, line.len());
         assert_eq!(cursor.indent(), 4);

@@ -1,26 +1,22 @@
-//! Tags in the text of one paragraph or heading, told from mentions.
+//! Tags in the text of a paragraph or heading, as opposed to mentions.
 
 use std::collections::HashMap;
 
 use super::name::{MAX_WORD, Tag, is_tag_byte};
 use super::occurrence::{Occurrence, Place};
 
-/// A part of a line that is text.
+/// The text of a line, or of a part of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Segment {
-    /// The line, from 1.
     pub line: usize,
-    /// Its first byte in the file.
     pub start: usize,
-    /// Behind its last byte.
     pub end: usize,
 }
 
-/// Appends the tags of a paragraph, whose lines are given in order. Returns the first line that begins with `beginning`
-/// outside of code.
+/// Appends the tags of a paragraph, given by its lines. Returns the first line that begins with `beginning` outside code.
 ///
-/// Code spans and comments may go over the end of a line and end with the paragraph; one that is not closed is text.
-/// Closers are found by places that only move forward, so that no text takes longer than its length.
+/// Code spans and comments may continue over line ends, but not beyond the paragraph; an unclosed one is text. The search
+/// for closers only moves forward, so the total time is linear.
 pub(super) fn read(
     bytes: &[u8],
     segments: &[Segment],
@@ -29,7 +25,7 @@ pub(super) fn read(
 ) -> Option<Segment> {
     let mut closers = Closers::of(bytes, segments);
     let mut first = None;
-    // Everything before this place has been read, or is code.
+    // Everything before this offset has been read, or is code.
     let mut resume = 0;
     for segment in segments {
         if first.is_none()
@@ -72,7 +68,7 @@ pub(super) fn read(
     first
 }
 
-/// Counts how many backticks stand together.
+/// Counts consecutive backticks.
 fn run(bytes: &[u8], start: usize, end: usize) -> usize {
     bytes[start..end]
         .iter()
@@ -80,7 +76,7 @@ fn run(bytes: &[u8], start: usize, end: usize) -> usize {
         .count()
 }
 
-/// Returns where the tag ends that begins with this `#`, if one does.
+/// Returns the end of the tag that starts at this `#`, if there is one.
 fn tag(bytes: &[u8], segment: Segment, at: usize) -> Option<usize> {
     let before = &bytes[segment.start..at];
     let begins = match before.last() {
@@ -102,7 +98,7 @@ fn tag(bytes: &[u8], segment: Segment, at: usize) -> Option<usize> {
     (begins && is_word && ends(&rest[length..])).then_some(at + 1 + length)
 }
 
-/// Tells whether a tag ends before this text, and is not the beginning of another kind of word: `#a/b`, `#a#b`, `#1.5`, `#größe`.
+/// Whether a tag may end before this text, instead of being part of a longer word: `#a/b`, `#a#b`, `#1.5`, `#größe`.
 fn ends(rest: &[u8]) -> bool {
     match rest {
         [b'/' | b'#', ..] => false,
@@ -112,7 +108,7 @@ fn ends(rest: &[u8]) -> bool {
     }
 }
 
-/// Tells whether text begins with a letter or digit in UTF-8. What is not UTF-8 is no letter.
+/// Whether the bytes begin with a letter or digit in UTF-8.
 fn begins_with_letter(bytes: &[u8]) -> bool {
     let valid = match str::from_utf8(bytes) {
         Ok(text) => text,
@@ -121,12 +117,12 @@ fn begins_with_letter(bytes: &[u8]) -> bool {
     valid.starts_with(char::is_alphanumeric)
 }
 
-/// Where code spans and comments of a paragraph can end.
+/// The possible ends of code spans and comments in a paragraph.
 #[derive(Debug, Default)]
 struct Closers {
-    /// Runs of backticks by their length: where they begin, the last one first.
+    /// The offsets of backtick runs by length, in reverse order.
     runs: HashMap<usize, Vec<usize>>,
-    /// Where comments can end, the last place first.
+    /// The offsets of `-->`, in reverse order.
     comments: Vec<usize>,
 }
 
@@ -155,7 +151,7 @@ impl Closers {
         closers
     }
 
-    /// Returns where the code span ends whose opening run has this length and ends there.
+    /// Returns the end of a code span whose opening run has this length and ends at `from`.
     fn of_code(&mut self, length: usize, from: usize) -> Option<usize> {
         next(self.runs.get_mut(&length)?, from).map(|at| at + length)
     }
@@ -165,7 +161,7 @@ impl Closers {
     }
 }
 
-/// Returns the first place that is not before `from`, and forgets those before it.
+/// Returns the first offset at or after `from`, and drops those before it.
 fn next(places: &mut Vec<usize>, from: usize) -> Option<usize> {
     while places.last().is_some_and(|place| *place < from) {
         places.pop();

@@ -1,13 +1,12 @@
-//! Lines of a file: their ranges and endings.
+//! Lines of a file: their ranges and line endings.
 
 use std::ops::Range;
 
-/// What some programs put before text that is UTF-8.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Finds the lines of a file, each without what ends it: `\n`, `\r\n`, or `\r` alone, as Markdown has it.
+/// Finds the ranges of lines without their endings: `\n`, `\r\n` or `\r`, as in Markdown.
 ///
-/// The end of a file after a line ending is no line.
+/// A line ending at the end of the file does not start another line.
 pub(super) fn lines(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut lines = Vec::new();
     let mut start = if bytes.starts_with(BYTE_ORDER_MARK) {
@@ -28,7 +27,7 @@ pub(super) fn lines(bytes: &[u8]) -> Vec<Range<usize>> {
     lines
 }
 
-/// Returns what ends a line that ends there.
+/// Returns the line ending at this offset.
 pub(super) fn ending(bytes: &[u8], end: usize) -> &[u8] {
     let rest = &bytes[end..];
     let length = match rest {
@@ -39,7 +38,7 @@ pub(super) fn ending(bytes: &[u8], end: usize) -> &[u8] {
     &rest[..length]
 }
 
-/// Returns how many lines at the beginning are front matter: between `---` on the first line and the next `---` or `...`.
+/// Counts the lines of front matter: from `---` on the first line to the next `---` or `...`.
 pub(super) fn front_matter(bytes: &[u8], lines: &[Range<usize>]) -> usize {
     let text = |line: &Range<usize>| bytes[line.clone()].trim_ascii_end();
     match lines.first() {
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_end_as_the_file_ends_them() {
+    fn every_line_ending_is_recognised() {
         let bytes = b"\xef\xbb\xbfa\r\nb\n\nc\rd";
         let texts: Vec<_> = lines(bytes)
             .into_iter()
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn front_matter_is_closed_or_is_none() {
+    fn front_matter_must_be_closed() {
         let count = |text: &[u8]| front_matter(text, &lines(text));
         assert_eq!(count(b"---\na: 1\n---\n# T\n"), 3);
         assert_eq!(count(b"---\n...\n"), 2);

@@ -1,56 +1,51 @@
-//! Matching of the tags in a file with requests.
+//! Matching of tags in files with requests.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
 use crate::domain::{Effort, Kind, Priority, RequestState};
 
-/// A tag that stands for a request, as a file has it now.
+/// A tag of a request in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTag {
-    /// The kind.
     pub kind: Kind,
-    /// What the tag says.
     pub state: RequestState,
-    /// The line, from 1.
+    /// From 1.
     pub line: u32,
-    /// What the line is about.
+    /// The text of the line.
     pub title: String,
-    /// The text around it.
+    /// The text around the line.
     pub body: String,
-    /// How urgent it is, if the line says so.
     pub priority: Option<Priority>,
-    /// How much work it is, if the line says so.
     pub effort: Option<Effort>,
 }
 
-/// A tag that stands for an alert, as a file has it now.
+/// A tag of an alert in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAlert {
-    /// Whether people must look at it.
     pub active: bool,
-    /// The line, from 1.
+    /// From 1.
     pub line: u32,
-    /// What the line is about.
+    /// The text of the line.
     pub title: String,
 }
 
-/// A tag that stood for a request when the file was read last.
+/// A tag of a request, as of the last scan of its file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KnownTag {
-    /// The kind.
     pub kind: Kind,
-    /// What the tag said.
     pub state: RequestState,
-    /// What its line was about.
+    /// The text of its line.
     pub title: String,
-    /// The line, from 1, if it is known.
+    /// From 1.
     pub line: Option<u32>,
 }
 
-/// Finds the request of each tag of a file, by places in the two lists. What a line is about tells more than where it is: lines are
-/// moved. Of several that are the same, those that say the same are matched first, then in order. A line that was rewritten
-/// is known by its kind and state and its place, or by being the only one that is left.
+/// Matches the tags of a file with known tags, as pairs of indices.
+///
+/// The title counts more than the line, because lines move. Among equal titles, tags with the same state are matched
+/// first, then in order. A rewritten line is matched by kind, state and line, or as the only one left with that kind and
+/// state.
 pub fn match_tags(found: &[FileTag], known: &[KnownTag]) -> Vec<(usize, usize)> {
     let mut matching = Matching::by_title(found, known);
     matching.pair_in_order(
@@ -65,12 +60,12 @@ pub fn match_tags(found: &[FileTag], known: &[KnownTag]) -> Vec<(usize, usize)> 
     matching.pairs
 }
 
-/// Finds the requests of tags that are in other files than before, by places in the two lists.
+/// Matches tags with those known from other files, as pairs of indices.
 pub fn match_moved_tags(found: &[FileTag], known: &[KnownTag]) -> Vec<(usize, usize)> {
     Matching::by_title(found, known).pairs
 }
 
-/// Two lists of which equal items are put together.
+/// A matching of two lists, and the indices that are not matched yet.
 struct Matching {
     new_left: Vec<usize>,
     old_left: Vec<usize>,
@@ -78,7 +73,7 @@ struct Matching {
 }
 
 impl Matching {
-    /// Pairs what is about the same: first what says the same, then the rest.
+    /// Pairs equal titles: first those with the same state, then the others.
     fn by_title(found: &[FileTag], known: &[KnownTag]) -> Self {
         let mut matching = Self {
             new_left: (0..found.len()).collect(),
@@ -96,7 +91,7 @@ impl Matching {
         matching
     }
 
-    /// Pairs what has the same key, first with first.
+    /// Pairs items with the same key in order.
     fn pair_in_order<K: Eq + Hash>(
         &mut self,
         new_key: impl Fn(usize) -> K,
@@ -112,10 +107,10 @@ impl Matching {
                 .and_then(VecDeque::pop_front);
             self.pairs.extend(new.map(|new| (new, *old)));
         }
-        self.leave_out_paired();
+        self.drop_paired();
     }
 
-    /// Pairs what has the same key where there is one of each.
+    /// Pairs items whose key occurs once in each list.
     fn pair_single<K: Eq + Hash>(
         &mut self,
         new_key: impl Fn(usize) -> K,
@@ -133,10 +128,10 @@ impl Matching {
                 self.pairs.push((*new, *old));
             }
         }
-        self.leave_out_paired();
+        self.drop_paired();
     }
 
-    fn leave_out_paired(&mut self) {
+    fn drop_paired(&mut self) {
         let new: HashSet<usize> = self.pairs.iter().map(|pair| pair.0).collect();
         let old: HashSet<usize> = self.pairs.iter().map(|pair| pair.1).collect();
         self.new_left.retain(|left| !new.contains(left));
@@ -173,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_rewritten_in_its_place_is_known_among_others() {
+    fn a_line_rewritten_in_place_keeps_its_request() {
         let was = KnownTag {
             line: Some(7),
             ..known("fix", Claimed, "old")
@@ -187,27 +182,27 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_moved_keep_their_requests() {
+    fn moved_lines_keep_their_requests() {
         let before = [known("fix", Needs, "a"), known("fix", Claimed, "b")];
         let after = [tag("fix", Claimed, "b"), tag("fix", Needs, "a")];
         assert_eq!(match_tags(&after, &before), [(0, 1), (1, 0)]);
     }
 
     #[test]
-    fn of_equal_lines_those_that_say_the_same_belong_together() {
+    fn equal_lines_are_matched_by_state() {
         let before = [known("fix", Needs, "a"), known("fix", Claimed, "a")];
         let after = [tag("fix", Claimed, "a"), tag("fix", Delegated, "a")];
         assert_eq!(match_tags(&after, &before), [(0, 1), (1, 0)]);
     }
 
     #[test]
-    fn a_line_that_was_rewritten_is_known_if_it_is_the_only_one() {
+    fn a_rewritten_line_keeps_its_request_if_it_is_the_only_one() {
         let before = [known("fix", Needs, "old"), known("loop", Needs, "x")];
         let after = [tag("fix", Needs, "new"), tag("loop", Needs, "x")];
         assert_eq!(match_tags(&after, &before), [(0, 0), (1, 1)]);
         let two = [tag("fix", Needs, "new"), tag("fix", Needs, "newer")];
         assert_eq!(match_tags(&two, &before[..1]), []);
-        // Somebody works on the old one; what is new is other work.
+        // The old request is in progress, so a new tag is new work.
         let worked_on = [known("fix", Claimed, "old")];
         assert_eq!(match_tags(&after[..1], &worked_on), []);
     }
@@ -220,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_tag_and_each_request_is_matched_at_most_once_and_what_did_not_change_is_matched(
+        fn a_matching_is_unique_and_includes_unchanged_tags(
             found in prop::collection::vec(any_tag(), 0..8),
             gone in prop::collection::vec(any_tag(), 0..4),
         ) {

@@ -1,7 +1,7 @@
-//! Tags in Markdown files: what a tag is, where tags stand in a file, and what changing one does to its bytes.
+//! Tags in Markdown files: their names, their places, and changes to them.
 //!
-//! A tag such as `#needs-implementation` stands on the `**Tags**:` line below the first heading, or bare in the text. In code or
-//! a comment it is only a mention. Everything here works on bytes, whatever their encoding, in time that grows with their number.
+//! A tag such as `#needs-implementation` is on the `**Tags**:` line below the first heading, or anywhere in the text. In
+//! code or in a comment it is only a mention. All functions work on bytes in any encoding, in linear time.
 
 mod agreement;
 mod blocks;

@@ -1,59 +1,46 @@
-//! Names of tags, and their meaning.
+//! Names of tags and their meaning.
 
 use std::fmt;
 
 use crate::domain::{Effort, Kind, Priority, RequestState};
 
-/// The longest tag, without its `#`: the longest state before the longest kind, and some room.
+/// The longest tag without its `#`. It leaves room for the longest state with the longest kind.
 pub(super) const MAX_WORD: usize = 100;
 
-/// A tag.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tag {
-    /// Work of a kind and how far it has come: `#needs-implementation`.
-    State {
-        /// How far.
-        state: RequestState,
-        /// What kind.
-        kind: Kind,
-    },
-    /// How urgent the work is: `#P0`.
+    /// The kind and state of a request: `#needs-implementation`.
+    State { state: RequestState, kind: Kind },
+    /// `#P0`.
     Priority(Priority),
-    /// How much work it is: `#M`.
+    /// `#M`.
     Effort(Effort),
-    /// Something that people must look at, `#active-alert`, or no longer, `#done-alert`.
-    Alert {
-        /// Whether they must.
-        active: bool,
-    },
-    /// Any other word, which Chorus keeps and finds and does not interpret.
+    /// `#active-alert` or `#done-alert`.
+    Alert { active: bool },
+    /// Any other word. Chorus can find and change it, but does not interpret it.
     Word(String),
 }
 
-/// Says why a string cannot be a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalTag {
-    /// It has no characters.
-    #[error("a tag must not be empty; write one such as '#needs-implementation'")]
+    #[error("a tag must not be empty; use one such as '#needs-implementation'")]
     Empty,
-    /// It has too many characters.
     #[error("a tag must not be longer than {MAX_WORD} characters")]
     TooLong,
-    /// It has a character that it may not have.
-    #[error("a tag begins with a letter or digit and has only letters, digits, `-` and `_`")]
+    #[error(
+        "a tag must start with a letter or digit and contain only letters, digits, `-` and `_`"
+    )]
     Characters,
-    /// A star is not at the end.
-    #[error("`*` stands for the rest of a tag and must be at its end")]
+    #[error("`*` must be the last character of a tag pattern")]
     Star,
 }
 
-/// Tells whether a byte may be in a tag.
 pub(super) const fn is_tag_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 impl Tag {
-    /// Reads a tag as a person types it, with or without its `#`.
+    /// Parses a tag with or without its `#`.
     pub fn parse(text: &str) -> Result<Self, IllegalTag> {
         let word = text.strip_prefix('#').unwrap_or(text);
         if word.is_empty() {
@@ -67,7 +54,7 @@ impl Tag {
         }
     }
 
-    /// Makes the tag of a word that has the characters of one.
+    /// Interprets a word that has the form of a tag.
     pub(super) fn of_word(word: &str) -> Self {
         match word {
             "P0" => Self::Priority(Priority::P0),
@@ -107,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_says_what_it_is_and_is_written_as_it_was_read() {
+    fn a_tag_is_interpreted_and_survives_its_text() {
         let state = |state, kind| Tag::State {
             state,
             kind: Kind::parse(kind).unwrap(),
@@ -149,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_is_refused_with_the_reason() {
+    fn invalid_tags_are_refused_with_the_reason() {
         for (text, error) in [
             ("", IllegalTag::Empty),
             ("#", IllegalTag::Empty),

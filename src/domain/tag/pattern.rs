@@ -4,16 +4,16 @@ use std::fmt;
 
 use super::name::{IllegalTag, Tag};
 
-/// One tag, or all that begin alike: `#needs-fix`, `#needs-*`.
+/// A tag, or a prefix of tags: `#needs-fix`, `#needs-*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagPattern {
-    /// The text that a tag is or begins with, with its `#`.
+    /// The tag or the prefix, with its `#`.
     text: String,
     is_prefix: bool,
 }
 
 impl TagPattern {
-    /// Reads a pattern as a person types it, with or without its `#`.
+    /// Parses a pattern with or without its `#`.
     pub fn parse(text: &str) -> Result<Self, IllegalTag> {
         let word = text.strip_prefix('#').unwrap_or(text);
         let (word, is_prefix) = match word.strip_suffix('*') {
@@ -32,7 +32,7 @@ impl TagPattern {
         })
     }
 
-    /// Tells whether a tag, as it is written in a file, is one of those that are looked for.
+    /// Whether the pattern matches a tag as written in a file.
     pub fn matches(&self, written: &[u8]) -> bool {
         if self.is_prefix {
             written.starts_with(self.needle())
@@ -41,7 +41,7 @@ impl TagPattern {
         }
     }
 
-    /// Returns bytes that are in every file that has such a tag.
+    /// Returns bytes that occur in every file with a matching tag.
     pub fn needle(&self) -> &[u8] {
         self.text.as_bytes()
     }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_is_one_tag_or_all_that_begin_alike() {
+    fn a_pattern_matches_a_tag_or_a_prefix() {
         let matches = |pattern, written: &str| {
             TagPattern::parse(pattern)
                 .unwrap()

@@ -1,23 +1,22 @@
-//! Refusals: the reasons why a file keeps its tags.
+//! Refusals to change tags.
 //!
 //! A refusal is data. `crate::words` has its sentences.
 
 use super::name::Tag;
 use super::scan::Scan;
 
-/// The tags that a file has now, each with its line.
+/// The tags of a file with their lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Present(pub Vec<(Tag, usize)>);
 
 impl Present {
-    /// Lists the tags of a file.
     pub fn of(scan: &Scan<'_>) -> Self {
         let tags = scan.occurrences.iter();
         Self(tags.map(|found| (found.tag.clone(), found.line)).collect())
     }
 }
 
-/// Why tags are left as they are.
+/// The reason why tags were not changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TagRefusal {
     Absent {
@@ -29,18 +28,18 @@ pub enum TagRefusal {
         line: usize,
         present: Present,
     },
-    /// The tag is in code or in a comment only.
+    /// The tag occurs in code or comments only.
     Mention {
         tag: Tag,
         lines: Vec<usize>,
         present: Present,
     },
-    /// The tag is in the text more than once.
+    /// The tag is on several lines of the text.
     Several {
         tag: Tag,
         lines: Vec<usize>,
     },
-    /// The tag is more than once on the line.
+    /// The tag is on the line more than once.
     Twice {
         tag: Tag,
         line: usize,
@@ -50,19 +49,19 @@ pub enum TagRefusal {
         line: usize,
         present: Present,
     },
-    /// A tag is to be swapped for itself.
+    /// The old and the new tag are the same.
     Same {
         tag: Tag,
     },
     NoSuchLine {
         line: usize,
-        /// How many lines the file has.
+        /// The number of lines in the file.
         count: usize,
     },
-    /// The line is in code, a comment or a fence, where a tag would only be mentioned.
+    /// The line is in code or in a comment, where a tag would only be a mention.
     Code {
         line: usize,
     },
-    /// In UTF-16 a tag is not these bytes.
+    /// UTF-16 represents tags by other bytes.
     Utf16,
 }

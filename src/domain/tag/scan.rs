@@ -1,4 +1,4 @@
-//! Scans: the tags of a file, and the text around them.
+//! Scans: the tags of a file with the text around them.
 
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
@@ -10,39 +10,35 @@ use super::name::Tag;
 use super::occurrence::{Occurrence, Place};
 use crate::domain::{Effort, Priority};
 
-/// How many bytes of a passage are given at most.
+/// The limit of a passage in bytes.
 const PASSAGE: usize = 4 * 1024;
 
-/// What the tags of a line say of its work.
+/// The priority and the effort in the tags of a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Weights {
-    /// How urgent it is.
     pub priority: Option<Priority>,
-    /// How much it is.
     pub effort: Option<Effort>,
 }
 
-/// A file that has been read for tags.
+/// A file scanned for tags.
 #[derive(Debug)]
 pub struct Scan<'a> {
     bytes: &'a [u8],
     lines: Vec<Range<usize>>,
-    /// How many lines at the beginning are front matter.
+    /// The number of lines of front matter.
     pub(super) front_matter: usize,
-    /// The first heading.
     pub heading: Option<Heading>,
-    /// The line that begins with `**Tags**:`. It is the first one between the first heading and the next, however many lines
-    /// are in between; or, if there is none, the first one above.
+    /// The first line that begins with `**Tags**:` between the first heading and the next one; if there is none, the
+    /// first one above.
     pub tags_line: Option<TagsLine>,
-    /// All tags, in order.
     pub occurrences: Vec<Occurrence>,
 }
 
-/// Finds the tags of a Markdown file, whatever its encoding and line endings.
+/// Finds the tags of a Markdown file in any encoding and with any line endings.
 ///
-/// Code, comments and front matter hold mentions, not tags; see the module `blocks` for what is code. A tag begins a line or
-/// stands behind white space, an opening bracket or one of `,;:|*`, but not as the target of a link (`](#here)`). It is no
-/// tag if it is the beginning of another kind of word, such as `#a/b`, `#a#b`, `#1.5` or `#größe`.
+/// Code, comments and front matter hold mentions, not tags; the module `blocks` defines code. A tag begins a line or
+/// follows white space, an opening bracket or one of `,;:|*`, but is not the target of a link (`](#here)`) and not the
+/// beginning of a longer word such as `#a/b`, `#a#b`, `#1.5` or `#größe`.
 pub fn scan(bytes: &[u8]) -> Scan<'_> {
     let lines = lines::lines(bytes);
     let front_matter = front_matter(bytes, &lines);
@@ -75,35 +71,32 @@ pub fn scan(bytes: &[u8]) -> Scan<'_> {
 }
 
 impl<'a> Scan<'a> {
-    /// Returns the bytes that were read.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Returns how many lines there are.
     pub fn line_count(&self) -> usize {
         self.lines.len()
     }
 
-    /// Returns the bytes of a line without what ends it.
+    /// Excludes the line ending.
     pub fn line_range(&self, line: usize) -> Option<Range<usize>> {
         self.lines.get(line.checked_sub(1)?).cloned()
     }
 
-    /// Returns a line as text. What is not UTF-8 is replaced.
+    /// Replaces invalid UTF-8.
     pub fn line_text(&self, line: usize) -> Cow<'a, str> {
         let range = self.line_range(line).unwrap_or_default();
         String::from_utf8_lossy(&self.bytes[range])
     }
 
-    /// Returns the tags of a line.
     pub fn on_line(&self, line: usize) -> &[Occurrence] {
         let begin = self.occurrences.partition_point(|found| found.line < line);
         let end = self.occurrences.partition_point(|found| found.line <= line);
         &self.occurrences[begin..end]
     }
 
-    /// Returns the lines that name a tag without having it: in code, in a comment, or escaped.
+    /// Returns the lines that mention a tag in code, in a comment or escaped.
     pub fn mentions(&self, tag: &Tag) -> Vec<usize> {
         let needle = tag.to_string();
         let mut lines: Vec<_> = memchr::memmem::find_iter(self.bytes, needle.as_bytes())
@@ -121,7 +114,7 @@ impl<'a> Scan<'a> {
         lines
     }
 
-    /// Returns what the tags of a line say of its work; of several that contradict each other the first.
+    /// Returns the first priority and the first effort on a line.
     pub fn weights(&self, line: usize) -> Weights {
         let mut weights = Weights::default();
         for found in self.on_line(line) {
@@ -134,7 +127,7 @@ impl<'a> Scan<'a> {
         weights
     }
 
-    /// Returns what a line is about: its text without tags and marks; for the Tags line, the heading.
+    /// Returns the text of a line without tags and markers; for the Tags line, the heading.
     pub fn title(&self, line: usize) -> String {
         if let (Some(tags_line), Some(heading)) = (&self.tags_line, &self.heading)
             && tags_line.line == line
@@ -154,13 +147,13 @@ impl<'a> Scan<'a> {
         collapsed(without_marks(&String::from_utf8_lossy(&text)))
     }
 
-    /// Returns the lines around a line, up to so many on either side.
+    /// Returns the range of lines around a line.
     pub fn around(&self, line: usize, lines: usize) -> RangeInclusive<usize> {
         line.saturating_sub(lines).max(1)..=line.saturating_add(lines).min(self.lines.len())
     }
 
-    /// Returns the paragraph or list item that a line is in: the lines around it until a blank one, up to so many on either side
-    /// and 4 KiB. The line itself is there, if need be its beginning.
+    /// Returns the paragraph or list item around a line, up to `lines` lines on either side and 4 KiB. It includes at
+    /// least the beginning of the line itself.
     pub fn passage(&self, line: usize, lines: usize) -> String {
         let Some(own) = self.line_range(line) else {
             return String::new();
@@ -191,12 +184,12 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Puts text on one line.
+/// Replaces white space, including line breaks, with single spaces.
 fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Takes away what makes a line a quote, a list item, a heading, a task or a Tags line.
+/// Removes the markers of quotes, list items, headings, check boxes and the Tags line.
 fn without_marks(text: &str) -> &str {
     let mut rest = text.trim();
     loop {

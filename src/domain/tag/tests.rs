@@ -1,4 +1,4 @@
-//! What is a tag and what is a mention, and that a change changes nothing else.
+//! Tests for tags and mentions, and for changes that leave all other bytes alone.
 
 use crate::domain::{Effort, Priority};
 use std::fmt::Write;
@@ -12,7 +12,7 @@ fn tag(text: &str) -> Tag {
     Tag::parse(text).unwrap()
 }
 
-/// Writes the tags of a file with their lines; `T` marks those on the Tags line.
+/// Lists the tags of a file with their lines; `T` marks those on the Tags line.
 fn tags(bytes: impl AsRef<[u8]>) -> String {
     let mut seen = String::new();
     for found in scan(bytes.as_ref()).occurrences {
@@ -26,7 +26,7 @@ fn tags(bytes: impl AsRef<[u8]>) -> String {
 }
 
 #[test]
-fn a_tag_stands_behind_white_space_or_an_opening_and_ends_with_its_characters() {
+fn a_tag_follows_white_space_or_a_bracket() {
     for (text, seen) in [
         ("#a", "1:#a"),
         ("x #needs-fix.", "1:#needs-fix"),
@@ -60,7 +60,7 @@ fn a_tag_stands_behind_white_space_or_an_opening_and_ends_with_its_characters() 
 }
 
 #[test]
-fn code_and_comments_hold_mentions() {
+fn tags_in_code_and_comments_are_mentions() {
     for (text, seen) in [
         ("`#a` #b", "1:#b"),
         ("``#a ` #b`` #c", "1:#c"),
@@ -109,7 +109,7 @@ fn code_and_comments_hold_mentions() {
 }
 
 #[test]
-fn the_tags_line_stands_below_the_first_heading() {
+fn the_tags_line_is_below_the_first_heading() {
     for (text, seen) in [
         ("# T\n**Tags**: #a #b\n#c", "2T:#a 2T:#b 3:#c"),
         ("# T\n\ntext\n\n**Tags**: #a\n", "5T:#a"),
@@ -172,13 +172,12 @@ fn text(changed: Result<Changed, TagRefusal>) -> Result<String, TagRefusal> {
     changed.map(|Changed { line, bytes }| format!("{line}:{}", String::from_utf8_lossy(&bytes)))
 }
 
-/// The tags that a file has, with their lines.
 fn present<const N: usize>(tags: [(&str, usize); N]) -> Present {
     Present(tags.map(|(word, line)| (tag(word), line)).into())
 }
 
 #[test]
-fn tags_are_added_to_the_tags_line_which_is_made_if_need_be() {
+fn tags_are_added_to_the_tags_line_or_to_a_new_one() {
     let add = |before: &str| text(add_tags(before.as_bytes(), &[tag("a"), tag("P1")], None));
     for (before, after) in [
         ("# T\n**Tags**: #x  \ny", "2:# T\n**Tags**: #x #a #P1  \ny"),
@@ -211,7 +210,7 @@ fn tags_are_added_to_the_tags_line_which_is_made_if_need_be() {
 }
 
 #[test]
-fn tags_are_added_behind_the_text_of_a_line_unless_they_would_be_mentions() {
+fn tags_are_added_to_the_end_of_a_line_but_not_in_code() {
     let add = |before: &str, line| text(add_tags(before.as_bytes(), &[tag("a")], Some(line)));
     assert_eq!(add("x\r\ny \r\n", 2).as_deref(), Ok("2:x\r\ny #a \r\n"));
     assert_eq!(add("x\n\ny", 2).as_deref(), Ok("2:x\n#a\ny"));
@@ -234,7 +233,7 @@ fn tags_are_added_behind_the_text_of_a_line_unless_they_would_be_mentions() {
 }
 
 #[test]
-fn a_removed_tag_takes_its_separator_with_it() {
+fn removing_a_tag_removes_its_separator() {
     let remove = |before: &str, line| text(remove_tags(before.as_bytes(), &[tag("a")], line));
     for (before, after) in [
         ("# T\n**Tags**: #a\nx", "2:# T\n**Tags**:\nx"),
@@ -293,7 +292,7 @@ fn a_removed_tag_takes_its_separator_with_it() {
 }
 
 #[test]
-fn a_swap_means_the_tags_line_first_and_then_the_only_one_in_the_text() {
+fn a_swap_prefers_the_tags_line_to_the_text() {
     let swap =
         |before: &str, line| text(swap_tag(before.as_bytes(), &tag("a"), &tag("long"), line));
     for (before, after) in [
@@ -342,9 +341,9 @@ fn a_swap_means_the_tags_line_first_and_then_the_only_one_in_the_text() {
     );
 }
 
-/// A megabyte of anything is read in a moment, whoever wrote it.
+/// A megabyte of any input is read in a moment.
 #[test]
-fn no_file_takes_longer_than_its_length() {
+fn a_scan_takes_linear_time() {
     let size = 1 << 20;
     let mut runs = String::new();
     let mut length = 1;
@@ -407,7 +406,7 @@ fn no_file_takes_longer_than_its_length() {
     }
 }
 
-/// Text that is likely to meet the rules.
+/// Generates text that is likely to trigger the rules.
 fn markdown() -> impl Strategy<Value = Vec<u8>> {
     let part = prop::sample::select(vec![
         &b"# "[..],
@@ -452,7 +451,7 @@ fn markdown() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_can_be_read(bytes: Vec<u8>) {
+    fn any_bytes_can_be_scanned(bytes: Vec<u8>) {
         let scan = scan(&bytes);
         for line in 0..scan.line_count() + 2 {
             let _ = (scan.title(line), scan.passage(line, 3), scan.weights(line));
@@ -460,7 +459,7 @@ proptest! {
     }
 
     #[test]
-    fn tags_are_where_they_are_said_to_be(bytes in markdown()) {
+    fn occurrences_have_the_right_range_and_line(bytes in markdown()) {
         let scan = scan(&bytes);
         let mut behind = 0;
         for found in &scan.occurrences {
@@ -475,7 +474,7 @@ proptest! {
     }
 
     #[test]
-    fn a_swap_changes_exactly_its_bytes(bytes in markdown(), nth: prop::sample::Index) {
+    fn a_swap_changes_only_the_bytes_of_the_tag(bytes in markdown(), nth: prop::sample::Index) {
         let scan = scan(&bytes);
         if scan.occurrences.is_empty() {
             return Ok(());
@@ -497,9 +496,9 @@ proptest! {
         }
     }
 
-    /// Except where `add` has to make the Tags line, which stays.
+    /// Except where `add_tags` creates the Tags line, which stays.
     #[test]
-    fn add_then_remove_gives_the_file_back(bytes in markdown(), line in prop::option::of(1..9_usize)) {
+    fn removing_an_added_tag_restores_the_file(bytes in markdown(), line in prop::option::of(1..9_usize)) {
         let had_line = line.is_some() || scan(&bytes).tags_line.is_some();
         if let Ok(added) = add_tags(&bytes, &[tag("new")], line) {
             let removed = remove_tags(&added.bytes, &[tag("new")], Some(added.line)).unwrap();

@@ -1,61 +1,50 @@
-//! Attachments: the files of a task.
+//! Attachments: files of a task.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::text::checked_string::checked_string;
 use crate::domain::text::id;
 use crate::domain::{Text, Timestamp};
 
 id::id! {
-    /// The id of an attachment, which names the folder that holds its bytes.
+    /// The id of an attachment. It names the folder with the bytes.
     AttachmentId
 }
 
-/// A file of a task; its bytes are on disk.
+/// A file of a task. Its bytes are on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
-    /// Its name, which no other file of the task has.
+    /// The name, unique within the task.
     pub filename: Filename,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
-    /// Its media type.
+    /// The media type.
     pub content_type: Text,
-    /// When it came.
+    /// The time of the upload.
     pub uploaded_at: Timestamp,
 }
 
-/// The name of a file, without any way out of its folder.
+/// A file name that cannot leave its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
 #[schema(value_type = String)]
 pub struct Filename(String);
 
-/// Says why a string cannot be a file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalFilename {
-    /// It has no characters.
     #[error("must not be empty")]
     Empty,
-    /// File systems refuse it.
     #[error("must not be longer than 255 bytes")]
     TooLong,
-    /// It names a folder, or leads out of one.
     #[error("must be a plain file name: no `/` or `\\`, no control characters, not `.` or `..`")]
     NotPlain,
 }
 
 impl Filename {
-    /// Returns the name as it is written.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for Filename {
-    type Error = IllegalFilename;
-
-    fn try_from(name: String) -> Result<Self, Self::Error> {
+    pub fn parse(name: impl Into<String>) -> Result<Self, IllegalFilename> {
+        let name = name.into();
         if name.is_empty() {
             return Err(IllegalFilename::Empty);
         }
@@ -70,19 +59,7 @@ impl TryFrom<String> for Filename {
     }
 }
 
-impl std::str::FromStr for Filename {
-    type Err = IllegalFilename;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::try_from(name.to_owned())
-    }
-}
-
-impl std::fmt::Display for Filename {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+checked_string!(Filename, IllegalFilename);
 
 #[cfg(test)]
 mod tests {
@@ -108,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_and_odd_filenames_are_kept() {
+    fn unusual_filenames_are_accepted() {
         for name in [
             "a.png",
             ".env",

@@ -1,55 +1,38 @@
-//! Dependencies: tasks that must end before another one is ready.
+//! Dependencies: tasks that must end before another task is ready.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::id::TaskId;
 use super::status::StatusName;
+use crate::domain::text::wire_enum::wire_enum;
 
-/// A task that comes before another one.
+/// A task that must end before another task is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", try_from = "DependencyForm")]
 pub struct Dependency {
-    /// The task that comes first.
+    /// The task depended on.
     pub task_id: TaskId,
-    /// How it must end.
+    /// The required outcome of that task.
     pub outcome: DependencyOutcome,
 }
 
-/// How a task must end for those that wait for it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum DependencyOutcome {
-    /// Well.
-    #[default]
-    Completed,
-    /// Not well: only if it failed.
-    Failed,
-    /// One way or the other.
-    Any,
+wire_enum! {
+    /// The outcome of a task that satisfies a dependency on it.
+    #[derive(Default)]
+    pub enum DependencyOutcome {
+        /// The task must complete.
+        #[default]
+        Completed = "completed",
+        /// The task must fail.
+        Failed = "failed",
+        /// The task must complete or fail.
+        Any = "any",
+    }
 }
 
 impl DependencyOutcome {
-    /// Every outcome.
-    pub const ALL: [Self; 3] = [Self::Completed, Self::Failed, Self::Any];
-
-    /// Returns the word that stands for it in JSON, SQL and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Any => "any",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|outcome| outcome.as_str() == word)
-    }
-
-    /// Tells whether a task that stands so has ended as it must.
+    /// Whether a task with this status satisfies the dependency.
     pub const fn is_met_by(self, status: StatusName) -> bool {
         match status {
             StatusName::Completed => !matches!(self, Self::Failed),
@@ -59,7 +42,7 @@ impl DependencyOutcome {
     }
 }
 
-/// The two ways to write a dependency: the id alone, or with how it must end.
+/// A dependency in a request body: an id, or an object with the required outcome.
 #[derive(Deserialize, ToSchema)]
 #[serde(
     untagged,
@@ -68,17 +51,17 @@ impl DependencyOutcome {
 pub(crate) enum DependencyForm {
     /// The id of a task that must complete.
     Id(TaskId),
-    /// A task and how it must end.
+    /// A task with its required outcome.
     Object(DependencyObject),
 }
 
-/// A task and how it must end.
+/// A task with its required outcome.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct DependencyObject {
-    /// The task that comes first.
+    /// The task depended on.
     task_id: TaskId,
-    /// How it must end; `completed` if it is not given.
+    /// The required outcome of that task; `completed` by default.
     #[serde(default)]
     outcome: DependencyOutcome,
 }

@@ -6,88 +6,84 @@ use utoipa::ToSchema;
 
 use super::dependency::{Dependency, DependencyForm};
 use super::priority::TaskPriority;
-use crate::domain::text::given::{given, given_words};
+use crate::domain::text::field::{present, present_distinct};
 use crate::domain::{Minutes, Problems, Role, Skill, agent_context};
 
-/// How many tasks one task may wait for.
 const MOST_DEPENDENCIES: usize = 100;
 
-/// What a task needs.
+/// The requirements and the context of the work on a task.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Needs {
-    /// Who is to work on it. The router gives it to an agent with this role.
+    /// The router assigns the task to an agent with this role.
     pub agent_role: Option<Role>,
-    /// What its agent should be good at.
     pub specialist_tags: Vec<Skill>,
-    /// How long it will take, as somebody thinks.
     pub estimated_duration: Option<Minutes>,
-    /// How urgent it is.
     pub priority: TaskPriority,
-    /// What comes first.
     pub depends_on: Vec<Dependency>,
-    /// What was done before, for whoever works on it.
+    /// Information from earlier agents.
     pub agent_context: Map<String, Value>,
-    /// What whoever works on it is to do.
+    /// Instructions for the next agent.
     pub handoff_instructions: Map<String, Value>,
 }
 
-/// What of a task's needs is to be set. What is not given stays.
+/// A partial update of the needs of a task. Absent fields keep their value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({ "agentRole": "testing", "specialistTags": ["python"], "estimatedDuration": 30 }))]
 pub struct NeedsChange {
-    /// Who is to work on it; null for nobody in particular, which the router leaves alone.
+    /// The role of the agent; null for none. The router ignores tasks without a role.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = Option<Role>)]
     pub agent_role: Option<Option<Role>>,
-    /// What its agent should be good at: an agent suits that has at least one of these.
+    /// The wanted skills; an agent qualifies with at least one of them.
     #[serde(
         default,
-        deserialize_with = "given_words",
+        deserialize_with = "present_distinct",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false)]
     pub specialist_tags: Option<Vec<Skill>>,
-    /// How many minutes it will take, as somebody thinks.
+    /// The estimated duration in minutes.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(value_type = Option<Minutes>)]
     pub estimated_duration: Option<Option<Minutes>>,
-    /// How urgent it is.
+    /// The urgency of the task.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false)]
     pub priority: Option<TaskPriority>,
-    /// What comes first: ids of tasks, or objects with `taskId` and `outcome`.
+    /// The dependencies: task ids, or objects with `taskId` and `outcome`.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Vec<DependencyForm>>)]
     pub depends_on: Option<Vec<Dependency>>,
-    /// What was done before: `previousAgent`, `workCompleted`, `filesModified`, `testStatus`, `knownIssues`, `attempts`, and more.
+    /// Information from earlier agents: `previousAgent`, `workCompleted`, `filesModified`, `testStatus`, `knownIssues`,
+    /// `attempts` and free keys.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Object>)]
     pub agent_context: Option<Map<String, Value>>,
-    /// What is to be done: `nextRole`, `testCommand`, `expectedDuration`, `notes`, and more.
+    /// Instructions for the next agent: `nextRole`, `testCommand`, `expectedDuration`, `notes` and free keys.
     #[serde(
         default,
-        deserialize_with = "given",
+        deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(nullable = false, value_type = Option<Object>)]
@@ -95,19 +91,18 @@ pub struct NeedsChange {
 }
 
 impl NeedsChange {
-    /// Tells whether nothing is to be set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Says what is wrong with what is given. Where objects are merged, a null takes a key away, whatever it means.
+    /// Validates the change. With `merge`, null removes any key, so it is valid everywhere.
     pub fn check(&self, largest_object: usize, merge: bool) -> Result<(), Problems> {
         self.clone()
             .apply(&Needs::default(), merge)
             .check(largest_object)
     }
 
-    /// Sets what is given. Objects take the place of what was there, or are merged into it: a null then takes a key away.
+    /// Applies the change. Objects replace the old ones, or with `merge` are merged into them; null then removes a key.
     #[must_use]
     pub fn apply(self, needs: &Needs, merge: bool) -> Needs {
         let object = |before: &Map<String, Value>, change: Option<Map<String, Value>>| match change
@@ -130,7 +125,7 @@ impl NeedsChange {
     }
 }
 
-/// Merges on the first level; a null takes a key away.
+/// Merges the first level only; null removes a key.
 fn merged(before: &Map<String, Value>, change: Map<String, Value>) -> Map<String, Value> {
     let mut after = before.clone();
     for (key, value) in change {
@@ -144,7 +139,6 @@ fn merged(before: &Map<String, Value>, change: Map<String, Value>) -> Map<String
 }
 
 impl Needs {
-    /// Says what is wrong with it.
     pub fn check(&self, largest_object: usize) -> Result<(), Problems> {
         let mut problems = Problems::default();
         agent_context::check_context(&self.agent_context, largest_object, &mut problems);
@@ -157,7 +151,7 @@ impl Needs {
         if waits_for.len() > MOST_DEPENDENCIES {
             problems.add(
                 "dependsOn",
-                format!("must not name more than {MOST_DEPENDENCIES} tasks"),
+                format!("must name at most {MOST_DEPENDENCIES} tasks"),
             );
         }
         for (place, dependency) in waits_for.iter().enumerate() {
@@ -172,10 +166,10 @@ impl Needs {
                 break;
             }
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 
-    /// Says which of its objects are too large.
+    /// Checks only the sizes of the objects.
     pub fn check_sizes(&self, largest_object: usize) -> Result<(), Problems> {
         let mut problems = Problems::default();
         for (name, object) in [
@@ -189,10 +183,10 @@ impl Needs {
                 );
             }
         }
-        problems.none_or(|| ())
+        problems.into_result(|| ())
     }
 
-    /// Names the parts that differ from what they were.
+    /// Lists the fields that differ.
     pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
         [
             ("agentRole", self.agent_role != before.agent_role),
@@ -228,7 +222,7 @@ pub(super) mod tests {
     use super::*;
 
     prop_compose! {
-        /// Makes any needs that a task can have.
+        /// Generates any valid needs.
         pub fn any_needs()(
             role in proptest::option::of("[a-z][a-z0-9-]{0,10}"),
             tags in proptest::collection::btree_set("[a-z+#]{1,6}", 0..4),
@@ -258,7 +252,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_not_given_stays_and_null_takes_away() {
+    fn absent_fields_stay_and_null_clears() {
         let before = change(json!({
             "agentRole": "testing", "specialistTags": ["Python", "python", "mcp"], "estimatedDuration": 30,
             "priority": "P1", "dependsOn": ["a", { "taskId": "b", "outcome": "failed" }],
@@ -301,7 +295,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_needs_are_refused() {
         for json in [
             json!({ "agentRole": "Testing" }),
             json!({ "specialistTags": null }),

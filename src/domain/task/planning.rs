@@ -5,45 +5,38 @@ use utoipa::ToSchema;
 
 use crate::domain::Text;
 
-/// The plan of a planned task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Planning {
-    /// What it is about, in short.
     pub summary: Text,
-    /// What must be there.
     pub requirements: Vec<Text>,
-    /// How one sees that it is done.
     pub acceptance_criteria: Vec<Text>,
-    /// The steps.
     pub plan: Vec<Text>,
 }
 
-/// The planning fields to set; those that are not given keep their value.
+/// A partial update of the planning fields. Absent fields keep their value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(example = json!({ "summary": "A parser", "plan": ["Lexer", "Grammar"] }))]
 pub struct PlanningChange {
-    /// What it is about, in short.
+    /// A summary of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Text>,
-    /// What must be there.
+    /// The requirements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requirements: Option<Vec<Text>>,
-    /// How one sees that it is done.
+    /// The criteria by which the task counts as done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceptance_criteria: Option<Vec<Text>>,
-    /// The steps.
+    /// The steps of the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Vec<Text>>,
 }
 
 impl PlanningChange {
-    /// Tells whether no field is given.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the plan with the given fields replaced.
     #[must_use]
     pub fn apply(self, before: Option<Planning>) -> Planning {
         let before = before.unwrap_or_default();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How urgent a task is: 0 to 4, the lowest first. It is read as a number or as `P0` to `P4`.
+/// The urgency of a task: 0 (most urgent) to 4. Input may also be `P0` to `P4`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -11,23 +11,21 @@ use utoipa::ToSchema;
 #[schema(value_type = u8, minimum = 0, maximum = 4, default = 2)]
 pub struct TaskPriority(u8);
 
-/// Says why something cannot be the priority of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be 0 (the most urgent) to 4, or P0 to P4")]
+#[error("must be 0 (most urgent) to 4, or P0 to P4")]
 pub struct IllegalPriority;
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "must be 0 (the most urgent) to 4, or P0 to P4")]
+#[serde(untagged, expecting = "must be 0 (most urgent) to 4, or P0 to P4")]
 enum PriorityForm {
     Number(u8),
     Word(String),
 }
 
 impl TaskPriority {
-    /// Every priority, the most urgent first.
+    /// Every priority, most urgent first.
     pub const ALL: [Self; 5] = [Self(0), Self(1), Self(2), Self(3), Self(4)];
 
-    /// Reads the number.
     pub fn new(number: u32) -> Result<Self, IllegalPriority> {
         Self::ALL
             .into_iter()
@@ -35,7 +33,6 @@ impl TaskPriority {
             .ok_or(IllegalPriority)
     }
 
-    /// Returns the number: the lower, the more urgent.
     pub const fn get(self) -> u8 {
         self.0
     }

@@ -11,21 +11,21 @@ id::id! {
     MessageId
 }
 
-/// The messages of a task's queue, oldest first.
+/// The queued messages of a task, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Queue {
     /// The messages.
     pub messages: Vec<QueueMessage>,
 }
 
-/// One message of a task's queue.
+/// A queued message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueMessage {
-    /// Its id.
+    /// The id of the message.
     pub id: MessageId,
-    /// What it says.
+    /// The text of the message.
     pub content: Text,
-    /// When it came.
+    /// The time of arrival.
     pub received_at: Timestamp,
 }

@@ -1,80 +1,54 @@
-//! The status of a task, and how hand-offs move it.
+//! The status of a task, and its changes by hand-offs.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::Text;
+use crate::domain::text::wire_enum::wire_enum;
 
-/// Where a task stands.
+/// The status of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Status {
-    /// Nobody has worked on it yet.
+    /// No agent has worked on the task yet.
     Pending,
-    /// An agent works on it.
+    /// An agent works on the task.
     Active,
-    /// An agent has finished; the next step is somebody's decision.
+    /// The last hand-off has ended; the caller decides the next step.
     Waiting,
-    /// It is done.
+    /// The task is done.
     Completed,
-    /// It was given up.
+    /// The task was given up.
     Failed {
-        /// Why.
+        /// The reason for the failure.
         message: Text,
     },
 }
 
-/// A status without its message, as it is filtered by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum StatusName {
-    /// Nobody has worked on it yet.
-    Pending,
-    /// An agent works on it.
-    Active,
-    /// An agent has finished; the next step is somebody's decision.
-    Waiting,
-    /// It is done.
-    Completed,
-    /// It was given up.
-    Failed,
-}
-
-impl StatusName {
-    /// Every status, in the order of a task's life.
-    pub const ALL: [Self; 5] = [
-        Self::Pending,
-        Self::Active,
-        Self::Waiting,
-        Self::Completed,
-        Self::Failed,
-    ];
-
-    /// Returns the word that stands for it in JSON, SQL and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Active => "active",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Reads the word that stands for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|name| name.as_str() == word)
+wire_enum! {
+    /// The type of a status, without the message of a failure.
+    pub enum StatusName {
+        /// No agent has worked on the task yet.
+        Pending = "pending",
+        /// An agent works on the task.
+        Active = "active",
+        /// The last hand-off has ended; the caller decides the next step.
+        Waiting = "waiting",
+        /// The task is done.
+        Completed = "completed",
+        /// The task was given up.
+        Failed = "failed",
     }
 }
 
 impl Status {
-    /// Tells whether the task has ended, well or not.
+    /// Whether the task is completed or failed.
     pub const fn is_ended(&self) -> bool {
         matches!(self, Self::Completed | Self::Failed { .. })
     }
 
-    /// Puts a status together from its name and message; only `failed` has a message.
+    /// Returns `None` for a message with any status other than `failed`.
     pub fn new(name: StatusName, message: Option<Text>) -> Option<Self> {
         match (name, message) {
             (StatusName::Pending, None) => Some(Self::Pending),
@@ -88,7 +62,6 @@ impl Status {
         }
     }
 
-    /// Returns the status without its message.
     pub const fn name(&self) -> StatusName {
         match self {
             Self::Pending => StatusName::Pending,
@@ -99,7 +72,6 @@ impl Status {
         }
     }
 
-    /// Returns the message of a failed task.
     pub const fn failure_message(&self) -> Option<&Text> {
         match self {
             Self::Failed { message } => Some(message),
@@ -107,7 +79,6 @@ impl Status {
         }
     }
 
-    /// Returns the status after a hand-off has started.
     #[must_use]
     pub fn after_handoff_started(self) -> Self {
         match self {
@@ -116,14 +87,14 @@ impl Status {
         }
     }
 
-    /// Returns the status after a hand-off has ended, however it ended.
+    /// Returns `waiting` for every outcome: the caller decides the next step.
     #[must_use]
     pub fn after_handoff_ended(self) -> Self {
         Self::Waiting
     }
 }
 
-/// Accepts a bare word (`"completed"`) or the object that is sent (`{"type": "failed", "message": "…"}`).
+/// Accepts a bare word (`"completed"`) or an object (`{"type": "failed", "message": "…"}`).
 impl<'de> Deserialize<'de> for Status {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(StatusVisitor)
@@ -150,14 +121,14 @@ impl<'de> serde::de::Visitor<'de> for StatusVisitor {
     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<Self::Value, E> {
         let name = StatusName::parse(word)
             .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(word), &self))?;
-        Ok(Status::new(name, None).expect("every status can be without a message"))
+        Ok(Status::new(name, None).expect("the message is optional for every status"))
     }
 
     fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         let StatusObject { r#type, message } =
             StatusObject::deserialize(MapAccessDeserializer::new(map))?;
         Status::new(r#type, message)
-            .ok_or_else(|| serde::de::Error::custom("only the status `failed` has a message"))
+            .ok_or_else(|| serde::de::Error::custom("only the status `failed` may have a message"))
     }
 }
 
@@ -168,7 +139,7 @@ pub(super) mod tests {
     use super::*;
     use crate::domain::text::any_text;
 
-    /// Makes every status, with any message where one can be.
+    /// Generates any status.
     pub fn any_status() -> impl Strategy<Value = Status> {
         (0..5_usize, any_text()).prop_map(|(index, message)| {
             let name = StatusName::ALL[index];
@@ -184,7 +155,7 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn a_handoff_only_wakes_what_has_not_ended(status in any_status()) {
+        fn a_started_handoff_keeps_an_ended_status(status in any_status()) {
             let expected = match status.name() {
                 StatusName::Pending | StatusName::Waiting | StatusName::Active => StatusName::Active,
                 ended => ended,
@@ -209,7 +180,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_status_is_refused() {
+    fn an_invalid_status_is_refused() {
         for json in [
             "\"done\"",
             "3",

@@ -1,4 +1,4 @@
-//! Summaries: tasks as lists show them.
+//! Summaries of tasks for lists.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,36 +9,36 @@ use super::status::Status;
 use super::task::Task;
 use crate::domain::{AgentName, Role, Text, Timestamp};
 
-/// What lists, boards and the index file show of a task.
+/// A task as shown in lists, on boards and in the index file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "a summary of a task")]
 pub struct TaskSummary {
-    /// Its id.
+    /// The id of the task.
     pub id: TaskId,
-    /// What is to be done.
+    /// The description of the task.
     pub description: Text,
-    /// Where it stands.
+    /// The status of the task.
     pub status: Status,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
-    /// Who works on it now.
+    /// The agent that works on the task now.
     #[schema(required)]
     pub current_agent: Option<AgentName>,
-    /// Who is to work on it; absent where no role is asked for.
+    /// The role of the agent; absent if the task has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub agent_role: Option<Role>,
-    /// How urgent it is; absent where it is as urgent as most.
+    /// The urgency of the task; absent if it is the default.
     #[serde(default, skip_serializing_if = "is_usual")]
     #[schema(required = false)]
     pub priority: TaskPriority,
-    /// Why the router does not go on with it; absent where it does.
+    /// The reason why the router does not assign the task; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub waiting_reason: Option<Text>,
-    /// Whether a person must look before it goes on; absent where nobody must.
+    /// Whether a person must decide before the work continues; absent if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub blocked: bool,
@@ -46,7 +46,7 @@ pub struct TaskSummary {
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
-    reason = "this is how a serialiser asks"
+    reason = "serde passes a reference"
 )]
 fn is_usual(priority: &TaskPriority) -> bool {
     *priority == TaskPriority::default()

@@ -13,7 +13,7 @@ use super::planning::{Planning, PlanningChange};
 use super::priority::TaskPriority;
 use super::status::Status;
 use crate::domain::handoff::ChainEntryWire;
-use crate::domain::text::given::distinct;
+use crate::domain::text::field::distinct;
 use crate::domain::{
     AgentName, ChainEntry, Context, Door, HandoffEnd, HandoffId, IncrementId, IncrementPart,
     Minutes, Outcome, Refusal, Role, Skill, Stage, Text, Timestamp,
@@ -23,88 +23,69 @@ use crate::domain::{
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "TaskWire")]
 pub struct Task {
-    /// Its id.
     pub id: TaskId,
-    /// What is to be done.
     pub description: Text,
-    /// The plan, if it is planned.
+    /// Only a planned task has a plan.
     pub planning: Option<Planning>,
-    /// Where it stands.
     pub status: Status,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
-    /// The session that it belongs to.
     pub session_id: Option<Text>,
-    /// The task from which it was handed on.
+    /// The task whose agent handed it on.
     pub parent_id: Option<TaskId>,
-    /// The root of its family, unless it is that itself.
+    /// The root of the task's family; `None` for the root itself.
     pub root_id: Option<TaskId>,
-    /// What came with the hand-offs to it.
+    /// Variables passed with hand-offs.
     pub context: Context,
-    /// What it needs.
     pub needs: Needs,
-    /// Which part of an increment it is.
+    /// The place in an increment.
     pub part: Option<IncrementPart>,
-    /// How far the router is with it.
     pub routing: Routing,
-    /// Where it came from.
     pub source: Source,
-    /// The working directory of its agents.
+    /// The working directory of the agents.
     pub agent_workspace: Text,
-    /// Its files.
     pub attachments: Vec<Attachment>,
-    /// Who worked on it, in order. Only the last entry can be open.
+    /// The hand-offs in order. Only the last entry can be open.
     agent_chain: Vec<ChainEntry>,
 }
 
-/// How far the router is with a task.
+/// The progress of the router with a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Routing {
-    /// How often it was given to an agent.
+    /// The number of assignments.
     pub attempts: u32,
-    /// Why the router does not go on with it.
+    /// The reason why the router does not assign the task.
     pub waiting_reason: Option<Text>,
-    /// Whether a person must look; otherwise it waits for an agent who suits.
+    /// Whether a person must decide; otherwise the task waits for an agent that qualifies.
     pub blocked: bool,
 }
 
-/// What a task is made from.
+/// A task to create.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewTask {
-    /// Its id.
     pub id: TaskId,
-    /// What is to be done.
     pub description: Text,
-    /// The task from which it was handed on.
     pub parent_id: Option<TaskId>,
-    /// The session that it belongs to.
     pub session_id: Option<Text>,
-    /// What came with the hand-off to it.
     pub context: Context,
-    /// What it needs.
     pub needs: Needs,
-    /// Which part of an increment it is.
     pub part: Option<IncrementPart>,
-    /// Where it came from.
     pub source: Source,
-    /// The working directory of its agents.
     pub agent_workspace: Text,
 }
 
-/// Where a task came from.
+/// The source of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an object")]
 #[schema(example = json!({ "sourceType": "api", "userId": "anonymous", "conversationId": null }))]
 pub struct Source {
-    /// The door, such as `api` or `cli`.
+    /// The interface, such as `api` or `cli`.
     #[serde(default = "Source::default_type")]
     pub source_type: Text,
-    /// Who asked.
+    /// The user that created the task.
     #[serde(default = "Source::default_user")]
     pub user_id: Text,
-    /// The conversation in which it was asked.
+    /// The conversation in which the task was created.
     #[serde(default)]
     pub conversation_id: Option<Text>,
 }
@@ -130,7 +111,6 @@ impl Default for Source {
 }
 
 impl Task {
-    /// Makes a task that nobody has worked on.
     pub fn new(new: NewTask, at: Timestamp) -> Self {
         Self {
             id: new.id,
@@ -158,48 +138,44 @@ impl Task {
         self.root_id.as_ref().unwrap_or(&self.id)
     }
 
-    /// Tells whether its agent must say what came out.
+    /// Whether the agent must report a result.
     pub fn wants_report(&self) -> bool {
         self.part
             .as_ref()
             .is_some_and(|part| part.stage.wants_report())
     }
 
-    /// Returns who works on it now.
     pub fn current_agent(&self) -> Option<&AgentName> {
         self.open_handoff().map(|entry| &entry.agent_name)
     }
 
-    /// Returns who worked on it, in order.
     pub fn agent_chain(&self) -> &[ChainEntry] {
         &self.agent_chain
     }
 
-    /// Gives a task the chain that was stored for it.
+    /// Sets the stored chain, if only its last entry is open.
     pub fn with_agent_chain(
         mut self,
         agent_chain: Vec<ChainEntry>,
     ) -> Result<Self, ContradictoryTask> {
         let closed = agent_chain.len().saturating_sub(1);
         if agent_chain[..closed].iter().any(ChainEntry::is_open) {
-            return Err(ContradictoryTask::OpenInTheMiddle);
+            return Err(ContradictoryTask::OpenEntryNotLast);
         }
         self.agent_chain = agent_chain;
         Ok(self)
     }
 
-    /// Returns the hand-off that has not ended.
     pub fn open_handoff(&self) -> Option<&ChainEntry> {
         self.agent_chain.last().filter(|entry| entry.is_open())
     }
 
-    /// Tells whether a hand-off is the open one.
     pub fn is_worked_on_by(&self, handoff_id: &HandoffId) -> bool {
         self.open_handoff()
             .is_some_and(|open| open.id == *handoff_id)
     }
 
-    /// Hands the task to an agent: the chain grows by one open entry.
+    /// Starts a hand-off: adds an open entry to the chain.
     pub fn start_handoff(
         &mut self,
         agent_name: AgentName,
@@ -224,7 +200,6 @@ impl Task {
         Ok(self.agent_chain.last().expect("has just been pushed"))
     }
 
-    /// Ends the open hand-off.
     pub fn end_handoff(
         &mut self,
         outcome: Outcome,
@@ -248,7 +223,7 @@ impl Task {
             outcome,
             output,
         });
-        // What a person has ended while the router's agent, or that of a stage, worked stays ended.
+        // If the router or an increment leads the work, a status that a person has set meanwhile is final.
         let is_decided = self.status.is_ended();
         let is_kept = entry.mode == Door::Route || self.part.is_some();
         if !is_kept || !is_decided {
@@ -258,7 +233,7 @@ impl Task {
         Ok(entry)
     }
 
-    /// Sets the status. Returns false if it was that already.
+    /// Returns false if the status was the same.
     pub fn set_status(&mut self, status: Status, at: Timestamp) -> bool {
         if self.status == status {
             return false;
@@ -268,7 +243,7 @@ impl Task {
         true
     }
 
-    /// Sets planning fields; who worked on the task stays as it is. Returns false if nothing changed.
+    /// Updates the planning fields without touching the agent chain. Returns false if nothing changed.
     pub fn plan(&mut self, change: PlanningChange, at: Timestamp) -> bool {
         let planning = Some(change.apply(self.planning.clone()));
         if self.planning == planning {
@@ -280,7 +255,7 @@ impl Task {
     }
 }
 
-/// Whether a task is planned, as it is written.
+/// Whether a task has planning fields.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 enum TaskType {
@@ -350,130 +325,124 @@ impl Serialize for Task {
     }
 }
 
-/// A unit of work, as it is written.
+/// A unit of work.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "a task")]
 #[schema(as = Task)]
 pub(crate) struct TaskWire {
-    /// Whether it has planning fields.
+    /// Whether the task has planning fields.
     task_type: TaskType,
-    /// Its id.
+    /// The id of the task.
     id: TaskId,
-    /// What is to be done.
+    /// The description of the task.
     description: Text,
-    /// What it is about, in short; absent unless it is planned.
+    /// A summary of the task; absent unless it is planned.
     #[schema(nullable = false)]
     summary: Option<Text>,
-    /// What must be there; absent unless it is planned.
+    /// The requirements; absent unless the task is planned.
     #[schema(nullable = false)]
     requirements: Option<Vec<Text>>,
-    /// How one sees that it is done; absent unless it is planned.
+    /// The criteria by which the task counts as done; absent unless it is planned.
     #[schema(nullable = false)]
     acceptance_criteria: Option<Vec<Text>>,
-    /// The steps; absent unless it is planned.
+    /// The steps of the plan; absent unless the task is planned.
     #[schema(nullable = false)]
     plan: Option<Vec<Text>>,
-    /// Where it stands.
+    /// The status of the task.
     status: Status,
-    /// When it was made.
+    /// The time of creation.
     created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     updated_at: Timestamp,
-    /// The session that it belongs to.
+    /// The session of the task.
     #[schema(required)]
     session_id: Option<Text>,
-    /// Where it came from.
+    /// The source of the task.
     source: Source,
-    /// The working directory of its agents.
+    /// The working directory of the agents.
     agent_workspace: Text,
-    /// Its files.
+    /// The files of the task.
     attachments: Vec<Attachment>,
-    /// Who works on it now.
+    /// The agent that works on the task now.
     #[schema(required)]
     current_agent: Option<AgentName>,
-    /// Who worked on it, in order. Only the last entry can be open.
+    /// The hand-offs in order. Only the last entry can be open.
     #[schema(value_type = Vec<ChainEntryWire>)]
     agent_chain: Vec<ChainEntry>,
-    /// The task from which it was handed on.
+    /// The task whose agent handed it on.
     #[schema(required)]
     parent_id: Option<TaskId>,
-    /// The first task of the chain that it belongs to; null for the first itself.
+    /// The root of the task's family; null for the root itself.
     #[schema(required)]
     master_task_id: Option<TaskId>,
-    /// What came with the hand-offs to it, by name.
+    /// The variables passed with hand-offs.
     #[serde(default)]
     #[schema(required, value_type = Object)]
     context: Context,
-    /// Who is to work on it: the router gives it to an agent with this role.
+    /// The role of the agent. The router assigns the task to an agent with this role.
     #[schema(required)]
     agent_role: Option<Role>,
-    /// What its agent should be good at.
+    /// The wanted skills of the agent.
     #[serde(default, deserialize_with = "distinct")]
     #[schema(required)]
     specialist_tags: Vec<Skill>,
-    /// How many minutes it will take, as somebody thinks.
+    /// The estimated duration in minutes.
     #[schema(required)]
     estimated_duration: Option<Minutes>,
-    /// How urgent it is.
+    /// The urgency of the task.
     #[serde(default)]
     #[schema(required)]
     priority: TaskPriority,
-    /// What comes first. The task is ready when it is pending and all of these have ended as they must.
+    /// The dependencies. The task is ready when it is pending and all dependencies are met.
     #[serde(default)]
     #[schema(required)]
     depends_on: Vec<Dependency>,
-    /// What was done before, for whoever works on it.
+    /// Information from earlier agents.
     #[serde(default)]
     #[schema(required, value_type = Object)]
     agent_context: Map<String, Value>,
-    /// What whoever works on it is to do.
+    /// Instructions for the next agent.
     #[serde(default)]
     #[schema(required, value_type = Object)]
     handoff_instructions: Map<String, Value>,
-    /// The increment that it is a part of.
+    /// The increment of the task.
     #[schema(required)]
     increment_id: Option<IncrementId>,
-    /// Which part that is.
+    /// The stage of the increment.
     #[schema(required)]
     stage: Option<Stage>,
-    /// The round of the increment that it belongs to.
+    /// The round of the increment.
     #[schema(required)]
     round: Option<u32>,
-    /// How often the router has given it to an agent.
+    /// The number of assignments by the router.
     #[serde(default)]
     #[schema(required)]
     route_attempts: u32,
-    /// Why the router does not go on with it.
+    /// The reason why the router does not assign the task.
     #[schema(required)]
     waiting_reason: Option<Text>,
-    /// Whether a person must look before it goes on.
+    /// Whether a person must decide before the work continues.
     #[serde(default)]
     #[schema(required)]
     blocked: bool,
 }
 
-/// Says why a task contradicts itself.
 #[derive(Debug, thiserror::Error)]
 pub enum ContradictoryTask {
-    /// The planning fields do not fit the type.
     #[error(
-        "a task of type `planned` has `summary`, `requirements`, `acceptanceCriteria` and `plan`; one of type `descriptionOnly` has none of them"
+        "a task of type `planned` must have `summary`, `requirements`, `acceptanceCriteria` and `plan`; a task of type `descriptionOnly` must have none of them"
     )]
     Planning,
-    /// The current agent is not the one of the open hand-off.
     #[error(
-        "`currentAgent` must be the agent of the open entry of `agentChain`, and null if none is open"
+        "`currentAgent` must be the agent of the open entry of `agentChain`, or null if no entry is open"
     )]
     CurrentAgent,
-    /// Only the last entry can be open.
-    #[error("only the last entry of `agentChain` can be without `completedAt`")]
-    OpenInTheMiddle,
-    /// It is half a part of an increment.
-    #[error("`incrementId`, `stage` and `round` (1 or more) are all there or none is")]
-    HalfAPart,
-    /// It is blocked for no reason.
-    #[error("a task that is `blocked` has a `waitingReason`")]
-    BlockedForNoReason,
+    #[error("only the last entry of `agentChain` may be without `completedAt`")]
+    OpenEntryNotLast,
+    #[error("`incrementId`, `stage` and `round` (1 or more) must all be set or all be null")]
+    IncompletePart,
+    #[error("a task with `blocked` must have a `waitingReason`")]
+    BlockedWithoutReason,
 }
 
 impl TryFrom<TaskWire> for Task {
@@ -509,10 +478,10 @@ impl TryFrom<TaskWire> for Task {
                 stage,
                 round,
             }),
-            _ => return Err(ContradictoryTask::HalfAPart),
+            _ => return Err(ContradictoryTask::IncompletePart),
         };
         if wire.blocked && wire.waiting_reason.is_none() {
-            return Err(ContradictoryTask::BlockedForNoReason);
+            return Err(ContradictoryTask::BlockedWithoutReason);
         }
         let task = Self {
             id: wire.id,
@@ -694,7 +663,7 @@ mod tests {
             prop_assert_eq!(planned, task);
         }
 
-        /// The chain only grows, an ended entry never changes, and at most the last one is open.
+        /// The chain only grows, an ended entry never changes, and only the last entry can be open.
         #[test]
         fn a_chain_only_grows(
             task in any_task(),
@@ -738,7 +707,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_completion_is_refused_and_says_so() {
+    fn a_second_completion_is_refused() {
         let mut task = new_task();
         let refusal = task
             .end_handoff(Outcome::Completed, Text::default(), at(2))
@@ -772,7 +741,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_contradicts_itself_is_refused() {
+    fn a_contradictory_task_is_refused() {
         let mut task = new_task();
         task.start_handoff(agent("qa"), None, Door::Delegate, at(2))
             .unwrap();
@@ -794,11 +763,12 @@ mod tests {
                 .contains("`currentAgent` must be")
         );
         assert!(
-            spoiled(|json| json["taskType"] = "planned".into()).contains("`planned` has `summary`")
+            spoiled(|json| json["taskType"] = "planned".into())
+                .contains("`planned` must have `summary`")
         );
         assert!(
             spoiled(|json| json["plan"] = serde_json::json!([]))
-                .contains("`descriptionOnly` has none")
+                .contains("`descriptionOnly` must have none")
         );
         let twice_open = spoiled(|json| {
             let entry = json["agentChain"][0].clone();

@@ -1,4 +1,4 @@
-//! Trees: a family of tasks with their hand-offs.
+//! Trees: families of tasks with their hand-offs.
 
 use std::collections::HashMap;
 
@@ -9,66 +9,66 @@ use super::id::TaskId;
 use super::status::Status;
 use crate::domain::{AgentName, Door, HandoffId, Outcome, Text, Timestamp};
 
-/// A task with who worked on it, and the tasks that came from it.
+/// A task with its hand-offs and child tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskTree {
-    /// The task.
+    /// The id of the task.
     pub id: TaskId,
-    /// What is to be done.
+    /// The description of the task.
     pub description: Text,
-    /// Where it stands.
+    /// The status of the task.
     pub status: Status,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// Who works on it now.
+    /// The agent that works on the task now.
     #[schema(required)]
     pub current_agent: Option<AgentName>,
-    /// Who worked on it, in order.
+    /// The hand-offs in order.
     pub handoffs: Vec<TreeHandoff>,
-    /// The tasks that came from it, oldest first.
+    /// The child tasks, oldest first.
     #[schema(no_recursion)]
     pub children: Vec<Self>,
-    /// How many tasks came from it, or from what came from it, that are not shown because the chain is too large.
+    /// The number of descendants that are not shown because the tree is too large.
     #[serde(default)]
     #[schema(required)]
     pub omitted: u64,
 }
 
-/// An entry of an agent chain, in a tree.
+/// A hand-off in a tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeHandoff {
-    /// The hand-off.
+    /// The id of the hand-off.
     pub id: HandoffId,
-    /// Who was asked.
+    /// The agent that works, or worked.
     pub agent_name: AgentName,
-    /// Who asked, if an agent did.
+    /// The agent that handed off; null for a person.
     #[schema(required)]
     pub from_agent: Option<AgentName>,
-    /// Which door it came through.
+    /// The way in which the hand-off was started.
     pub mode: Door,
-    /// When it started.
+    /// The start time.
     pub started_at: Timestamp,
-    /// When it ended.
+    /// The end time.
     #[schema(required)]
     pub completed_at: Option<Timestamp>,
-    /// How it ended.
+    /// The outcome.
     #[schema(required)]
     pub outcome: Option<Outcome>,
-    /// What it cost, in US dollars.
+    /// The cost in US dollars.
     #[schema(required)]
     pub cost_usd: Option<f64>,
 }
 
-/// How many tasks deep a tree is shown: what every reader of JSON can read.
+/// The nesting limit of a tree. Every JSON parser can read it.
 const DEEPEST: usize = 40;
 
 impl TaskTree {
-    /// Puts a tree together from its tasks, each with its parent, parents first. What is too deep is only counted.
-    pub fn grow(mut tasks: Vec<(Option<TaskId>, Self)>) -> Option<Self> {
+    /// Builds a tree from tasks with their parents, parents first. Tasks below the nesting limit are only counted.
+    pub fn build(mut tasks: Vec<(Option<TaskId>, Self)>) -> Option<Self> {
         let depths = depths(&tasks);
-        // From the last to the first: whatever came from a task is complete before the task is hung below its parent.
+        // Backwards, so that a task has all its children before it is moved into its parent.
         while tasks.len() > 1 {
             let place = tasks.len() - 1;
             let (parent_id, mut task) = tasks.pop()?;
@@ -89,7 +89,7 @@ impl TaskTree {
     }
 }
 
-/// Counts, for each task, the tasks from the first to it.
+/// Returns the depth of each task; the root has depth 1.
 fn depths(tasks: &[(Option<TaskId>, TaskTree)]) -> Vec<usize> {
     let mut depths: HashMap<&TaskId, usize> = HashMap::new();
     let mut all = Vec::with_capacity(tasks.len());
@@ -125,9 +125,9 @@ mod tests {
     }
 
     #[test]
-    fn children_stand_below_their_parents_oldest_first() {
+    fn children_are_below_their_parents_oldest_first() {
         let child = |parent: &str, id: &str| (Some(TaskId::parse(parent).unwrap()), task(id));
-        let tree = TaskTree::grow(vec![
+        let tree = TaskTree::build(vec![
             (None, task("a")),
             child("a", "b"),
             child("a", "c"),
@@ -136,17 +136,17 @@ mod tests {
             child("c", "f"),
         ]);
         assert_eq!(shape(&tree.unwrap()), "a(b(d() e()) c(f()))");
-        assert!(TaskTree::grow(Vec::new()).is_none());
+        assert!(TaskTree::build(Vec::new()).is_none());
     }
 
     #[test]
-    fn what_is_too_deep_is_counted() {
+    fn tasks_below_the_limit_are_counted() {
         let id = |number: usize| TaskId::parse(format!("t{number}")).unwrap();
         let tasks = (0..100).map(|number: usize| {
             let parent = number.checked_sub(1).map(id);
             (parent, task(id(number).as_str()))
         });
-        let tree = TaskTree::grow(tasks.collect()).unwrap();
+        let tree = TaskTree::build(tasks.collect()).unwrap();
         let (mut deepest, mut depth) = (&tree, 1);
         while let Some(child) = deepest.children.first() {
             (deepest, depth) = (child, depth + 1);

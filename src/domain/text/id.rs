@@ -1,23 +1,17 @@
-//! Names and ids: short strings that are safe in a URL, as a file name, and on a command line.
+//! Names and ids: short strings that are safe in a URL, as a file name and on a command line.
 
-/// The longest name or id that is accepted.
 const MAX_LENGTH: usize = 100;
 
-/// Says why a string cannot be a name or an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalName {
-    /// It has no characters.
     #[error("must not be empty")]
     Empty,
-    /// It has too many characters.
     #[error("must not be longer than {MAX_LENGTH} characters")]
     TooLong,
-    /// It has a character that is not safe everywhere.
     #[error("may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`")]
     Character,
 }
 
-/// Checks the one form that all names and ids have.
 pub(in crate::domain) fn check(name: &str) -> Result<(), IllegalName> {
     if name.is_empty() {
         return Err(IllegalName::Empty);
@@ -32,7 +26,7 @@ pub(in crate::domain) fn check(name: &str) -> Result<(), IllegalName> {
     Ok(())
 }
 
-/// Makes a newtype over a string of the legal form.
+/// Declares a newtype over a valid name.
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -47,51 +41,25 @@ macro_rules! name {
         pub struct $name(String);
 
         impl $name {
-            /// Reads a name, if it has the legal form.
             pub fn parse(name: impl Into<String>) -> Result<Self, $crate::domain::IllegalName> {
                 let name = name.into();
                 $crate::domain::text::id::check(&name)?;
                 Ok(Self(name))
             }
-
-            /// Returns the name as it is written.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = $crate::domain::IllegalName;
-
-            fn try_from(name: String) -> Result<Self, Self::Error> {
-                Self::parse(name)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = $crate::domain::IllegalName;
-
-            fn from_str(name: &str) -> Result<Self, Self::Err> {
-                Self::parse(name)
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        $crate::domain::text::checked_string::checked_string!($name, $crate::domain::IllegalName);
     };
 }
 
-/// Makes a name that Chorus gives out: a new one is a `UUIDv7`, one from an import may be any legal name.
+/// Declares an id. New ids are `UUIDv7`; an imported id may be any valid name.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $crate::domain::text::id::name! { $(#[$doc])* $name }
 
         impl $name {
-            /// Makes a new id, greater than those made before.
-            #[expect(clippy::new_without_default, reason = "two defaults would differ")]
+            /// Creates an id that sorts after all earlier ones.
+            #[expect(clippy::new_without_default, reason = "every call returns a different id")]
             pub fn new() -> Self {
                 Self(uuid::Uuid::now_v7().to_string())
             }
@@ -107,7 +75,7 @@ mod tests {
     use crate::domain::AgentName;
 
     #[test]
-    fn names_that_are_unsafe_somewhere_are_refused() {
+    fn unsafe_names_are_refused() {
         for (name, why) in [
             ("", IllegalName::Empty),
             (".", IllegalName::Character),

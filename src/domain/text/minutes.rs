@@ -1,24 +1,22 @@
-//! Spans of time in minutes.
+//! Durations in minutes.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The longest span: a year.
+/// One year.
 const MOST_MINUTES: u32 = 525_600;
 
-/// A span of time in minutes.
+/// A duration in minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "u32")]
 #[schema(value_type = u32, minimum = 1, maximum = 525_600, example = 60)]
 pub struct Minutes(u32);
 
-/// Says why a number cannot be a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a number of minutes, 1 to {MOST_MINUTES}")]
 pub struct IllegalMinutes;
 
 impl Minutes {
-    /// Reads a number of minutes.
     pub const fn new(minutes: u32) -> Result<Self, IllegalMinutes> {
         if minutes == 0 || minutes > MOST_MINUTES {
             return Err(IllegalMinutes);
@@ -26,12 +24,10 @@ impl Minutes {
         Ok(Self(minutes))
     }
 
-    /// Returns the number.
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// Returns how many seconds that are.
     pub const fn seconds(self) -> u64 {
         self.0 as u64 * 60
     }
@@ -67,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_has_an_end() {
+    fn minutes_are_limited_to_a_year() {
         for (minutes, is_legal) in [
             ("1", true),
             ("525600", true),

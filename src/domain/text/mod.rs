@@ -1,11 +1,13 @@
-//! Value types that every noun is made of: text, ids, words, times and validation problems.
+//! Value types shared by the whole domain: text, ids, words, times and validation problems.
 
-pub(super) mod given;
+pub(super) mod checked_string;
+pub(super) mod field;
 pub(super) mod id;
 mod minutes;
 mod problem;
 mod text;
 mod timestamp;
+pub(super) mod wire_enum;
 pub(super) mod word;
 
 pub use id::IllegalName;

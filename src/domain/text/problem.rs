@@ -1,31 +1,31 @@
-//! Problems: all faults of an input, reported at once.
+//! Problems: all errors of an input, reported at once.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::text::Text;
 
-/// How many problems are told at once: more help nobody.
+/// The limit of reported problems.
 const MOST: usize = 50;
 
-/// How many bytes of a name or a message are told. They may repeat what a caller sent.
+/// The limit of a reported name or message in bytes, because both may repeat input of the caller.
 const LONGEST: usize = 500;
 
-/// What is wrong with one field.
+/// An invalid field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// The field.
+    /// The name of the field.
     pub field: String,
-    /// What is wrong with it, and what it must be.
+    /// The error, and what the value must be.
     pub message: String,
 }
 
-/// What is wrong, field by field.
+/// The invalid fields of an input.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
-    /// Adds a problem, unless there are many already.
+    /// Adds a problem; after the limit, a single `and more`.
     pub fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
         let short = |text: String| Text::lossy(text).beginning(LONGEST).into_string();
         match self.0.len() {
@@ -41,8 +41,8 @@ impl Problems {
         }
     }
 
-    /// Returns a value if nothing is wrong.
-    pub fn none_or<T>(self, value: impl FnOnce() -> T) -> Result<T, Self> {
+    /// Returns the value if there are no problems.
+    pub fn into_result<T>(self, value: impl FnOnce() -> T) -> Result<T, Self> {
         if self.0.is_empty() {
             Ok(value())
         } else {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_caller_sent_cannot_make_an_answer_endless() {
+    fn problems_are_limited_in_number_and_size() {
         let mut problems = Problems::default();
         for number in 0..10_000 {
             problems.add(

@@ -1,12 +1,14 @@
-//! Text that every store, file and process can carry.
+//! Text that every store, file and process can hold.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::checked_string::checked_string;
+
 /// Text without NUL characters.
 ///
-/// JSON allows `\u0000`, but C strings, SQLite's own functions and process arguments end there, so what comes
-/// after it would be there for some readers and not for others.
+/// JSON allows `\u0000`, but C strings, SQLite functions and process arguments end at a NUL, so some readers would lose
+/// the rest of the text.
 #[derive(
     Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -14,7 +16,6 @@ use utoipa::ToSchema;
 #[schema(value_type = String)]
 pub struct Text(String);
 
-/// Says that a text has a NUL character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("has a NUL character (\\u0000) at byte {at}, which cannot be stored; remove it")]
 pub struct HasNul {
@@ -22,22 +23,24 @@ pub struct HasNul {
 }
 
 impl Text {
-    /// Returns the text as it is written.
-    pub fn as_str(&self) -> &str {
-        &self.0
+    pub fn parse(text: impl Into<String>) -> Result<Self, HasNul> {
+        let text = text.into();
+        match text.find('\0') {
+            Some(at) => Err(HasNul { at }),
+            None => Ok(Self(text)),
+        }
     }
 
-    /// Tells whether nothing but white space is there.
     pub fn is_blank(&self) -> bool {
         self.0.trim().is_empty()
     }
 
-    /// Returns the length in characters (Unicode scalar values).
+    /// Counts Unicode scalar values.
     pub fn characters(&self) -> usize {
         self.0.chars().count()
     }
 
-    /// Replaces NUL characters, which programs print and no text has.
+    /// Replaces NUL characters, which program output may contain, with U+FFFD.
     pub fn lossy(text: String) -> Self {
         Self(if text.contains('\0') {
             text.replace('\0', "\u{fffd}")
@@ -46,7 +49,7 @@ impl Text {
         })
     }
 
-    /// Returns at most so many bytes of the beginning; `…` says that there is more.
+    /// Truncates to at most `bytes` bytes and appends `…` if anything was removed.
     #[must_use]
     pub fn beginning(&self, bytes: usize) -> Self {
         if self.0.len() <= bytes {
@@ -59,36 +62,12 @@ impl Text {
         Self(format!("{}…", &self.0[..end]))
     }
 
-    /// Takes the string out.
     pub fn into_string(self) -> String {
         self.0
     }
 }
 
-impl TryFrom<String> for Text {
-    type Error = HasNul;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        match text.find('\0') {
-            Some(at) => Err(HasNul { at }),
-            None => Ok(Self(text)),
-        }
-    }
-}
-
-impl std::str::FromStr for Text {
-    type Err = HasNul;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::try_from(text.to_owned())
-    }
-}
-
-impl std::fmt::Display for Text {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+checked_string!(Text, HasNul);
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -96,13 +75,13 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Makes any text that can be stored.
+    /// Generates any storable text.
     pub fn any_text() -> impl Strategy<Value = Text> {
         any::<String>().prop_map(|text| Text(text.replace('\0', "")))
     }
 
     #[test]
-    fn a_nul_is_refused_with_its_place() {
+    fn a_nul_is_refused_with_its_position() {
         let error = serde_json::from_str::<Text>(r#""ab\u0000c""#).unwrap_err();
         assert!(
             error
@@ -113,7 +92,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn everything_else_is_text() {
+    fn all_other_characters_are_accepted() {
         for text in [
             "",
             " ",

@@ -1,4 +1,4 @@
-//! Timestamps, as they are stored and sent.
+//! Timestamps in milliseconds.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,12 +23,10 @@ use utoipa::ToSchema;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// Makes a timestamp from milliseconds since the epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Returns the milliseconds since the epoch.
     pub const fn as_millis(self) -> i64 {
         self.0
     }

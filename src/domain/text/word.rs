@@ -1,6 +1,6 @@
 //! Words that users choose for kinds and roles.
 
-/// Makes a newtype over a word of small letters, digits and `-`.
+/// Declares a newtype over a word of lowercase letters, digits and `-`.
 macro_rules! word {
     ($(#[$doc:meta])* $name:ident, $illegal:ident, $what:literal, $example:literal) => {
         $(#[$doc])*
@@ -11,16 +11,14 @@ macro_rules! word {
         #[schema(value_type = String, pattern = "^[a-z][a-z0-9-]*$", max_length = 64, example = $example)]
         pub struct $name(String);
 
-        /// Says why a word cannot be one.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
         #[error(
-            "must be {} such as `{}`: small letters, digits and `-`, beginning with a letter, at most {}",
+            "must be {} such as `{}`: lowercase letters, digits and `-`, starting with a letter, at most {} characters",
             $what, $example, $crate::domain::text::word::LONGEST
         )]
         pub struct $illegal;
 
         impl $name {
-            /// Reads a word, if it has the legal form.
             pub fn parse(word: impl Into<String>) -> Result<Self, $illegal> {
                 let word = word.into();
                 if $crate::domain::text::word::is_legal(&word) {
@@ -29,43 +27,16 @@ macro_rules! word {
                     Err($illegal)
                 }
             }
-
-            /// Returns the word.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = $illegal;
-
-            fn try_from(word: String) -> Result<Self, Self::Error> {
-                Self::parse(word)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = $illegal;
-
-            fn from_str(word: &str) -> Result<Self, Self::Err> {
-                Self::parse(word)
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        $crate::domain::text::checked_string::checked_string!($name, $illegal);
     };
 }
 
 pub(in crate::domain) use word;
 
-/// The longest word.
 pub(in crate::domain) const LONGEST: usize = 64;
 
-/// Tells whether a word has the form `[a-z][a-z0-9-]*`.
 pub(in crate::domain) fn is_legal(word: &str) -> bool {
     let is_legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     word.len() <= LONGEST

@@ -1,4 +1,4 @@
-//! Writes the ledger as files.
+//! Exports the ledger to files.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -20,35 +20,28 @@ use crate::ledger;
 use crate::ledger::archive::{self, Numbered};
 use crate::store::{Snapshot, View};
 
-/// How many tasks, requests, alerts or mails may be read ahead of the files.
+/// The number of rows that may be read ahead of the files, per channel.
 const AHEAD: usize = 100;
 
-/// Rows on their way to the thread that writes files; an error says that they ended early.
+/// Rows for the thread that writes files. An `Err` means that reading failed and the rows are incomplete.
 type Rows<T> = mpsc::Receiver<Result<T, ()>>;
 
-/// What an export wrote.
+/// The numbers of exported items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// How many tasks.
     pub tasks: u64,
-    /// How many agents.
     pub agents: u64,
-    /// How many tools.
     pub tools: u64,
-    /// How many requests.
     pub requests: u64,
-    /// How many alerts.
     pub alerts: u64,
-    /// How many increments.
     pub increments: u64,
-    /// How many mails.
     pub mail: u64,
-    /// The attachments whose bytes were missing.
+    /// The attachments that are missing on disk.
     pub missing_attachments: Vec<PathBuf>,
 }
 
 impl Engine {
-    /// Writes the ledger as it is at this moment to a directory, which is complete or not there.
+    /// Exports one snapshot of the ledger to a directory. The directory appears under its name only when it is complete.
     pub async fn export(
         &self,
         to: &Path,
@@ -87,14 +80,13 @@ impl Engine {
     }
 }
 
-/// What is read before anything is written.
+/// The small tables, which are read completely before the first file is written.
 struct Few {
     agents: Vec<Agent>,
     tools: Vec<Tool>,
     routes: Vec<KindRule>,
 }
 
-/// The ends at which rows are read.
 struct Senders {
     tasks: mpsc::Sender<Result<TaskArchive, ()>>,
     requests: mpsc::Sender<Result<Request, ()>>,
@@ -103,7 +95,7 @@ struct Senders {
     mail: mpsc::Sender<Result<Mail, ()>>,
 }
 
-/// What has one file each.
+/// The receivers of the tables with one file per row.
 struct Singles {
     requests: Rows<Request>,
     alerts: Rows<Alert>,
@@ -134,7 +126,7 @@ impl Senders {
         (senders, task_rows, singles)
     }
 
-    /// Reads everything, one kind after the other. Each end is closed when its rows are through.
+    /// Reads the tables one after the other, and closes each channel after its last row.
     async fn read(self, snapshot: &Snapshot) -> Result<(), ArchiveError> {
         send_all(snapshot, self.tasks, archive::tasks).await?;
         send_all(snapshot, self.requests, archive::requests).await?;
@@ -144,7 +136,7 @@ impl Senders {
     }
 }
 
-/// Sends pages until there are no more, or nobody wants them.
+/// Sends all pages, or stops when the receiver is gone.
 async fn send_all<T: Send + 'static>(
     snapshot: &Snapshot,
     sender: mpsc::Sender<Result<T, ()>>,
@@ -155,7 +147,7 @@ async fn send_all<T: Send + 'static>(
         let page = match snapshot.read(move |view| page_after(view, last)).await {
             Ok(page) => page,
             Err(error) => {
-                // The files are incomplete, and whoever writes them must know.
+                // The writing thread must learn that its files are incomplete.
                 let _ = sender.send(Err(())).await;
                 return Err(error.into());
             }
@@ -172,7 +164,7 @@ async fn send_all<T: Send + 'static>(
     }
 }
 
-/// The thread that writes, while another reads the rows.
+/// The state of the thread that writes the files while the rows are read.
 struct Files {
     to: PathBuf,
     data_dir: DataDir,
@@ -183,7 +175,7 @@ struct Files {
     progress: Box<dyn Fn(u64) + Send>,
 }
 
-/// The index file. Its list is as long as the ledger, so it is written while the tasks come in.
+/// The index file, serialised as tasks arrive because its list is as long as the ledger.
 #[derive(Serialize)]
 struct Registry<'a> {
     version: u32,
@@ -199,10 +191,10 @@ impl Serialize for Summaries<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
         while let Some(task) = self.files.tasks.borrow_mut().blocking_recv() {
-            let task = task.map_err(|()| S::Error::custom("the rows ended early"))?;
+            let task = task.map_err(|()| S::Error::custom("the rows are incomplete"))?;
             if let Err(error) = self.files.write_task(self.folder, &task) {
                 self.files.failure.replace(Some(error));
-                return Err(S::Error::custom("a task could not be written"));
+                return Err(S::Error::custom("a task cannot be written"));
             }
             list.serialize_element(&TaskSummary::from(&task.task))?;
         }
@@ -263,7 +255,7 @@ impl Files {
         }
         let finished = unfinished.keep();
         if let Err(cause) = std::fs::rename(&finished, &self.to) {
-            // What was written is of no use under its temporary name.
+            // An export under its temporary name is of no use.
             let _ = std::fs::remove_dir_all(&finished);
             return Err(at(&self.to)(cause));
         }
@@ -314,11 +306,11 @@ impl Files {
     }
 }
 
-/// Writes a file for each row, in a folder that is made for the first. Returns how many.
+/// Writes a file per row, and returns their number. The folder is created only if there is a row.
 fn write_rows<T: OneFile>(to: &Path, mut rows: Rows<T>) -> Result<u64, ArchiveError> {
     let mut written = 0;
     while let Some(item) = rows.blocking_recv() {
-        let ended = |()| at(to)(std::io::Error::other("the rows ended early"));
+        let ended = |()| at(to)(std::io::Error::other("the rows are incomplete"));
         let item = item.map_err(ended)?;
         if written == 0 {
             new_folder(to, T::FOLDER)?;
@@ -335,7 +327,6 @@ fn new_folder(beside: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
     Ok(folder)
 }
 
-/// Writes a value as JSON, indented by two spaces.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ArchiveError> {
     let file = File::create_new(path).map_err(at(path))?;
     let mut file = BufWriter::new(file);

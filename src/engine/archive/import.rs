@@ -1,7 +1,7 @@
-//! Importing a ledger that was written as files.
+//! Imports a ledger from files.
 //!
-//! Everything is read and checked first, and every bad file is named. Only then are the files read again and
-//! written in one transaction.
+//! All files are read and checked first, and every bad file is reported. Then the files are read again and inserted in one
+//! transaction.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,26 +18,23 @@ use crate::engine::attachments::write_upload;
 use crate::ledger::archive::{self, Import, ImportSource, Imported};
 use crate::ledger::{Tx, View};
 
-/// How an import treats files that are bad or already there.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ImportOptions {
-    /// Bad files are left out instead of ending the import.
+    /// Skips bad files instead of failing the import.
     pub skip_bad: bool,
 }
 
-/// What an import did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportReport {
-    /// What came in.
     pub imported: Imported,
-    /// What was left out, and why.
+    /// The skipped files, with the reasons.
     pub left_out: Vec<BadFile>,
-    /// The attachments whose bytes are not in the archive.
+    /// The attachments that are missing in the archive.
     pub missing_attachments: Vec<PathBuf>,
 }
 
 impl Engine {
-    /// Imports an archive: all of it, or with `skip_bad` all that is good, or nothing.
+    /// Imports an archive completely or not at all. With `skip_bad`, imports all good files.
     pub async fn import(
         &self,
         from: &Path,
@@ -93,7 +90,7 @@ impl Engine {
     }
 }
 
-/// Reads the planned files again, while they are written.
+/// Reads the planned files again, one at a time, during the insert.
 fn source<T: one_file::OneFile>(archive: &ArchiveDir, planned: Vec<Planned>) -> ImportSource<T> {
     let archive = archive.clone();
     Box::new(
@@ -111,7 +108,7 @@ async fn blocking<T: Send + 'static>(
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-/// Attachments that were copied, and are removed again unless they are kept.
+/// Copied attachments. Dropping this removes them, unless [`Uploads::keep`] was called.
 struct Uploads {
     ids: HashMap<TaskId, Vec<AttachmentId>>,
     folders: Vec<PathBuf>,
@@ -150,7 +147,7 @@ impl Uploads {
         Ok(uploads)
     }
 
-    /// Keeps what was copied, and returns what could not be.
+    /// Keeps the copied files, and returns the missing ones.
     fn keep(mut self) -> Vec<PathBuf> {
         self.folders.clear();
         std::mem::take(&mut self.missing)
@@ -161,7 +158,7 @@ impl Drop for Uploads {
     fn drop(&mut self) {
         for folder in &self.folders {
             if let Err(error) = std::fs::remove_dir_all(folder) {
-                tracing::warn!(%error, folder = %folder.display(), "an attachment of a failed import stays on disk");
+                tracing::warn!(%error, folder = %folder.display(), "cannot remove an attachment of a failed import; delete the folder by hand");
             }
         }
     }

@@ -1,25 +1,25 @@
-//! The documented JSON layout: the whole ledger as files, out and in again.
+//! Exports the whole ledger as JSON files, and imports it again.
 //!
 //! ```text
 //! registry/registry.json                {"version": 1, "tasks": [summary …]}
 //! registry/<task-id>/task.json          the task, with the prompts of its hand-offs
 //! registry/<task-id>/history.json       its events
 //! registry/<task-id>/queue.json         its queue
-//! registry/<task-id>/messages.json      its messages, if there are any; one that stands for a prompt has `"isPrompt": true`
-//! registry/<task-id>/attachments/       the bytes of its attachments
+//! registry/<task-id>/messages.json      its messages, if there are any; a prompt has `"isPrompt": true`
+//! registry/<task-id>/attachments/       its attachments
 //! agents/<name>.json                    an agent
 //! tools/<name>.json                     a hand-off tool, if there is any
 //! requests/<id>.json                    a request with its transitions and recoveries, if there is any
 //! alerts/<id>.json                      an alert, if there is any
 //! increments/<id>.json                  an increment, if there is any; its tasks name it
-//! mail/<id>.json                        a mail with what became of it, if there is any
-//! dispatch/routes.json                  the routes of requests, an array, if there are any
+//! mail/<id>.json                        a mail with the state of each recipient, if there is any
+//! dispatch/routes.json                  the kind rules of requests, an array, if there are any
 //! ```
 //!
-//! Archives that were written before `isPrompt` existed have prompts as empty user messages of a hand-off, and are read as such.
+//! In archives older than `isPrompt`, an empty user message of a hand-off is read as a prompt.
 //!
-//! What refers to something that is not in the archive refers to nothing when it is read. Which tag of which file a request
-//! stands for is not kept: whoever watches the file finds that out again.
+//! On import, dangling references become NULL. The link from a request to a tag in a watched file is not exported; the file watch
+//! finds it again.
 
 mod export;
 mod import;
@@ -38,48 +38,39 @@ pub use reader::BadFile;
 
 use crate::store::StoreError;
 
-/// Where the routes are.
+/// The file of kind rules, which were called routes when the layout was defined.
 const ROUTES: &str = "dispatch/routes.json";
 
 /// The version of the layout.
 const VERSION: u32 = 1;
 
-/// Why an export or import did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// Exports do not mix with what is there.
-    #[error("{} is not empty; export into a new or empty directory", .0.display())]
+    #[error("Directory {} is not empty; export into a new or empty directory", .0.display())]
     NotEmpty(PathBuf),
-    /// There is nothing to import.
-    #[error("{} has no registry/registry.json; is it a directory that `chorus export` made?", .0.display())]
+    #[error("Directory {} has no registry/registry.json; name a directory written by `chorus export`", .0.display())]
     NotAnArchive(PathBuf),
-    /// A file cannot be read or written.
     #[error("{}: {cause}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
-        /// Why.
         cause: std::io::Error,
     },
-    /// The files are not what they must be. Nothing was imported.
-    #[error("{} of the files cannot be imported; nothing was imported", .0.len())]
+    /// Files that failed the check. Nothing was imported.
+    #[error("Nothing was imported; bad files in the archive: {}", .0.len())]
     Bad(Vec<BadFile>),
-    /// The store failed.
-    #[error("the database failed; nothing was imported or exported")]
+    #[error("The database failed; nothing was imported or exported")]
     Store(#[from] StoreError),
 }
 
-/// Names the file in an error of the file system.
+/// Adds the path to an I/O error.
 fn at(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> ArchiveError {
     let path = path.into();
     move |cause| ArchiveError::Io { path, cause }
 }
 
-/// How far an export or import has come.
+/// The progress of an export or import, in tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// How many tasks are done.
     pub done: u64,
-    /// How many there are.
     pub total: u64,
 }

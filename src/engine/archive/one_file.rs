@@ -1,4 +1,4 @@
-//! What an archive has one file each of, named by its id: requests, alerts, increments and mail.
+//! Items with one file each, named by id: requests, alerts, increments and mail.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,17 @@ use serde::de::DeserializeOwned;
 use super::reader::{ArchiveDir, BadFile};
 use crate::domain::{Alert, Increment, Mail, Request, Timestamp};
 
-/// How many bytes such a file has at most: as many as a row.
+/// The maximum size of a file in bytes, the same as of a row.
 const LARGEST: u64 = 1_000_000_000;
 
-/// Something that has a file of its own.
+/// An item with its own file.
 pub(super) trait OneFile: Serialize + DeserializeOwned + Send + 'static {
-    /// The folder.
     const FOLDER: &'static str;
-    /// What it is called.
     const NOUN: &'static str;
-    /// Returns its id.
     fn id(&self) -> &str;
-    /// Returns when it came to be.
+    /// Returns the creation time, which orders the import.
     fn since(&self) -> Timestamp;
-    /// Says what does not fit together.
+    /// Describes an inconsistency, if there is one.
     fn problem(&self) -> Option<String>;
 }
 
@@ -93,12 +90,11 @@ impl OneFile for Mail {
     }
 }
 
-/// Returns the file of something, from the directory of the archive.
+/// Returns the file of an item, relative to the archive.
 pub(super) fn file_of<T: OneFile>(id: &str) -> PathBuf {
     Path::new(T::FOLDER).join(format!("{id}.json"))
 }
 
-/// Reads and checks a file.
 pub(super) fn read<T: OneFile>(archive: &ArchiveDir, file: &Path) -> Result<T, BadFile> {
     let bad = |message: String| BadFile {
         file: file.to_owned(),
@@ -110,14 +106,14 @@ pub(super) fn read<T: OneFile>(archive: &ArchiveDir, file: &Path) -> Result<T, B
         && size > LARGEST
     {
         return Err(bad(format!(
-            "has {size} bytes, and cannot be stored: at most {LARGEST} are possible"
+            "has {size} bytes, which is more than the limit of {LARGEST}"
         )));
     }
     let item: T = archive.read(file)?;
     let (noun, id) = (T::NOUN, item.id());
     if file != file_of::<T>(id) {
         return Err(bad(format!(
-            "holds the {noun} {id}, so it must be called {id}.json"
+            "contains the {noun} {id}; rename it to {id}.json"
         )));
     }
     match item.problem() {
@@ -126,12 +122,11 @@ pub(super) fn read<T: OneFile>(archive: &ArchiveDir, file: &Path) -> Result<T, B
     }
 }
 
-/// Something that can be imported.
+/// An item that passed the check.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Planned {
-    /// What it is put in order by.
+    /// First, because it is the sort key.
     since: Timestamp,
-    /// Its id.
     pub id: String,
 }
 
@@ -144,8 +139,8 @@ impl Planned {
     }
 }
 
-/// Reads all files of a folder. Returns what can be imported, oldest first, and what is bad; the caller may know more
-/// that is wrong with one.
+/// Checks all files of a folder. Returns the importable items, oldest first, and adds the others to `bad`. `more` is an additional
+/// check of the caller.
 pub(super) fn check_all<T: OneFile>(
     archive: &ArchiveDir,
     bad: &mut Vec<BadFile>,

@@ -1,4 +1,4 @@
-//! The plan of an import: the content of an archive, good and bad.
+//! The plan of an import: the importable and the bad files of an archive.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -18,7 +18,6 @@ struct Registry {
     tasks: Vec<TaskSummary>,
 }
 
-/// The content of an archive, good and bad.
 #[derive(Default)]
 pub(super) struct Plan {
     pub tasks: Vec<PlannedTask>,
@@ -33,7 +32,6 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Reads and checks all files.
     pub fn check(archive: &ArchiveDir, progress: impl Fn(Progress)) -> Result<Self, ArchiveError> {
         let index = Path::new("registry/registry.json");
         let registry: Registry = archive
@@ -41,7 +39,7 @@ impl Plan {
             .map_err(|bad| ArchiveError::Bad(vec![bad]))?;
         if registry.version != VERSION {
             let message = format!(
-                "version {} is not known; this is version {VERSION}",
+                "version {} is unknown; this Chorus reads version {VERSION}",
                 registry.version
             );
             return Err(ArchiveError::Bad(vec![BadFile {
@@ -67,7 +65,7 @@ impl Plan {
         plan.requests = check_all(archive, &mut plan.bad, |request: &Request| {
             let id = request.handoff_id.as_ref()?;
             let has_ended = seen.handoffs.get(id) == Some(&false);
-            has_ended.then(|| format!("it is claimed by the hand-off {id}, which has ended"))
+            has_ended.then(|| format!("is claimed by the hand-off {id}, which has ended"))
         });
         plan.alerts = check_all(archive, &mut plan.bad, |_: &Alert| None);
         plan.increments = check_all(archive, &mut plan.bad, |_: &Increment| None);
@@ -76,7 +74,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Leaves out the tasks whose dependencies form a cycle.
+    /// Moves the tasks on a dependency cycle to the bad files.
     fn leave_out_cycles(&mut self, waits_for: &HashMap<TaskId, Vec<TaskId>>) {
         let mut waiters: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
         let mut waiting: HashMap<&TaskId, usize> = HashMap::new();
@@ -114,7 +112,7 @@ impl Plan {
                 .map(|task| BadFile {
                     file: task_folder(&task.id).join("task.json"),
                     line: None,
-                    message: "waits for tasks that wait for each other (`dependsOn`)".to_owned(),
+                    message: "depends on a cycle of tasks (`dependsOn`)".to_owned(),
                 }),
         );
         self.tasks.retain(|task| !in_cycle(task));
@@ -133,7 +131,7 @@ impl Plan {
                         self.bad.push(BadFile {
                             file: other,
                             line: None,
-                            message: format!("is not known; only {ROUTES} is"),
+                            message: format!("is unknown; this folder may contain only {ROUTES}"),
                         });
                     }
                 }
@@ -153,7 +151,7 @@ impl Plan {
         }
     }
 
-    /// Names the folders that the index does not know: their tasks would be lost.
+    /// Reports folders that the index does not list, because their tasks would be lost.
     fn check_folders(&mut self, archive: &ArchiveDir, registry: &Registry) {
         let indexed: HashSet<&str> = registry
             .tasks
@@ -168,7 +166,7 @@ impl Plan {
                         self.bad.push(BadFile {
                             file: Path::new("registry").join(name),
                             line: None,
-                            message: "is not in the index registry/registry.json".to_owned(),
+                            message: "is not listed in registry/registry.json".to_owned(),
                         });
                     }
                 }
@@ -206,7 +204,7 @@ impl Plan {
         for name in names {
             let file = Path::new("agents").join(&name);
             if !seen.insert(name.to_ascii_lowercase()) {
-                let message = "differs from another agent only in upper and lower case".to_owned();
+                let message = "has the name of another agent, except for case".to_owned();
                 self.bad.push(BadFile {
                     file,
                     line: None,
@@ -223,7 +221,7 @@ impl Plan {
                 Ok(agent) if name == format!("{}.json", agent.name) => self.agents.push(agent),
                 Ok(agent) => self.bad.push(BadFile {
                     message: format!(
-                        "holds the agent {}, so it must be called {}.json",
+                        "contains the agent {}; rename it to {}.json",
                         agent.name, agent.name
                     ),
                     line: None,
@@ -235,12 +233,11 @@ impl Plan {
     }
 }
 
-/// Describes the problem of a tool file, if it has one.
 fn problem_of(tool: &Tool, file: &str) -> Option<String> {
     if file != format!("{}.json", tool.name) {
         let name = &tool.name;
         return Some(format!(
-            "holds the tool {name}, so it must be called {name}.json"
+            "contains the tool {name}; rename it to {name}.json"
         ));
     }
     if let Err(problems) = tool.check() {

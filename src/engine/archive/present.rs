@@ -1,4 +1,4 @@
-//! Leaving out the parts of an archive that are in the database already.
+//! Skips the parts of an archive that are already in the database.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::domain::{Alert, AlertId, Increment, IncrementId, Mail, MailId, Reques
 use crate::ledger::{Result, View, agent, alert, increment, mail, request, session, task, tool};
 
 impl Plan {
-    /// Moves everything that is in the database already from the plan to its bad files.
+    /// Moves all items that are already in the database from the plan to its bad files.
     pub fn leave_out_present(&mut self, view: &View<'_>) -> Result<()> {
         self.leave_out_tasks(view)?;
         self.leave_out_agents(view)?;
@@ -44,7 +44,7 @@ impl Plan {
                 Some(present) if present != agent => self.bad.push(bad_file(
                     Path::new("agents").join(format!("{}.json", agent.name)),
                     format!(
-                        "agent {} is already in the database, with another configuration",
+                        "agent {} is already in the database with a different configuration",
                         present.name
                     ),
                 )),
@@ -59,11 +59,11 @@ impl Plan {
             let (name, target) = (&tool.name, &tool.target_agent);
             let present = tool::find(view, name)?;
             let message = if present.is_some_and(|present| present != tool) {
-                format!("tool {name} is already in the database, and is another one")
+                format!("tool {name} is already in the database with a different definition")
             } else if !self.agents.iter().any(|agent| agent.name == *target)
                 && agent::find(view, target)?.is_none()
             {
-                format!("its target {target} is no agent of the archive or the database")
+                format!("target agent {target} is neither in the archive nor in the database")
             } else {
                 self.tools.push(tool);
                 continue;
@@ -94,21 +94,21 @@ impl Plan {
         Ok(())
     }
 
-    /// Leaves out the routes if other ones were set in the database. The default ones are replaced.
+    /// Skips the kind rules if the user has set different ones in the database. Default rules are replaced.
     fn leave_out_routes(&mut self, view: &View<'_>) -> Result<()> {
         if let Some(planned) = &self.routes
             && request::kind_rules::are_chosen(view)?
             && request::kind_rules::list(view)? != *planned
         {
             self.routes = None;
-            let message = "somebody has set other routes in the database";
+            let message = "the database has kind rules of its own";
             self.bad.push(bad_file(ROUTES.into(), message.to_owned()));
         }
         Ok(())
     }
 }
 
-/// Returns the planned files whose items are not in the database, and adds the others to the bad ones.
+/// Returns the planned items that are not in the database, and adds the others to `bad`.
 fn absent<T: OneFile>(
     planned: &[Planned],
     bad: &mut Vec<BadFile>,

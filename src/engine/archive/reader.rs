@@ -1,17 +1,15 @@
-//! Reads files of an archive, and says of a bad one what is wrong and where.
+//! Reads the files of an archive. An error names the file, the line and the problem.
 
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-/// A file that cannot be imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadFile {
-    /// The file, from the directory of the archive.
+    /// Relative to the archive.
     pub file: PathBuf,
-    /// The line, if it is one line's fault.
+    /// The line of the problem, if it is on one line.
     pub line: Option<usize>,
-    /// What is wrong.
     pub message: String,
 }
 
@@ -26,7 +24,7 @@ impl std::fmt::Display for BadFile {
     }
 }
 
-/// A directory that `chorus export` wrote, or somebody like it.
+/// A directory written by `chorus export` or a compatible program.
 #[derive(Debug, Clone)]
 pub(super) struct ArchiveDir(PathBuf);
 
@@ -35,12 +33,11 @@ impl ArchiveDir {
         Self(path.to_owned())
     }
 
-    /// Returns a path in it.
     pub fn path(&self, file: impl AsRef<Path>) -> PathBuf {
         self.0.join(file)
     }
 
-    /// Reads a JSON file. Keys that nobody knows are an error: they would be lost.
+    /// Reads a JSON file. Unknown keys are an error, because their values would be lost.
     pub fn read<T: DeserializeOwned>(&self, file: &Path) -> Result<T, BadFile> {
         let bad = |line, message| BadFile {
             file: file.to_owned(),
@@ -69,7 +66,7 @@ impl ArchiveDir {
         }
     }
 
-    /// Lists the names in a folder, sorted; none if it is not there.
+    /// Lists the names in a folder, sorted. A missing folder has none.
     pub fn names(&self, folder: &str) -> Result<Vec<String>, BadFile> {
         let bad = |message: String| BadFile {
             file: folder.into(),
@@ -93,7 +90,7 @@ impl ArchiveDir {
     }
 }
 
-/// Leaves out the place, which the file's name already carries.
+/// Removes the line and column, which [`BadFile`] shows after the file's name.
 fn without_place(error: &serde_json::Error) -> String {
     let message = error.to_string();
     match message.rfind(" at line ") {
@@ -102,7 +99,7 @@ fn without_place(error: &serde_json::Error) -> String {
     }
 }
 
-/// Finds the line on which the last key of a path first stands.
+/// Finds the first line with the last key of a path.
 fn line_of_key(bytes: &[u8], path: &str) -> Option<usize> {
     let key = serde_json::to_string(path.rsplit('.').next()?).ok()?;
     let at = bytes

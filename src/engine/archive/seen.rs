@@ -1,4 +1,4 @@
-//! The ids of an archive: each stands for one thing.
+//! Checks that the ids of an archive are unique.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,11 +6,10 @@ use super::reader::BadFile;
 use super::task_files::{PlannedTask, task_folder};
 use crate::domain::{ChainEntry, Door, HandoffId, MessageId, SessionId, Task, TaskArchive, TaskId};
 
-/// The ids that were read so far.
 #[derive(Default)]
 pub(super) struct Seen {
     tasks: HashSet<TaskId>,
-    /// The hand-offs, and whether they are open.
+    /// The value is true if the hand-off is open.
     pub handoffs: HashMap<HandoffId, bool>,
     messages: HashSet<MessageId>,
     sessions: HashSet<SessionId>,
@@ -21,7 +20,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Adds the ids of a task, unless one is there already.
+    /// Adds the ids of a task. A duplicate id is an error.
     pub fn add(&mut self, archive: TaskArchive) -> Result<PlannedTask, BadFile> {
         let bad = |file: &str, message: String| {
             Err(BadFile {
@@ -33,7 +32,7 @@ impl Seen {
         if !self.tasks.insert(archive.task.id.clone()) {
             return bad(
                 "task.json",
-                format!("task {} stands twice in the index", archive.task.id),
+                format!("task {} is listed twice in the index", archive.task.id),
             );
         }
         for entry in archive.task.agent_chain() {
@@ -41,7 +40,7 @@ impl Seen {
             if before.is_some() {
                 return bad(
                     "task.json",
-                    format!("the hand-off id {} is used twice", entry.id),
+                    format!("hand-off id {} is used twice", entry.id),
                 );
             }
         }
@@ -55,7 +54,7 @@ impl Seen {
             {
                 return bad(
                     "task.json",
-                    format!("control was passed on from the hand-off {from} twice"),
+                    format!("control was transferred twice from hand-off {from}"),
                 );
             }
         }
@@ -63,7 +62,7 @@ impl Seen {
             if !self.message_numbers.insert(message.number) {
                 return bad(
                     "messages.json",
-                    format!("the message number {} is used twice", message.number),
+                    format!("message number {} is used twice", message.number),
                 );
             }
         }
@@ -71,7 +70,7 @@ impl Seen {
             if !self.messages.insert(message.id.clone()) {
                 return bad(
                     "queue.json",
-                    format!("the message id {} is used twice", message.id),
+                    format!("message id {} is used twice", message.id),
                 );
             }
         }
@@ -104,7 +103,7 @@ impl Seen {
     }
 }
 
-/// Finds the session that a task is the task of: one of its hand-offs moved a conversation.
+/// Finds the session of a task. A task belongs to a session if one of its hand-offs moved the session.
 fn session_of(task: &Task) -> Result<Option<SessionId>, String> {
     let moves = |entry: &ChainEntry| {
         entry
@@ -122,7 +121,7 @@ fn session_of(task: &Task) -> Result<Option<SessionId>, String> {
     }
     if let Some(entry) = moves.find(|entry| entry.from_agent.is_none()) {
         return Err(format!(
-            "hand-off {} of a session needs `fromAgent`",
+            "hand-off {} moved a session, so it needs `fromAgent`",
             entry.id
         ));
     }
@@ -130,7 +129,7 @@ fn session_of(task: &Task) -> Result<Option<SessionId>, String> {
     match SessionId::parse(id) {
         Ok(id) => Ok(Some(id)),
         Err(error) => Err(format!(
-            "`sessionId` of a task whose conversation moved {error}"
+            "`sessionId` of a task with a moved session {error}"
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! The files of one task.
+//! Reads the files of one task.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use crate::domain::{
     Conversation, Filename, HandoffId, History, Queue, SessionId, Task, TaskArchive, TaskId,
 };
 
-/// A task that can be imported.
+/// A task that passed the check.
 pub(super) struct PlannedTask {
     pub id: TaskId,
-    /// The session whose conversation the task holds.
+    /// The session that the task belongs to.
     pub session: Option<SessionId>,
     pub attachments: Vec<Filename>,
 }
@@ -20,7 +20,6 @@ pub(super) fn task_folder(id: &TaskId) -> PathBuf {
     Path::new("registry").join(id.as_str())
 }
 
-/// Reads and checks the files of one task.
 pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive, BadFile> {
     let folder = task_folder(id);
     let bad = |file: &str, message: String| {
@@ -32,7 +31,10 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
     };
     let task: Task = archive.read(&folder.join("task.json"))?;
     if task.id != *id {
-        return bad("task.json", format!("holds the task {}, not {id}", task.id));
+        return bad(
+            "task.json",
+            format!("contains the task {}, not {id}", task.id),
+        );
     }
     let mut filenames = HashSet::new();
     for attachment in &task.attachments {
@@ -54,7 +56,7 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
         if event.number.is_some() || event.task_id.is_some() {
             return bad(
                 "history.json",
-                "an event has a `number` or `taskId`, which an archive does not keep".into(),
+                "an event has a `number` or `taskId`, which an archive does not contain".into(),
             );
         }
         if let Some(handoff) = &event.handoff_id
@@ -62,7 +64,7 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
         {
             return bad(
                 "history.json",
-                format!("an event is about a hand-off {handoff} that the task does not have"),
+                format!("an event names hand-off {handoff}, which is not a hand-off of the task"),
             );
         }
     }
@@ -81,7 +83,7 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
     if let Some(handoff) = unknown_handoff(&task, &conversation) {
         return bad(
             "messages.json",
-            format!("a message is about a hand-off {handoff} that the task does not have"),
+            format!("a message names hand-off {handoff}, which is not a hand-off of the task"),
         );
     }
     Ok(TaskArchive {
@@ -93,7 +95,7 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
     })
 }
 
-/// Finds a message that is about a hand-off of another task.
+/// Finds a message that names a hand-off of another task.
 fn unknown_handoff<'a>(task: &Task, conversation: &'a Conversation) -> Option<&'a HandoffId> {
     let known: HashSet<_> = task.agent_chain().iter().map(|entry| &entry.id).collect();
     let mut named = conversation

@@ -6,7 +6,7 @@ use crate::domain::{Agent, AgentEvent, AgentName, Refusal};
 use crate::store::tables::{agents, dispatch_routes, tasks, tools};
 use crate::store::{Result, Tx};
 
-/// Deletes an agent that no open hand-off, tool or route names.
+/// Deletes an agent, unless an open hand-off, a tool or a kind rule names it.
 pub fn delete(tx: &mut Tx<'_>, name: &AgentName) -> Result<Agent> {
     let agent = get(tx, name)?;
     let tasks = tasks::ids_worked_on_by(tx, &agent.name)?;

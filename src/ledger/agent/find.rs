@@ -4,27 +4,25 @@ use crate::domain::{Agent, AgentName, Provider, Refusal, match_agent_name};
 use crate::store::tables::agents;
 use crate::store::{Result, View};
 
-/// Finds an agent that may not be there.
 pub fn find(view: &View<'_>, name: &AgentName) -> Result<Option<Agent>> {
     agents::find(view, name)
 }
 
-/// Finds an agent.
+/// Finds an agent, or refuses.
 pub fn get(view: &View<'_>, name: &AgentName) -> Result<Agent> {
     agents::find(view, name)?.ok_or_else(|| Refusal::AgentNotFound(name.clone()).into())
 }
 
-/// Lists the agents by name.
 pub fn list(view: &View<'_>) -> Result<Vec<Agent>> {
     agents::list(view)
 }
 
-/// Lists the programs that agents name, and the providers of those that name none.
+/// Lists the programs of agents; an agent without one counts with its provider.
 pub fn programs(view: &View<'_>) -> Result<Vec<(Option<String>, Provider)>> {
     agents::programs(view)
 }
 
-/// Finds the agent that a caller's text names, which must be available.
+/// Resolves an agent's name as a caller wrote it. The agent must be available.
 pub fn resolve(view: &View<'_>, asked: &str) -> Result<AgentName> {
     match find_by_name(view, asked)? {
         (name, true) => Ok(name),
@@ -32,12 +30,11 @@ pub fn resolve(view: &View<'_>, asked: &str) -> Result<AgentName> {
     }
 }
 
-/// Finds the agent that a caller's text names, available or not.
+/// Resolves an agent's name as a caller wrote it, even if the agent is not available.
 pub fn resolve_any(view: &View<'_>, asked: &str) -> Result<AgentName> {
     Ok(find_by_name(view, asked)?.0)
 }
 
-/// Finds the agent that a text names, and whether it is available.
 fn find_by_name(view: &View<'_>, asked: &str) -> Result<(AgentName, bool)> {
     match agents::find_availability(view, asked)? {
         Some(found) => Ok(found),
@@ -45,7 +42,7 @@ fn find_by_name(view: &View<'_>, asked: &str) -> Result<(AgentName, bool)> {
     }
 }
 
-/// Finds the agent whose name differs from a text only in quotes, case or word separators.
+/// Matches names that differ only in quotes, case or word separators.
 fn find_by_similar_name(view: &View<'_>, asked: &str) -> Result<(AgentName, bool)> {
     let known = agents::names(view)?;
     if let Some(name) = match_agent_name(asked, &known)
@@ -57,7 +54,6 @@ fn find_by_similar_name(view: &View<'_>, asked: &str) -> Result<(AgentName, bool
     Err(Refusal::UnknownAgent { asked, known }.into())
 }
 
-/// Describes the problem that no agent has a name, and lists the names that there are.
 pub fn describe_unknown(asked: &AgentName, known: &[AgentName]) -> String {
     let names: Vec<_> = known.iter().map(AgentName::as_str).collect();
     format!(

@@ -1,4 +1,4 @@
-//! Agents: finding the one that a name means, making, changing and deleting them.
+//! Agents: resolving their names, creating, changing and deleting them.
 
 mod change;
 mod delete;

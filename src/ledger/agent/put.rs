@@ -1,4 +1,4 @@
-//! Making an agent, or replacing it.
+//! Creating or replacing an agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,24 +7,21 @@ use crate::domain::{Agent, AgentEvent, Problems, Refusal, match_agent_name};
 use crate::store::tables::agents;
 use crate::store::{Result, Tx};
 
-/// An agent to make or replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutAgent {
     pub agent: Agent,
-    /// Whether an agent of that name must not be there.
+    /// Whether an existing agent of that name is refused instead of replaced.
     pub only_new: bool,
-    /// The problems of its spec, which the agent itself does not show.
+    /// The problems of its spec file, which `Agent::check` does not see.
     pub problems: Problems,
 }
 
-/// An agent that was made or replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentPut {
     pub agent: Agent,
     pub is_new: bool,
 }
 
-/// Makes an agent, or replaces the one that has its name.
 pub fn put(tx: &mut Tx<'_>, put: &PutAgent) -> Result<AgentPut> {
     let before = agents::find(tx, &put.agent.name)?;
     if let Some(before) = before.as_ref().filter(|_| put.only_new) {
@@ -35,7 +32,7 @@ pub fn put(tx: &mut Tx<'_>, put: &PutAgent) -> Result<AgentPut> {
         problems.0.extend(put.agent.check_new_name().0);
     }
     problems.0.extend(put.problems.0.clone());
-    problems.none_or(|| ()).map_err(Refusal::Invalid)?;
+    problems.into_result(|| ()).map_err(Refusal::Invalid)?;
     let Some(before) = before else {
         return create(tx, &put.agent);
     };

@@ -1,11 +1,11 @@
-//! Seeding the agents that a database begins with, once in its life.
+//! Seeding the default agents, once in the life of a database.
 
 use super::write::insert;
 use crate::domain::{Agent, match_agent_name};
 use crate::store::tables::{agents, installation};
 use crate::store::{Result, Tx};
 
-/// Seeds agents, unless that was done before or there are any. Returns how many.
+/// Seeds agents, unless agents were seeded before or any exist. Returns their number.
 pub fn seed(tx: &mut Tx<'_>, seeds: &[Agent]) -> Result<usize> {
     if !installation::mark_agents_seeded(tx)? || agents::has_any(tx)? {
         return Ok(0);
@@ -16,7 +16,7 @@ pub fn seed(tx: &mut Tx<'_>, seeds: &[Agent]) -> Result<usize> {
     Ok(seeds.len())
 }
 
-/// Seeds the specialists, unless that was done before, and returns how many. One whose name resembles that of an agent is left out.
+/// Seeds the specialists, unless they were seeded before, and returns their number. Skips names that match an existing agent.
 pub fn seed_specialists(tx: &mut Tx<'_>, specialists: &[Agent]) -> Result<usize> {
     if !installation::mark_specialists_seeded(tx)? {
         return Ok(0);

@@ -1,19 +1,18 @@
-//! Writing agents. Every write of one lets the router reconsider the tasks that no agent suited.
+//! Writing agents. After every write, the router reconsiders the tasks that no agent suited.
 
 use crate::domain::{Agent, AgentEvent, AgentName, EventKind};
 use crate::ledger::history;
 use crate::store::tables::{agents, task_routing};
 use crate::store::{Result, Tx};
 
-/// Inserts an agent.
 pub fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     agents::insert(tx, agent)?;
     reconsider_tasks_for(tx, agent)
 }
 
-/// Writes an agent over the one that has its name, if they differ.
+/// Updates an agent if it differs, and records the keys that changed.
 pub(super) fn replace(tx: &mut Tx<'_>, before: &Agent, agent: &Agent) -> Result<()> {
-    let keys = before.keys_that_differ(agent);
+    let keys = before.differing_keys(agent);
     if keys.is_empty() {
         return Ok(());
     }
@@ -29,12 +28,10 @@ fn reconsider_tasks_for(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     Ok(())
 }
 
-/// Lets the router choose again for all tasks that no agent suited.
 pub fn reconsider_unsuited_tasks(tx: &mut Tx<'_>) -> Result<()> {
     task_routing::clear_unsuited(tx)
 }
 
-/// Records what happened to an agent.
 pub(super) fn record(tx: &mut Tx<'_>, name: &AgentName, event: AgentEvent) -> Result<()> {
     let name = name.clone();
     history::record_alone(tx, EventKind::Agent { name, event })

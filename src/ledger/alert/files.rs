@@ -1,4 +1,4 @@
-//! The agreement of alerts with the tags of watched files.
+//! Reconciling alerts with the tags of watched files.
 
 use crate::domain::{Actor, Alert, AlertAgreement, AlertId, FileAlert, Text};
 use crate::store::tables::alerts::{self, TaggedAlert};
@@ -6,19 +6,19 @@ use crate::store::{Result, Tx};
 
 use super::raise::{insert, resolve};
 
-/// A tag that is to say that its alert is done.
+/// A tag that must be rewritten, because its alert was resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertTagChange {
     pub id: AlertId,
     pub file: Text,
-    /// The tree that the file is in.
+    /// The watched tree of the file.
     pub root: Text,
-    /// From 1.
+    /// 1-based.
     pub line: u32,
     pub title: String,
 }
 
-/// Brings alerts into agreement with the tags of a file. Returns the tags that are to be changed.
+/// Reconciles alerts with the tags of a file. Returns the tags that must be rewritten.
 pub fn reconcile_file(
     tx: &mut Tx<'_>,
     file: &Text,
@@ -56,7 +56,7 @@ pub fn reconcile_file(
     Ok(changes)
 }
 
-/// Brings an alert and its tag into agreement. Returns whether the tag is to be changed.
+/// Reconciles an alert with its tag. Returns whether the tag must be rewritten.
 fn reconcile(tx: &mut Tx<'_>, file: &Text, tag: &FileAlert, known: &TaggedAlert) -> Result<bool> {
     let agreement = AlertAgreement::decide(known.is_resolved, known.was_active, tag.active);
     match agreement {
@@ -89,7 +89,7 @@ fn raise(tx: &mut Tx<'_>, file: &Text, tag: &FileAlert) -> Result<()> {
     insert(tx, &alert)
 }
 
-/// Records that the file of an alert says that it is done.
+/// Records that the tag of a resolved alert was rewritten.
 pub fn record_written_tag(tx: &Tx<'_>, id: &AlertId) -> Result<()> {
     alerts::end_tag(tx, id)
 }

@@ -4,17 +4,14 @@ use crate::domain::{Alert, AlertId, AlertQuery, Page, Refusal};
 use crate::store::tables::alerts;
 use crate::store::{Result, View};
 
-/// Finds an alert.
 pub fn get(view: &View<'_>, id: &AlertId) -> Result<Alert> {
     alerts::find(view, id)?.ok_or_else(|| Refusal::AlertNotFound(id.to_string()).into())
 }
 
-/// Tells whether there is an alert of this id.
 pub fn exists(view: &View<'_>, id: &AlertId) -> Result<bool> {
     Ok(alerts::find_number(view, id)?.is_some())
 }
 
-/// Lists alerts, oldest first.
 pub fn list(view: &View<'_>, query: &AlertQuery) -> Result<Page<Alert>> {
     let after = match &query.after {
         None => 0,

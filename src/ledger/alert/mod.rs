@@ -1,4 +1,4 @@
-//! Alerts: what a person must see until it is resolved.
+//! Alerts: notices for a person, shown until they are resolved.
 
 mod files;
 mod find;

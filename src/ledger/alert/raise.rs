@@ -8,7 +8,6 @@ use crate::store::{Result, Tx, View};
 
 use super::find::get;
 
-/// An alert to be raised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RaiseAlert {
     pub id: AlertId,
@@ -17,7 +16,6 @@ pub struct RaiseAlert {
     pub by: Actor,
 }
 
-/// Raises an alert.
 pub fn raise(tx: &mut Tx<'_>, raise: &RaiseAlert) -> Result<Alert> {
     let alert = Alert {
         id: raise.id.clone(),
@@ -34,7 +32,7 @@ pub fn raise(tx: &mut Tx<'_>, raise: &RaiseAlert) -> Result<Alert> {
     Ok(alert)
 }
 
-/// Inserts a new alert and records it.
+/// Inserts a new alert and records the event.
 pub(super) fn insert(tx: &mut Tx<'_>, alert: &Alert) -> Result<()> {
     let keys = task_keys(tx, alert)?;
     alerts::insert(tx, alert)?;
@@ -46,7 +44,6 @@ pub(super) fn insert(tx: &mut Tx<'_>, alert: &Alert) -> Result<()> {
     record(tx, alert, keys.as_ref(), raised)
 }
 
-/// Resolves an alert.
 pub fn resolve(tx: &mut Tx<'_>, id: &AlertId, by: &Actor) -> Result<Alert> {
     let mut alert = get(tx, id)?;
     if let Some(by) = alert.resolved_by {
@@ -66,7 +63,6 @@ pub fn resolve(tx: &mut Tx<'_>, id: &AlertId, by: &Actor) -> Result<Alert> {
     Ok(alert)
 }
 
-/// Finds the keys of the task that an alert is about.
 fn task_keys(view: &View<'_>, alert: &Alert) -> Result<Option<TaskKeys>> {
     let task_id = alert.task_id.as_ref();
     task_id.map(|id| task::keys(view, id)).transpose()

@@ -8,18 +8,15 @@ use crate::store::tables::{
 };
 use crate::store::{Result, StoreError, View};
 
-/// How many rows a page has.
 const PAGE: u32 = 100;
 
-/// A page of rows, each with its number, after which the next page begins.
+/// A page of rows with their numbers; the last number is the cursor of the next page.
 pub type Numbered<T> = Vec<(i64, T)>;
 
-/// Counts the tasks.
 pub fn count_tasks(view: &View<'_>) -> Result<u64> {
     tasks::count(view)
 }
 
-/// Reads the tasks behind a number, oldest first.
 pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
     let archive = |stored: StoredTask| {
         let number = stored.number;
@@ -40,19 +37,16 @@ pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
     page.into_iter().map(archive).collect()
 }
 
-/// Reads the requests behind a number, oldest first.
 pub fn requests(view: &View<'_>, after: i64) -> Result<Numbered<Request>> {
     let page = request_table::after(view, after, PAGE)?;
     let numbered = |stored: request_table::StoredRequest| (stored.number, stored.request);
     Ok(page.into_iter().map(numbered).collect())
 }
 
-/// Reads the alerts behind a number, oldest first.
 pub fn alerts(view: &View<'_>, after: i64) -> Result<Numbered<Alert>> {
     alert_table::after(view, after, PAGE)
 }
 
-/// Reads the increments behind a number, oldest first.
 pub fn increments(view: &View<'_>, after: i64) -> Result<Numbered<Increment>> {
     let page = increment_table::after(view, after, PAGE)?;
     let numbered = page
@@ -61,7 +55,6 @@ pub fn increments(view: &View<'_>, after: i64) -> Result<Numbered<Increment>> {
     Ok(numbered.collect())
 }
 
-/// Reads the mail behind a number, oldest first.
 pub fn mail(view: &View<'_>, after: i64) -> Result<Numbered<Mail>> {
     let page = mail_table::after(view, after, PAGE)?;
     let numbered = page.into_iter().map(|stored| (stored.number, stored.mail));

@@ -8,7 +8,6 @@ use crate::store::tables::{
 };
 use crate::store::{Result, StoreError, Tx};
 
-/// How many items were imported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Imported {
     pub tasks: u64,
@@ -20,20 +19,19 @@ pub struct Imported {
     pub mail: u64,
 }
 
-/// Items that may be too large for the memory together, read while the import runs. An error ends it, and nothing is imported.
+/// Items that may not fit into memory together, read while the import runs. An error aborts the whole import.
 pub type ImportSource<T> = Box<
     dyn Iterator<Item = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>> + Send,
 >;
 
-/// The content of an archive.
 pub struct Import {
     pub agents: Vec<Agent>,
     pub tools: Vec<Tool>,
-    /// The routes that replace all that there are; none to leave those alone.
+    /// Kind rules that replace all existing ones; `None` keeps those.
     pub routes: Option<Vec<KindRule>>,
-    /// Oldest first, as all sources but that of the tasks.
+    /// Oldest first, like all sources except the tasks.
     pub increments: ImportSource<Increment>,
-    /// A parent before its children.
+    /// Parents before their children.
     pub tasks: ImportSource<TaskArchive>,
     pub requests: ImportSource<Request>,
     pub alerts: ImportSource<Alert>,
@@ -55,10 +53,10 @@ impl Default for Import {
     }
 }
 
-/// Imports everything. An agent or a tool that is there already, unchanged, is left alone.
+/// Imports everything. Skips agents and tools that exist unchanged.
 ///
-/// Events name requests, and never change; requests name tasks. So the requests come first, and are linked to their tasks at
-/// the end.
+/// Events refer to requests and are immutable; requests refer to tasks. So requests are inserted first and linked to their
+/// tasks at the end.
 pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     let mut imported = Imported::default();
     if installation::mark_agents_seeded(tx)? {
@@ -89,7 +87,7 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
         imported.increments += 1;
     }
     let jobs = links.iter().filter_map(|link| link.job()).collect();
-    // Messages of one family keep their order, whichever task they belong to.
+    // Messages of one family keep their order across its tasks.
     let messages_before = messages::last_number(tx)?;
     let mut waiting = Vec::new();
     for archive in import.tasks {
@@ -101,7 +99,7 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
             waiting.push((number, depends_on));
         }
     }
-    // A task may depend on one that was made later.
+    // A task may depend on a task that was created later.
     for (number, depends_on) in &waiting {
         task_dependencies::insert_all(tx, *number, depends_on)?;
     }

@@ -1,4 +1,4 @@
-//! The whole ledger, out page by page and in again in one transaction.
+//! Export of the whole ledger page by page, and import in one transaction.
 
 mod export;
 mod import;

@@ -1,4 +1,4 @@
-//! Importing a task with everything that belongs to it.
+//! Importing a task with its hand-offs, messages, events and attachments.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,8 @@ use crate::store::tables::{
 };
 use crate::store::{Result, StoreError, Tx, View};
 
-/// Imports a task, with its messages behind a number. An open hand-off may be that of a job that runs elsewhere.
+/// Imports a task. Its messages are numbered from `messages_before`; `jobs` are the open hand-offs whose jobs still run
+/// elsewhere.
 pub fn import_task(
     tx: &Tx<'_>,
     archive: &TaskArchive,
@@ -57,7 +58,7 @@ pub fn import_task(
         if entry.is_open() && jobs.contains(&entry.id) {
             runs::insert_completed(tx, &RunId::new(), handoff_number, entry.started_at)?;
         } else if entry.is_open() {
-            // Its run was elsewhere. The next server finds no trace of the run here, and ends it.
+            // The run was on another machine. The next server finds no run directory here, and ends the run.
             runs::insert_running(tx, &RunId::new(), handoff_number, entry.started_at)?;
         }
         handoff_numbers.insert(&entry.id, handoff_number);
@@ -69,7 +70,7 @@ pub fn import_task(
         None => Ok(None),
         Some(id) => handoff_numbers.get(id).copied().map(Some).ok_or_else(|| {
             StoreError::inconsistent(format!(
-                "something of task {} is about an unknown hand-off {id}",
+                "task {} has an event or a message of an unknown hand-off, {id}",
                 task.id
             ))
         }),
@@ -98,8 +99,8 @@ pub fn import_task(
     Ok(number)
 }
 
-/// Tells whether control was taken from the agent of an earlier hand-off. Archives of earlier versions do not say so of
-/// conversations: there it was if the earlier hand-off ended in the same moment with a note that names the agent.
+/// Whether a hand-off took control from an earlier one. Archives of earlier versions do not record that for sessions; there,
+/// the earlier hand-off ended at the same time with the note `Routed to <agent>`.
 fn takes_control(view: &View<'_>, entry: &ChainEntry) -> Result<bool> {
     let Some(request) = &entry.request else {
         return Ok(entry.mode == Door::Transfer);
@@ -119,7 +120,7 @@ fn takes_control(view: &View<'_>, entry: &ChainEntry) -> Result<bool> {
     }
 }
 
-/// Imports the conversation that moved with a hand-off of a session. The first one makes the session.
+/// Imports the conversation that moved with a hand-off of a session. The first hand-off creates the session.
 fn import_move(
     tx: &Tx<'_>,
     (task_number, task): (i64, &Task),
@@ -142,7 +143,7 @@ fn import_move(
         from_agent: entry
             .from_agent
             .as_ref()
-            .ok_or_else(|| contradictory("agent that it comes from"))?,
+            .ok_or_else(|| contradictory("source agent"))?,
         to_agent: &entry.agent_name,
         harness_trace_id: moved.harness_trace_id.as_ref(),
         history: &moved.history,

@@ -1,20 +1,20 @@
-//! Figures over many hand-offs.
+//! Statistics over many hand-offs.
 
 use crate::domain::{AgentName, HandoffAnalytics, Timestamp};
 use crate::store::tables::handoff_sums::{self, Chosen};
 use crate::store::{Result, View};
 
-/// How many paths of each length are shown.
+/// Limit for each path length.
 const MOST_PATHS: u32 = 10;
 
-/// Adds up how hand-offs went, since a time and with an agent.
+/// Summarizes hand-offs since a time, optionally of one agent.
 pub fn analytics(
     view: &View<'_>,
     since: Option<Timestamp>,
     agent: Option<&AgentName>,
 ) -> Result<HandoffAnalytics> {
     let chosen = Chosen { since, agent };
-    Ok(HandoffAnalytics::add_up(
+    Ok(HandoffAnalytics::aggregate(
         handoff_sums::count_by_time(view, chosen)?,
         handoff_sums::sum_costs(view, chosen)?,
         handoff_sums::count_bounces(view, chosen)?,

@@ -1,4 +1,4 @@
-//! Beginning a hand-off, whichever door it came through.
+//! Beginning a hand-off, for every door.
 
 use crate::domain::{
     AgentName, Context, Door, EventKind, Needs, NewTask, RunId, TaskId, Text, TraceParent,
@@ -9,28 +9,27 @@ use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::tables::{requests, runs};
 use crate::store::{Result, Tx};
 
-/// A hand-off to be begun.
 pub struct Begin<'a> {
     pub mode: Door,
     pub agent_name: AgentName,
     pub from_agent: Option<AgentName>,
-    /// The hand-off that this one comes from.
+    /// The previous hand-off of the chain.
     pub from_number: Option<i64>,
     /// The hand-off whose agent waits for the end of this one.
     pub waiter_number: Option<i64>,
     pub trace: Option<TraceParent>,
     pub prompt: &'a str,
     pub reason: Option<&'a Text>,
-    /// The provider's session that is resumed.
+    /// The provider's session to resume.
     pub resumes: Option<&'a str>,
-    /// Whether Chorus runs the agent.
+    /// Whether Chorus starts the agent's process.
     pub is_invoked: bool,
     /// Whether control was taken from the agent of `from_number`.
     pub takes_control: bool,
 }
 
 impl<'a> Begin<'a> {
-    /// Asks an agent to work on a task, in nobody's name.
+    /// A hand-off without a previous one, a waiter or a reason.
     pub const fn new(mode: Door, agent_name: AgentName, prompt: &'a str) -> Self {
         Self {
             mode,
@@ -48,7 +47,6 @@ impl<'a> Begin<'a> {
     }
 }
 
-/// A hand-off that was begun.
 pub struct Begun {
     pub on: StoredTask,
     pub handoff_number: i64,
@@ -86,13 +84,13 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
             begin.resumes,
         )?;
     }
-    // A transfer brings the message that was there before.
+    // The prompt of a transfer is already in the conversation.
     if begin.mode != Door::Transfer {
         message::record_prompt(tx, on.on(), handoff_number)?;
     }
-    // Claimed requests follow control. A run that begins a conversation keeps its own.
+    // Claimed requests follow control. A run that starts a session keeps its own requests.
     if let (Door::Transfer, Some(from_number)) = (begin.mode, begin.from_number) {
-        requests::follow_handoff(tx, from_number, handoff_number)?;
+        requests::move_to_handoff(tx, from_number, handoff_number)?;
     }
     tasks::update_status(tx, on.number, &on.task)?;
     increment::refresh(tx, &on)?;
@@ -103,7 +101,7 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
     Ok(Begun { on, handoff_number })
 }
 
-/// Makes a task below another one, with the same work to do in the same place.
+/// Creates a child task with the description and the workspace of its parent.
 pub fn create_child(
     tx: &mut Tx<'_>,
     parent: &StoredTask,

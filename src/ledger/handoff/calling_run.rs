@@ -1,27 +1,27 @@
-//! The run in whose name an operation is asked, and the trace that the operation belongs to.
+//! The run that calls an operation, and the trace of that operation.
 
 use crate::domain::{Caller, HandoffId, Refusal, RunIdentity, TraceId, TraceParent};
 use crate::store::tables::{handoffs, runs};
 use crate::store::{Result, StoreError, View};
 
-/// A run that asks, and its hand-off.
+/// A calling run and its hand-off.
 pub struct CallingRun<'a> {
     pub identity: &'a RunIdentity,
     pub number: i64,
-    /// The hand-off whose agent waits for the end of the caller's.
+    /// The hand-off whose agent waits for the end of the caller's hand-off.
     pub waiter_number: Option<i64>,
     trace_id: Option<TraceId>,
 }
 
 impl<'a> CallingRun<'a> {
-    /// Finds the hand-off of a caller that is a run.
+    /// Returns `None` if the caller is not a run.
     pub fn of(view: &View<'_>, caller: &'a Caller) -> Result<Option<Self>> {
         let run = caller.run();
         run.map(|run| Self::load(view, run)).transpose()
     }
 
-    /// Finds the hand-off of a run that asks. A run that has ended since its token was checked is refused: it would hand on its own
-    /// task as if the task were free.
+    /// Loads the hand-off of a calling run. Refuses a run that has ended since its token was checked: its task would look free,
+    /// and the run could hand it off again.
     pub fn load(view: &View<'_>, identity: &'a RunIdentity) -> Result<Self> {
         let RunIdentity {
             run_id, handoff_id, ..
@@ -37,7 +37,7 @@ impl<'a> CallingRun<'a> {
             .into());
         }
         let link = handoffs::find_link(view, handoff_id)?.ok_or_else(|| {
-            StoreError::inconsistent(format!("hand-off {handoff_id} is not there"))
+            StoreError::inconsistent(format!("hand-off {handoff_id} does not exist"))
         })?;
         Ok(Self {
             identity,
@@ -47,16 +47,15 @@ impl<'a> CallingRun<'a> {
         })
     }
 
-    /// Returns the trace that the caller's operations belong to.
     pub const fn traced(&self) -> Traced<'_> {
         (&self.identity.handoff_id, self.trace_id.as_ref())
     }
 }
 
-/// A hand-off, and its trace if the hand-off did not begin that itself.
+/// A hand-off, and its trace unless the hand-off started that trace.
 pub type Traced<'a> = (&'a HandoffId, Option<&'a TraceId>);
 
-/// Returns the trace of a new hand-off: the one that the request names, or that of the hand-off from which it comes.
+/// Returns the trace of a new hand-off: the one named by the request, otherwise the trace of the previous hand-off.
 pub fn trace(asked: Option<&TraceParent>, from: Option<Traced<'_>>) -> Option<TraceParent> {
     let inherited = |(id, trace_id): Traced<'_>| TraceParent {
         trace_id: trace_id.cloned().unwrap_or_else(|| id.into()),

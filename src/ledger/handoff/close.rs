@@ -1,6 +1,6 @@
-//! Closing the entry of a hand-off that ends.
+//! Closing a hand-off.
 //!
-//! There are four ways in which a hand-off ends, and all of them close it here. What follows an end is in
+//! A hand-off ends in one of four ways, and all of them close it here. The consequences of an end are in
 //! [`reactions`](crate::ledger::reactions).
 
 use crate::domain::{ChainEntry, EventKind, HandoffSpan, Outcome, Task, Text};
@@ -10,36 +10,34 @@ use crate::store::tables::runs;
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, StoreError, Tx};
 
-/// How a hand-off ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// Its run has ended.
     RunEnded,
-    /// Somebody ends it while its run may still go on.
+    /// A caller ends it; its run may still be active.
     EndedFromOutside,
-    /// Control moves to another agent, which goes on with the same work. An agent that passes control itself has completed its
-    /// run; one that loses it is stopped.
+    /// Control moves to another agent, which continues the same work. An agent that passes control itself has completed its
+    /// run; an agent that loses control is stopped.
     ControlMoved {
         /// Whether the agent passed control itself.
         by_itself: bool,
     },
-    /// It was carried out elsewhere, and is only recorded.
+    /// The work was done outside Chorus, and is only recorded.
     Recorded,
 }
 
-/// The end of a hand-off.
 #[derive(Debug, Clone, Copy)]
 pub struct Ending<'a> {
     pub cause: Cause,
     pub outcome: Outcome,
-    /// The final message, or what went wrong.
+    /// The final message or the error.
     pub output: &'a Text,
-    /// Whether somebody said why; otherwise the output only says that it was cancelled.
+    /// Whether the output contains a reason; otherwise it only says that the hand-off was cancelled.
     pub has_reason: bool,
 }
 
 impl<'a> Ending<'a> {
-    /// Ends a hand-off with an output that says why.
+    /// An ending whose output contains the reason.
     pub const fn new(cause: Cause, outcome: Outcome, output: &'a Text) -> Self {
         Self {
             cause,
@@ -50,13 +48,12 @@ impl<'a> Ending<'a> {
     }
 }
 
-/// A hand-off that was closed.
 pub struct Closed {
     pub on: StoredTask,
     pub handoff_number: i64,
 }
 
-/// Closes the open hand-off of a task, and ends the run that has not ended.
+/// Closes the open hand-off of a task, and ends its run if that is still open.
 pub fn close(tx: &mut Tx<'_>, mut on: StoredTask, ending: &Ending<'_>) -> Result<Closed> {
     let Ending {
         outcome, output, ..
@@ -91,7 +88,7 @@ pub fn close(tx: &mut Tx<'_>, mut on: StoredTask, ending: &Ending<'_>) -> Result
     Ok(Closed { on, handoff_number })
 }
 
-/// Describes a hand-off that has just ended, for those who report it.
+/// Describes a hand-off that has just ended, for telemetry.
 fn span(open: OpenHandoff, task: &Task, entry: &ChainEntry) -> Option<HandoffSpan> {
     let end = entry.end.as_ref()?;
     Some(HandoffSpan {

@@ -1,4 +1,4 @@
-//! Control that moves from one agent to another.
+//! Moving control from one agent to another.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,20 +11,18 @@ use crate::store::{Result, Tx};
 use super::calling_run::CallingRun;
 use super::close::{Cause, Ending};
 
-/// The outcome of a move of control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
-    /// The task on which the work goes on; its last hand-off is the new one.
+    /// The task on which the work continues; its last hand-off is the new one.
     pub task: Task,
-    /// The run that had control, and is no longer needed.
+    /// The run that lost control.
     pub left: Option<LeftRun>,
 }
 
-/// A run that lost control.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftRun {
     pub run_id: RunId,
-    /// Whether the run passed control itself, and so may finish its last words.
+    /// Whether the run passed control itself, and so may finish its final message.
     pub by_itself: bool,
 }
 
@@ -48,7 +46,6 @@ pub fn give_up_control(
     Ok((on, run_id.map(|run_id| LeftRun { run_id, by_itself })))
 }
 
-/// Makes the message that control moved.
 pub fn moved_message(to: &AgentName, data: Move) -> NewMessage {
     NewMessage {
         message_type: MessageType::Handoff,
@@ -57,7 +54,7 @@ pub fn moved_message(to: &AgentName, data: Move) -> NewMessage {
     }
 }
 
-/// The words under which people see a move of control. Only archives of versions before `takesControl` are read by them.
+/// The output under which people see a move of control. Programs parse it only in archives from before `takesControl`.
 fn routed_to(agent_name: &AgentName) -> Text {
     Text::lossy(format!("Routed to {agent_name}"))
 }

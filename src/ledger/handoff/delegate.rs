@@ -1,4 +1,4 @@
-//! Delegating: an agent or a person asks an agent, and waits for the answer.
+//! Delegating: a caller asks an agent and waits for the answer.
 
 use crate::domain::{
     AgentName, Caller, Door, MessageType, Move, NewMessage, Refusal, Task, TaskId, Text,
@@ -13,29 +13,28 @@ use super::begin::{Begin, begin, create_child};
 use super::calling_run::{self, CallingRun};
 use super::lineage;
 
-/// A hand-off to be delegated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delegate {
     pub task_id: TaskId,
-    /// The agent, as the caller wrote its name.
+    /// The agent's name as the caller wrote it.
     pub agent_name: String,
     pub prompt: Text,
     pub reason: Option<Text>,
-    /// Whether the agent's last session on this task is resumed.
+    /// Whether to resume the agent's last session on this task.
     pub resume: bool,
     pub caller: Caller,
-    /// The trace that the caller named.
+    /// The trace named by the caller.
     pub trace: Option<TraceParent>,
 }
 
-/// Hands a task to an agent. A run that hands on its own task gets a child task for it, because its own is not idle.
+/// Hands off a task. A run that hands off its own task gets a child task, because its own task is not idle.
 pub fn delegate(tx: &mut Tx<'_>, asked: &Delegate) -> Result<Task> {
     let caller = CallingRun::of(tx, &asked.caller)?;
     let checked = check(tx, asked, caller.as_ref())?;
     carry_out(tx, asked, checked, caller.as_ref())
 }
 
-/// A delegation that may be carried out.
+/// A delegation that passed all checks.
 struct Checked {
     on: StoredTask,
     agent_name: AgentName,
@@ -43,7 +42,7 @@ struct Checked {
     resumes: Option<String>,
 }
 
-/// Checks everything before anything is written.
+/// Checks everything before the first write.
 fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&CallingRun<'_>>) -> Result<Checked> {
     let on = task::load(tx, &asked.task_id)?;
     let agent_name = agent::resolve(tx, &asked.agent_name)?;
@@ -61,7 +60,7 @@ fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&CallingRun<'_>>) -> Resu
     }
     let resumes = match asked.resume {
         false => None,
-        // A child task is new: no agent has a session on it.
+        // A child task is new, so no agent has a session on it.
         true if makes_child => return Err(Refusal::NothingToResume(agent_name).into()),
         true => Some(
             runs::find_last_session(tx, on.number, &agent_name)?
@@ -103,7 +102,7 @@ fn carry_out(
     Ok(begin(tx, on, next)?.on.task)
 }
 
-/// Makes the child task on which the work goes on while the agent that hands on waits.
+/// Creates the child task on which the work continues while the calling agent waits.
 fn delegate_to_child(
     tx: &mut Tx<'_>,
     parent: &StoredTask,
@@ -123,6 +122,6 @@ fn delegate_to_child(
             reason: None,
         }),
     };
-    message::say(tx, parent, &asked)?;
+    message::record_on_task(tx, parent, &asked)?;
     Ok(child)
 }

@@ -1,4 +1,4 @@
-//! Ending a hand-off from outside.
+//! Ending a hand-off on request.
 
 use crate::domain::{Outcome, Refusal, RunId, Task, TaskId, Text};
 use crate::ledger::{reactions, task};
@@ -8,16 +8,15 @@ use crate::store::{Result, Tx, View};
 
 use super::close::{Cause, Ending};
 
-/// The output of a hand-off that was cancelled by somebody who did not say why.
+/// The output of a hand-off that was cancelled without a reason.
 const CANCELLED: &str = "Cancelled";
 
-/// Completes the open hand-off of a task. Its run, which may still go on, is cancelled.
+/// Completes the open hand-off of a task. Its run is cancelled, because it may still be active.
 pub fn complete(tx: &mut Tx<'_>, task_id: &TaskId, output: &Text) -> Result<Task> {
     let on = load_unless_transferred(tx, task_id)?;
     end(tx, on, Outcome::Completed, output, true)
 }
 
-/// Cancels the open hand-off of a task and its run.
 pub fn cancel(tx: &mut Tx<'_>, task_id: &TaskId, reason: Option<&Text>) -> Result<Task> {
     let on = load_unless_transferred(tx, task_id)?;
     let cancelled = Text::lossy(CANCELLED.to_owned());
@@ -39,7 +38,7 @@ fn end(
     Ok(reactions::end_handoff(tx, on, &ending)?.task)
 }
 
-/// Ends a hand-off if it is open. Returns its run, which is no longer needed.
+/// Ends a hand-off if it is open. Returns its run, which must be stopped.
 pub fn end_by_number(
     tx: &mut Tx<'_>,
     handoff_number: i64,
@@ -56,7 +55,7 @@ pub fn end_by_number(
     Ok(run_id)
 }
 
-/// Loads a task, unless no agent works on it because a tool passed control on.
+/// Loads a task, unless it is idle because a tool passed on control.
 fn load_unless_transferred(view: &View<'_>, task_id: &TaskId) -> Result<StoredTask> {
     let on = task::load(view, task_id)?;
     if on.task.open_handoff().is_none()

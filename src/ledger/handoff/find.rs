@@ -5,17 +5,16 @@ use crate::ledger::task;
 use crate::store::tables::handoffs;
 use crate::store::{Result, View};
 
-/// Finds a hand-off.
 pub fn get(view: &View<'_>, id: &HandoffId) -> Result<Handoff> {
     handoffs::find(view, id)?.ok_or_else(|| Refusal::HandoffNotFound(id.clone()).into())
 }
 
-/// Lists the hand-offs of a task, in the order of its chain.
+/// Lists the hand-offs of a task in chain order.
 pub fn of_task(view: &View<'_>, task_id: &TaskId) -> Result<Vec<Handoff>> {
     handoffs::of_task(view, task::number(view, task_id)?)
 }
 
-/// Lists the hand-offs of a trace, W3C's or a harness's, oldest first.
+/// Lists the hand-offs of a trace, oldest first. The trace id may be W3C's or a harness's own.
 pub fn of_trace(
     view: &View<'_>,
     trace: &str,

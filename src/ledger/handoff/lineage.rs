@@ -1,22 +1,22 @@
-//! The limits on a chain of hand-offs, whichever doors its hand-offs came through.
+//! The limits on a chain of hand-offs, across all doors.
 
 use crate::domain::{AgentName, Lineage};
 use crate::store::tables::{handoffs, lineage};
 use crate::store::{Result, View};
 
-/// A hand-off that is about to be begun.
+/// A hand-off that is about to begin.
 pub struct Step<'a> {
-    /// The hand-off from which this one comes.
+    /// The previous hand-off of the chain.
     pub from_number: Option<i64>,
     pub from_agent: Option<&'a AgentName>,
     pub to_agent: &'a AgentName,
     /// The task that is handed off.
     pub task_number: i64,
-    /// Whether the work goes on in a child of that task.
+    /// Whether the work continues on a child of that task.
     pub makes_child: bool,
 }
 
-/// Refuses a hand-off that would make its chain too long. Returns the agents so far, without the one that is asked.
+/// Refuses a hand-off that would make its chain too long. Returns the agents so far, without the target.
 pub fn check(view: &View<'_>, step: &Step<'_>) -> Result<Vec<AgentName>> {
     let mut agents = Lineage::agents_of(&lineage::steps_to(view, step.from_number)?);
     Lineage::push(&mut agents, step.from_agent);
@@ -30,7 +30,7 @@ pub fn check(view: &View<'_>, step: &Step<'_>) -> Result<Vec<AgentName>> {
     Ok(agents)
 }
 
-/// Refuses a child of a task that would make their family too deep. The refusal names the agents that work on the tasks above.
+/// Refuses a child task that would make its family too deep. The refusal names the agents of the ancestor tasks.
 pub fn check_depth(view: &View<'_>, parent_number: i64) -> Result<()> {
     let depth = lineage::count_depth(view, parent_number)? + 1;
     if depth <= view.rules.chain.depth {

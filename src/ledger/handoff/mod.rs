@@ -1,4 +1,4 @@
-//! Hand-offs: delegating, transferring, moving a session; beginning and ending them.
+//! Hand-offs: delegating, transferring and moving a session; beginning and ending them.
 
 mod analytics;
 mod begin;

@@ -1,4 +1,4 @@
-//! Moving a session: the conversation goes from the agent that has it to another one.
+//! Moving a session: its conversation goes from the current agent to another one.
 
 use crate::domain::{
     AgentName, Caller, Context, Door, Move, Needs, NewMessage, NewTask, Outcome, SessionMove,
@@ -15,36 +15,35 @@ use super::close::{Cause, Ending};
 use super::control::{LeftRun, Moved, give_up_control, moved_message};
 use super::lineage;
 
-/// A move of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MoveSession {
     pub asked: SessionMove,
-    /// The task to make if the session is new, and its working directory.
+    /// The id and working directory of the task that is created for a new session.
     pub new_task: (TaskId, Text),
     pub caller: Caller,
-    /// The trace that the caller named.
+    /// The trace named by the caller.
     pub trace: Option<TraceParent>,
 }
 
-/// Moves a conversation to another agent; its task is made if the session is new.
+/// Moves a conversation to another agent. Creates the task of a new session.
 pub fn move_session(tx: &mut Tx<'_>, to: &MoveSession) -> Result<Moved> {
     let caller = CallingRun::of(tx, &to.caller)?;
     let checked = check(tx, to, caller.as_ref())?;
     carry_out(tx, to, checked, caller.as_ref())
 }
 
-/// A move that may be carried out.
+/// A move that passed all checks.
 struct Checked {
     target: AgentName,
     found: Option<SessionHolder>,
-    /// The hand-off that the new one comes from.
+    /// The previous hand-off of the chain.
     from_number: Option<i64>,
 }
 
-/// Checks everything before anything is written.
+/// Checks everything before the first write.
 fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&CallingRun<'_>>) -> Result<Checked> {
     let asked = &to.asked;
-    // The agents may have changed since the request was looked at.
+    // The agents may have changed since the request was validated.
     let target = agent::resolve(tx, asked.to_agent.as_str())?;
     let found = sessions::find_holder(tx, &asked.session_id)?;
     if let (Some(holder), Some(run)) = (&found, caller) {
@@ -52,7 +51,7 @@ fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&CallingRun<'_>>) -> Resu
     }
     let (from_number, task_id) = match (&found, caller) {
         (Some(found), _) => (Some(found.handoff_number), Some(&found.task_id)),
-        // A conversation that a run begins is a child of its task.
+        // A session that is started by a run is a child of the run's task.
         (None, Some(caller)) => (Some(caller.number), Some(&caller.identity.task_id)),
         (None, None) => (None, None),
     };
@@ -92,7 +91,7 @@ fn carry_out(
         (found.session_number, on, left)
     } else {
         let (number, on) = create_session(tx, to, caller)?;
-        message::say(tx, &on, &moved_to(to, &target, &on))?;
+        message::record_on_task(tx, &on, &moved_to(to, &target, &on))?;
         (number, on, None)
     };
     let next = Begin {
@@ -129,7 +128,6 @@ fn carry_out(
     })
 }
 
-/// Makes the message that the conversation moved.
 fn moved_to(to: &MoveSession, target: &AgentName, on: &StoredTask) -> NewMessage {
     let data = Move {
         from_agent: Some(to.asked.from_agent.clone()),
@@ -142,8 +140,8 @@ fn moved_to(to: &MoveSession, target: &AgentName, on: &StoredTask) -> NewMessage
     moved_message(target, data)
 }
 
-/// Returns the hand-off whose agent waits: that of a run that moves a conversation which it does not have; or, where the
-/// conversation is taken from an agent, the one that waited for that.
+/// Returns the hand-off whose agent waits. If a run moves a conversation that it does not hold, that is the run's hand-off; if
+/// the conversation is taken from an agent, its waiter is inherited.
 fn waiter(found: Option<&SessionHolder>, caller: Option<&CallingRun<'_>>) -> Option<i64> {
     match (found, caller) {
         (Some(found), Some(caller)) if caller.number == found.handoff_number => {
@@ -155,7 +153,7 @@ fn waiter(found: Option<&SessionHolder>, caller: Option<&CallingRun<'_>>) -> Opt
     }
 }
 
-/// Takes the conversation from the agent that has it. Returns the session's task, and the run that is no longer needed.
+/// Takes the conversation from its current agent. Returns the session's task, and the run that must be stopped.
 fn take_conversation(
     tx: &mut Tx<'_>,
     found: &SessionHolder,
@@ -166,15 +164,15 @@ fn take_conversation(
     let mut on = task::load(tx, &found.task_id)?;
     let message = moved_to(to, target, &on);
     if found.handoff_task_id == found.task_id {
-        message::say(tx, &on, &message)?;
+        message::record_on_task(tx, &on, &message)?;
         if !found.is_open {
             return Ok((on, None));
         }
         return give_up_control(tx, on, target, caller);
     }
-    // A tool passed the conversation to another task, and the session's own is complete since then: it goes on here.
+    // A tool passed the conversation to another task, and the session's own task completed then. The conversation returns here.
     let away = task::load(tx, &found.handoff_task_id)?;
-    message::say(tx, &away, &message)?;
+    message::record_on_task(tx, &away, &message)?;
     let mut left = None;
     if found.is_open {
         let (mut away, run) = give_up_control(tx, away, target, caller)?;
@@ -185,7 +183,7 @@ fn take_conversation(
     Ok((on, left))
 }
 
-/// Makes a session and its task; one that a run makes is below the run's own.
+/// Creates a session and its task. The task is a child of the calling run's task, if a run calls.
 fn create_session(
     tx: &mut Tx<'_>,
     to: &MoveSession,

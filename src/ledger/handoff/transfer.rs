@@ -1,4 +1,4 @@
-//! Transferring: control passes by a tool, the task completes, and a child task goes on.
+//! Transferring: a tool passes control, the task completes, and a child task continues.
 
 use serde_json::{Map, Value};
 
@@ -17,26 +17,25 @@ use super::calling_run::{self, CallingRun};
 use super::control::{Moved, give_up_control, moved_message};
 use super::lineage;
 
-/// A call of a hand-off tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transfer {
     pub task_id: TaskId,
-    /// The tool, as the caller wrote its name.
+    /// The tool's name as the caller wrote it.
     pub tool: String,
     pub arguments: Map<String, Value>,
     pub caller: Caller,
-    /// The trace that the caller named.
+    /// The trace named by the caller.
     pub trace: Option<TraceParent>,
 }
 
-/// Passes control of a task by a tool.
+/// Passes control of a task by a hand-off tool.
 pub fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
     let caller = CallingRun::of(tx, &asked.caller)?;
     let checked = check(tx, asked)?;
     carry_out(tx, asked, checked, caller.as_ref())
 }
 
-/// A transfer that may be carried out.
+/// A transfer that passed all checks.
 struct Checked {
     on: StoredTask,
     last: Option<LastHandoff>,
@@ -46,7 +45,7 @@ struct Checked {
     context: Context,
 }
 
-/// Checks everything before anything is written.
+/// Checks everything before the first write.
 fn check(tx: &Tx<'_>, asked: &Transfer) -> Result<Checked> {
     let tool = find_tool(tx, &asked.tool)?;
     let on = task::load(tx, &asked.task_id)?;
@@ -89,7 +88,7 @@ fn check(tx: &Tx<'_>, asked: &Transfer) -> Result<Checked> {
     })
 }
 
-/// Completes the task, and goes on with a child of it.
+/// Completes the task and continues with a child task.
 fn carry_out(
     tx: &mut Tx<'_>,
     asked: &Transfer,
@@ -106,7 +105,7 @@ fn carry_out(
     } = checked;
     let last = last.as_ref();
     let from_agent = last.map(|last| last.entry.agent_name.clone());
-    let merge = context.since(&on.task.context);
+    let merge = context.changes_since(&on.task.context);
     let child = create_child(tx, &on, &target, context)?;
     let data = Move {
         from_agent: from_agent.clone(),
@@ -116,7 +115,7 @@ fn carry_out(
         variables: Some(variables),
         reason: None,
     };
-    message::say(tx, &on, &moved_message(&target, data))?;
+    message::record_on_task(tx, &on, &moved_message(&target, data))?;
     let mut left = None;
     if on.task.open_handoff().is_some() {
         (on, left) = give_up_control(tx, on, &target, caller)?;
@@ -150,7 +149,7 @@ fn find_tool(view: &View<'_>, asked: &str) -> Result<Tool> {
     }
 }
 
-/// The last hand-off of a task, which has control or had it last.
+/// The last hand-off of a task. Its agent has control, or had it last.
 struct LastHandoff {
     entry: ChainEntry,
     link: HandoffLink,
@@ -159,7 +158,7 @@ struct LastHandoff {
 
 impl LastHandoff {
     fn load(view: &View<'_>, entry: &ChainEntry) -> Result<Self> {
-        let missing = || StoreError::inconsistent(format!("hand-off {} is not there", entry.id));
+        let missing = || StoreError::inconsistent(format!("hand-off {} does not exist", entry.id));
         let link = handoffs::find_link(view, &entry.id)?.ok_or_else(missing)?;
         let prompt = handoffs::find_prompt(view, link.number)?.ok_or_else(missing)?;
         Ok(Self {
@@ -170,7 +169,7 @@ impl LastHandoff {
     }
 }
 
-/// Refuses to move control a second time, or that of a task that has ended.
+/// Refuses to move control a second time, or on an ended task.
 fn check_has_control(view: &View<'_>, on: &StoredTask, last: Option<&LastHandoff>) -> Result<()> {
     let task_id = on.task.id.clone();
     if let Some(last) = last
@@ -183,7 +182,7 @@ fn check_has_control(view: &View<'_>, on: &StoredTask, last: Option<&LastHandoff
         .into());
     }
     increment::check_own_report(on)?;
-    // An agent that works on a task has control of it, whatever its status.
+    // An agent that is active on a task has control of it, whatever the task's status.
     if on.task.open_handoff().is_some() {
         return Ok(());
     }
@@ -206,7 +205,7 @@ fn check_has_control(view: &View<'_>, on: &StoredTask, last: Option<&LastHandoff
     }
 }
 
-/// Refuses an agent that may not use a tool. A person may use each.
+/// Refuses an agent that is not allowed to call the tool. A person may call every tool.
 fn check_may_use(tool: &Tool, agent: Option<&AgentName>) -> Result<()> {
     match agent {
         Some(agent) if !tool.may_be_used_by(agent) => Err(Refusal::ToolNotAllowed {

@@ -1,4 +1,4 @@
-//! Making an increment.
+//! Creating an increment.
 
 use crate::domain::{
     Dependency, DependencyOutcome, EventKind, Increment, IncrementId, IncrementState,
@@ -10,27 +10,25 @@ use crate::store::{Result, Tx, View};
 
 use super::plan::{StagePlan, after};
 
-/// An increment to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIncrement {
     pub id: IncrementId,
     pub title: Text,
     pub description: Text,
     pub test_command: Option<Text>,
-    /// The increments that must be done before.
+    /// The increments that must be done first.
     pub depends_on: Vec<IncrementId>,
-    /// The skills that its agents should have.
+    /// The skills wanted of its agents.
     pub specialist_tags: Vec<Skill>,
     pub priority: TaskPriority,
     pub source: Source,
-    /// The task of the run that makes it, if a run does.
+    /// The task of the run that creates the increment, if a run does.
     pub parent_id: Option<TaskId>,
-    /// The id of its first task.
     pub first_task: TaskId,
     pub agent_workspace: Text,
 }
 
-/// Makes an increment with the tasks that it begins with: implementation, test and verification. A fix is made when a test fails.
+/// Creates an increment with its first tasks: implementation, test and verification. Fixes are created when a test fails.
 pub fn create(tx: &mut Tx<'_>, new: &NewIncrement) -> Result<IncrementTasks> {
     let depends_on = last_stages(tx, &new.depends_on)?;
     let increment = Increment {
@@ -75,7 +73,7 @@ fn last_stages(view: &View<'_>, ids: &[IncrementId]) -> Result<Vec<Dependency>> 
     let mut depends_on: Vec<Dependency> = Vec::new();
     for id in ids {
         let Some(task_id) = increments::find_last_verification(view, id)? else {
-            problems.add("dependsOn", format!("there is no increment {id}"));
+            problems.add("dependsOn", format!("increment {id} does not exist"));
             continue;
         };
         if !depends_on.iter().any(|known| known.task_id == task_id) {
@@ -86,6 +84,6 @@ fn last_stages(view: &View<'_>, ids: &[IncrementId]) -> Result<Vec<Dependency>> 
         }
     }
     problems
-        .none_or(|| depends_on)
+        .into_result(|| depends_on)
         .map_err(|problems| Refusal::Invalid(problems).into())
 }

@@ -4,7 +4,7 @@ use crate::domain::{Increment, IncrementId, IncrementState, IncrementTasks, Page
 use crate::store::tables::increments::{self, StoredIncrement};
 use crate::store::{Result, StoreError, View};
 
-/// Finds an increment with its tasks, in the order in which they were made.
+/// Finds an increment with its tasks in creation order, or refuses.
 pub fn get(view: &View<'_>, id: &IncrementId) -> Result<IncrementTasks> {
     let StoredIncrement { number, increment } = find(view, id)?;
     Ok(IncrementTasks {
@@ -14,12 +14,11 @@ pub fn get(view: &View<'_>, id: &IncrementId) -> Result<IncrementTasks> {
     })
 }
 
-/// Tells whether there is an increment with this id.
 pub fn exists(view: &View<'_>, id: &IncrementId) -> Result<bool> {
     Ok(increments::find(view, id)?.is_some())
 }
 
-/// Finds the working directory of an increment's first task; none if there is no such increment.
+/// Finds the working directory of an increment's first task.
 pub fn find_workspace(view: &View<'_>, id: &IncrementId) -> Result<Option<Text>> {
     let Some(StoredIncrement { number, .. }) = increments::find(view, id)? else {
         return Ok(None);
@@ -29,7 +28,6 @@ pub fn find_workspace(view: &View<'_>, id: &IncrementId) -> Result<Option<Text>>
     Ok(first.map(|first| first.agent_workspace))
 }
 
-/// Lists increments, all or those in a state, oldest first.
 pub fn list(
     view: &View<'_>,
     state: Option<IncrementState>,
@@ -43,13 +41,13 @@ pub fn list(
     increments::page(view, state, after, limit)
 }
 
-/// Finds an increment that a caller named.
+/// Finds an increment named by a caller, or refuses.
 pub fn find(view: &View<'_>, id: &IncrementId) -> Result<StoredIncrement> {
     increments::find(view, id)?.ok_or_else(|| Refusal::IncrementNotFound(id.clone()).into())
 }
 
-/// Loads the increment that a task is a part of.
+/// Loads the increment of a stage; the increment must exist.
 pub fn load(view: &View<'_>, id: &IncrementId) -> Result<StoredIncrement> {
     increments::find(view, id)?
-        .ok_or_else(|| StoreError::inconsistent(format!("increment {id} is not there")))
+        .ok_or_else(|| StoreError::inconsistent(format!("increment {id} does not exist")))
 }

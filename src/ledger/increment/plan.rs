@@ -1,4 +1,4 @@
-//! The tasks that the stages of an increment are made of.
+//! The tasks of an increment's stages.
 
 use crate::domain::{
     Context, Dependency, DependencyOutcome, Increment, IncrementPart, Needs, NewTask, Skill,
@@ -8,20 +8,19 @@ use crate::ledger::task;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
 
-/// Everything that the tasks of an increment share.
+/// The properties that all tasks of an increment share.
 pub struct StagePlan<'a> {
     pub increment: &'a Increment,
     /// The skills that the increment itself asks for.
     pub tags: &'a [Skill],
     pub priority: TaskPriority,
-    /// The task of the run that made the increment, if a run did.
+    /// The task of the run that created the increment, if a run did.
     pub parent_id: Option<&'a TaskId>,
     pub source: &'a Source,
     pub agent_workspace: &'a Text,
 }
 
 impl StagePlan<'_> {
-    /// Makes the task of a stage.
     pub fn create_stage(
         &self,
         tx: &mut Tx<'_>,
@@ -78,7 +77,7 @@ impl StagePlan<'_> {
     }
 }
 
-/// Makes a task depend on the completion of another one.
+/// A dependency on the completion of a task.
 pub fn after(task: &StoredTask) -> Vec<Dependency> {
     vec![Dependency {
         task_id: task.task.id.clone(),

@@ -8,8 +8,8 @@ use crate::store::{Result, Tx};
 use super::find::find;
 use super::round::open_round;
 
-/// Lets a blocked increment go on: a blocked stage is tried again, a failed one is fixed and tested once more, however many rounds
-/// there were.
+/// Continues a blocked increment: retries a blocked stage, or fixes and tests a failed one again, even beyond the limit of
+/// rounds.
 pub fn retry(tx: &mut Tx<'_>, id: &IncrementId) -> Result<()> {
     let stored = find(tx, id)?;
     let Some(stuck) = task_stages::find_stuck(tx, stored.number, stored.increment.round)? else {

@@ -1,4 +1,4 @@
-//! The next round of an increment, after a test or a verification has failed.
+//! The next round of an increment, opened when a test or a verification fails.
 
 use crate::domain::{
     Dependency, DependencyOutcome, EventKind, IncrementId, IncrementState, Stage, Status, Step,
@@ -14,16 +14,15 @@ use super::find::load;
 use super::plan::{StagePlan, after};
 use super::stages::refresh;
 
-/// A round that was opened.
 pub struct NextRound {
     id: IncrementId,
     round: u32,
     fix_task_id: TaskId,
-    /// The stages of the round before that have not ended and that no agent works on. They fail, because their round is over.
+    /// The idle, open stages of the previous round. They fail, because their round is over.
     pub left_over: Vec<StoredTask>,
 }
 
-/// Follows the status of a stage of the current round. Opens the next round if the stage calls for one.
+/// Reacts to the status of a stage of the current round. Opens the next round if the stage failed and rounds are left.
 pub fn follow_stage(tx: &mut Tx<'_>, on: &StoredTask) -> Result<Option<NextRound>> {
     let Some(part) = on.task.part.clone() else {
         return Ok(None);
@@ -42,22 +41,23 @@ pub fn follow_stage(tx: &mut Tx<'_>, on: &StoredTask) -> Result<Option<NextRound
         }
     };
     match part.stage.step(is_completed, round, tx.rules.max_rounds) {
-        Step::GoOn | Step::Finish => refresh(tx, on)?,
+        Step::Advance | Step::Finish => refresh(tx, on)?,
         Step::OpenRound => return open_round(tx, on, part.stage, stored).map(Some),
         Step::Block => {
             let was_blocked = stored.increment.state == IncrementState::Blocked;
             refresh(tx, on)?;
-            // The operator was told when it became blocked.
+            // The operator was notified when the increment became blocked.
             if !was_blocked {
                 let blocked = load(tx, &part.increment_id)?.increment;
-                routing::tell_operator(tx, on, &blocked.blocked_by.unwrap_or_default())?;
+                routing::mail_operator(tx, on, &blocked.blocked_by.unwrap_or_default())?;
             }
         }
     }
     Ok(None)
 }
 
-/// Makes the tasks that fix a failure, and test and verify it again. Dependants of the failed stages depend on their successors.
+/// Creates the tasks that fix a failure, and test and verify it again. Dependants of the failed stages are repointed to their
+/// successors.
 pub fn open_round(
     tx: &mut Tx<'_>,
     failed: &StoredTask,
@@ -105,7 +105,7 @@ pub fn open_round(
             task_stages::set_round(tx, number, increment.round)?;
             task::repoint_dependants(tx, failed.number, &test)?;
         }
-        // The old verification is about what has failed since.
+        // The old verification is about work that has failed since.
         old => {
             let verify = plan.create_stage(tx, TaskId::new(), Stage::Verify, after(&test))?;
             if let Some(old_test) = old_test {
@@ -127,7 +127,6 @@ pub fn open_round(
 }
 
 impl NextRound {
-    /// Records that the round has begun.
     pub fn record(self, tx: &mut Tx<'_>, failed: &StoredTask) -> Result<()> {
         let begun = EventKind::IncrementRound {
             id: self.id,

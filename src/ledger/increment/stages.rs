@@ -1,4 +1,4 @@
-//! The stages of an increment's round, and the state that follows from them.
+//! The stages of an increment's current round, and the increment's state derived from them.
 
 use crate::domain::{EventKind, IncrementState, Refusal, Status, Text};
 use crate::ledger::history;
@@ -6,10 +6,11 @@ use crate::store::tables::increments::{self, StoredIncrement};
 use crate::store::tables::task_stages::{self, StuckStage};
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx, View};
+use crate::words::counted;
 
 use super::find::load;
 
-/// Brings the state of an increment into agreement with the stages of its round. Stages of earlier rounds do not count.
+/// Updates the state of an increment from the stages of its current round. Stages of earlier rounds do not count.
 pub fn refresh(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
     let Some(part) = &on.task.part else {
         return Ok(());
@@ -49,13 +50,16 @@ fn blocked_by(stuck: StuckStage, rounds: u32) -> Text {
     let message = stuck.failure_message.filter(|message| !message.is_blank());
     let message = message.map_or_else(String::new, |message| format!(": {message}"));
     Text::lossy(if stuck.stage.wants_report() {
-        format!("It has failed in {rounds} rounds, the last one{message}")
+        format!(
+            "The increment failed in {}{message}",
+            counted(rounds, "round")
+        )
     } else {
-        format!("The {} has failed{message}", stuck.stage.as_str())
+        format!("The {} failed{message}", stuck.stage.as_str())
     })
 }
 
-/// Returns the round that an increment is in, if that of a stage is over.
+/// Returns the current round of the increment, if the stage belongs to an earlier one.
 fn later_round(view: &View<'_>, on: &StoredTask) -> Result<Option<u32>> {
     let Some(part) = &on.task.part else {
         return Ok(None);
@@ -64,18 +68,18 @@ fn later_round(view: &View<'_>, on: &StoredTask) -> Result<Option<u32>> {
     Ok((part.round < current).then_some(current))
 }
 
-/// Tells whether the round of a stage is over.
+/// Whether the round of a stage is over.
 pub fn is_round_over(view: &View<'_>, on: &StoredTask) -> Result<bool> {
     Ok(later_round(view, on)?.is_some())
 }
 
-/// The status of a stage that has not ended when its round is over.
+/// The status of a stage that is still open when its round is over.
 pub fn closed_stage_status() -> Status {
-    let message = Text::lossy("Its round is over".to_owned());
+    let message = Text::lossy("The round of this stage is over".to_owned());
     Status::Failed { message }
 }
 
-/// Refuses to change a stage whose round is over: the next round began because of how it ended.
+/// Refuses to change a stage whose round is over, because the next round began from its result.
 pub fn check_round(view: &View<'_>, on: &StoredTask) -> Result<()> {
     let (Some(part), Some(current)) = (&on.task.part, later_round(view, on)?) else {
         return Ok(());
@@ -88,7 +92,7 @@ pub fn check_round(view: &View<'_>, on: &StoredTask) -> Result<()> {
     .into())
 }
 
-/// Refuses to take the report of a stage from the agent that owes it.
+/// Refuses to take over a stage whose agent owes a report.
 pub fn check_own_report(on: &StoredTask) -> Result<()> {
     match &on.task.part {
         None => Ok(()),

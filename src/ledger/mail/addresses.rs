@@ -1,11 +1,11 @@
-//! Addresses: resolving those that a caller wrote, and expanding roles to their agents.
+//! Addresses: resolving them as callers wrote them, and expanding roles to agents.
 
 use crate::domain::{Address, AgentName, Correspondent, Recipient, Refusal, Role};
 use crate::ledger::agent;
 use crate::store::tables::agents;
 use crate::store::{Result, StoreError, View};
 
-/// Resolves an address that a caller wrote: an agent, the operator, or a role that an agent has.
+/// Resolves an address as a caller wrote it: an agent, the operator, or a role that an agent has.
 pub fn resolve(view: &View<'_>, asked: &str) -> Result<Address> {
     let asked = asked.trim();
     if asked.eq_ignore_ascii_case(Correspondent::OPERATOR) {
@@ -29,7 +29,7 @@ pub fn resolve(view: &View<'_>, asked: &str) -> Result<Address> {
     }
 }
 
-/// Lists the recipients of a mail, each once: one that is in `to` and `cc` is in `to`. A role stands for all agents that have it now.
+/// Lists the recipients of a mail without duplicates: `to` wins over `cc`. A role expands to all agents that have it now.
 pub fn expand(view: &View<'_>, to: &[Address], cc: &[Address]) -> Result<Vec<Recipient>> {
     let mut recipients: Vec<Recipient> = Vec::new();
     for (addresses, cc) in [(to, false), (cc, true)] {
@@ -42,7 +42,7 @@ pub fn expand(view: &View<'_>, to: &[Address], cc: &[Address]) -> Result<Vec<Rec
                 }
             };
             for recipient in all {
-                let is_same = |before: &Recipient| before.recipient.is(recipient.as_str());
+                let is_same = |before: &Recipient| before.recipient.is_named(recipient.as_str());
                 if !recipients.iter().any(is_same) {
                     recipients.push(Recipient {
                         recipient,
@@ -58,7 +58,7 @@ pub fn expand(view: &View<'_>, to: &[Address], cc: &[Address]) -> Result<Vec<Rec
     Ok(recipients)
 }
 
-/// Lists the agents that have a role; at least one must.
+/// Lists the agents that have a role. Refuses a role without agents.
 fn agents_with_role(view: &View<'_>, role: &Role) -> Result<Vec<AgentName>> {
     let names = agents::names_with_role(view, role)?;
     if names.is_empty() {

@@ -5,7 +5,6 @@ use crate::domain::{AgentName, EventKind, HandoffId, MailId, Outcome};
 use crate::store::tables::{handoffs, mail_recipients};
 use crate::store::{Result, Tx};
 
-/// Mail that was put into a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliverMail {
     pub handoff_id: HandoffId,
@@ -16,7 +15,7 @@ pub struct DeliverMail {
 /// Records that mail was put into the prompt of a hand-off.
 pub fn deliver(tx: &mut Tx<'_>, delivery: &DeliverMail) -> Result<()> {
     let handoff_id = &delivery.handoff_id;
-    // A hand-off that was ended from outside in the meantime reads nothing any more.
+    // A hand-off that was ended meanwhile no longer reads its prompt.
     let Some(handoff_number) = handoffs::find_open_number(tx, handoff_id)? else {
         return Ok(());
     };

@@ -7,26 +7,23 @@ use crate::ledger::rights;
 use crate::store::tables::mail_recipients;
 use crate::store::{Result, Tx};
 
-/// The mark of a recipient on a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailMark {
-    /// The recipient has read it.
     Read,
-    /// The recipient has read it, and confirms that.
+    /// Read and confirmed.
     Acknowledged,
 }
 
-/// A mail to mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkMail {
     pub id: MailId,
     pub mark: MailMark,
-    /// The recipient that marks it; a run always marks for its own agent.
+    /// The recipient that marks the mail; ignored for a run, which marks for its own agent.
     pub recipient: Option<Correspondent>,
     pub caller: Caller,
 }
 
-/// Marks a mail for one of its recipients. A mark that was made before keeps its time.
+/// Marks a mail for one of its recipients. An earlier mark keeps its time.
 pub fn mark(tx: &mut Tx<'_>, asked: &MarkMail) -> Result<Mail> {
     let stored = load(tx, &asked.id)?;
     let mut mail = stored.mail;
@@ -48,10 +45,10 @@ pub fn mark(tx: &mut Tx<'_>, asked: &MarkMail) -> Result<Mail> {
     Ok(mail)
 }
 
-/// Finds the recipient that marks a mail: the agent of a run that asks, or the recipient that the caller names.
+/// Finds the recipient that marks a mail: the agent of a calling run, otherwise the recipient that the caller names.
 fn find_recipient(mail: &Mail, asked: &MarkMail) -> Result<usize> {
     let find = |name: &str| {
-        let is_same = |each: &Recipient| each.recipient.is(name);
+        let is_same = |each: &Recipient| each.recipient.is_named(name);
         mail.recipients.iter().position(is_same)
     };
     let found = match (asked.caller.run(), &asked.recipient) {

@@ -1,4 +1,4 @@
-//! Posting a mail whose addresses are known.
+//! Posting a mail with resolved addresses.
 
 use super::addresses::expand;
 use crate::domain::{EventKind, Mail, MailVersion, NewMail, TaskId, ThreadId, Timestamp};
@@ -8,7 +8,7 @@ use crate::store::{Result, Tx};
 
 /// Posts a mail: inserts it and its recipients, and records the event `mail_sent`.
 ///
-/// Nothing is written if no agent has a role of `to` or `cc`, or if the task is not there.
+/// Nothing is written if a role in `to` or `cc` has no agent, or if the task does not exist.
 pub fn post(tx: &mut Tx<'_>, new: &NewMail) -> Result<Mail> {
     let recipients = expand(tx, &new.to, &new.cc)?;
     let content = &new.content;
@@ -52,7 +52,7 @@ pub fn post(tx: &mut Tx<'_>, new: &NewMail) -> Result<Mail> {
     Ok(mail)
 }
 
-/// Inserts a mail and its recipients. Those in `cc` need not acknowledge it.
+/// Inserts a mail and its recipients. Recipients in `cc` need not acknowledge it.
 pub fn insert(tx: &Tx<'_>, mail: &Mail) -> Result<()> {
     let number = table::insert(tx, mail)?;
     for recipient in &mail.recipients {
@@ -62,7 +62,7 @@ pub fn insert(tx: &Tx<'_>, mail: &Mail) -> Result<()> {
     Ok(())
 }
 
-/// Records what happened to a mail, in the history of the task that it is about if there is one.
+/// Records an event of a mail, in the history of its task if it has one.
 pub(super) fn record(tx: &mut Tx<'_>, task_id: Option<&TaskId>, kind: EventKind) -> Result<()> {
     let keys = task_id.map(|id| task::keys(tx, id)).transpose()?;
     let about = history::About {

@@ -1,4 +1,4 @@
-//! Sending a mail as a caller addressed it.
+//! Sending a mail with addresses as the caller wrote them.
 
 use super::addresses::{expand, resolve};
 use super::post::post;
@@ -9,16 +9,15 @@ use crate::ledger::agent;
 use crate::store::tables::mail as table;
 use crate::store::{Result, Tx, View};
 
-/// The sender of a mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sender {
     /// A correspondent that needs no resolving.
     Known(Correspondent),
-    /// An agent, as the caller wrote it.
+    /// An agent's name as the caller wrote it.
     Agent(Text),
 }
 
-/// A mail to send, with its addresses as the caller wrote them.
+/// A mail with addresses as the caller wrote them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SendMail {
     pub id: MailId,
@@ -27,11 +26,10 @@ pub struct SendMail {
     pub to: Vec<Text>,
     pub cc: Vec<Text>,
     pub content: MailContent,
-    /// The mail that this one answers, whose thread it continues.
+    /// The mail that this one answers, and whose thread it continues.
     pub in_reply_to: Option<MailId>,
 }
 
-/// Sends a mail to the agents, roles and people that a caller named.
 pub fn send(tx: &mut Tx<'_>, asked: &SendMail) -> Result<Mail> {
     let from = match &asked.from {
         Sender::Known(known) => known.clone(),

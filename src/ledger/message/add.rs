@@ -1,4 +1,4 @@
-//! Adding a message from outside of a run's output.
+//! Adding a message that is not part of a run's output.
 
 use super::record::{find_open_handoff, record};
 use crate::domain::{Caller, Message, MessageType, NewMessage, TaskId, Text};
@@ -7,7 +7,6 @@ use crate::ledger::task;
 use crate::store::tables::{messages, tasks};
 use crate::store::{Result, StoreError, Tx};
 
-/// A message to add to the conversation of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddMessage {
     pub task_id: TaskId,
@@ -16,7 +15,8 @@ pub struct AddMessage {
     pub caller: Caller,
 }
 
-/// Adds a message. That of a run belongs to its hand-off; every other one, but for a user's, to the open hand-off.
+/// Adds a message. A run's message belongs to the run's hand-off; any other belongs to the open hand-off, unless it is a
+/// user's.
 pub fn add(tx: &mut Tx<'_>, add: &AddMessage) -> Result<Message> {
     let message = NewMessage {
         message_type: add.message_type,
@@ -25,7 +25,7 @@ pub fn add(tx: &mut Tx<'_>, add: &AddMessage) -> Result<Message> {
     };
     let on = task::load(tx, &add.task_id)?;
     let by = match add.caller.run() {
-        // A run may also add to a task below its own, which another agent works on.
+        // A run may also add to a task below its own, on which another agent is active.
         Some(run) if run.task_id == add.task_id => {
             let run = CallingRun::load(tx, run)?;
             Some((&run.identity.handoff_id, run.number))
@@ -35,5 +35,6 @@ pub fn add(tx: &mut Tx<'_>, add: &AddMessage) -> Result<Message> {
     };
     let number = record(tx, on.on(), by, &message)?;
     tasks::touch(tx, on.number)?;
-    messages::find(tx, number)?.ok_or_else(|| StoreError::inconsistent("a message is gone"))
+    messages::find(tx, number)?
+        .ok_or_else(|| StoreError::inconsistent("a message that was just inserted does not exist"))
 }

@@ -5,7 +5,6 @@ use crate::ledger::task;
 use crate::store::tables::messages;
 use crate::store::{Result, View};
 
-/// Lists the messages of one task, oldest first.
 pub fn of_task(view: &View<'_>, id: &TaskId, query: MessageQuery) -> Result<Page<Message>> {
     let keys = task::keys(view, id)?;
     messages::page_of_task(view, keys.root_number, keys.number, query)

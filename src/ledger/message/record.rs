@@ -7,10 +7,10 @@ use crate::store::tables::messages::{self, NewRow};
 use crate::store::tables::tasks::{StoredTask, TaskRef};
 use crate::store::{Result, Tx, View};
 
-/// How many bytes of a message its event shows.
+/// Events show at most this many bytes of a message.
 const SHOWN_IN_EVENTS: usize = 2000;
 
-/// Records a message and its event, and returns the number of the message.
+/// Records a message and its event. Returns the number of the message.
 pub fn record(
     tx: &mut Tx<'_>,
     on: TaskRef<'_>,
@@ -35,13 +35,12 @@ pub fn record(
     Ok(number)
 }
 
-/// Records a message on a task, said by its current agent if there is one.
-pub fn say(tx: &mut Tx<'_>, on: &StoredTask, message: &NewMessage) -> Result<i64> {
+/// Records a message of a task's current agent, or of nobody if the task is idle.
+pub fn record_on_task(tx: &mut Tx<'_>, on: &StoredTask, message: &NewMessage) -> Result<i64> {
     let open = find_open_handoff(tx, on)?;
     record(tx, on.on(), open, message)
 }
 
-/// Finds the open hand-off of a task, with its number.
 pub(super) fn find_open_handoff<'a>(
     view: &View<'_>,
     on: &'a StoredTask,
@@ -53,7 +52,7 @@ pub(super) fn find_open_handoff<'a>(
     Ok(number.map(|number| (&open.id, number)))
 }
 
-/// Records the place of a hand-off's prompt in the conversation. The prompt itself and the event are the hand-off's.
+/// Records the position of a hand-off's prompt in the conversation. The prompt itself and the event belong to the hand-off.
 pub fn record_prompt(tx: &Tx<'_>, on: TaskRef<'_>, handoff_number: i64) -> Result<()> {
     let row = NewRow {
         task_number: on.number,

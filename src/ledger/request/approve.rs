@@ -10,10 +10,10 @@ use crate::store::{Result, StoreError, Tx, View};
 use super::find::load;
 use super::transition::{check_step, transition};
 
-/// The most bytes of requests that are approved at once: they are all in the answer.
+/// The most bytes of requests that are approved at once, because the answer contains all of them.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// Approves requests for the dispatcher: all of them or none. A request that is named twice is approved once.
+/// Approves requests for the dispatcher, all of them or none. Duplicate ids count once.
 pub fn approve(tx: &mut Tx<'_>, ids: &[RequestId], by: &Actor) -> Result<Vec<Request>> {
     let mut approved = Vec::new();
     let mut refused = Vec::new();

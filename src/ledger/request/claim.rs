@@ -1,4 +1,4 @@
-//! Claiming requests, and keeping claims.
+//! Claiming requests, and renewing claims.
 
 use crate::domain::{
     Actor, AgentName, Lease, Refusal, Request, RequestId, RequestMove, RequestState, Timestamp,
@@ -10,7 +10,7 @@ use crate::store::{Result, Tx};
 use super::find::load;
 use super::transition::{check_step, save, transition};
 
-/// A claim of a request, which ends after the lease unless a heartbeat extends it.
+/// A claim, which expires with its lease unless a heartbeat renews it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRequest {
     pub id: RequestId,
@@ -19,27 +19,26 @@ pub struct ClaimRequest {
     pub by: Actor,
 }
 
-/// A sign that somebody still works on a request.
+/// A renewal of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heartbeat {
     pub id: RequestId,
-    /// The number of the claim, if the caller shows it.
+    /// The fencing token of the claim, if the caller shows it.
     pub fencing: Option<u32>,
     pub lease_millis: i64,
     pub by: Actor,
 }
 
-/// Claims a request: of any number at once, one wins.
+/// Claims a request. Of concurrent claims, one wins.
 pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRequest) -> Result<Request> {
     let mut stored = load(tx, &claim.id)?;
     let to = check_step(&stored.request, RequestMove::Claim)?;
-    let until = later(tx.now, claim.lease_millis);
+    let until = add_millis(tx.now, claim.lease_millis);
     assign(&mut stored, claim.agent.clone(), until);
     transition(tx, &mut stored, to, &claim.by, None)?;
     Ok(stored.request)
 }
 
-/// Extends a claim.
 pub fn heartbeat(tx: &Tx<'_>, beat: &Heartbeat) -> Result<Request> {
     let mut stored = load(tx, &beat.id)?;
     check_claim(&stored.request, beat.fencing, &beat.by)?;
@@ -52,7 +51,7 @@ pub fn heartbeat(tx: &Tx<'_>, beat: &Heartbeat) -> Result<Request> {
         }
         .into());
     };
-    lease.expires_at = lease.expires_at.max(later(tx.now, beat.lease_millis));
+    lease.expires_at = lease.expires_at.max(add_millis(tx.now, beat.lease_millis));
     save(tx, &mut stored)?;
     Ok(stored.request)
 }
@@ -70,12 +69,11 @@ pub(super) fn assign(stored: &mut StoredRequest, agent: AgentName, until: Timest
     });
 }
 
-/// Returns the time that many milliseconds later.
-pub(super) fn later(now: Timestamp, millis: i64) -> Timestamp {
+pub(super) fn add_millis(now: Timestamp, millis: i64) -> Timestamp {
     Timestamp::from_millis(now.as_millis().saturating_add(millis))
 }
 
-/// Refuses a caller that speaks of a claim that it does not have.
+/// Refuses a caller that does not hold the claim.
 pub(super) fn check_claim(request: &Request, fencing: Option<u32>, by: &Actor) -> Result<()> {
     if let Some(shown) = fencing
         && request.state != RequestState::Done

@@ -1,4 +1,4 @@
-//! Making a request.
+//! Creating a request.
 
 use crate::domain::{Actor, EventKind, NewRequest, RequestState, Text, Transition};
 use crate::ledger::{history, task};
@@ -8,7 +8,7 @@ use crate::store::{Result, Tx};
 
 use super::find::load;
 
-/// Makes a request. The history of its source task, if it has one, tells of it too.
+/// Creates a request, and records it in the history of its source task too.
 pub fn create(tx: &mut Tx<'_>, new: &NewRequest, by: &Actor) -> Result<StoredRequest> {
     let source_task = new.source.task_id.as_ref();
     let keys = source_task.map(|id| task::keys(tx, id)).transpose()?;

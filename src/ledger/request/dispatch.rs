@@ -1,4 +1,4 @@
-//! Handing requests to the agent of their kind.
+//! Dispatching requests to the agent of their kind.
 
 use std::collections::HashSet;
 
@@ -13,35 +13,35 @@ use crate::store::tables::requests::{self, StoredRequest};
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx, View};
 
-use super::claim::{assign, later};
+use super::claim::{add_millis, assign};
 use super::find::load;
 use super::transition::{check_step, transition};
 
-/// Requests to start together: several of one kind are a batch.
+/// Requests to start together; several of one kind form a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dispatch {
     pub ids: Vec<RequestId>,
     pub prompt: Text,
-    /// The description of the task, if one is made.
+    /// The description of a new task.
     pub description: Text,
-    /// The id and the working directory of the task, if one is made.
+    /// The id and the working directory of a new task.
     pub new_task: (TaskId, Text),
-    /// How long the claim lasts if the server goes away.
+    /// The lease of the claim, which only matters if the server dies.
     pub lease_millis: i64,
 }
 
-/// Lists the requests to start next, the most urgent first.
+/// Lists the requests to start next, most urgent first.
 pub fn next_to_dispatch(view: &View<'_>, limit: u32) -> Result<Vec<Request>> {
     requests::next(view, limit)
 }
 
-/// Finds the next times that matter to the dispatcher.
+/// Finds the next times at which the dispatcher has work.
 pub fn due(view: &View<'_>) -> Result<Due> {
     requests::due(view)
 }
 
-/// Claims requests and hands their task, a new one or that of an earlier attempt, to the agent of their kind. Returns none if
-/// somebody else has claimed one of them.
+/// Claims requests and hands off their task, new or from an earlier attempt, to the agent of their kind. Returns `None` if one
+/// of the requests was claimed by somebody else.
 pub fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Task>> {
     let Some((mut stored, rule)) = check(tx, dispatch)? else {
         return Ok(None);
@@ -51,7 +51,7 @@ pub fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Task>> {
         Some(on) => on,
         None => create_task(tx, dispatch, &stored)?,
     };
-    let until = later(tx.now, dispatch.lease_millis);
+    let until = add_millis(tx.now, dispatch.lease_millis);
     for request in &mut stored {
         assign(request, agent_name.clone(), until);
         request.is_job = rule.mode == KindMode::Async;
@@ -70,7 +70,7 @@ pub fn dispatch(tx: &mut Tx<'_>, dispatch: &Dispatch) -> Result<Option<Task>> {
     Ok(Some(begun.on.task))
 }
 
-/// Loads the requests and the rule of their kind, if the dispatcher may start all of them.
+/// Loads the requests and their kind rule, if the dispatcher may start all of them.
 fn check(view: &View<'_>, dispatch: &Dispatch) -> Result<Option<(Vec<StoredRequest>, KindRule)>> {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
@@ -92,7 +92,7 @@ fn check(view: &View<'_>, dispatch: &Dispatch) -> Result<Option<(Vec<StoredReque
     Ok(rule.map(|rule| (all, rule)))
 }
 
-/// Finds the task of an earlier attempt, if it was made for just these requests and has not ended.
+/// Finds the open task of an earlier attempt at exactly these requests.
 fn find_task_to_continue(view: &View<'_>, stored: &[StoredRequest]) -> Result<Option<StoredTask>> {
     let Some(StoredRequest {
         task_number: Some(number),

@@ -1,4 +1,4 @@
-//! The agreement of requests with the tags of watched files.
+//! Reconciling requests with the tags of watched files.
 
 use crate::domain::{
     Actor, Agreement, EventKind, FileAlert, FileTag, FollowedText, KnownTag, NewRequest, Outcome,
@@ -16,52 +16,52 @@ use super::create::create;
 use super::find::load;
 use super::transition::{record, save, transition};
 
-/// The tags of files, as they are now.
+/// The current tags of files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilesReport {
     pub files: Vec<FileReport>,
-    /// Whether a tag that says `delegated` or `next` counts as approval.
+    /// Whether a tag `delegated` or `next` counts as approval.
     pub file_approval: bool,
 }
 
-/// The tags of one file, as they are now.
+/// The current tags of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileReport {
     /// An absolute path.
     pub file: Text,
-    /// The tree that it is in, where its requests are worked on.
+    /// The watched tree of the file, where its requests are worked on.
     pub root: Text,
     pub tags: Vec<FileTag>,
     pub alerts: Vec<FileAlert>,
 }
 
-/// The work that is left when the ledger agrees with files.
+/// The work that is left after reconciling.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reconciled {
-    /// Tags that are to be changed.
+    /// Request tags that must be rewritten.
     pub changes: Vec<TagChange>,
-    /// Tags of alerts that are to be changed.
+    /// Alert tags that must be rewritten.
     pub alerts: Vec<AlertTagChange>,
-    /// Runs that are to be stopped.
+    /// Runs that must be stopped.
     pub unwanted: Vec<RunId>,
 }
 
-/// A tag that is to say the state of its request.
+/// A tag that must be rewritten to the state of its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagChange {
     pub file: Text,
     pub root: Text,
-    /// From 1.
+    /// 1-based.
     pub line: u32,
     pub title: String,
-    /// The state that the tag says.
+    /// The state in the file now.
     pub was: RequestState,
-    /// How many recoveries the file tells of.
+    /// The number of recoveries that the file already shows.
     pub recoveries_told: u32,
     pub request: Request,
 }
 
-/// A request with its tag, as both were when they agreed last.
+/// A request and its tag, as they were when they last agreed.
 struct Tagged {
     stored: StoredRequest,
     agreed: RequestState,
@@ -87,13 +87,13 @@ impl Tagged {
     }
 }
 
-/// A tag of a file, and its place.
+/// A tag and its position in a file.
 struct Found<'a> {
     file: &'a FileReport,
     tag: &'a FileTag,
 }
 
-/// Brings requests and alerts into agreement with the tags of files.
+/// Reconciles requests and alerts with the tags of files.
 pub fn reconcile_files(tx: &mut Tx<'_>, report: &FilesReport) -> Result<Reconciled> {
     let mut reconciled = Reconciled::default();
     let (mut pairs, mut new, mut missing) = (Vec::new(), Vec::new(), Vec::new());
@@ -128,7 +128,7 @@ pub fn reconcile_files(tx: &mut Tx<'_>, report: &FilesReport) -> Result<Reconcil
     Ok(reconciled)
 }
 
-/// Pairs new tags with missing ones that went from one file to another.
+/// Pairs new tags with missing ones: the tag was moved from one file to another.
 fn pair_moved<'a>(
     pairs: &mut Vec<(Found<'a>, Tagged)>,
     new: &mut Vec<Found<'a>>,
@@ -145,7 +145,7 @@ fn pair_moved<'a>(
     missing.extend(old.into_iter().flatten());
 }
 
-/// Makes or restores the request of a new tag.
+/// Creates the request of a new tag, or restores an earlier one.
 fn add(
     tx: &mut Tx<'_>,
     report: &FilesReport,
@@ -157,7 +157,7 @@ fn add(
         let tagged = Tagged::load(tx, &earlier)?;
         return reconcile(tx, report, found, tagged, reconciled);
     }
-    // Chorus never had a request that was claimed or done before its tag was seen.
+    // Chorus never had a request for a tag that was `claimed` or `done` when first seen.
     if matches!(tag.state, RequestState::Claimed | RequestState::Done) {
         return Ok(());
     }
@@ -184,7 +184,7 @@ fn add(
     reconcile(tx, report, found, tagged, reconciled)
 }
 
-/// Brings a request and its tag into agreement.
+/// Reconciles a request with its tag.
 fn reconcile(
     tx: &mut Tx<'_>,
     report: &FilesReport,
@@ -208,7 +208,7 @@ fn reconcile(
                 reason: words::FILES_DO_NOT_APPROVE,
             };
             record(tx, &stored, ignored)?;
-            // The file is put back as soon as it can be written.
+            // The tag is restored at the next write of the file.
             agreed = file;
         }
         Agreement::FollowFile => {
@@ -216,7 +216,7 @@ fn reconcile(
                 .unwanted
                 .extend(follow_state(tx, &stored, found)?);
             stored = load(tx, &stored.request.id)?;
-            // A request that is open again asks for the text that the file has now.
+            // A reopened request takes the current text of the file.
             follow_text(tx, &mut stored, found)?;
         }
     }
@@ -238,7 +238,7 @@ fn reconcile(
     request_tags::upsert(tx, stored.number, &found.file.file, agreed, recoveries)
 }
 
-/// Lets a request follow the text around its tag.
+/// Updates a request from the text around its tag.
 fn follow_text(tx: &mut Tx<'_>, stored: &mut StoredRequest, found: &Found<'_>) -> Result<()> {
     let FileReport { file, root, .. } = found.file;
     let followed = FollowedText::apply(&mut stored.request, found.tag, file, root);
@@ -256,7 +256,7 @@ fn follow_text(tx: &mut Tx<'_>, stored: &mut StoredRequest, found: &Found<'_>) -
     Ok(())
 }
 
-/// Moves a request to the state that its file says, whatever the order of states. Returns the run that is to be stopped.
+/// Moves a request to the state in its file, even if the state machine has no such step. Returns the run that must be stopped.
 fn follow_state(
     tx: &mut Tx<'_>,
     stored: &StoredRequest,
@@ -271,7 +271,7 @@ fn follow_state(
         found.tag.kind
     ));
     let mut unwanted = None;
-    // One request of a batch that is done does not end the work on the others.
+    // A finished request of a batch does not end the work on the others.
     let is_shared = state == RequestState::Done
         && match stored.handoff_number {
             Some(number) => requests::of_handoff(tx, number)?.len() > 1,
@@ -297,11 +297,11 @@ fn follow_state(
     Ok(unwanted)
 }
 
-/// Withdraws a request whose tag is gone. A request that is done stays so, and its tag may come again as new work.
+/// Withdraws a request whose tag is gone. A finished request stays done, and the same tag may return as new work.
 fn withdraw(tx: &mut Tx<'_>, tagged: Tagged) -> Result<()> {
     let mut stored = tagged.stored;
     if stored.request.state == RequestState::Done {
-        // A file that does not say `done` yet may be half written, and will be told when it is back.
+        // A file without its `done` tag may be half written; the tag is rewritten when the file is back.
         if tagged.agreed == RequestState::Done {
             request_tags::delete(tx, stored.number)?;
         }
@@ -316,7 +316,7 @@ fn withdraw(tx: &mut Tx<'_>, tagged: Tagged) -> Result<()> {
     Ok(())
 }
 
-/// Records that a file says the state of a request, and tells of this many recoveries.
+/// Records the state and the number of recoveries that a file shows now.
 pub fn record_written_tag(
     tx: &Tx<'_>,
     id: &RequestId,
@@ -326,7 +326,7 @@ pub fn record_written_tag(
     request_tags::update(tx, id, state, recoveries)
 }
 
-/// Lists the files with tags of requests and alerts, or only those that are still to be changed.
+/// Lists the files with tags of requests and alerts, or only those with stale tags.
 pub fn tagged_files(view: &View<'_>, only_stale: bool) -> Result<Vec<Text>> {
     request_tags::list_files(view, only_stale)
 }

@@ -1,25 +1,21 @@
-//! Finding the request that an operation is about.
+//! Finding requests.
 
 use crate::domain::{Page, Refusal, Request, RequestId, RequestQuery};
 use crate::store::tables::requests::{self, StoredRequest};
 use crate::store::{Result, View};
 
-/// Finds a request.
 pub fn get(view: &View<'_>, id: &RequestId) -> Result<Request> {
     Ok(load(view, id)?.request)
 }
 
-/// Loads a request with its number.
 pub fn load(view: &View<'_>, id: &RequestId) -> Result<StoredRequest> {
     requests::find(view, id)?.ok_or_else(|| Refusal::RequestNotFound(id.to_string()).into())
 }
 
-/// Tells whether there is a request of this id.
 pub fn exists(view: &View<'_>, id: &RequestId) -> Result<bool> {
     Ok(requests::find_number(view, id)?.is_some())
 }
 
-/// Lists requests, oldest first or newest first.
 pub fn list(view: &View<'_>, query: &RequestQuery) -> Result<Page<Request>> {
     let after = match &query.after {
         None => None,

@@ -1,4 +1,4 @@
-//! Ending the work on a request: answering it, or giving it up.
+//! Ending the work on a request: finishing or re-queueing it.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,26 +16,25 @@ use super::find::{get, load};
 use super::recover::find_last_run;
 use super::transition::{check_step, transition};
 
-/// An end of a claim, or of a request that nobody needed to claim.
+/// The end of a claim, or of a request that was never claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndClaim {
     pub id: RequestId,
-    /// The response, or the reason to give it up.
+    /// The response, or the reason for re-queueing.
     pub text: Text,
-    /// The number of the claim, if the caller shows it.
+    /// The fencing token of the claim, if the caller shows it.
     pub fencing: Option<u32>,
     pub by: Actor,
 }
 
-/// A request whose claim has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndedClaim {
     pub request: Request,
-    /// The run that worked on it, and is to be stopped.
+    /// The run that worked on the request and must be stopped.
     pub unwanted: Option<RunId>,
 }
 
-/// Answers a request. If that was the last request of a hand-off, the hand-off ends too, unless its own run answers.
+/// Finishes a request. The last request of a hand-off also ends the hand-off, unless its own run finishes the request.
 pub fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     let mut stored = load(tx, &end.id)?;
     check_claim(&stored.request, end.fencing, &end.by)?;
@@ -44,7 +43,7 @@ pub fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
         rights::may_approve(&end.by)?;
     }
     let handoff_number = stored.handoff_number;
-    let by = speaker(&stored.request, end);
+    let by = acting_as(&stored.request, end);
     stored.request.response = Some(end.text.clone());
     transition(tx, &mut stored, to, &by, None)?;
     let unwanted = match handoff_number {
@@ -61,7 +60,7 @@ pub fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     })
 }
 
-/// Gives a request up, for a person to look at. Its hand-off ends too, unless its own run gives it up.
+/// Re-queues a request for a person to decide. Its hand-off ends too, unless its own run re-queues the request.
 pub fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     let mut stored = load(tx, &end.id)?;
     check_claim(&stored.request, end.fencing, &end.by)?;
@@ -73,7 +72,7 @@ pub fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
         earlier_run: find_last_run(tx, &stored.request)?,
         action: words::recovery_action(AfterFailure::LEFT_TO_PERSON, stored.request.attempts),
     };
-    let by = speaker(&stored.request, end);
+    let by = acting_as(&stored.request, end);
     request_recoveries::insert(tx, stored.number, &recovery)?;
     transition(tx, &mut stored, to, &by, Some(end.text.clone()))?;
     let unwanted = match handoff_number {
@@ -88,15 +87,14 @@ pub fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     })
 }
 
-/// Returns the actor that ends a claim. A person that shows the number of the claim is the agent that made it.
-fn speaker(request: &Request, end: &EndClaim) -> Actor {
+/// Returns the actor that ends a claim. A person who shows the fencing token acts as the claiming agent.
+fn acting_as(request: &Request, end: &EndClaim) -> Actor {
     match (&end.by, end.fencing, &request.lease) {
         (Actor::Person(_), Some(_), Some(lease)) => Actor::Agent(lease.agent.clone()),
         _ => end.by.clone(),
     }
 }
 
-/// Tells whether an actor is the run of a hand-off.
 fn is_own_run(view: &View<'_>, by: &Actor, handoff_number: i64) -> Result<bool> {
     match by {
         Actor::Run(run) => {

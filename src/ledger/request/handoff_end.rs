@@ -1,4 +1,4 @@
-//! The consequences for requests when a hand-off has ended.
+//! The consequences of an ended hand-off for its requests.
 
 use crate::domain::{Actor, Door, Outcome, RequestMove, Text};
 use crate::store::tables::requests;
@@ -8,8 +8,8 @@ use crate::store::{Result, Tx};
 use super::recover::recover;
 use super::transition::{check_step, transition};
 
-/// Answers the requests of a hand-off with its output, or puts them back if it has not completed. Returns whether its task is
-/// complete, because all requests of the task are done.
+/// Finishes the requests of a hand-off with its output, or recovers them if it did not complete. Returns whether the task is
+/// complete, because all of its requests are done.
 pub fn handoff_ended(
     tx: &mut Tx<'_>,
     on: &StoredTask,

@@ -1,10 +1,10 @@
-//! Importing requests of an archive.
+//! Importing requests from an archive.
 
 use crate::domain::{HandoffId, Request, TaskId};
 use crate::store::tables::{request_recoveries, request_transitions, requests};
 use crate::store::{Result, Tx};
 
-/// An imported request, and the rows to which it will refer once they are imported too.
+/// An imported request, and the rows to link once they are imported too.
 pub struct ImportedRequest {
     number: i64,
     task_id: Option<TaskId>,
@@ -13,11 +13,11 @@ pub struct ImportedRequest {
     is_job: bool,
 }
 
-/// Imports a request with its transitions and recoveries, without the rows to which it refers.
+/// Imports a request with its transitions and recoveries, not linked to other rows yet.
 pub fn import(tx: &Tx<'_>, request: Request) -> Result<ImportedRequest> {
-    // A job without an id has not been started, and is not started here either.
+    // A job without an id was never started, and is not started here either.
     let is_job = request.job_id.is_some();
-    // The dispatcher starts requests by the time of their approval, which an archive need not have.
+    // The dispatcher orders requests by approval time, which an archive may lack.
     let approved_at = request.approved_at.or_else(|| {
         let mut moves = request.transitions.iter();
         let approval = moves.rfind(|moved| moved.to.is_approval());
@@ -40,12 +40,12 @@ pub fn import(tx: &Tx<'_>, request: Request) -> Result<ImportedRequest> {
 }
 
 impl ImportedRequest {
-    /// Returns the hand-off whose job goes on elsewhere.
+    /// Returns the hand-off whose job still runs elsewhere.
     pub fn job(&self) -> Option<&HandoffId> {
         self.handoff_id.as_ref().filter(|_| self.is_job)
     }
 
-    /// Lets the request refer to its tasks and to its hand-off, which are imported now.
+    /// Links the request to its tasks and its hand-off, which are imported by now.
     pub fn link(&self, tx: &Tx<'_>) -> Result<()> {
         requests::update_links(
             tx,

@@ -1,4 +1,4 @@
-//! Kind rules: the agents that get requests of each kind.
+//! Kind rules: the agent and the mode for each kind of request.
 
 use crate::domain::{EventKind, Kind, KindRule, Problems, Refusal, match_agent_name};
 use crate::ledger::{agent, history};
@@ -6,22 +6,22 @@ use crate::store::tables::agents;
 use crate::store::tables::{dispatch_routes, installation};
 use crate::store::{Result, Tx, View};
 
-/// Lists the rules, in the order in which their kinds are dispatched.
+/// Lists the rules in dispatch order.
 pub fn list(view: &View<'_>) -> Result<Vec<KindRule>> {
     dispatch_routes::list(view)
 }
 
-/// Lists the kinds that have a rule, in the order in which they are dispatched.
+/// Lists the kinds that have a rule, in dispatch order.
 pub fn list_kinds(view: &View<'_>) -> Result<Vec<Kind>> {
     dispatch_routes::list_kinds(view)
 }
 
-/// Tells whether somebody has set the rules since the default ones were seeded.
+/// Whether the rules were changed since the default ones were seeded.
 pub fn are_chosen(view: &View<'_>) -> Result<bool> {
     installation::are_routes_chosen(view)
 }
 
-/// Replaces all rules. Returns them as they are listed.
+/// Replaces all rules. Returns them in dispatch order.
 pub fn set(tx: &mut Tx<'_>, rules: &[KindRule]) -> Result<Vec<KindRule>> {
     let mut rules = with_known_agents(tx, rules)?;
     rules.sort_by(|a, b| a.rank.total_cmp(&b.rank).then_with(|| a.kind.cmp(&b.kind)));
@@ -40,13 +40,13 @@ pub fn seed(tx: &Tx<'_>, rules: &[KindRule]) -> Result<()> {
     Ok(())
 }
 
-/// Imports the rules of an archive in the place of all that there are.
+/// Replaces all rules by those of an archive.
 pub fn import(tx: &Tx<'_>, rules: &[KindRule]) -> Result<()> {
     installation::mark_routes_seeded(tx)?;
     dispatch_routes::replace_all(tx, rules)
 }
 
-/// Replaces the agents that rules name by the configured agents of these names.
+/// Resolves the agent names in rules.
 fn with_known_agents(tx: &Tx<'_>, rules: &[KindRule]) -> Result<Vec<KindRule>> {
     let known = agents::names(tx)?;
     let mut problems = Problems::default();
@@ -62,5 +62,5 @@ fn with_known_agents(tx: &Tx<'_>, rules: &[KindRule]) -> Result<Vec<KindRule>> {
             problems.add(field, agent::describe_unknown(&rule.agent, &known));
         }
     }
-    Ok(problems.none_or(|| found).map_err(Refusal::Invalid)?)
+    Ok(problems.into_result(|| found).map_err(Refusal::Invalid)?)
 }

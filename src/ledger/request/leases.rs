@@ -1,17 +1,17 @@
-//! The ends of leases.
+//! Expiry and renewal of leases.
 
 use crate::domain::Text;
 use crate::store::tables::requests;
 use crate::store::{Result, Tx};
 
-use super::claim::later;
+use super::claim::add_millis;
 use super::find::load;
 use super::recover::recover;
 
 /// The most leases that expire in one transaction.
 const AT_ONCE: u32 = 100;
 
-/// Takes requests back whose leases have ended without a heartbeat, and returns how many.
+/// Recovers the requests whose leases have expired. Returns their number.
 pub fn expire_leases(tx: &mut Tx<'_>) -> Result<u32> {
     let ids = requests::list_expired(tx, tx.now, AT_ONCE)?;
     for id in &ids {
@@ -24,7 +24,7 @@ pub fn expire_leases(tx: &mut Tx<'_>) -> Result<u32> {
     Ok(u32::try_from(ids.len()).unwrap_or(u32::MAX))
 }
 
-/// Extends the leases of the agents that the server itself runs, and returns how many there are.
+/// Renews the leases of all agents that this server runs. Returns their number.
 pub fn renew_leases(tx: &Tx<'_>, lease_millis: i64) -> Result<usize> {
-    requests::renew_leases(tx, later(tx.now, lease_millis))
+    requests::renew_leases(tx, add_millis(tx.now, lease_millis))
 }

@@ -1,7 +1,7 @@
-//! Requests: leaving work behind, approving, claiming and answering it, and its dispatch to agents.
+//! Requests: creating, approving, claiming and finishing them, and dispatching them to agents.
 //!
-//! [`transition`](transition::transition) is the primitive: it moves a stored request to a state and records that. Verbs check
-//! first that the step is possible.
+//! [`transition`](transition::transition) is the primitive: it moves a stored request to a state and records the move.
+//! Operations first check that the step is allowed.
 
 mod approve;
 mod claim;

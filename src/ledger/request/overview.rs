@@ -1,27 +1,26 @@
-//! The dispatcher's lists, for people.
+//! The dispatcher's overview for people.
 
 use crate::domain::{DispatchedRequest, HeldKind, HeldReason, Request, WaitingRequest};
 use crate::store::tables::requests::{self, HeldRow};
 use crate::store::{Result, View};
 
-/// The most requests of a list that wait or are stuck.
+/// Limit for waiting and for stuck requests.
 const MOST: u32 = 100;
 
-/// The most claimed requests.
+/// Limit for claimed requests.
 const MOST_CLAIMED: u32 = 1000;
 
-/// The requests that concern the dispatcher.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overview {
-    /// The earliest claim first.
+    /// Earliest claim first.
     pub running: Vec<DispatchedRequest>,
-    /// In the order in which they will be started.
+    /// In dispatch order.
     pub waiting: Vec<WaitingRequest>,
     pub held: Vec<HeldKind>,
     pub stuck: Vec<WaitingRequest>,
 }
 
-/// Lists the requests that are worked on, wait, are held or are stuck.
+/// Lists the requests that are claimed, waiting, held or stuck.
 pub fn overview(view: &View<'_>) -> Result<Overview> {
     let waiting = |request: Request| WaitingRequest {
         since: request.approved_at.unwrap_or(request.updated_at),

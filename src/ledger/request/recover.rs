@@ -1,4 +1,4 @@
-//! Putting a request back whose claim came to nothing.
+//! Recovering a request whose claim has failed.
 
 use crate::domain::{Actor, AfterFailure, Outcome, Recovery, Request, RunId, Text};
 use crate::store::tables::requests::StoredRequest;
@@ -8,10 +8,10 @@ use crate::words;
 
 use super::transition::{check_step, transition};
 
-/// The most bytes of a failure that are kept with a request; its hand-off has all of it.
+/// The most bytes of a failure that a request keeps; its hand-off keeps all of it.
 const LONGEST_REASON: usize = 8 * 1024;
 
-/// Puts a request whose claim came to nothing back, for the dispatcher or for a person.
+/// Re-queues a request whose claim has failed, for the dispatcher or for a person.
 pub(super) fn recover(
     tx: &mut Tx<'_>,
     mut stored: StoredRequest,
@@ -35,7 +35,7 @@ pub(super) fn recover(
     transition(tx, &mut stored, to, &Actor::Dispatcher, Some(reason))
 }
 
-/// Finds the last run of the hand-off that works on a request.
+/// Finds the last run of a request's hand-off.
 pub(super) fn find_last_run(view: &View<'_>, request: &Request) -> Result<Option<RunId>> {
     match &request.handoff_id {
         Some(id) => runs::find_last(view, id),

@@ -1,4 +1,4 @@
-//! Moving a request to another state, and recording that.
+//! Moving a request to another state, and recording the move.
 
 use crate::domain::{
     Actor, EventKind, Refusal, Request, RequestMove, RequestState, Text, Transition,
@@ -8,13 +8,13 @@ use crate::store::tables::requests::{self, StoredRequest};
 use crate::store::tables::{handoffs, request_transitions};
 use crate::store::{Result, Tx};
 
-/// Returns the state to which a step leads, or refuses the step.
+/// Returns the state after a step, or refuses the step.
 pub(super) fn check_step(request: &Request, step: RequestMove) -> Result<RequestState> {
-    // The work on a request that was withdrawn may still end.
+    // Work on a withdrawn request may still end.
     if request.withdrawn_at.is_some() && request.state != RequestState::Claimed {
         return Err(Refusal::Withdrawn(request.id.clone()).into());
     }
-    request.state.after(step).ok_or_else(|| {
+    request.state.transition(step).ok_or_else(|| {
         Refusal::WrongState {
             id: request.id.clone(),
             state: request.state,
@@ -25,7 +25,8 @@ pub(super) fn check_step(request: &Request, step: RequestMove) -> Result<Request
     })
 }
 
-/// Moves a request to a state, saves all that has changed of it, and records the transition. [`check_step`] is asked before.
+/// Moves a request to a state, saves its changes, and records the transition. The caller has checked the step with
+/// [`check_step`].
 pub(super) fn transition(
     tx: &mut Tx<'_>,
     stored: &mut StoredRequest,
@@ -60,17 +61,17 @@ pub(super) fn transition(
     record(tx, stored, EventKind::RequestMoved(moved))
 }
 
-/// Saves all of a request that can change.
+/// Saves everything of a request that can change.
 pub(super) fn save(tx: &Tx<'_>, stored: &mut StoredRequest) -> Result<()> {
     stored.request.updated_at = tx.now;
     requests::update(tx, stored)
 }
 
-/// Records an event of a request, also in the history of the task on which it is worked.
+/// Records an event of a request, also in the history of its task.
 pub(super) fn record(tx: &mut Tx<'_>, stored: &StoredRequest, kind: EventKind) -> Result<()> {
     let task_id = stored.request.task_id.as_ref();
     let keys = task_id.map(|id| task::keys(tx, id)).transpose()?;
-    // A tool may have passed control to another task, which has a history of its own.
+    // A tool may have passed control to another task, which has its own history.
     let task_number = keys.as_ref().map(|keys| keys.number);
     let handoff_number = match stored.handoff_number {
         Some(number) if handoffs::find_task_number(tx, number)? == task_number => Some(number),

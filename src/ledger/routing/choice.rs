@@ -1,4 +1,4 @@
-//! The agent that the router chooses for a task.
+//! Choosing the best agent for a task.
 
 use std::collections::HashMap;
 
@@ -11,12 +11,12 @@ use crate::store::tables::tasks::StoredTask;
 use crate::store::tables::{applicants, task_routing};
 use crate::store::{Result, StoreError, View};
 
-/// The circumstances outside of the ledger that count when an agent is chosen.
+/// The conditions outside the ledger that affect the choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Circumstances {
-    /// The agent that gets tasks for which no agent suits.
+    /// The agent that gets tasks that no agent suits.
     pub fallback: Option<AgentName>,
-    /// The programs of agents that are not on this machine.
+    /// The programs of agents that are not installed on this machine.
     pub missing_programs: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub fn explain(view: &View<'_>, task_id: &TaskId, circumstances: &Circumstances)
     choose(view, &on, circumstances)
 }
 
-/// Chooses an agent for a task, and explains for each agent why it is chosen or not.
+/// Chooses an agent for a task, and explains the verdict on each agent.
 pub fn choose(view: &View<'_>, on: &StoredTask, circumstances: &Circumstances) -> Result<Choice> {
     let task = &on.task;
     let waits = wait_reason(view, on)?;
@@ -69,7 +69,7 @@ pub fn choose(view: &View<'_>, on: &StoredTask, circumstances: &Circumstances) -
     })
 }
 
-/// Finds the fallback agent, unless it is not configured or not available.
+/// Finds the fallback agent, unless it does not exist or is not available.
 fn find_fallback(view: &View<'_>, name: &AgentName) -> Result<Option<AgentName>> {
     match agent::resolve(view, name.as_str()) {
         Ok(name) => Ok(Some(name)),
@@ -80,13 +80,13 @@ fn find_fallback(view: &View<'_>, name: &AgentName) -> Result<Option<AgentName>>
     }
 }
 
-/// Returns why the router leaves a task alone, if it does.
+/// Returns the reason why the router holds a task, if it does.
 pub fn wait_reason(view: &View<'_>, on: &StoredTask) -> Result<Option<WaitReason>> {
     let unmet = task::unmet(view, on.number)?;
     Ok(WaitReason::of(&on.task, unmet))
 }
 
-/// Lists all agents, or those that have a role, with everything by which they are judged.
+/// Lists all agents, or those with a role, with everything by which they are ranked.
 pub fn list_applicants(
     view: &View<'_>,
     on: &StoredTask,
@@ -113,22 +113,22 @@ pub fn list_applicants(
     Ok(rows.into_iter().map(applicant).collect())
 }
 
-/// Sums up what each agent has done on the work around a task.
+/// Summarizes the earlier work of each agent on the tasks around a task.
 fn past_of_agents(view: &View<'_>, on: &StoredTask) -> Result<HashMap<AgentName, Past>> {
     let mut all: HashMap<AgentName, Past> = HashMap::new();
     for handoff in task_routing::past_handoffs(view, on.root_number, on.number)? {
         let past = all.entry(handoff.agent_name).or_default();
         // Use the stage the task was created with, not a role edited later. Work on a task without a role counts as implementation.
         let makes = match handoff.stage {
-            Some(stage) => stage.role().makes(),
-            None => handoff.role.as_ref().is_none_or(Role::makes),
+            Some(stage) => stage.role().produces_work(),
+            None => handoff.role.as_ref().is_none_or(Role::produces_work),
         };
         let has_failed = handoff
             .outcome
             .is_some_and(|outcome| !matches!(outcome, Outcome::Completed | Outcome::Cancelled));
         let is_routed = handoff.mode == Door::Route;
-        past.knows_it |= handoff.outcome == Some(Outcome::Completed);
-        past.made_it |= !handoff.is_this_task && makes;
+        past.has_worked_here |= handoff.outcome == Some(Outcome::Completed);
+        past.produced_work |= !handoff.is_this_task && makes;
         past.has_failed |= handoff.is_this_task && is_routed && has_failed;
     }
     Ok(all)

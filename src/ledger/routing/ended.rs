@@ -1,4 +1,4 @@
-//! The end of a hand-off that the router began, or that an agent had on a stage.
+//! Following the end of a routed hand-off, or of a hand-off on a stage.
 
 use crate::domain::{
     AgentName, Door, EndedHandoff, NextStep, Report, ReportResult, Status, Text, agent_context,
@@ -8,6 +8,7 @@ use crate::ledger::increment;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::tables::{reports, runs, task_routing};
 use crate::store::{Result, Tx};
+use crate::words;
 
 use super::mail;
 use super::route::begin_routed;
@@ -16,7 +17,7 @@ use super::waiting::block;
 /// The most bytes of an error that a reason repeats.
 const REASON: usize = 1000;
 
-/// Carries out what follows for the task. Returns it, and the status that it takes.
+/// Carries out the next step for the task. Returns the task, and its new status.
 pub fn follow_end(
     tx: &mut Tx<'_>,
     closed: Closed,
@@ -35,7 +36,7 @@ pub fn follow_end(
         return Ok((on, None));
     }
     let report = reports::of_handoff(tx, handoff_number)?;
-    let spoken = Report::at_the_end_of(ending.output.as_str());
+    let spoken = Report::find_at_end(ending.output.as_str());
     let ended = EndedHandoff {
         is_routed,
         is_stage: on.task.part.is_some(),
@@ -43,7 +44,7 @@ pub fn follow_end(
         is_round_over: increment::is_round_over(tx, &on)?,
         outcome: ending.outcome,
         has_report: report.is_some(),
-        says_report: spoken.is_some(),
+        message_has_report: spoken.is_some(),
         wants_report: on.task.wants_report(),
         was_asked_again: task_routing::is_asked_again(tx, on.number)?,
         has_attempts_left: on.task.routing.attempts < tx.rules.route_attempts,
@@ -62,7 +63,7 @@ pub fn follow_end(
         (NextStep::FollowReport, _) => {
             finish(tx, &mut on, &agent_name, report.as_ref(), ending.output)?
         }
-        (NextStep::FollowSpokenReport, Some((report, before))) => {
+        (NextStep::FollowMessageReport, Some((report, before))) => {
             let report = report.without_illegal_parts();
             reports::insert(tx, handoff_number, &report)?;
             let before = Text::lossy(before.to_owned());
@@ -72,10 +73,10 @@ pub fn follow_end(
         (NextStep::BlockAsFailed, _) => {
             let reason = failed_too_often(&on, &agent_name, ending.output);
             block(tx, &mut on, &reason)?;
-            mail::tell_operator(tx, &on, &reason)?;
+            mail::mail_operator(tx, &on, &reason)?;
             None
         }
-        (NextStep::Complete | NextStep::FollowSpokenReport, _) => {
+        (NextStep::Complete | NextStep::FollowMessageReport, _) => {
             finish(tx, &mut on, &agent_name, None, ending.output)?
         }
         (NextStep::AskForReport, _) => {
@@ -89,7 +90,7 @@ pub fn follow_end(
     Ok((on, status))
 }
 
-/// Asks an agent for the report that it owes, in the session that it had if there is one.
+/// Asks an agent for the report that it owes, in its earlier session if there is one.
 fn ask_for_report(
     tx: &mut Tx<'_>,
     on: StoredTask,
@@ -102,7 +103,7 @@ fn ask_for_report(
     Ok(begin_routed(tx, on, agent_name, &question, session.as_deref())?.on)
 }
 
-/// Keeps the context that an agent leaves on a task. Returns the status that its report asks for.
+/// Saves the context that an agent leaves on a task. Returns the status that its report asks for.
 fn finish(
     tx: &mut Tx<'_>,
     on: &mut StoredTask,
@@ -119,19 +120,19 @@ fn finish(
         (!is_context_own).then_some(output),
     );
     task_routing::update_agent_context(tx, on.number, &on.task.needs.agent_context)?;
-    match report.map(|report| (report.result, report.in_short())) {
+    match report.map(|report| (report.result, report.summary_or_result())) {
         None | Some((ReportResult::Passed, _)) => Ok(Some(Status::Completed)),
         Some((ReportResult::Failed, message)) => Ok(Some(Status::Failed { message })),
         Some((ReportResult::Blocked, reason)) => {
             block(tx, on, &reason)?;
-            mail::tell_operator(tx, on, &reason)?;
+            mail::mail_operator(tx, on, &reason)?;
             Ok(None)
         }
     }
 }
 
 fn no_report(agent_name: &AgentName) -> Report {
-    let summary = format!("{agent_name} gave no report, although it was asked again");
+    let summary = format!("Agent {agent_name} gave no report, although it was asked again");
     Report {
         result: ReportResult::Failed,
         summary: Text::lossy(summary),
@@ -142,8 +143,8 @@ fn no_report(agent_name: &AgentName) -> Report {
 
 fn failed_too_often(on: &StoredTask, agent_name: &AgentName, output: &Text) -> Text {
     Text::lossy(format!(
-        "It was given to agents {} times. The last one, {agent_name}, failed: {}",
-        on.task.routing.attempts,
+        "The task was routed {}. The last agent, {agent_name}, failed: {}",
+        words::counted(on.task.routing.attempts, "time"),
         output.beginning(REASON)
     ))
 }

@@ -1,4 +1,4 @@
-//! Mail from the router, sent in the transaction that it is about.
+//! Mail from the router, sent in the transaction that causes it.
 
 use crate::domain::{
     Address, Correspondent, HandoffId, MailContent, MailId, NewMail, Text, handoff_mail,
@@ -10,7 +10,7 @@ use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
 use crate::words;
 
-/// Mails an agent the context of the task that it was given.
+/// Mails an agent the context of its new task.
 pub fn announce(tx: &mut Tx<'_>, begun: &Begun) -> Result<()> {
     let task = &begun.on.task;
     let Some(entry) = task.agent_chain().last() else {
@@ -25,7 +25,7 @@ pub fn announce(tx: &mut Tx<'_>, begun: &Begun) -> Result<()> {
 }
 
 /// Mails the operator that a task waits for a person.
-pub fn tell_operator(tx: &mut Tx<'_>, on: &StoredTask, reason: &Text) -> Result<()> {
+pub fn mail_operator(tx: &mut Tx<'_>, on: &StoredTask, reason: &Text) -> Result<()> {
     let content = words::blocked_mail(&on.task, reason);
     send(tx, Correspondent::operator(), None, content)
 }

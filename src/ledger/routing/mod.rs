@@ -1,4 +1,4 @@
-//! Routing: choosing agents for tasks that name a role, and following what comes of it.
+//! Routing: choosing agents for tasks that name a role, and following up on the result.
 
 mod choice;
 mod ended;
@@ -10,7 +10,7 @@ mod waiting;
 
 pub use choice::{Circumstances, explain};
 pub use ended::follow_end;
-pub use mail::tell_operator;
+pub use mail::mail_operator;
 pub use release::release;
 pub use report::{GiveReport, give_report};
 pub use route::{Routed, next, route};

@@ -1,10 +1,10 @@
-//! Ending the wait of a task.
+//! Releasing a held or blocked task.
 
 use crate::store::tables::task_routing;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
 
-/// Forgets why a task waited, once somebody has decided about it.
+/// Clears the reason why a task waited, once somebody has decided about it.
 pub fn release(tx: &Tx<'_>, on: &mut StoredTask) -> Result<()> {
     if on.task.routing.waiting_reason.is_none() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Reports of agents about their work.
+//! Reports of agents.
 
 use crate::domain::{EventKind, Report, RunIdentity, Task, TaskId};
 use crate::ledger::handoff::CallingRun;
@@ -6,7 +6,6 @@ use crate::ledger::{history, rights, task};
 use crate::store::tables::{reports, task_routing};
 use crate::store::{Result, Tx};
 
-/// The report of a run about its task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GiveReport {
     pub task_id: TaskId,
@@ -14,7 +13,7 @@ pub struct GiveReport {
     pub caller: RunIdentity,
 }
 
-/// Takes the report of a run about its own task. The last one counts.
+/// Saves the report of a run about its own task. The last report counts.
 pub fn give_report(tx: &mut Tx<'_>, give: &GiveReport) -> Result<Task> {
     let caller = CallingRun::load(tx, &give.caller)?;
     let mut on = task::load(tx, &give.task_id)?;

@@ -1,4 +1,4 @@
-//! Routing: the router gives a task to the agent that suits best.
+//! Routing a task to the best agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,23 +14,22 @@ use super::choice::{Circumstances, choose, list_applicants, wait_reason};
 use super::mail;
 use super::waiting::hold;
 
-/// The outcome of an attempt to route a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Routed {
-    /// An agent has it.
+    /// A hand-off was begun.
     Started(Box<Task>),
-    /// It waits until an agent changes.
+    /// The task is held until an agent changes.
     NobodySuits(Choice),
-    /// It is not to be given to an agent now.
+    /// The task must not be routed now.
     NotReady(Choice),
 }
 
-/// Lists the tasks that are to be given to agents next: the most urgent first, then the oldest.
+/// Lists the tasks to route next, most urgent first, then oldest first.
 pub fn next(view: &View<'_>, limit: u32) -> Result<Vec<TaskId>> {
     task_routing::next(view, limit)
 }
 
-/// Gives a task to the agent that suits best, if it is ready and an agent suits.
+/// Hands off a task to the best agent, if the task is ready and an agent suits.
 pub fn route(tx: &mut Tx<'_>, task_id: &TaskId, circumstances: &Circumstances) -> Result<Routed> {
     let on = task::load(tx, task_id)?;
     let (None, Some(role)) = (wait_reason(tx, &on)?, on.task.needs.agent_role.clone()) else {

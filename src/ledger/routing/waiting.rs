@@ -1,4 +1,4 @@
-//! Tasks that the router leaves alone until an agent suits or a person decides.
+//! Tasks that the router holds until an agent suits or a person decides.
 
 use crate::domain::{EventKind, Role, Skill, Text};
 use crate::ledger::{history, increment, task};
@@ -7,10 +7,10 @@ use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
 use crate::words;
 
-/// The most tasks that are set aside at once.
+/// The most tasks that are held in one transaction.
 const MOST_HELD: u32 = 500;
 
-/// Lets a task wait for a person.
+/// Blocks a task until a person decides.
 pub fn block(tx: &mut Tx<'_>, on: &mut StoredTask, reason: &Text) -> Result<()> {
     on.task.routing.blocked = true;
     on.task.routing.waiting_reason = Some(reason.clone());
@@ -20,8 +20,8 @@ pub fn block(tx: &mut Tx<'_>, on: &mut StoredTask, reason: &Text) -> Result<()> 
     increment::refresh(tx, on)
 }
 
-/// Lets a task, and others with the same needs, wait until an agent changes, because no agent suits. Tasks that have waited for
-/// the same before are not announced again.
+/// Holds a task, and others with the same needs, until an agent changes, because no agent suits. Tasks that were held for the
+/// same reason before are not announced again.
 pub fn hold(tx: &mut Tx<'_>, on: &StoredTask, role: &Role, tags: &[Skill]) -> Result<()> {
     let was_announced = task_routing::waits_for_agent(tx, on.number)?;
     task_routing::hold_again(tx, role, tags)?;

@@ -1,37 +1,35 @@
-//! Everything that an agent is told beside its task and its prompt.
+//! The briefing of an agent: everything beside its task and its prompt.
 
 use crate::domain::{Agent, ConversationHistory, Kind, Mail, Message, RunIdentity, Tool};
 use crate::ledger::{agent, mail, request, task, tool};
 use crate::store::tables::{messages, sessions};
 use crate::store::{Result, View};
 
-/// How many messages of earlier tasks an agent is told at most.
 const MOST_MESSAGES: u32 = 200;
 
-/// How many mails an agent is told at most.
 const MOST_MAIL: u32 = 40;
 
 /// Everything that an agent is told beside its task and its prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Briefing {
     pub agents: Vec<Agent>,
-    /// The kinds of requests that are dispatched, the most pressing first.
+    /// The kinds of requests that are dispatched, highest rank first.
     pub kinds: Vec<Kind>,
-    /// The hand-off tools that the agent may use, by name.
+    /// The hand-off tools that the agent may call, by name.
     pub tools: Vec<Tool>,
     /// The conversation that was moved to the agent.
     pub history: Option<ConversationHistory>,
-    /// The newest messages on the tasks that led to the agent's own, oldest first.
+    /// The newest messages of the ancestor tasks, oldest first.
     pub conversation: Vec<Message>,
-    /// Whether there are older messages.
+    /// Whether older messages were omitted.
     pub has_more_conversation: bool,
-    /// The newest mail that the agent has not read or is to acknowledge, oldest first.
+    /// The newest mail that the agent has not read or must acknowledge, oldest first.
     pub mail: Vec<Mail>,
-    /// How many older mails of that kind there are.
+    /// The number of omitted older mails.
     pub older_mail: usize,
 }
 
-/// Collects the briefing of a run, at one moment.
+/// Collects the briefing of a run, from one snapshot.
 pub fn briefing(view: &View<'_>, run: &RunIdentity) -> Result<Briefing> {
     let task_number = task::number(view, &run.task_id)?;
     let mut conversation = messages::of_ancestors(view, task_number, MOST_MESSAGES + 1)?;

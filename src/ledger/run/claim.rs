@@ -7,20 +7,19 @@ use crate::store::{Result, Tx};
 
 use super::find::{ClaimedRun, load, place};
 
-/// A claim of the next run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRun {
-    /// How many runs may occupy a slot.
+    /// The number of slots.
     pub max_runs: u32,
-    /// The data directory of the server that claims.
+    /// The data directory of the claiming server.
     pub data_dir: String,
-    /// The runs whose processes may live.
+    /// The runs whose processes may still be alive.
     pub live: Vec<RunId>,
-    /// The hash of the token that the run's process will show.
+    /// The hash of the token for the run's process.
     pub token_hash: [u8; 32],
 }
 
-/// Claims the queued run that is to start next, if a slot is free.
+/// Claims the queued run that is next, if a slot is free.
 pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRun) -> Result<Option<ClaimedRun>> {
     if runs::count_occupied(tx, &claim.live)? >= u64::from(claim.max_runs) {
         return Ok(None);
@@ -39,7 +38,7 @@ pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRun) -> Result<Option<ClaimedRun>> {
     Ok(Some(claimed))
 }
 
-/// Puts a run back in line that was claimed and never started.
+/// Re-queues a run that was claimed but never started.
 pub fn return_run(tx: &Tx<'_>, id: &RunId) -> Result<()> {
     runs::update_queued(tx, id)
 }

@@ -1,4 +1,4 @@
-//! Finding runs, with everything that starts or follows them.
+//! Finding runs, with everything needed to start or follow them.
 
 use crate::domain::{
     Agent, AgentName, Door, HandoffId, JobStart, RunId, RunIdentity, Task, Text, TraceId,
@@ -7,42 +7,40 @@ use crate::ledger::{request, task};
 use crate::store::tables::{agents, runs};
 use crate::store::{Result, StoreError, View};
 
-/// A run that the scheduler has claimed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimedRun {
     pub identity: RunIdentity,
-    /// The task, with its chain.
+    /// With its chain.
     pub task: Task,
-    /// The agent's configuration, unless the agent was deleted since.
+    /// `None` if the agent was deleted since.
     pub agent: Option<Agent>,
     pub prompt: Text,
     pub reason: Option<Text>,
     pub from_agent: Option<AgentName>,
     pub mode: Door,
     pub trace_id: TraceId,
-    /// The job elsewhere that the run only starts, by the command of a kind rule.
+    /// The external job, if the run only starts one.
     pub job: Option<JobStart>,
-    /// The provider's session that is resumed.
+    /// The provider's session to resume.
     pub resumes: Option<String>,
-    /// The data directory whose server claimed the run.
+    /// The data directory of the claiming server.
     pub claimed_in: Option<String>,
-    /// How many bytes of its output have become messages.
+    /// The bytes of its output that were already recorded as messages.
     pub followed_bytes: u64,
-    /// How many bytes of the agent context its prompt has room for.
+    /// The byte budget for the agent context in its prompt.
     pub carried_bytes: usize,
 }
 
 impl ClaimedRun {
-    /// Tells whether the run only starts a job elsewhere, and has not done so yet.
+    /// Whether the run only starts an external job, and has not started it yet.
     pub fn starts_job(&self) -> bool {
         self.job.as_ref().is_some_and(|job| !job.is_started)
     }
 }
 
-/// Loads a run by its number.
 pub(super) fn load(view: &View<'_>, number: i64) -> Result<ClaimedRun> {
     let row = runs::find(view, number)?
-        .ok_or_else(|| StoreError::inconsistent(format!("run {number} is not there")))?;
+        .ok_or_else(|| StoreError::inconsistent(format!("run {number} does not exist")))?;
     Ok(ClaimedRun {
         task: task::get(view, &row.task_id)?,
         agent: agents::find(view, &row.agent_name)?,
@@ -65,7 +63,7 @@ pub(super) fn load(view: &View<'_>, number: i64) -> Result<ClaimedRun> {
     })
 }
 
-/// Finds a run, whether or not it has ended.
+/// Finds a run, ended or not.
 pub fn find(view: &View<'_>, id: &RunId) -> Result<Option<ClaimedRun>> {
     let number = runs::find_number(view, id)?;
     number.map(|number| load(view, number)).transpose()
@@ -85,13 +83,11 @@ pub fn of_handoff(view: &View<'_>, id: &HandoffId) -> Result<Option<RunId>> {
     runs::find_last(view, id)
 }
 
-/// Finds the number of a run that must be there.
 pub(super) fn number(view: &View<'_>, id: &RunId) -> Result<i64> {
     runs::find_number(view, id)?
-        .ok_or_else(|| StoreError::inconsistent(format!("run {id} is not there")))
+        .ok_or_else(|| StoreError::inconsistent(format!("run {id} does not exist")))
 }
 
-/// Finds the task and the hand-off of a run that must be there.
 pub(super) fn place(view: &View<'_>, number: i64) -> Result<runs::RunPlace> {
     runs::find_place(view, number)?
         .ok_or_else(|| StoreError::inconsistent(format!("run {number} has no hand-off")))

@@ -1,4 +1,4 @@
-//! Ending a run, and its hand-off with it.
+//! Ending a run together with its hand-off.
 
 use serde_json::Value;
 
@@ -10,20 +10,19 @@ use crate::store::{Result, Tx};
 
 use super::find::{number, place};
 
-/// The end of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishRun {
     pub run_id: RunId,
     pub outcome: Outcome,
-    /// The final message, or what went wrong.
+    /// The final message or the error.
     pub output: Text,
-    /// The provider's session, which can be resumed.
+    /// The provider's session, for a later resume.
     pub session_id: Option<String>,
     pub usage: Option<Value>,
     pub cost_usd: Option<f64>,
 }
 
-/// Ends a run and, if it is still open, its hand-off. Returns whether the hand-off has ended by this.
+/// Ends a run and, if it is still open, its hand-off. Returns whether this call ended the hand-off.
 pub fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
     let number = number(tx, &finish.run_id)?;
     let has_ended = runs::update_ended(tx, number, finish.outcome)?;
@@ -35,7 +34,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
         finish.usage.as_ref(),
         finish.cost_usd,
     )?;
-    // A run that was ended from outside has no say any more; its output is in its log.
+    // A run that was ended on request has no say any more; its output is in its log.
     if !has_ended {
         return Ok(false);
     }
@@ -44,7 +43,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
         && request::starts_job(tx, place.handoff_number)?
         && let Some(line) = finish.output.as_str().trim().lines().next_back()
     {
-        // The job goes on elsewhere, and the hand-off with it.
+        // The job continues elsewhere, and so does the hand-off.
         let job_id = Text::lossy(line.trim().to_owned());
         request::record_job_start(tx, place.handoff_number, &job_id)?;
         return Ok(false);

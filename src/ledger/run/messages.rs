@@ -1,4 +1,4 @@
-//! Recording the messages of an agent while its run goes on.
+//! Recording the messages of an agent during its run.
 
 use crate::domain::{NewMessage, RunId};
 use crate::ledger::message;
@@ -7,8 +7,8 @@ use crate::store::{Result, Tx};
 
 use super::find::{number, place};
 
-/// Records messages of an agent, and up to where its output was read. A run that was ended from outside is left alone: the rest of
-/// its output is in its log.
+/// Records messages of an agent, and the offset up to which its output was read. Ignores a run that was ended on request: the
+/// rest of its output is in its log.
 pub fn record_messages(
     tx: &mut Tx<'_>,
     id: &RunId,

@@ -1,4 +1,4 @@
-//! Runs: the executions of hand-offs, from their claim to their end.
+//! Runs: the executions of hand-offs, from claim to end.
 
 mod briefing;
 mod claim;

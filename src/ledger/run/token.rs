@@ -1,23 +1,22 @@
-//! Finding the run that shows a token.
+//! Finding the run of a token.
 
 use crate::domain::{AgentName, RunIdentity, RunState};
 use crate::store::tables::runs;
 use crate::store::{Result, View};
 
-/// The run that has a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenHolder {
-    /// The run works.
+    /// The run is active.
     Working(RunIdentity),
-    /// The run has passed control on.
+    /// The run has passed on control.
     MovedOn {
         run: RunIdentity,
-        /// The agent that has control.
+        /// The agent that has control now.
         agent_name: AgentName,
     },
 }
 
-/// Finds the run that has a token. A run that has ended otherwise than by passing control has none any more.
+/// Finds the run of a token. The token stays valid if the run passed on control; any other end invalidates it.
 pub fn token_holder(view: &View<'_>, token_hash: &[u8; 32]) -> Result<Option<TokenHolder>> {
     let Some((run, state)) = runs::find_by_token(view, token_hash)? else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Attachments of a task. Their bytes are files, which the engine keeps.
+//! Attachments of a task. The engine keeps their bytes in files.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,26 +8,23 @@ use crate::ledger::history;
 use crate::store::tables::{attachments, tasks};
 use crate::store::{Result, Tx, View};
 
-/// An attachment to record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attach {
     pub task_id: TaskId,
-    /// Names the folder that holds the bytes.
+    /// The name of the folder with the bytes.
     pub id: AttachmentId,
     pub filename: Filename,
     pub size: u64,
     pub content_type: Text,
 }
 
-/// A task with an attachment that was added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attached {
     pub task: Task,
-    /// The id under which the bytes are kept: that of the first request if this one repeats it.
+    /// The folder of the bytes: that of the first request if this one repeats it.
     pub id: AttachmentId,
 }
 
-/// Finds an attachment of a task.
 pub fn attachment(
     view: &View<'_>,
     task_id: &TaskId,
@@ -40,7 +37,6 @@ pub fn attachment(
     Err(Refusal::AttachmentNotFound(filename.to_owned()).into())
 }
 
-/// Adds an attachment to a task.
 pub fn attach(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
     let mut on = load(tx, &attach.task_id)?;
     let is_same = |attachment: &Attachment| attachment.filename == attach.filename;
@@ -68,7 +64,7 @@ pub fn attach(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
     })
 }
 
-/// Removes an attachment from a task. Returns the id under which its bytes are kept.
+/// Removes an attachment from a task. Returns the id of the folder with its bytes.
 pub fn detach(tx: &mut Tx<'_>, task_id: &TaskId, filename: &str) -> Result<(Task, AttachmentId)> {
     let mut on = load(tx, task_id)?;
     let is_same = |attachment: &Attachment| attachment.filename.as_str() == filename;

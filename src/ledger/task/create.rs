@@ -1,4 +1,4 @@
-//! Making a task.
+//! Creating a task.
 
 use crate::domain::{EventKind, NewTask, Task};
 use crate::ledger::handoff::lineage;
@@ -10,7 +10,7 @@ use crate::store::{Result, Tx};
 use super::find::keys;
 use super::{dependencies, readiness};
 
-/// Makes a task. One that depends on others takes over what those that have ended left behind, and is announced if it is ready.
+/// Creates a task. A task with dependencies inherits the context of those that have ended, and is announced if it is ready.
 pub fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
     dependencies::check_known(tx, &new.needs.depends_on)?;
     let mut task = Task::new(new.clone(), tx.now);
@@ -36,7 +36,7 @@ pub fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
         task_dependencies::insert_all(tx, number, &needs.depends_on)?;
         let told = needs.agent_context.clone();
         readiness::merge_context_of_dependencies(tx, &mut created, &[])?;
-        // The context that came with the task counts more than what was left behind.
+        // The task's own context overrides the inherited one.
         created.task.needs.agent_context.extend(told.clone());
         if created.task.needs.agent_context != told {
             task_routing::update_agent_context(tx, number, &created.task.needs.agent_context)?;

@@ -1,4 +1,4 @@
-//! Dependencies of a task on others.
+//! Dependencies between tasks.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,19 +12,19 @@ use crate::store::{Result, Tx, View};
 
 use super::find::keys;
 
-/// Refuses dependencies on tasks that are not there.
+/// Refuses dependencies on tasks that do not exist.
 pub fn check_known(view: &View<'_>, depends_on: &[Dependency]) -> Result<()> {
     for Dependency { task_id, .. } in depends_on {
         if tasks::find_number(view, task_id)?.is_none() {
             let mut problems = Problems::default();
-            problems.add("dependsOn", format!("there is no task {task_id}"));
+            problems.add("dependsOn", format!("task {task_id} does not exist"));
             return Err(Refusal::Invalid(problems).into());
         }
     }
     Ok(())
 }
 
-/// Refuses dependencies that lead back to the task, and names the cycle.
+/// Refuses dependencies that form a cycle, and names the cycle.
 pub fn check_no_cycle(
     view: &View<'_>,
     task_number: i64,
@@ -32,7 +32,7 @@ pub fn check_no_cycle(
     depends_on: &[Dependency],
 ) -> Result<()> {
     let is_itself = |dependency: &Dependency| dependency.task_id == *id;
-    // No path leads back to a task without dependants.
+    // A task without dependants is on no cycle.
     if !depends_on.iter().any(is_itself) && !task_dependencies::has_dependants(view, task_number)? {
         return Ok(());
     }
@@ -42,7 +42,7 @@ pub fn check_no_cycle(
     }
 }
 
-/// Finds the shortest path from dependencies of a task back to it: a breadth-first search.
+/// Finds the shortest path from dependencies of a task back to it, by breadth-first search.
 fn find_cycle(
     view: &View<'_>,
     id: &TaskId,
@@ -81,7 +81,6 @@ fn path_back(id: &TaskId, came_from: &HashMap<TaskId, TaskId>) -> Vec<TaskId> {
     cycle
 }
 
-/// Lists the dependencies of a task that are not met.
 pub fn unmet(view: &View<'_>, task_number: i64) -> Result<Vec<UnmetDependency>> {
     let all = task_dependencies::of_task(view, task_number)?;
     let unmet = all
@@ -97,15 +96,15 @@ pub fn unmet(view: &View<'_>, task_number: i64) -> Result<Vec<UnmetDependency>> 
     Ok(unmet.collect())
 }
 
-/// Repoints `completed` dependencies on `from_number` to its replacement, also those of tasks that are not pending now. Ended
-/// stages of the same increment are left alone: they belong to the round that is over.
+/// Repoints `completed` dependencies on `from_number` to its replacement, also those of tasks that are not pending now. Skips
+/// ended stages of the same increment, because they belong to a finished round.
 pub fn repoint_dependants(tx: &mut Tx<'_>, from_number: i64, to: &StoredTask) -> Result<()> {
     let replacement = [Dependency {
         task_id: to.task.id.clone(),
         outcome: DependencyOutcome::Completed,
     }];
     for dependant in task_dependencies::dependants_to_repoint(tx, from_number)? {
-        // The replacement itself may depend on this task: then the two would wait for each other.
+        // The replacement itself may depend on this task; repointing would form a cycle.
         if find_cycle(tx, &dependant.id, &replacement)?.is_some() {
             continue;
         }

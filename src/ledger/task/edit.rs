@@ -8,23 +8,22 @@ use crate::store::{Result, Tx};
 use super::find::load;
 use super::{dependencies, readiness};
 
-/// A change of a task's needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeNeeds {
     pub task_id: TaskId,
     pub change: NeedsChange,
-    /// Whether objects are merged into those that are there.
+    /// Whether objects are merged into the existing ones.
     pub merge: bool,
     pub caller: Caller,
 }
 
-/// Changes the needs of a task. The router looks at it anew.
+/// Changes the needs of a task. The router then reconsiders the task.
 pub fn change_needs(tx: &mut Tx<'_>, asked: &ChangeNeeds) -> Result<Task> {
     let mut on = load(tx, &asked.task_id)?;
     increment::check_round(tx, &on)?;
     let needs = asked.change.clone().apply(&on.task.needs, asked.merge);
     let changed = needs.changed_since(&on.task.needs);
-    // The change itself was checked; merged into what is there it may be too large.
+    // The change itself was checked, but the merged object may be too large.
     needs
         .check_sizes(tx.rules.largest_object)
         .map_err(Refusal::Invalid)?;

@@ -1,42 +1,36 @@
-//! Finding the task that an operation is about.
+//! Finding tasks.
 
 use crate::domain::{History, Refusal, Task, TaskId, Text};
 use crate::store::tables::events;
 use crate::store::tables::tasks::{self, StoredTask, TaskKeys};
 use crate::store::{Result, View};
 
-/// Finds a task.
 pub fn get(view: &View<'_>, id: &TaskId) -> Result<Task> {
     Ok(load(view, id)?.task)
 }
 
-/// Finds the working directory of a task; none if there is no such task.
 pub fn find_workspace(view: &View<'_>, id: &TaskId) -> Result<Option<Text>> {
     let found = tasks::find(view, id)?;
     Ok(found.map(|stored| stored.task.agent_workspace))
 }
 
-/// Tells whether there is a task with this id.
 pub fn exists(view: &View<'_>, id: &TaskId) -> Result<bool> {
     Ok(tasks::find_number(view, id)?.is_some())
 }
 
-/// Loads a task with its number.
 pub fn load(view: &View<'_>, id: &TaskId) -> Result<StoredTask> {
     tasks::find(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
 }
 
-/// Finds the keys of a task, without reading what it holds.
+/// Finds the keys of a task without reading its content.
 pub fn keys(view: &View<'_>, id: &TaskId) -> Result<TaskKeys> {
     tasks::find_keys(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
 }
 
-/// Finds the number of a task.
 pub fn number(view: &View<'_>, id: &TaskId) -> Result<i64> {
     tasks::find_number(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
 }
 
-/// Lists the events of a task, oldest first.
 pub fn history(view: &View<'_>, id: &TaskId) -> Result<History> {
     events::of_task(view, number(view, id)?)
 }

@@ -7,23 +7,21 @@ use crate::store::{Result, View};
 
 use super::find::number;
 
-/// Lists tasks in full, oldest first.
 pub fn list(view: &View<'_>, query: &TaskQuery) -> Result<Page<Task>> {
     full(view, &numbers(view, query)?, query.limit)
 }
 
-/// Lists tasks in short, oldest first.
 pub fn list_summaries(view: &View<'_>, query: &TaskQuery) -> Result<Page<TaskSummary>> {
     summaries(view, &numbers(view, query)?, query.limit)
 }
 
-/// Lists in short the tasks that the router has stopped routing, because no agent suits or a person must look, oldest first.
+/// Lists the tasks that the router holds or that are blocked, oldest first.
 pub fn held(view: &View<'_>, after: Option<&TaskId>, limit: u32) -> Result<Page<TaskSummary>> {
     let numbers = task_lists::held(view, cursor(view, after)?, limit + 1)?;
     summaries(view, &numbers, limit)
 }
 
-/// Lists the tasks that are ready to start, or those of them that an agent suits, the most urgent first, then the oldest.
+/// Lists the tasks that are ready to start, optionally those that suit an agent, most urgent first, then oldest first.
 pub fn ready(view: &View<'_>, query: &ReadyQuery) -> Result<Page<Task>> {
     let after = match &query.after {
         None => ReadyCursor::START,
@@ -36,7 +34,7 @@ pub fn ready(view: &View<'_>, query: &ReadyQuery) -> Result<Page<Task>> {
         None => task_lists::ready(view, after, limit)?,
         Some(name) => {
             let agent = agent::get(view, name)?;
-            // An agent counts as skilled in its own roles.
+            // The roles of an agent count as skills.
             let mut tags: Vec<_> = agent.skills.iter().map(Skill::as_str).collect();
             tags.extend(agent.roles.iter().map(Role::as_str));
             task_lists::ready_for(view, &agent.roles, &tags, after, limit)?
@@ -45,13 +43,13 @@ pub fn ready(view: &View<'_>, query: &ReadyQuery) -> Result<Page<Task>> {
     full(view, &numbers, query.limit)
 }
 
-/// Lists the numbers of the tasks of a page, and one more.
+/// Lists the task numbers of a page, plus one.
 fn numbers(view: &View<'_>, query: &TaskQuery) -> Result<Vec<i64>> {
     let after = cursor(view, query.after.as_ref())?;
     task_lists::numbers(view, query, after, query.limit + 1)
 }
 
-/// Finds the number of the task behind which a page begins; 0 for the first page.
+/// Resolves the cursor of a page; 0 for the first page.
 fn cursor(view: &View<'_>, after: Option<&TaskId>) -> Result<i64> {
     after.map_or(Ok(0), |id| number(view, id))
 }

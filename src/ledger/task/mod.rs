@@ -1,4 +1,4 @@
-//! Tasks: making, finding, planning and changing them.
+//! Tasks: creating, finding, planning and changing them.
 
 mod attachments;
 mod create;

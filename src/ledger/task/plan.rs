@@ -7,7 +7,6 @@ use crate::store::{Result, Tx};
 
 use super::find::load;
 
-/// Sets planning fields of a task.
 pub fn plan(tx: &mut Tx<'_>, id: &TaskId, change: &PlanningChange) -> Result<Task> {
     let mut on = load(tx, id)?;
     if on.task.plan(change.clone(), tx.now)

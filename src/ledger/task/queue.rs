@@ -1,4 +1,4 @@
-//! Messages for the agent that works on a task next.
+//! Messages for the next agent of a task.
 
 use crate::domain::{EventKind, MessageId, Queue, QueueMessage, TaskId, Text};
 use crate::ledger::history;
@@ -7,12 +7,10 @@ use crate::store::{Result, Tx, View};
 
 use super::find::{keys, number};
 
-/// Lists the queue of a task, oldest first.
 pub fn queue(view: &View<'_>, task_id: &TaskId) -> Result<Queue> {
     queue_messages::of_task(view, number(view, task_id)?)
 }
 
-/// Adds a message to the queue of a task.
 pub fn queue_message(tx: &mut Tx<'_>, task_id: &TaskId, content: &Text) -> Result<QueueMessage> {
     let keys = keys(tx, task_id)?;
     let message = QueueMessage {

@@ -1,4 +1,4 @@
-//! Readiness: which tasks may begin, and the context that ended tasks leave to them.
+//! Readiness: which tasks may start, and the context that ended tasks pass on to them.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::words;
 
 use super::find::load;
 
-/// Records that a task is ready, if it is and has a role or dependencies: then somebody waits for that.
+/// Records that a task is ready. Tasks without a role and without dependencies are skipped, because nobody waits for them.
 pub fn announce(tx: &mut Tx<'_>, on: TaskRef<'_>) -> Result<()> {
     match task_routing::find_ready(tx, on.number)? {
         None => Ok(()),
@@ -19,7 +19,7 @@ pub fn announce(tx: &mut Tx<'_>, on: TaskRef<'_>) -> Result<()> {
     }
 }
 
-/// Announces a task that is pending again, and releases the dependants of one that has ended.
+/// Announces a task that is pending again, and releases the dependants of an ended task.
 pub fn follow_status(tx: &mut Tx<'_>, on: &StoredTask) -> Result<()> {
     match on.task.status {
         Status::Pending => announce(tx, on.on()),
@@ -47,7 +47,7 @@ fn pass_context(tx: &mut Tx<'_>, from: &StoredTask, to: &TaskId) -> Result<()> {
     announce(tx, to.on())
 }
 
-/// Merges the context of new dependencies that are met already into a task. Its row is the caller's to write.
+/// Merges the context of dependencies that are already met into a task. The caller writes the row.
 pub fn merge_context_of_dependencies(
     view: &View<'_>,
     to: &mut StoredTask,
@@ -68,7 +68,7 @@ pub fn merge_context_of_dependencies(
     Ok(())
 }
 
-/// Returns the context of a task, bounded, as another task gets it.
+/// Returns the bounded context of a task, as another task gets it.
 fn context_excerpt(
     view: &View<'_>,
     from: &StoredTask,
@@ -82,7 +82,7 @@ fn context_excerpt(
         let attempts = part.round.saturating_sub(1);
         context.insert("attempts".to_owned(), attempts.into());
     }
-    agent_context::bounded(&context, view.rules.carried_bytes, |cut| {
+    agent_context::excerpt(&context, view.rules.carried_bytes, |cut| {
         words::context_cut(cut, &from.task.id)
     })
 }

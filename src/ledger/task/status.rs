@@ -6,7 +6,7 @@ use crate::store::{Result, Tx};
 
 use super::find::load;
 
-/// Sets a task's status, unless it is a stage of a round that is over.
+/// Sets a task's status, unless the task is a stage of a finished round.
 pub fn set_status(tx: &mut Tx<'_>, id: &TaskId, status: &Status, caller: &Caller) -> Result<Task> {
     let mut on = load(tx, id)?;
     rights::may_set_status(caller, &on.task)?;

@@ -1,7 +1,7 @@
-//! Jobs elsewhere: the command that starts one, and the command that is asked whether it is finished.
+//! External jobs: the command that starts a job, and the command that polls it.
 
-mod ask;
+mod poll;
 mod start;
 
-pub use ask::{JobState, ask};
+pub use poll::{JobState, poll};
 pub(super) use start::launched_agent;

@@ -1,12 +1,12 @@
-//! The launch of a command that starts a job.
+//! Launches the command that starts an external job.
 
 use crate::domain::{Agent, JobStart, OutputForm, Provider, Text};
 use crate::ledger::run::ClaimedRun;
 
-/// The variable that tells the commands of a job the id of their request.
+/// The environment variable with the id of the request, for the commands of a job.
 pub(super) const JOB_REQUEST: &str = "CHORUS_REQUEST_ID";
 
-/// Returns the agent of a run as it is launched, unless it was deleted.
+/// Returns the agent to launch, or `None` if it was deleted.
 pub(in crate::runner) fn launched_agent(run: &ClaimedRun) -> Option<Agent> {
     let agent = run.agent.clone()?;
     Some(match &run.job {
@@ -15,7 +15,7 @@ pub(in crate::runner) fn launched_agent(run: &ClaimedRun) -> Option<Agent> {
     })
 }
 
-/// Puts the start command of a job in the place of an agent's program. Its last line is the name of the job.
+/// Replaces the agent's program by the start command of a job, whose last line of output is the job's id.
 fn starter(agent: Agent, job: &JobStart) -> Agent {
     let mut words = job.command.iter().cloned();
     let mut environment = agent.environment;

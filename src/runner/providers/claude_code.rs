@@ -4,10 +4,9 @@ use serde_json::Value;
 
 use super::{Reader, Report, Said, Usage, object, sum, text};
 
-/// Reads the lines of a run of Claude Code.
+/// Reads the output of Claude Code.
 ///
-/// The first result counts. A second one answers the notification that work in the background has ended, and is not
-/// what was asked for.
+/// Only the first result counts. A second result answers a notification about background work, not the prompt.
 #[derive(Debug, Default)]
 pub struct ClaudeCodeReader {
     report: Report,
@@ -27,7 +26,7 @@ impl Reader for ClaudeCodeReader {
                     .as_array()
                     .map(Vec::as_slice)
                     .unwrap_or_default();
-                // What a subagent is told and says is its parent's matter.
+                // Messages of a subagent are internal to its parent.
                 let is_nested = line["parent_tool_use_id"].is_string();
                 blocks
                     .iter()
@@ -39,7 +38,7 @@ impl Reader for ClaudeCodeReader {
                 let (attempt, of) = (&line["attempt"], &line["max_retries"]);
                 let why = line["error"].as_str().unwrap_or("unknown");
                 vec![Said::Error(format!(
-                    "The model's service answered with an error ({why}); attempt {attempt} of {of}"
+                    "The model's API returned an error ({why}); attempt {attempt} of {of}"
                 ))]
             }
             Some("result") => {
@@ -91,17 +90,17 @@ impl ClaudeCodeReader {
                 .unwrap_or_default();
             let errors: Vec<_> = errors.iter().filter_map(Value::as_str).collect();
             if errors.is_empty() {
-                "The agent ended with an error that it does not name".to_owned()
+                "Claude Code failed without an error message; see the log".to_owned()
             } else {
                 errors.join("\n")
             }
         };
-        // The subtype is `success` even for errors of the model's service.
+        // The subtype is `success` even for errors of the model's API.
         report.end = Some(if line["is_error"] == true {
             Err(result.unwrap_or_else(errors))
         } else if line["safety_stops"].as_u64().is_some_and(|stops| stops > 0) {
             Err(format!(
-                "The model refused to go on. Ask for something else.\n{}",
+                "The model refused to continue. Change the prompt.\n{}",
                 result.unwrap_or_default()
             ))
         } else {
@@ -110,7 +109,6 @@ impl ClaudeCodeReader {
     }
 }
 
-/// Reads one block of a message.
 fn block(block: &Value) -> Option<Said> {
     match block["type"].as_str()? {
         "text" => text(block, "text").map(Said::Text),
@@ -172,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_on_the_way_is_told_in_order() {
+    fn messages_before_the_result_are_returned_in_order() {
         let (said, report) = read(
             ClaudeCodeReader::default(),
             fixture!("claude-stream-text-then-tool.jsonl"),
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_subagent_says_is_not_said_by_the_agent() {
+    fn messages_of_a_subagent_are_skipped() {
         let (said, report) = read(
             ClaudeCodeReader::default(),
             fixture!("claude-stream-subagent.jsonl"),
@@ -249,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_service_are_failures_that_say_what_to_do() {
+    fn an_error_of_the_model_is_a_failure_with_advice() {
         for (output, message) in [
             (
                 fixture!("claude-error-400.json"),
@@ -261,11 +259,11 @@ mod tests {
             ),
             (
                 fixture!("claude-error-529-noretry.json"),
-                "overloaded; hand off again in a while",
+                "overloaded; hand off again in a few minutes",
             ),
             (
                 fixture!("claude-stream-529-default.jsonl"),
-                "overloaded; hand off again in a while",
+                "overloaded; hand off again in a few minutes",
             ),
             (
                 fixture!("claude-down.json"),
@@ -273,15 +271,15 @@ mod tests {
             ),
             (
                 fixture!("claude-nokey.json"),
-                "Log in with the program itself",
+                "Log in with the agent's program",
             ),
             (
                 fixture!("claude-max-turns.json"),
-                "Raise the agent's limit of turns",
+                "Raise the agent's turn limit",
             ),
             (
                 fixture!("claude-refusal.json"),
-                "The model refused to go on",
+                "The model refused to continue",
             ),
         ] {
             let verdict = verdict(ClaudeCodeReader::default(), output, 1, "");
@@ -291,16 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn retries_are_told_while_they_happen() {
+    fn retries_are_reported_while_they_happen() {
         let (said, _) = read(
             ClaudeCodeReader::default(),
             fixture!("claude-stream-529-default.jsonl"),
         );
         assert_eq!(
             said[0],
-            Said::Error(
-                "The model's service answered with an error (overloaded); attempt 1 of 10".into()
-            )
+            Said::Error("The model's API returned an error (overloaded); attempt 1 of 10".into())
         );
     }
 
@@ -339,6 +335,10 @@ mod tests {
             "",
         );
         assert_eq!(cut.outcome, Outcome::Failed);
-        assert!(cut.output.contains("its output was cut"), "{}", cut.output);
+        assert!(
+            cut.output.contains("its output was cut off"),
+            "{}",
+            cut.output
+        );
     }
 }

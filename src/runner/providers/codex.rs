@@ -2,7 +2,7 @@
 
 use super::{Reader, Report, Said, object, sum, text};
 
-/// Reads the lines of a run of Codex.
+/// Reads the output of Codex.
 #[derive(Debug, Default)]
 pub struct CodexReader {
     report: Report,
@@ -32,7 +32,7 @@ impl Reader for CodexReader {
             }
             Some("turn.failed") => {
                 let error = text(&line["error"], "message")
-                    .unwrap_or_else(|| "Codex failed and does not say why".into());
+                    .unwrap_or_else(|| "Codex failed without an error message; see the log".into());
                 self.report.end = Some(Err(error));
                 Vec::new()
             }
@@ -87,7 +87,7 @@ impl CodexReader {
                     output: error.unwrap_or_else(|| item["result"].to_string()),
                 }]
             }
-            // A remark, such as one about an unknown model. What ends a turn is `turn.failed`.
+            // A warning, such as one about an unknown model. Only `turn.failed` ends a turn.
             Some("error") => vec![Said::Error(text(item, "message").unwrap_or_default())],
             _ => Vec::new(),
         }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_on_the_way_is_told() {
+    fn messages_and_tool_results_before_the_end_are_returned() {
         let (said, report) = read(
             CodexReader::default(),
             fixture!("codex-json-text-then-tool.jsonl"),

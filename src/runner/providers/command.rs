@@ -1,17 +1,16 @@
-//! Any program: what it prints is its answer.
+//! Any program. Its output is the answer.
 
 use serde_json::Value;
 
 use super::{Reader, Report, Said, object};
 use crate::domain::OutputForm;
 
-/// The longest answer that is kept; the log has all of it.
+/// The maximum length of an answer. The log has the full output.
 const LONGEST_ANSWER: usize = 1024 * 1024;
 
-/// How many lines become messages; a program that prints without end must not fill the ledger.
+/// The maximum number of lines that become messages, so that a program that never stops printing does not fill the ledger.
 const MOST_MESSAGES: usize = 1000;
 
-/// Reads the lines of any program.
 #[derive(Debug, Default)]
 pub struct CommandReader {
     form: OutputForm,
@@ -23,7 +22,6 @@ pub struct CommandReader {
 }
 
 impl CommandReader {
-    /// Makes a reader for a form of output.
     pub fn new(form: OutputForm) -> Self {
         Self {
             form,
@@ -38,7 +36,7 @@ impl CommandReader {
         self.add(line);
     }
 
-    /// Adds what fits, and counts the rest.
+    /// Appends the text up to the limit, and counts the dropped bytes.
     fn add(&mut self, text: &str) {
         let room = if self.left_out > 0 {
             0
@@ -50,7 +48,6 @@ impl CommandReader {
         self.left_out += text.len() - end;
     }
 
-    /// Takes a text as the whole answer so far.
     fn replace(&mut self, text: &str) {
         self.answer.clear();
         self.left_out = 0;
@@ -81,9 +78,7 @@ impl Reader for CommandReader {
         match self.messages {
             0..MOST_MESSAGES if line.trim().is_empty() => Vec::new(),
             0..MOST_MESSAGES => vec![Said::Text(line.to_owned())],
-            MOST_MESSAGES => vec![Said::Text(
-                "There is more; the log has all of it".to_owned(),
-            )],
+            MOST_MESSAGES => vec![Said::Text("[more output in the log]".to_owned())],
             _ => Vec::new(),
         }
     }
@@ -92,7 +87,7 @@ impl Reader for CommandReader {
         let answer = std::mem::take(&mut self.answer);
         let answer = match self.left_out {
             0 => answer,
-            bytes => format!("{answer}\n[{bytes} more bytes are in the log]"),
+            bytes => format!("{answer}\n[cut off; {bytes} B more in the log]"),
         };
         self.report.end = Some(Ok(answer));
     }
@@ -118,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_says_what_the_answer_is() {
+    fn the_output_form_selects_the_answer() {
         assert_eq!(answer("all", "\n\none\n\ntwo\n"), "\n\none\n\ntwo");
         assert_eq!(answer("last_line", "one\ntwo\n\n"), "two");
         assert_eq!(
@@ -134,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_says_nothing_has_failed() {
+    fn a_program_without_output_has_failed() {
         let mut reader = CommandReader::default();
         reader.end_of_output();
         assert_eq!(
@@ -144,15 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_cut_and_says_so() {
+    fn a_long_output_is_cut_with_a_note() {
         let mut reader = CommandReader::default();
         let line = "x".repeat(1000);
         let said: usize = (0..3000).map(|_| reader.line(&line).len()).sum();
         reader.end_of_output();
         assert_eq!(said, MOST_MESSAGES);
         let answer = reader.report().end.clone().unwrap().unwrap();
-        assert!(
-            answer.len() < LONGEST_ANSWER + 100 && answer.ends_with("more bytes are in the log]")
-        );
+        assert!(answer.len() < LONGEST_ANSWER + 100 && answer.ends_with("B more in the log]"));
     }
 }

@@ -2,16 +2,16 @@
 
 use super::{Reader, Report, Said, object, sum, text};
 
-/// How much of an output that is one JSON document is kept. Gemini CLI cuts longer ones itself.
+/// The maximum size of an output that is one JSON document. Gemini CLI itself cuts longer documents.
 const LONGEST_DOCUMENT: usize = 1024 * 1024;
 
-/// Reads the output of a run of Gemini CLI: lines of JSON, or one document if an agent's arguments ask for that.
+/// Reads the output of Gemini CLI: lines of JSON, or one document if the agent's arguments select that.
 #[derive(Debug, Default)]
 pub struct GeminiReader {
     report: Report,
-    /// Lines that are no events: parts of a document.
+    /// Lines that are not events, as parts of a document.
     document: String,
-    /// What the assistant has said since the last tool.
+    /// The assistant's text since the last tool call.
     message: String,
 }
 
@@ -67,7 +67,6 @@ impl Reader for GeminiReader {
 }
 
 impl GeminiReader {
-    /// Reads a result that is one document.
     fn whole(&mut self, document: &serde_json::Value) {
         let models = document["stats"]["models"].as_object();
         for model in models.into_iter().flat_map(serde_json::Map::values) {
@@ -84,7 +83,7 @@ impl GeminiReader {
         };
     }
 
-    /// Ends the text that came in pieces.
+    /// Takes the text collected from several events.
     fn take_text(&mut self) -> Vec<Said> {
         let text = std::mem::take(&mut self.message);
         if text.is_empty() {
@@ -103,7 +102,9 @@ impl GeminiReader {
             Ok(self.message.clone())
         } else {
             let error = text(&line["error"], "message");
-            Err(error.unwrap_or_else(|| "Gemini CLI failed and does not say why".to_owned()))
+            Err(error.unwrap_or_else(|| {
+                "Gemini CLI failed without an error message; see the log".to_owned()
+            }))
         });
         self.take_text()
     }
@@ -119,7 +120,7 @@ mod tests {
     const TEXT_THEN_TOOL: &str = fixture!("gemini-stream-text-then-tool.jsonl");
 
     #[test]
-    fn the_final_message_is_what_came_after_the_last_tool() {
+    fn the_final_message_is_the_text_after_the_last_tool_call() {
         let (said, report) = read(GeminiReader::default(), TEXT_THEN_TOOL);
         assert_eq!(said[0], Said::Text("interim message 1".into()));
         assert_eq!(
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_document_is_understood_too() {
+    fn a_single_json_document_is_read_too() {
         for (output, beginning) in [
             (fixture!("gemini-json.json"), "final message: hello world"),
             (
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_only_on_standard_error() {
+    fn an_error_on_standard_error_is_reported_with_advice() {
         let failed = verdict(
             GeminiReader::default(),
             "",

@@ -1,14 +1,14 @@
-//! Finds the programs that agents need.
+//! Finds the programs of agents.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a program may take to say its version.
+/// The time limit of `--version`.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Finds a program: by its path, or on `PATH`.
+/// Finds a program by its path or on `PATH`.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         path.metadata()
@@ -22,7 +22,7 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
         .find(is_program)
 }
 
-/// Asks a program for its version: the first line that it prints, if it answers soon.
+/// Returns the first line that `--version` prints, or `None` at the time limit.
 pub fn version(program: &PathBuf) -> Option<String> {
     let mut child = Command::new(program)
         .arg("--version")
@@ -34,7 +34,7 @@ pub fn version(program: &PathBuf) -> Option<String> {
     let began = Instant::now();
     while child.try_wait().ok()?.is_none() {
         if began.elapsed() > PATIENCE {
-            // It is not waited for: whoever asked wants an answer now.
+            // Not waited for, because the caller wants an answer now.
             let _ = child.kill();
             return None;
         }

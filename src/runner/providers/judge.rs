@@ -1,56 +1,50 @@
-//! Decides what became of a run.
+//! Determines the outcome of a run.
 
 use super::{Report, Usage};
 use crate::domain::Outcome;
 
-/// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessEnd {
-    /// By itself, with this code.
     Exited(i32),
-    /// By this signal.
     Signalled(i32),
-    /// It had said that it was finished and did not go, so it was stopped.
+    /// The program reported its end but kept running, so it was stopped.
     StoppedAfterEnd,
 }
 
-/// What became of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// How it ended.
     pub outcome: Outcome,
-    /// The final message, or what went wrong and what to do.
+    /// The final message, or the error with advice.
     pub output: String,
-    /// What was counted.
     pub usage: Usage,
 }
 
-/// How much of what a program complained about is repeated.
+/// The maximum number of bytes of standard error in an output.
 const STDERR_SHOWN: usize = 2000;
 
-/// Decides what a report and the end of the process mean together.
+/// Determines the outcome from the report and the end of the process.
 pub fn judge(report: &Report, end: ProcessEnd, stderr: &str) -> Verdict {
     let (outcome, output) = match (&report.end, end) {
         (Some(Err(error)), _) => (Outcome::Failed, with_advice(error)),
         (Some(Ok(message)), ProcessEnd::Exited(0) | ProcessEnd::StoppedAfterEnd) => {
             if message.trim().is_empty() {
-                (Outcome::Failed, without_message(report))
+                (Outcome::Failed, missing_message(report))
             } else {
                 (Outcome::Completed, message.clone())
             }
         }
         (Some(Ok(message)), end) if message.trim().is_empty() => {
-            (Outcome::Failed, without_end(end, stderr))
+            (Outcome::Failed, missing_end(end, stderr))
         }
         (Some(Ok(message)), end) => (
             Outcome::Failed,
             format!(
-                "The agent gave a final message, but its program then {}. {}\nThe message was:\n{message}",
-                ended(end),
-                complaint(stderr)
+                "The agent gave a final message, but its program then {}. {}\nThe final message:\n{message}",
+                describe_end(end),
+                quote_stderr(stderr)
             ),
         ),
-        (None, end) => (Outcome::Failed, without_end(end, stderr)),
+        (None, end) => (Outcome::Failed, missing_end(end, stderr)),
     };
     Verdict {
         outcome,
@@ -59,48 +53,47 @@ pub fn judge(report: &Report, end: ProcessEnd, stderr: &str) -> Verdict {
     }
 }
 
-fn without_message(report: &Report) -> String {
+fn missing_message(report: &Report) -> String {
     if report.denied_tools.is_empty() {
-        return "The agent ended without a final message. Ask again, and say what it should answer.".to_owned();
+        return "The agent ended without a final message. Hand off again, and say in the prompt what to answer.".to_owned();
     }
     format!(
-        "The agent ended without a final message; it was not allowed to use {}. Allow that in the agent's allowedTools, or ask for something else.",
+        "The agent ended without a final message, and was not allowed to use {}. Add that to the agent's allowedTools, or change the prompt.",
         report.denied_tools.join(", ")
     )
 }
 
-fn without_end(end: ProcessEnd, stderr: &str) -> String {
-    let said = complaint(stderr);
+fn missing_end(end: ProcessEnd, stderr: &str) -> String {
+    let said = quote_stderr(stderr);
     match end {
         ProcessEnd::Exited(0) => {
-            format!("The agent's program ended without a result, or its output was cut. {said}")
+            format!("The agent's program ended without a result, or its output was cut off. {said}")
         }
         end => format!(
             "The agent's program {} before it gave a result. {said}",
-            ended(end)
+            describe_end(end)
         ),
     }
 }
 
-/// Repeats what a program complained about, and adds what a person can do.
-fn complaint(stderr: &str) -> String {
-    let complaint = last_part(stderr.trim(), STDERR_SHOWN);
-    if complaint.is_empty() {
-        return "It printed no error.".to_owned();
+/// Quotes the end of standard error, and adds advice.
+fn quote_stderr(stderr: &str) -> String {
+    let quoted = last_part(stderr.trim(), STDERR_SHOWN);
+    if quoted.is_empty() {
+        return "Standard error is empty; see the log.".to_owned();
     }
-    let advice = advice(complaint).map_or_else(String::new, |advice| format!("\n{advice}"));
-    format!("It said:\n{complaint}{advice}")
+    let advice = advice(quoted).map_or_else(String::new, |advice| format!("\n{advice}"));
+    format!("Standard error:\n{quoted}{advice}")
 }
 
-fn ended(end: ProcessEnd) -> String {
+fn describe_end(end: ProcessEnd) -> String {
     match end {
         ProcessEnd::Exited(code) => format!("ended with exit code {code}"),
-        ProcessEnd::Signalled(signal) => format!("was ended by signal {signal}"),
-        ProcessEnd::StoppedAfterEnd => "did not go by itself".to_owned(),
+        ProcessEnd::Signalled(signal) => format!("was killed by signal {signal}"),
+        ProcessEnd::StoppedAfterEnd => "did not exit".to_owned(),
     }
 }
 
-/// Adds what a person can do about an error.
 fn with_advice(error: &str) -> String {
     advice(error).map_or_else(|| error.to_owned(), |advice| format!("{error}\n{advice}"))
 }
@@ -117,12 +110,12 @@ fn advice(error: &str) -> Option<&'static str> {
         "unauthorized",
     ]) {
         Some(
-            "Log in with the program itself, or set its API key in the environment of the server or the agent.",
+            "Log in with the agent's program, or set its API key in the environment of the server or the agent.",
         )
     } else if says(&["429", "rate limit", "usage limit", "quota"]) {
         Some("The model's rate limit is reached; hand off again later.")
     } else if says(&["529", "overloaded", "high demand", "503"]) {
-        Some("The model's service is overloaded; hand off again in a while.")
+        Some("The model's API is overloaded; hand off again in a few minutes.")
     } else if says(&[
         "econnrefused",
         "connection refused",
@@ -131,22 +124,24 @@ fn advice(error: &str) -> Option<&'static str> {
         "getaddrinfo",
     ]) {
         Some(
-            "The model's service cannot be reached; check the network and the base URL of the program.",
+            "The model's API cannot be reached; check the network and the base URL of the agent's program.",
         )
     } else if says(&["maximum number of turns", "max_turns"]) {
-        Some("Raise the agent's limit of turns, or hand off a smaller piece of work.")
+        Some("Raise the agent's turn limit, or hand off a smaller task.")
     } else if says(&["prompt is too long", "exceeds 10mb", "too large"]) {
-        Some("Shorten the prompt, or put what is long into a file of the workspace.")
+        Some("Shorten the prompt, or move long text into a file of the workspace.")
     } else if says(&["root/sudo"]) {
-        Some("Run the server as an ordinary user, or choose another permissionMode for the agent.")
+        Some(
+            "Run the server as a user other than root, or set another permissionMode for the agent.",
+        )
     } else if says(&["unknown option", "unexpected argument", "unknown argument"]) {
-        Some("Check the agent's extra arguments against the installed version of the program.")
+        Some("Check the agent's `arguments` against the installed version of its program.")
     } else {
         None
     }
 }
 
-/// Returns the end of a text, on a character's border.
+/// Returns at most `bytes` bytes from the end, cut at a character boundary.
 fn last_part(text: &str, bytes: usize) -> &str {
     let mut from = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(from) {
@@ -167,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn all_three_must_be_well() {
+    fn a_run_is_completed_only_with_a_message_without_an_error_and_a_clean_exit() {
         let good = finished(Ok("done"));
         assert_eq!(
             judge(&good, ProcessEnd::Exited(0), "").outcome,
@@ -179,7 +174,7 @@ mod tests {
             assert_eq!(verdict.outcome, Outcome::Failed);
             assert!(
                 verdict.output.ends_with("done"),
-                "what was said is kept: {}",
+                "the final message is kept: {}",
                 verdict.output
             );
         }
@@ -198,12 +193,12 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_tells_what_to_do() {
-        let told = |error| judge(&finished(Err(error)), ProcessEnd::Exited(1), "").output;
+    fn a_failure_comes_with_advice() {
+        let output = |error| judge(&finished(Err(error)), ProcessEnd::Exited(1), "").output;
         assert!(
-            told("Not logged in · Please run /login").contains("Log in with the program itself")
+            output("Not logged in · Please run /login").contains("Log in with the agent's program")
         );
-        assert!(told("API Error: Request rejected (429)").contains("hand off again later"));
+        assert!(output("API Error: Request rejected (429)").contains("hand off again later"));
         let denied = Report {
             denied_tools: vec!["Bash".into()],
             ..finished(Ok(""))
@@ -220,14 +215,14 @@ mod tests {
         );
         assert!(
             silent.output.contains("ended with exit code 1")
-                && silent.output.contains("extra arguments"),
+                && silent.output.contains("the agent's `arguments`"),
             "{}",
             silent.output
         );
     }
 
     #[test]
-    fn a_long_complaint_is_cut_at_its_beginning_on_a_border() {
+    fn long_standard_error_is_cut_at_a_character_boundary() {
         let stderr = "ü".repeat(3000);
         let verdict = judge(&Report::default(), ProcessEnd::Signalled(15), &stderr);
         assert!(verdict.output.contains("signal 15") && verdict.output.len() < 2300);

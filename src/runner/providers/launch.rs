@@ -1,4 +1,4 @@
-//! What is started for each provider.
+//! The command line of each provider.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,28 +7,22 @@ use super::tools::tool_names;
 use crate::domain::{Agent, Provider};
 use crate::supervisor::StopSignal;
 
-/// What an agent may do if its configuration says nothing.
 const DEFAULT_TOOLS: &str = "Bash(file-tools *)";
 
-/// How an agent asks for permission if its configuration says nothing.
 const DEFAULT_PERMISSIONS: &str = "bypassPermissions";
 
-/// What is started, and how it is stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The program.
     pub program: String,
-    /// What it is started with. Never the prompt: that is its standard input.
+    /// Never contains the prompt, which is passed as standard input.
     pub arguments: Vec<String>,
-    /// What is added to its environment.
     pub environment: BTreeMap<String, String>,
-    /// How it is asked to end.
     pub stop_signal: StopSignal,
-    /// Whether it takes the agent's spec as a file, apart from the prompt.
+    /// Whether the program takes the agent's spec as a file. Otherwise the spec is prepended to the prompt.
     pub takes_system_file: bool,
 }
 
-/// Says what to start for an agent. `resume` is the session that goes on.
+/// Returns the command line of an agent. `resume` is the session to continue.
 pub fn command_line(agent: &Agent, system_file: &Path, resume: Option<&str>) -> CommandLine {
     let mut line = match agent.provider {
         Provider::ClaudeCode => claude_code(agent, system_file, resume),
@@ -70,7 +64,7 @@ impl CommandLine {
         self.arguments.extend(arguments.map(str::to_owned));
     }
 
-    /// Adds what the agent's configuration adds.
+    /// Adds the arguments of the agent's configuration.
     fn add_extra(&mut self, agent: &Agent) {
         self.arguments
             .extend(agent.arguments.iter().map(ToString::to_string));
@@ -89,10 +83,10 @@ fn claude_code(agent: &Agent, system_file: &Path, resume: Option<&str>) -> Comma
     let mut line = CommandLine::new(
         "claude",
         &[
-            // An answer to a notification from the background must not take the place of the final message.
+            // The answer to a notification about background work would replace the final message.
             ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-            // Its own default takes three minutes to see that nobody answers.
+            // The default takes three minutes to notice an unreachable API.
             ("CLAUDE_CODE_MAX_RETRIES", "4"),
         ],
     );
@@ -125,7 +119,7 @@ fn claude_code(agent: &Agent, system_file: &Path, resume: Option<&str>) -> Comma
 
 fn codex(agent: &Agent, resume: Option<&str>) -> CommandLine {
     let mut line = CommandLine::new("codex", &[]);
-    // SIGTERM ends it at once and leaves its commands running.
+    // On SIGTERM, Codex exits at once and leaves its commands running.
     line.stop_signal = StopSignal::Interrupt;
     let sandbox = match or_default(agent.permission_mode.as_str(), DEFAULT_PERMISSIONS) {
         "bypassPermissions" => "danger-full-access",
@@ -165,7 +159,7 @@ fn gemini(agent: &Agent, resume: Option<&str>) -> CommandLine {
         "gemini",
         &[
             ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
-            // Its second process does not hear signals.
+            // The relaunched process ignores signals.
             ("GEMINI_CLI_NO_RELAUNCH", "true"),
         ],
     );

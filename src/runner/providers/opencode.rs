@@ -2,11 +2,11 @@
 
 use super::{Reader, Report, Said, object, sum, text};
 
-/// Reads the lines of a run of OpenCode.
+/// Reads the output of OpenCode.
 #[derive(Debug, Default)]
 pub struct OpenCodeReader {
     report: Report,
-    /// The texts of the message that is being written.
+    /// The id and the text so far of the current message.
     message: Option<(String, String)>,
 }
 
@@ -56,8 +56,9 @@ impl Reader for OpenCodeReader {
             Some("error") => {
                 let error = &line["error"];
                 let message = text(&error["data"], "message").or_else(|| text(error, "name"));
-                let message =
-                    message.unwrap_or_else(|| "OpenCode failed and does not say why".to_owned());
+                let message = message.unwrap_or_else(|| {
+                    "OpenCode failed without an error message; see the log".to_owned()
+                });
                 self.report.end = Some(Err(message.clone()));
                 vec![Said::Error(message)]
             }
@@ -86,7 +87,7 @@ mod tests {
     use crate::domain::Outcome;
 
     #[test]
-    fn the_final_message_is_that_of_the_step_that_stopped() {
+    fn the_final_message_is_the_text_of_the_step_with_reason_stop() {
         for (output, message) in [
             (
                 fixture!("opencode-json.jsonl"),
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_added_up() {
+    fn the_usage_of_all_steps_is_added_up() {
         let (said, report) = read(
             OpenCodeReader::default(),
             fixture!("opencode-json-text-then-tool.jsonl"),
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_event_is_a_failure_and_so_is_silence() {
+    fn an_error_event_or_an_empty_output_is_a_failure() {
         let failed = verdict(
             OpenCodeReader::default(),
             fixture!("opencode-error-400.jsonl"),
@@ -149,7 +150,7 @@ mod tests {
             (failed.outcome, failed.output.as_str()),
             (Outcome::Failed, "scripted 400")
         );
-        // A refused permission ends the run with code 0 and no text at all.
+        // A refused permission ends the run with exit code 0 and no text.
         let silent = verdict(
             OpenCodeReader::default(),
             "",

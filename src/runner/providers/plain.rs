@@ -1,16 +1,16 @@
-//! Text that a program must not take for a command.
+//! Escapes text that an agent's program would interpret as a command.
 
 use std::borrow::Cow;
 
 use crate::domain::Provider;
 
-/// Takes no room and is no white space: a word that begins with it does not begin with what follows.
+/// An invisible character that is not white space, so `@` after it no longer begins a word.
 const WORD_JOINER: char = '\u{2060}';
 
-/// Makes sure that a prompt arrives as text.
+/// Escapes a prompt so that the program reads it as plain text.
 ///
-/// Claude Code replaces `@path` at the beginning of a word by the contents of that file, any file, without asking. What
-/// others wrote into a task must not do that. A leading `/` would be a command; the composed prompt never begins so.
+/// Claude Code replaces `@path` at the beginning of a word by the contents of that file, for any file and without permission. Text
+/// that others wrote into a task must not do that. A leading `/` would be a command, but a composed prompt never begins with one.
 pub fn plain_text(provider: Provider, prompt: &str) -> Cow<'_, str> {
     if provider != Provider::ClaudeCode || !prompt.contains('@') {
         return Cow::Borrowed(prompt);
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_programs_get_is_unchanged() {
+    fn prompts_of_other_providers_are_unchanged() {
         assert_eq!(plain_text(Provider::Codex, "@/etc/passwd"), "@/etc/passwd");
         assert_eq!(plain_text(Provider::ClaudeCode, "no mention"), "no mention");
     }

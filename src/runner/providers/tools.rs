@@ -1,9 +1,9 @@
-//! Which tools an agent may use, in the form that a command line takes.
+//! Parses the list of allowed tools.
 
-/// Takes the names of tools out of a list with qualifiers: `Bash(git *) Edit Bash(ls)` gives `Bash Edit`.
+/// Extracts the tool names from a list with qualifiers: `Bash(git *) Edit Bash(ls)` gives `Bash Edit`.
 ///
-/// Qualifiers in parentheses are dropped, also nested ones and ones that contain spaces; each name stands once, where it
-/// stood first.
+/// Qualifiers in parentheses are dropped, including nested ones and ones with spaces. Each name is listed once, at its first
+/// position.
 pub fn tool_names(allowed_tools: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut depth = 0_usize;
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn qualifiers_are_dropped_and_names_stand_once() {
+    fn qualifiers_are_dropped_and_names_are_listed_once() {
         for (allowed, names) in [
             ("Bash(file-tools *) Edit Read(*)", "Bash Edit Read"),
             ("Bash(a (b) c) Bash(x)", "Bash"),

@@ -1,4 +1,4 @@
-//! The engine on one SQLite file: one thread writes, some read.
+//! The engine for one SQLite file: one writing thread, several reading threads.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use crate::domain::Rules;
 use crate::store::database::{Backend, DatabaseOptions, ReadJob, Readers, Sharing, WriteJob};
 use crate::store::{Feed, OpenError, Result, StoreError};
 
-/// The engine on one SQLite file.
 #[derive(Debug)]
 struct SqliteBackend {
     path: PathBuf,
@@ -23,7 +22,7 @@ struct SqliteBackend {
     feed: Arc<Feed>,
 }
 
-/// Opens a database file, after bringing it up to date.
+/// Opens a database file after migrating it.
 pub(in crate::store) async fn open(
     path: PathBuf,
     options: DatabaseOptions,
@@ -59,8 +58,8 @@ impl SqliteBackend {
         })
     }
 
-    /// Does something that takes long, on a thread of its own.
-    async fn apart<T: Send + 'static>(
+    /// Runs a long operation on a blocking thread.
+    async fn run_blocking<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Path) -> Result<T> + Send + 'static,
     ) -> Result<T> {
@@ -87,20 +86,20 @@ impl Backend for SqliteBackend {
     async fn snapshot(&self) -> Result<Box<dyn Readers>> {
         let rules = self.rules;
         let snapshot = self
-            .apart(move |path| SqliteReaders::snapshot(path, rules))
+            .run_blocking(move |path| SqliteReaders::snapshot(path, rules))
             .await?;
         Ok(Box::new(snapshot))
     }
 
     async fn backup(&self, to: &Path) -> Result<()> {
         let to = to.to_owned();
-        // Not a reader: one that may only query may not copy either.
-        self.apart(move |path| backup::backup(&connection::open(path)?, &to))
+        // Not a reader's connection: `query_only` also forbids the copy.
+        self.run_blocking(move |path| backup::backup(&connection::open(path)?, &to))
             .await
     }
 
     async fn problems(&self) -> Result<Vec<String>> {
-        self.apart(problems).await
+        self.run_blocking(problems).await
     }
 
     fn feed(&self) -> &Feed {
@@ -108,14 +107,15 @@ impl Backend for SqliteBackend {
     }
 
     async fn close(&self) {
-        // The last connection that closes puts the log back into the file, if it is alone: so the writer's goes after the others.
+        // The last connection to close writes the WAL back into the file. So the writer's connection is closed after the
+        // others.
         self.readers.close().await;
         self.writer.close().await;
         self.feed.close();
     }
 }
 
-/// Lists what breaks the rules of the file or of the schema.
+/// Lists violations of the file format, the constraints and the foreign keys.
 fn problems(path: &Path) -> Result<Vec<String>> {
     let reader = open_reader(path)?;
     let mut statement = reader.prepare("PRAGMA integrity_check")?;

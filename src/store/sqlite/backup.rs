@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::store::{Result, StoreError};
 
-/// Writes a compact copy to a file that must not exist. It is complete or it is not there.
+/// Writes a compact copy to a file that must not exist. The file is complete, or it does not exist.
 pub(super) fn backup(connection: &Connection, to: &Path) -> Result<()> {
     let folder = match to.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -25,7 +25,7 @@ pub(super) fn backup(connection: &Connection, to: &Path) -> Result<()> {
     let finish = || -> std::io::Result<()> {
         std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o600))?;
         std::fs::File::open(&copy)?.sync_all()?;
-        // A link fails if the name is taken; a rename would replace what is there.
+        // A hard link fails if the name is taken; a rename would replace the existing file.
         std::fs::hard_link(&copy, to)?;
         unfinished.close()?;
         std::fs::File::open(folder)?.sync_all()

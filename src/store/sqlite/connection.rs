@@ -11,16 +11,16 @@ use crate::store::row::{Columns, Row};
 use crate::store::value::Value;
 use crate::store::{Result, StoreError, tx};
 
-/// How long a connection waits for another one's lock.
+/// The time that a connection waits for a lock.
 pub(super) const BUSY: Duration = Duration::from_secs(30);
 
-/// How many statements a connection keeps prepared.
+/// The size of a connection's statement cache.
 const PREPARED: usize = 256;
 
-/// How many bytes of the file readers map into memory: as many as SQLite can.
+/// The bytes of the file that readers map into memory: SQLite's maximum.
 const MAPPED: i64 = 2_147_418_112;
 
-/// Opens a connection: what it commits is on disk, and foreign keys hold.
+/// Opens a connection with durable commits and enforced foreign keys.
 pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -32,20 +32,18 @@ pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Opens the connection of the writer.
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let connection = open(path)?;
-    // A checkpoint stands in the way of the next commit; fewer and larger ones cost less.
+    // A checkpoint delays the next commit; fewer, larger ones cost less.
     connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
     Ok(connection)
 }
 
-/// Opens a connection that only reads.
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = open(path)?;
     connection.pragma_update(None, "query_only", "on")?;
-    // The hand-offs of a session lie on as many pages, between those of others. A call to the kernel for each of
-    // them took half of the time to read a session.
+    // The hand-offs of a session are spread over as many pages. One system call for each of them took half of the time to read
+    // a session.
     connection.pragma_update(None, "mmap_size", MAPPED)?;
     Ok(connection)
 }

@@ -14,31 +14,25 @@ use crate::store::OpenError;
 
 static FOLDER: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite");
 
-/// A migration, and where it stands in a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MigrationStatus {
-    /// Its number.
     pub version: i64,
-    /// None of a migration that this version of Chorus does not know.
+    /// `None` for a migration that this version of Chorus does not know.
     pub description: Option<String>,
-    /// Where it stands.
     pub state: MigrationState,
 }
 
-/// Where a migration stands in a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MigrationState {
-    /// It was applied.
     Applied,
-    /// It is still to be applied.
     Pending,
-    /// Another text was applied under its number.
+    /// A different text was applied under its number.
     Changed,
-    /// It was applied by a newer version of Chorus.
+    /// Applied by a newer version of Chorus.
     Unknown,
 }
 
-/// Reads the migrations out of their file names and texts.
+/// Reads the migrations from the embedded files.
 fn embedded() -> Migrator {
     let migrations = FOLDER
         .files()
@@ -65,7 +59,7 @@ fn embedded() -> Migrator {
     Migrator::with_migrations(migrations)
 }
 
-/// Brings a database up to date; makes it if it is not there.
+/// Migrates a database, and creates it if it does not exist.
 pub async fn migrate(path: &Path) -> Result<(), OpenError> {
     let result = async {
         let mut connection = SqliteConnectOptions::new()
@@ -97,7 +91,7 @@ pub async fn migrate(path: &Path) -> Result<(), OpenError> {
     })
 }
 
-/// Compares a database with the embedded migrations and changes nothing. A database that is not there has none.
+/// Compares a database with the embedded migrations, without changes. In a database that does not exist, all are pending.
 pub async fn migration_status(path: &Path) -> Result<Vec<MigrationStatus>, OpenError> {
     let failed = |cause: MigrateError| OpenError::Failed {
         path: path.to_owned(),
@@ -128,7 +122,7 @@ pub async fn migration_status(path: &Path) -> Result<Vec<MigrationStatus>, OpenE
     Ok(all)
 }
 
-/// Reads which migrations were applied, with their checksums.
+/// Reads the applied migrations with their checksums.
 async fn applied(path: &Path) -> Result<BTreeMap<i64, Vec<u8>>, MigrateError> {
     let mut connection: SqliteConnection = SqliteConnectOptions::new()
         .filename(path)

@@ -1,7 +1,7 @@
-//! The engine on one SQLite file.
+//! The engine for one SQLite file.
 //!
-//! One thread writes (see [`writer`]), some read (see [`readers`]), each on a connection of its own through rusqlite: a statement
-//! costs seven times as much through the channel of an asynchronous driver as in SQLite itself. sqlx has the migrations.
+//! One thread writes (see [`writer`]), several read (see [`readers`]), each on its own rusqlite connection: a statement costs
+//! seven times as much through the channel of an asynchronous driver as in SQLite itself. sqlx only runs the migrations.
 
 mod backend;
 mod backup;

@@ -1,8 +1,8 @@
-//! Threads that read, each on a connection of its own.
+//! Reading threads, each with its own connection.
 //!
 //! # How it works
-//! All readers take jobs from one line. A job is one operation: it sees the ledger as it was when its transaction began, however
-//! many statements it runs. A snapshot is a reader with a line of its own and one transaction for all of its jobs.
+//! All readers take jobs from one queue. A job is one operation: it sees the ledger as of the start of its transaction, however
+//! many statements it runs. A snapshot is a reader with its own queue and one transaction for all of its jobs.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,13 +17,13 @@ use crate::store::database::{ReadJob, Readers};
 use crate::store::tx::View;
 use crate::store::{Result, StoreError};
 
-/// How many reads may wait in line before callers are held back.
+/// The capacity of the queue; callers wait beyond it.
 const LINE: usize = 4096;
 
-/// How many threads read at the same time.
+/// The number of reading threads.
 const READERS: usize = 4;
 
-/// The line of the reading threads.
+/// The queue of the reading threads.
 #[derive(Debug)]
 pub(super) struct SqliteReaders {
     line: Mutex<Option<mpsc::Sender<Box<dyn ReadJob>>>>,
@@ -33,7 +33,6 @@ pub(super) struct SqliteReaders {
 type Jobs = Arc<Mutex<mpsc::Receiver<Box<dyn ReadJob>>>>;
 
 impl SqliteReaders {
-    /// Starts the reading threads.
     pub fn start(path: &Path, rules: Rules) -> Result<Self> {
         let (line, jobs) = mpsc::channel(LINE);
         let jobs = Arc::new(Mutex::new(jobs));
@@ -52,11 +51,11 @@ impl SqliteReaders {
         })
     }
 
-    /// Opens a reader whose jobs all see the same moment.
+    /// Opens a reader whose jobs share one snapshot.
     pub fn snapshot(path: &Path, rules: Rules) -> Result<Self> {
         let connection = open_reader(path)?;
         connection.execute_batch("BEGIN")?;
-        // The moment is that of the first read, not that of BEGIN.
+        // A deferred transaction takes its snapshot at the first read, not at BEGIN.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         let (line, mut jobs) = mpsc::channel::<Box<dyn ReadJob>>(1);
         let gone = spawn(move || {
@@ -71,12 +70,12 @@ impl SqliteReaders {
         })
     }
 
-    /// Finishes what stands in line, then closes the connections.
+    /// Finishes the queued jobs, then closes the connections.
     pub async fn close(&self) {
         drop(lock(&self.line).take());
         let gone = std::mem::take(&mut *lock(&self.gone));
         for gone in gone {
-            // An error means that the thread is gone, which is what is waited for.
+            // An error means that the thread has ended, which is expected.
             let _ = gone.await;
         }
     }
@@ -94,7 +93,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a thread. The receiver ends when the thread has ended.
+/// The receiver completes when the thread has ended.
 fn spawn(run: impl FnOnce() + Send + 'static) -> Result<oneshot::Receiver<()>> {
     let (ended, gone) = oneshot::channel();
     std::thread::Builder::new()
@@ -111,13 +110,12 @@ fn next(jobs: &Jobs) -> Option<Box<dyn ReadJob>> {
     lock(jobs).blocking_recv()
 }
 
-/// Runs a job in a transaction of its own.
 fn read(connection: &Connection, rules: &Rules, mut job: Box<dyn ReadJob>) {
     if let Err(error) = transaction(connection, "BEGIN") {
         return job.answer(Some(error));
     }
     job.run(&View::new(connection, rules));
-    // Nothing was written: whether the transaction ends well does not matter to the caller, only that it ends.
+    // Nothing was written, so the caller does not depend on the outcome; the transaction only has to end.
     if let Err(error) = transaction(connection, "COMMIT") {
         tracing::error!(%error, "cannot end a read");
         if !connection.is_autocommit()

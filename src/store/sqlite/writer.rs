@@ -1,14 +1,14 @@
-//! The one writer.
+//! The single writer.
 //!
 //! # How it works
-//! Every write is a closure over a transaction, sent to one thread. The thread takes what has come in together, runs
-//! it all in one transaction, commits once, publishes the events, and only then answers. While a commit waits for the
-//! disk, the next batch gathers: the more callers, the more each flush carries.
+//! Every write is a closure over a transaction, sent to one thread. The thread takes all waiting writes, runs them in one
+//! transaction, commits once, publishes the events, and only then answers. While a commit waits for the disk, the next batch
+//! gathers: the more callers, the more writes share one flush.
 //!
-//! One operation must not harm its neighbours. Operations check their rules before they write, so a refused one has
-//! written nothing and the batch goes on. If one fails after it wrote, the whole batch is rolled back and each of its
-//! operations runs again in a transaction of its own; that is why an operation can be called more than once. This
-//! is rare, and cheaper than a savepoint around every operation.
+//! A failed operation must not affect its neighbours. Operations check their rules before they write, so a refused operation
+//! has written nothing and the batch continues. If an operation fails after it wrote, the whole batch is rolled back, and each
+//! of its operations runs again in its own transaction; that is why an operation can be called more than once. This is rare,
+//! and cheaper than a savepoint around every operation.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,10 +22,10 @@ use crate::store::database::{Sharing, WriteJob};
 use crate::store::tx::{Tx, View};
 use crate::store::{Feed, Result, StoreError};
 
-/// How many writes may wait in line before callers are held back.
+/// The capacity of the queue; callers wait beyond it.
 const LINE: usize = 4096;
 
-/// The door to the writing thread.
+/// The handle of the writing thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     line: mpsc::Sender<Message>,
@@ -38,7 +38,6 @@ enum Message {
 }
 
 impl Writer {
-    /// Starts the thread that writes on this connection.
     pub fn start(
         connection: Connection,
         clock: Clock,
@@ -61,7 +60,7 @@ impl Writer {
         Ok(Self { line })
     }
 
-    /// Puts a write in line. When it is answered with success, it is on disk.
+    /// Queues a write. A successful answer means that the change is on disk.
     pub async fn write(&self, job: Box<dyn WriteJob>, sharing: Sharing) -> Result<()> {
         let message = match sharing {
             Sharing::Together => Message::Together(job),
@@ -73,11 +72,11 @@ impl Writer {
             .map_err(|_| StoreError::Closed)
     }
 
-    /// Finishes what stands in line, then closes the connection.
+    /// Finishes the queued writes, then closes the connection.
     pub async fn close(&self) {
         let (caller, answer) = oneshot::channel();
         if self.line.send(Message::Close(caller)).await.is_ok() {
-            // An error means that the thread is gone, which is what was asked for.
+            // An error means that the thread has ended, which is the goal.
             let _ = answer.await;
         }
     }
@@ -92,8 +91,8 @@ struct Thread {
     now: Timestamp,
 }
 
-/// A batch that was rolled back because one of its operations failed half-way.
-struct Spoiled;
+/// A batch that was rolled back, because one of its operations failed after it wrote.
+struct RolledBack;
 
 impl Thread {
     fn serve(mut self, mut jobs: mpsc::Receiver<Message>) {
@@ -115,7 +114,7 @@ impl Thread {
                 Some(Message::Alone(job)) => self.commit_alone(job),
                 Some(Message::Close(caller)) => {
                     drop(self.connection);
-                    // Whoever asked may have gone away.
+                    // The caller may have gone away.
                     let _ = caller.send(());
                     return;
                 }
@@ -133,7 +132,7 @@ impl Thread {
                     job.answer(commit.as_ref().map(commit_failed));
                 }
             }
-            Err(Spoiled) => {
+            Err(RolledBack) => {
                 for job in batch {
                     self.commit_alone(job);
                 }
@@ -148,11 +147,11 @@ impl Thread {
         job.answer(commit.as_ref().map(commit_failed));
     }
 
-    /// Runs and commits a batch. The error inside `Ok` is that of the transaction itself.
+    /// Runs and commits a batch. The error inside `Ok` is an error of the transaction itself.
     fn try_together(
         &mut self,
         batch: &mut [Box<dyn WriteJob>],
-    ) -> std::result::Result<Option<rusqlite::Error>, Spoiled> {
+    ) -> std::result::Result<Option<rusqlite::Error>, RolledBack> {
         if let Err(error) = self.connection.execute_batch("BEGIN IMMEDIATE") {
             return Ok(Some(error));
         }
@@ -166,10 +165,10 @@ impl Thread {
             }
             tx.events.truncate(events);
             tx.spans.truncate(spans);
-            // SQLite ends the transaction by itself when the disk is full or fails.
+            // SQLite rolls back the transaction by itself if the disk is full or fails.
             if self.connection.total_changes() != changes || self.connection.is_autocommit() {
                 self.roll_back();
-                return Err(Spoiled);
+                return Err(RolledBack);
             }
         }
         let (events, spans) = (tx.events, tx.spans);
@@ -188,7 +187,7 @@ impl Thread {
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
         {
-            tracing::error!(%error, "cannot roll back");
+            tracing::error!(%error, "cannot roll back a write");
         }
     }
 }
@@ -258,7 +257,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Holds the writer until the returned sender is used, so that what is sent meanwhile becomes one batch.
+    /// Blocks the writer until the returned sender is used, so that all writes sent meanwhile become one batch.
     async fn hold(writer: &Arc<Writer>) -> std::sync::mpsc::Sender<()> {
         let (release, held) = std::sync::mpsc::channel::<()>();
         let (entered, is_held) = oneshot::channel();
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_operation_that_fails_half_way_leaves_nothing_and_harms_nobody() {
+    async fn an_operation_that_fails_half_way_leaves_nothing_and_does_not_affect_others() {
         let (writer, feed) = open();
         let writer = Arc::new(writer);
         let mut follower = feed.follow();
@@ -299,7 +298,7 @@ mod tests {
                 })
             })
             .collect();
-        // The current-thread runtime runs each caller up to its send before this task goes on.
+        // The current-thread runtime runs each caller up to its send before this task continues.
         tokio::task::yield_now().await;
         release.send(()).unwrap();
         for (x, caller) in callers.into_iter().enumerate() {
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_an_error_of_its_own_caller() {
+    async fn a_panic_fails_only_its_own_caller() {
         let (writer, _) = open();
         let panicked: Result<()> = write(&writer, |tx| {
             tx.execute(sql!("INSERT INTO t (x) VALUES ($1)"), params![1_i64])?;

@@ -58,13 +58,12 @@ impl From<AgentRow> for Agent {
     }
 }
 
-/// Finds an agent.
 pub fn find(view: &View<'_>, name: &AgentName) -> Result<Option<Agent>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE name = $1");
     view.row(ONE, params![name], from_row)
 }
 
-/// Finds the name of an agent as it is stored, and whether the agent is available.
+/// Finds an agent's name in its stored spelling, and its availability.
 pub fn find_availability(view: &View<'_>, name: &str) -> Result<Option<(AgentName, bool)>> {
     view.row(
         sql!("SELECT name, available FROM agents WHERE name = $1"),
@@ -73,13 +72,11 @@ pub fn find_availability(view: &View<'_>, name: &str) -> Result<Option<(AgentNam
     )
 }
 
-/// Lists the agents by name.
 pub fn list(view: &View<'_>) -> Result<Vec<Agent>> {
     const ALL: Statement<0> = sql!(SELECT, " ORDER BY name");
     view.rows(ALL, params![], from_row)
 }
 
-/// Lists the names of the agents.
 pub fn names(view: &View<'_>) -> Result<Vec<AgentName>> {
     view.rows(
         sql!("SELECT name FROM agents ORDER BY name"),
@@ -88,7 +85,6 @@ pub fn names(view: &View<'_>) -> Result<Vec<AgentName>> {
     )
 }
 
-/// Lists the names of the agents that have a role.
 pub fn names_with_role(view: &View<'_>, role: &Role) -> Result<Vec<AgentName>> {
     view.rows(
         sql!(
@@ -99,7 +95,7 @@ pub fn names_with_role(view: &View<'_>, role: &Role) -> Result<Vec<AgentName>> {
     )
 }
 
-/// Lists the programs that agents name, and the providers of those that name none.
+/// Lists the programs of agents; an agent without one counts with its provider.
 pub fn programs(view: &View<'_>) -> Result<Vec<(Option<String>, Provider)>> {
     view.rows(
         sql!("SELECT DISTINCT program, provider FROM agents"),
@@ -108,7 +104,6 @@ pub fn programs(view: &View<'_>) -> Result<Vec<(Option<String>, Provider)>> {
     )
 }
 
-/// Tells whether there is any agent.
 pub fn has_any(view: &View<'_>) -> Result<bool> {
     view.has(sql!("SELECT 1 FROM agents LIMIT 1"), params![])
 }
@@ -119,12 +114,10 @@ const INSERT: &str =
                          max_session_minutes, responsibilities, created_at, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)";
 
-/// Inserts an agent.
 pub fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     write(tx, sql!(INSERT), agent)
 }
 
-/// Writes an agent over the one that has its name.
 pub fn update(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     const UPDATE: Statement<18> = sql!(
         INSERT,
@@ -168,7 +161,6 @@ fn write(tx: &Tx<'_>, statement: Statement<18>, agent: &Agent) -> Result<()> {
     Ok(())
 }
 
-/// Deletes an agent.
 pub fn delete(tx: &Tx<'_>, name: &AgentName) -> Result<()> {
     tx.execute(sql!("DELETE FROM agents WHERE name = $1"), params![name])?;
     Ok(())

@@ -46,13 +46,11 @@ fn from_row(row: &Row<'_>) -> Result<Alert> {
     Ok(AlertRow::from_row(row)?.into())
 }
 
-/// Finds an alert.
 pub fn find(view: &View<'_>, id: &AlertId) -> Result<Option<Alert>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE a.id = $1");
     view.row(ONE, params![id], from_row)
 }
 
-/// Finds the number of an alert.
 pub fn find_number(view: &View<'_>, id: &AlertId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM alerts WHERE id = $1"),
@@ -61,7 +59,6 @@ pub fn find_number(view: &View<'_>, id: &AlertId) -> Result<Option<i64>> {
     )
 }
 
-/// Lists the alerts behind a number with their numbers, oldest first.
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<(i64, Alert)>> {
     view.rows(AFTER, params![number, limit], |row| {
         let row = AlertRow::from_row(row)?;
@@ -75,7 +72,6 @@ const ALERTS: Item<Alert> = Item {
     name: |alert| alert.id.to_string(),
 };
 
-/// Lists a page of alerts behind a number, oldest first.
 pub fn page(view: &View<'_>, query: &AlertQuery, after: i64) -> Result<Page<Alert>> {
     const ACTIVE: Statement<2> = sql!(
         SELECT,
@@ -86,7 +82,7 @@ pub fn page(view: &View<'_>, query: &AlertQuery, after: i64) -> Result<Page<Aler
     view.page(statement, params![after, limit + 1], limit, &ALERTS)
 }
 
-/// Inserts an alert. Its file, if it has one, says the same of it.
+/// Inserts an alert. The tag in its file, if it has one, agrees with it.
 pub fn insert(tx: &Tx<'_>, alert: &Alert) -> Result<()> {
     tx.insert(
         sql!(
@@ -110,7 +106,6 @@ pub fn insert(tx: &Tx<'_>, alert: &Alert) -> Result<()> {
     Ok(())
 }
 
-/// Writes the end of an alert.
 pub fn update_end(tx: &Tx<'_>, alert: &Alert) -> Result<()> {
     tx.execute(
         sql!("UPDATE alerts SET resolved_at = $1, resolved_by = $2 WHERE id = $3"),
@@ -120,17 +115,17 @@ pub fn update_end(tx: &Tx<'_>, alert: &Alert) -> Result<()> {
 }
 
 columns! {
-    /// An alert whose tag stands in a file.
+    /// An alert with a tag in a file.
     pub struct TaggedAlert {
         pub id: AlertId = "id",
         pub title: Text = "message",
         pub is_resolved: bool = "resolved_at IS NOT NULL",
-        /// Whether the file said that it is active when both agreed last.
+        /// Whether the tag was active when it last agreed with the alert.
         pub was_active: bool = "is_active_in_file",
     }
 }
 
-/// Lists the alerts of a file: first those that are active, then in the order of their lines.
+/// Lists the alerts of a file: active ones first, then by line.
 pub fn of_file(view: &View<'_>, file: &Text) -> Result<Vec<TaggedAlert>> {
     const OF_FILE: Statement<1> = sql!(
         "SELECT ",
@@ -140,7 +135,7 @@ pub fn of_file(view: &View<'_>, file: &Text) -> Result<Vec<TaggedAlert>> {
     view.rows(OF_FILE, params![file], TaggedAlert::from_row)
 }
 
-/// Writes the line of an alert's tag, and whether the tag says that it is active.
+/// Saves the line of an alert's tag, and whether the tag is active.
 pub fn update_tag(tx: &Tx<'_>, id: &AlertId, line: u32, is_active: bool) -> Result<()> {
     tx.execute(
         sql!("UPDATE alerts SET line = $1, is_active_in_file = $2 WHERE id = $3"),
@@ -149,7 +144,7 @@ pub fn update_tag(tx: &Tx<'_>, id: &AlertId, line: u32, is_active: bool) -> Resu
     Ok(())
 }
 
-/// Writes that the tag of an alert, if it has one, says that it is done.
+/// Marks the tag of an alert, if it has one, as resolved.
 pub fn end_tag(tx: &Tx<'_>, id: &AlertId) -> Result<()> {
     tx.execute(
         sql!("UPDATE alerts SET is_active_in_file = 0 WHERE id = $1 AND file IS NOT NULL"),
@@ -158,7 +153,6 @@ pub fn end_tag(tx: &Tx<'_>, id: &AlertId) -> Result<()> {
     Ok(())
 }
 
-/// Writes that an alert has no tag.
 pub fn delete_tag(tx: &Tx<'_>, id: &AlertId) -> Result<()> {
     tx.execute(
         sql!("UPDATE alerts SET file = NULL, line = NULL, is_active_in_file = NULL WHERE id = $1"),

@@ -1,10 +1,9 @@
-//! What the router asks of the table `agents`.
+//! The columns of the table `agents` that the router needs.
 
 use crate::domain::{AgentName, Provider, Role, Skill};
 use crate::store::{FromRow, Json, Result, Statement, View, columns, params, sql};
 
 columns! {
-    /// An agent, as far as the router looks at it.
     pub struct ApplicantRow {
         pub name: AgentName = "name",
         pub available: bool = "available",
@@ -22,7 +21,7 @@ pub fn list(view: &View<'_>, role: Option<&Role>) -> Result<Vec<ApplicantRow>> {
         ApplicantRow::COLUMNS,
         " FROM agents WHERE $1 IS NULL OR instr(roles, $1) > 0"
     );
-    // A role is a word of small letters: as JSON it stands between quotes, and nowhere else.
+    // A role consists of lower-case letters, so in JSON its quoted form occurs only as a whole element.
     let role = role.map(|role| format!("\"{role}\""));
     view.rows(WITH_ROLE, params![role], ApplicantRow::from_row)
 }

@@ -1,4 +1,4 @@
-//! The table `attachments`. Whole tasks carry their attachments: see [`tasks`](super::tasks).
+//! The table `attachments`. Tasks are loaded together with their attachments: see [`tasks`](super::tasks).
 
 use crate::domain::{Attachment, AttachmentId, Filename, TaskId, Text, Timestamp};
 use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, params, sql};
@@ -13,7 +13,6 @@ columns! {
     }
 }
 
-/// Finds an attachment of a task by its name.
 pub fn find(
     view: &View<'_>,
     task_id: &TaskId,
@@ -36,7 +35,6 @@ pub fn find(
     })
 }
 
-/// Inserts an attachment of a task.
 pub fn insert(
     tx: &Tx<'_>,
     task_number: i64,
@@ -60,7 +58,6 @@ pub fn insert(
     Ok(())
 }
 
-/// Deletes an attachment of a task.
 pub fn delete(tx: &Tx<'_>, task_number: i64, filename: &str) -> Result<()> {
     tx.execute(
         sql!("DELETE FROM attachments WHERE task_number = $1 AND filename = $2"),

@@ -37,19 +37,18 @@ fn from_row(row: &Row<'_>) -> Result<KindRule> {
     })
 }
 
-/// Finds the rule of a kind.
 pub fn find(view: &View<'_>, kind: &Kind) -> Result<Option<KindRule>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE kind = $1");
     view.row(ONE, params![kind], from_row)
 }
 
-/// Lists the rules, in the order in which their kinds are dispatched.
+/// Lists the rules in dispatch order.
 pub fn list(view: &View<'_>) -> Result<Vec<KindRule>> {
     const ALL: Statement<0> = sql!(SELECT, " ORDER BY rank, kind");
     view.rows(ALL, params![], from_row)
 }
 
-/// Lists the kinds that have a rule, in the order in which they are dispatched.
+/// Lists the kinds that have a rule, in dispatch order.
 pub fn list_kinds(view: &View<'_>) -> Result<Vec<Kind>> {
     view.rows(
         sql!("SELECT kind FROM dispatch_routes ORDER BY rank, kind"),
@@ -58,12 +57,10 @@ pub fn list_kinds(view: &View<'_>) -> Result<Vec<Kind>> {
     )
 }
 
-/// Tells whether there is a rule.
 pub fn has_any(view: &View<'_>) -> Result<bool> {
     view.has(sql!("SELECT 1 FROM dispatch_routes LIMIT 1"), params![])
 }
 
-/// Replaces all rules.
 pub fn replace_all(tx: &Tx<'_>, rules: &[KindRule]) -> Result<()> {
     tx.execute(sql!("DELETE FROM dispatch_routes"), params![])?;
     for rule in rules {
@@ -90,7 +87,7 @@ pub fn replace_all(tx: &Tx<'_>, rules: &[KindRule]) -> Result<()> {
     Ok(())
 }
 
-/// Lists the kinds of requests that go to an agent, in the order of dispatch.
+/// Lists the kinds whose rules name an agent, in dispatch order.
 pub fn kinds_of_agent(view: &View<'_>, agent: &AgentName) -> Result<Vec<Kind>> {
     view.rows(
         sql!("SELECT kind FROM dispatch_routes WHERE agent_name = $1 COLLATE NOCASE ORDER BY rank, kind"),

@@ -14,7 +14,7 @@ pub struct EventNumbers {
     pub request: Option<i64>,
 }
 
-/// Inserts an event and returns its number.
+/// Inserts an event. Returns its number.
 pub fn insert(tx: &Tx<'_>, about: EventNumbers, event: &Event) -> Result<i64> {
     tx.insert(
         sql!(
@@ -70,7 +70,7 @@ impl From<EventRow> for Event {
     }
 }
 
-/// Lists the events of a task, oldest first. They do not name the task.
+/// Lists the events of a task, oldest first. Their task id is not set.
 pub fn of_task(view: &View<'_>, task_number: i64) -> Result<History> {
     const OF_TASK: Statement<1> = sql!(SELECT, " WHERE e.task_number = $1 ORDER BY e.number");
     let events = view.rows(OF_TASK, params![task_number], |row| {
@@ -83,7 +83,6 @@ pub fn of_task(view: &View<'_>, task_number: i64) -> Result<History> {
     Ok(History { events })
 }
 
-/// Lists the events behind a number.
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<Event>> {
     const AFTER: Statement<2> = sql!(SELECT, " WHERE e.number > $1 ORDER BY e.number LIMIT $2");
     view.rows(AFTER, params![number, limit], |row| {
@@ -91,7 +90,7 @@ pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<Event>> {
     })
 }
 
-/// Finds the number of the newest event, 0 if there is none.
+/// Returns the number of the newest event, 0 if there is none.
 pub fn last_number(view: &View<'_>) -> Result<i64> {
     view.one(
         sql!("SELECT coalesce(max(number), 0) FROM events"),

@@ -1,9 +1,9 @@
-//! Counts over the table `handoffs`.
+//! Aggregates over the table `handoffs`.
 
 use crate::domain::{AgentName, AgentPair, CommonPath, HandoffCount, Timestamp};
 use crate::store::{FromRow, Result, Row, Statement, StoreError, View, columns, params, sql, text};
 
-/// The hand-offs that are counted: those that started at a time or later, and have an agent on either side.
+/// A filter: hand-offs that started at or after a time, optionally with an agent on either side.
 #[derive(Debug, Clone, Copy)]
 pub struct Chosen<'a> {
     pub since: Option<Timestamp>,
@@ -20,8 +20,8 @@ impl Chosen<'_> {
 const IS_CHOSEN: &str = "h.started_at >= $1
     AND ($2 IS NULL OR h.agent_name = $2 COLLATE NOCASE OR h.from_agent = $2 COLLATE NOCASE)";
 
-/// Chosen hand-offs with their time, rounded down to three digits: so there are few different times to count, whatever the number
-/// of hand-offs, and none has to be put in order.
+/// The chosen hand-offs with their durations, rounded down to three digits. So there are few distinct durations to group by,
+/// whatever the number of hand-offs, and no sorting.
 const CHOSEN: &str = text!(
     "WITH timed AS (
          SELECT h.number, h.from_number, h.from_agent, h.agent_name, h.outcome,
@@ -52,7 +52,7 @@ columns! {
     }
 }
 
-/// Counts hand-offs by pair of agents and time.
+/// Counts hand-offs by pair of agents and duration.
 pub fn count_by_time(view: &View<'_>, chosen: Chosen<'_>) -> Result<Vec<HandoffCount>> {
     const BY_TIME: Statement<2> = sql!(
         CHOSEN,
@@ -83,7 +83,6 @@ columns! {
     }
 }
 
-/// Adds up the costs of hand-offs by pair of agents.
 pub fn sum_costs(view: &View<'_>, chosen: Chosen<'_>) -> Result<Vec<(AgentPair, f64)>> {
     const COSTS: Statement<2> = sql!(
         "SELECT ",
@@ -113,7 +112,7 @@ columns! {
     }
 }
 
-/// Counts the hand-offs that went straight back, by pair of agents.
+/// Counts the hand-offs that were handed straight back, by pair of agents.
 pub fn count_bounces(view: &View<'_>, chosen: Chosen<'_>) -> Result<Vec<(AgentPair, u64)>> {
     const BOUNCES: Statement<2> = sql!(
         CHOSEN,
@@ -133,8 +132,8 @@ pub fn count_bounces(view: &View<'_>, chosen: Chosen<'_>) -> Result<Vec<(AgentPa
     })
 }
 
-/// Lists the most common paths over two and over three hand-offs, at most `limit` of each length. A path is counted where it ends;
-/// a hand-off in the name of another agent than the one that had the task is on no path.
+/// Lists the most common paths over two and over three hand-offs, at most `limit` of each length. A path is counted at its last
+/// hand-off. A hand-off in the name of another agent than the previous one is on no path.
 pub fn common_paths(view: &View<'_>, chosen: Chosen<'_>, limit: u32) -> Result<Vec<CommonPath>> {
     const TWO: Statement<3> = sql!(
         CHOSEN,
@@ -158,7 +157,7 @@ pub fn common_paths(view: &View<'_>, chosen: Chosen<'_>, limit: u32) -> Result<V
     Ok(paths)
 }
 
-/// Reads how often a path was taken, and its agents.
+/// Reads a count and the agents of a path.
 fn path<const AGENTS: usize>(row: &Row<'_>) -> Result<CommonPath> {
     let mut columns = 0..;
     let count = row.next(&mut columns)?;

@@ -12,7 +12,6 @@ use crate::store::{
     FromRow, Item, Json, Result, Row, Statement, StoreError, Tx, View, columns, params, sql, text,
 };
 
-/// A hand-off to be inserted.
 pub struct NewHandoff<'a> {
     pub task_number: i64,
     pub position: usize,
@@ -27,7 +26,7 @@ pub struct NewHandoff<'a> {
     pub takes_control: bool,
 }
 
-/// Inserts a hand-off and returns its number.
+/// Inserts a hand-off. Returns its number.
 pub fn insert(tx: &Tx<'_>, row: &NewHandoff<'_>) -> Result<i64> {
     let NewHandoff { entry, .. } = row;
     let end = entry.end.as_ref();
@@ -61,7 +60,6 @@ pub fn insert(tx: &Tx<'_>, row: &NewHandoff<'_>) -> Result<i64> {
     )
 }
 
-/// Writes the end of a hand-off.
 pub fn complete(tx: &Tx<'_>, number: i64, outcome: Outcome, output: &Text) -> Result<()> {
     tx.execute(
         sql!("UPDATE handoffs SET completed_at = $1, outcome = $2, output = $3 WHERE number = $4"),
@@ -70,7 +68,6 @@ pub fn complete(tx: &Tx<'_>, number: i64, outcome: Outcome, output: &Text) -> Re
     Ok(())
 }
 
-/// Finds the number of a hand-off.
 pub fn find_number(view: &View<'_>, id: &HandoffId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM handoffs WHERE id = $1"),
@@ -79,7 +76,6 @@ pub fn find_number(view: &View<'_>, id: &HandoffId) -> Result<Option<i64>> {
     )
 }
 
-/// Finds the number of a hand-off that has not ended.
 pub fn find_open_number(view: &View<'_>, id: &HandoffId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM handoffs WHERE id = $1 AND completed_at IS NULL"),
@@ -88,7 +84,6 @@ pub fn find_open_number(view: &View<'_>, id: &HandoffId) -> Result<Option<i64>> 
     )
 }
 
-/// Finds the number of the task of a hand-off.
 pub fn find_task_number(view: &View<'_>, number: i64) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT task_number FROM handoffs WHERE number = $1"),
@@ -97,7 +92,6 @@ pub fn find_task_number(view: &View<'_>, number: i64) -> Result<Option<i64>> {
     )
 }
 
-/// Finds the task of a hand-off that is open.
 pub fn find_task_of_open(view: &View<'_>, number: i64) -> Result<Option<TaskId>> {
     view.row(
         sql!(
@@ -110,7 +104,7 @@ pub fn find_task_of_open(view: &View<'_>, number: i64) -> Result<Option<TaskId>>
 }
 
 columns! {
-    /// How a hand-off hangs together with others.
+    /// The links of a hand-off to others.
     pub struct HandoffLink {
         pub number: i64 = "number",
         /// The hand-off whose agent waits for the end of this one.
@@ -119,7 +113,6 @@ columns! {
     }
 }
 
-/// Finds how a hand-off hangs together with others.
 pub fn find_link(view: &View<'_>, id: &HandoffId) -> Result<Option<HandoffLink>> {
     const LINK: Statement<1> = sql!(
         "SELECT ",
@@ -129,7 +122,6 @@ pub fn find_link(view: &View<'_>, id: &HandoffId) -> Result<Option<HandoffLink>>
     view.row(LINK, params![id], HandoffLink::from_row)
 }
 
-/// Finds the prompt of a hand-off.
 pub fn find_prompt(view: &View<'_>, number: i64) -> Result<Option<Text>> {
     view.row(
         sql!("SELECT prompt FROM handoffs WHERE number = $1"),
@@ -139,7 +131,7 @@ pub fn find_prompt(view: &View<'_>, number: i64) -> Result<Option<Text>> {
 }
 
 columns! {
-    /// The open hand-off of a task, with what is told of it when it ends.
+    /// The open hand-off of a task, with the data for its span.
     pub struct OpenHandoff {
         pub number: i64 = "h.number",
         pub reason: Option<Text> = "h.reason",
@@ -150,7 +142,6 @@ columns! {
     }
 }
 
-/// Finds the open hand-off of a task.
 pub fn find_open(view: &View<'_>, task_number: i64) -> Result<Option<OpenHandoff>> {
     const OPEN: Statement<1> = sql!(
         "SELECT ",
@@ -160,7 +151,7 @@ pub fn find_open(view: &View<'_>, task_number: i64) -> Result<Option<OpenHandoff
     view.row(OPEN, params![task_number], OpenHandoff::from_row)
 }
 
-/// Finds the agent that a tool passed control to from a hand-off.
+/// Finds the agent to which a tool passed control from a hand-off.
 pub fn find_transfer_target(view: &View<'_>, number: i64) -> Result<Option<AgentName>> {
     view.row(
         sql!("SELECT agent_name FROM handoffs WHERE from_number = $1 AND mode = 'transfer'"),
@@ -169,7 +160,7 @@ pub fn find_transfer_target(view: &View<'_>, number: i64) -> Result<Option<Agent
     )
 }
 
-/// Finds the agent that a tool passed control to last on a child of a task.
+/// Finds the agent to which a tool last passed control on a child of a task.
 pub fn find_transfer_target_below(view: &View<'_>, task_number: i64) -> Result<Option<AgentName>> {
     view.row(
         sql!(
@@ -277,7 +268,7 @@ impl From<HandoffRow> for Handoff {
     }
 }
 
-/// Makes a report of its columns, if there is one.
+/// Builds a report from its columns, if there is one.
 pub fn report(
     result: Option<ReportResult>,
     summary: Option<Text>,
@@ -295,20 +286,18 @@ fn from_row(row: &Row<'_>) -> Result<Handoff> {
     Ok(HandoffRow::from_row(row)?.into())
 }
 
-/// Finds a hand-off.
 pub fn find(view: &View<'_>, id: &HandoffId) -> Result<Option<Handoff>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE h.id = $1");
     view.row(ONE, params![id], from_row)
 }
 
-/// Lists the hand-offs of a task, in the order of its chain.
+/// Lists the hand-offs of a task in chain order.
 pub fn of_task(view: &View<'_>, task_number: i64) -> Result<Vec<Handoff>> {
     const OF_TASK: Statement<1> = sql!(SELECT, " WHERE h.task_number = $1 ORDER BY h.position");
     view.rows(OF_TASK, params![task_number], from_row)
 }
 
-/// Lists the hand-offs of a trace behind a number, oldest first: those that began the trace, took it over, or came from a harness
-/// with it.
+/// Lists the hand-offs of a trace, oldest first: those that started the trace, inherited it, or came from a harness with it.
 pub fn of_trace(view: &View<'_>, trace: &str, after: i64, limit: u32) -> Result<Page<Handoff>> {
     const OF_TRACE: Statement<5> = sql!(
         SELECT,
@@ -323,7 +312,7 @@ pub fn of_trace(view: &View<'_>, trace: &str, after: i64, limit: u32) -> Result<
         size: |handoff| handoff.prompt.as_str().len() + handoff.output.as_str().len(),
         name: |handoff| handoff.id.to_string(),
     };
-    // A trace that began with a hand-off has the digits of its id.
+    // A trace that was started by a hand-off has the digits of its id.
     let id = uuid::Uuid::try_parse(trace).map(|id| id.hyphenated().to_string());
     view.page(
         OF_TRACE,
@@ -334,7 +323,7 @@ pub fn of_trace(view: &View<'_>, trace: &str, after: i64, limit: u32) -> Result<
 }
 
 columns! {
-    /// A hand-off as an archive has it: with what was asked.
+    /// A hand-off for an archive, with its request.
     struct ArchivedRow {
         id: HandoffId = "h.id",
         agent_name: AgentName = "h.agent_name",
@@ -391,7 +380,7 @@ impl TryFrom<ArchivedRow> for ChainEntry {
     }
 }
 
-/// Lists the hand-offs of a task with what was asked, in the order of its chain.
+/// Lists the hand-offs of a task with their requests, in chain order.
 pub fn with_requests(view: &View<'_>, task_number: i64) -> Result<Vec<ChainEntry>> {
     const ARCHIVED: Statement<1> = sql!(
         "SELECT ",

@@ -4,14 +4,13 @@ use crate::domain::{Idempotency, IdempotencyKey};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
 columns! {
-    /// The answer of a request, and the fingerprint of its body.
+    /// The stored answer, and the fingerprint of the request.
     pub struct Answered {
         pub fingerprint: [u8; 32] = "fingerprint",
         pub answer: String = "answer",
     }
 }
 
-/// Finds the answer that is stored under a key.
 pub fn find(view: &View<'_>, key: &IdempotencyKey) -> Result<Option<Answered>> {
     const ONE: Statement<1> = sql!(
         "SELECT ",
@@ -21,7 +20,6 @@ pub fn find(view: &View<'_>, key: &IdempotencyKey) -> Result<Option<Answered>> {
     view.row(ONE, params![key.as_str()], Answered::from_row)
 }
 
-/// Stores the answer of a request.
 pub fn insert(tx: &Tx<'_>, once: &Idempotency, answer: &str) -> Result<()> {
     tx.insert(
         sql!("INSERT INTO idempotency_keys (key, fingerprint, created_at, answer) VALUES ($1, $2, $3, $4)"),
@@ -30,8 +28,8 @@ pub fn insert(tx: &Tx<'_>, once: &Idempotency, answer: &str) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the keys that are older than this many milliseconds, and returns how many. They are the first rows, because time
-/// never goes back.
+/// Deletes the keys that are older than this many milliseconds. Returns their number. The old keys are the first rows, because
+/// the ledger's time never goes back.
 pub fn delete_older_than(tx: &Tx<'_>, millis: i64) -> Result<usize> {
     tx.execute(
         sql!(

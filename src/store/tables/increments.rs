@@ -21,7 +21,6 @@ columns! {
 
 const SELECT: &str = text!("SELECT ", IncrementRow::COLUMNS, " FROM increments i");
 
-/// An increment with its number.
 #[derive(Debug, Clone)]
 pub struct StoredIncrement {
     pub number: i64,
@@ -51,7 +50,6 @@ fn from_row(row: &Row<'_>) -> Result<StoredIncrement> {
     Ok(IncrementRow::from_row(row)?.into())
 }
 
-/// Inserts an increment.
 pub fn insert(tx: &Tx<'_>, increment: &Increment) -> Result<()> {
     tx.insert(
         sql!(
@@ -73,7 +71,7 @@ pub fn insert(tx: &Tx<'_>, increment: &Increment) -> Result<()> {
     Ok(())
 }
 
-/// Writes the state and the round of an increment.
+/// Saves the state and the round of an increment.
 pub fn update(tx: &Tx<'_>, number: i64, increment: &Increment) -> Result<()> {
     tx.execute(
         sql!(
@@ -90,19 +88,16 @@ pub fn update(tx: &Tx<'_>, number: i64, increment: &Increment) -> Result<()> {
     Ok(())
 }
 
-/// Finds an increment.
 pub fn find(view: &View<'_>, id: &IncrementId) -> Result<Option<StoredIncrement>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE i.id = $1");
     view.row(ONE, params![id], from_row)
 }
 
-/// Lists the increments behind a number, oldest first.
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredIncrement>> {
     const AFTER: Statement<2> = sql!(SELECT, " WHERE i.number > $1 ORDER BY i.number LIMIT $2");
     view.rows(AFTER, params![number, limit], from_row)
 }
 
-/// Lists the increments behind a number, all or those in a state, oldest first.
 pub fn page(
     view: &View<'_>,
     state: Option<IncrementState>,
@@ -121,7 +116,6 @@ pub fn page(
     }))
 }
 
-/// Lists the increments that an increment depends on.
 pub fn dependencies(view: &View<'_>, number: i64) -> Result<Vec<IncrementId>> {
     view.rows(
         sql!(
@@ -137,7 +131,7 @@ pub fn dependencies(view: &View<'_>, number: i64) -> Result<Vec<IncrementId>> {
     )
 }
 
-/// Lists the tasks of an increment, in the order in which they were made.
+/// Lists the tasks of an increment in creation order.
 pub fn tasks(view: &View<'_>, number: i64) -> Result<Vec<Task>> {
     const TASKS: Statement<1> = sql!(
         tasks::SELECT,
@@ -146,7 +140,6 @@ pub fn tasks(view: &View<'_>, number: i64) -> Result<Vec<Task>> {
     view.rows(TASKS, params![number], |row| Ok(tasks::from_row(row)?.task))
 }
 
-/// Finds the last verification of an increment.
 pub fn find_last_verification(view: &View<'_>, id: &IncrementId) -> Result<Option<TaskId>> {
     view.row(
         sql!(

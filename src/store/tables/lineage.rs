@@ -3,8 +3,8 @@
 use crate::domain::AgentName;
 use crate::store::{Result, View, params, sql};
 
-/// Lists the agents of the hand-offs that led to one, the first one first: who handed off, and who was asked. A hand-off that was
-/// only recorded is left out.
+/// Lists the agents of the hand-offs that led to one, oldest first: the sender and the target of each. Hand-offs that were only
+/// recorded are skipped.
 pub fn steps_to(
     view: &View<'_>,
     handoff_number: Option<i64>,
@@ -27,7 +27,7 @@ pub fn steps_to(
     )
 }
 
-/// Counts the tasks from the root of a family to one of its tasks.
+/// Counts the tasks from the root of a family down to one of its tasks.
 pub fn count_depth(view: &View<'_>, task_number: i64) -> Result<u32> {
     view.one(
         sql!(

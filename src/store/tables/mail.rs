@@ -12,7 +12,6 @@ use crate::store::{
     FromRow, Item, Json, Result, Row, Statement, Tx, View, columns, params, sql, text,
 };
 
-/// A mail with its number.
 #[derive(Debug, Clone)]
 pub struct StoredMail {
     pub number: i64,
@@ -20,7 +19,7 @@ pub struct StoredMail {
 }
 
 columns! {
-    /// A whole mail, in one row and so at one moment.
+    /// A whole mail, read in one row and so in one snapshot.
     struct MailRow {
         number: i64 = "m.number",
         id: MailId = "m.id",
@@ -46,7 +45,6 @@ columns! {
     }
 }
 
-/// Selects whole mails from something that has `mail m`.
 const SELECT: &str = text!("SELECT ", MailRow::COLUMNS, " FROM ");
 
 fn from_row(row: &Row<'_>) -> Result<StoredMail> {
@@ -86,13 +84,11 @@ impl From<MailRow> for StoredMail {
     }
 }
 
-/// Finds a mail.
 pub fn find(view: &View<'_>, id: &MailId) -> Result<Option<StoredMail>> {
     const ONE: Statement<1> = sql!(SELECT, "mail m WHERE m.id = $1");
     view.row(ONE, params![id], from_row)
 }
 
-/// Finds the number of a mail.
 pub fn find_number(view: &View<'_>, id: &MailId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM mail WHERE id = $1"),
@@ -101,7 +97,6 @@ pub fn find_number(view: &View<'_>, id: &MailId) -> Result<Option<i64>> {
     )
 }
 
-/// Finds the thread of a mail.
 pub fn find_thread(view: &View<'_>, id: &MailId) -> Result<Option<ThreadId>> {
     view.row(
         sql!("SELECT thread_id FROM mail WHERE id = $1"),
@@ -110,7 +105,6 @@ pub fn find_thread(view: &View<'_>, id: &MailId) -> Result<Option<ThreadId>> {
     )
 }
 
-/// Lists the mail behind a number, oldest first.
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredMail>> {
     const AFTER: Statement<2> = sql!(
         SELECT,
@@ -119,7 +113,7 @@ pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredMail>
     view.rows(AFTER, params![number, limit], from_row)
 }
 
-/// Lists the newest mail that a recipient has not read or has not acknowledged, newest first.
+/// Lists the newest mail that a recipient has not read or not acknowledged, newest first.
 pub fn newest_pending(view: &View<'_>, recipient: &str, limit: u32) -> Result<Vec<Mail>> {
     const NEWEST: Statement<2> = sql!(
         SELECT,
@@ -144,7 +138,7 @@ fn size(mail: &Mail) -> usize {
     mail.body.as_str().len() + to_json(&mail.context).len() + mail.recipients.len() * RECIPIENT
 }
 
-/// The conditions of a query. All conditions on recipients hold for the same recipient.
+/// The conditions of a query. All conditions on recipients apply to the same recipient row.
 const MATCHES: &str = " WHERE m.number > $1
      AND EXISTS (SELECT 1 FROM mail_recipients r
                   WHERE r.mail_number = m.number
@@ -156,8 +150,7 @@ const MATCHES: &str = " WHERE m.number > $1
      AND ($7 IS NULL OR m.thread_id = $7)
      AND ($8 IS NULL OR m.task_number = (SELECT number FROM tasks WHERE id = $8))";
 
-/// Lists a page of the mail behind a number, oldest first. Each statement begins with the narrowest condition, so that its index
-/// is used.
+/// Lists a page of mail, oldest first. Each statement starts from the narrowest condition, so that its index is used.
 pub fn page(view: &View<'_>, query: &MailQuery, after_number: i64) -> Result<Page<Mail>> {
     const ALL: Statement<9> = sql!(SELECT, "mail m", MATCHES, " ORDER BY m.number LIMIT $9");
     const WITH_WORDS: Statement<10> = sql!(
@@ -231,14 +224,14 @@ pub fn page(view: &View<'_>, query: &MailQuery, after_number: i64) -> Result<Pag
     }
 }
 
-/// Writes an FTS5 expression. Inside quotes, nothing is an operator.
+/// Writes an FTS5 expression. Quoted words are never operators.
 fn match_expression(words: &SearchWords) -> String {
     let quoted = |word: &String| format!("\"{}\"", word.replace('"', "\"\""));
     let quoted: Vec<_> = words.as_slice().iter().map(quoted).collect();
     quoted.join(" ")
 }
 
-/// Inserts a mail without its recipients and returns its number. A task or hand-off that is not there is left out.
+/// Inserts a mail without its recipients. Returns its number. Dangling references to a task or a hand-off become NULL.
 pub fn insert(tx: &Tx<'_>, mail: &Mail) -> Result<i64> {
     tx.insert(
         sql!(

@@ -4,7 +4,7 @@ use crate::domain::{Correspondent, MailId, Recipient, TaskId, Timestamp};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, packed, params, sql, text};
 
 packed! {
-    /// A recipient inside of the row of its mail.
+    /// A recipient, packed into the row of its mail.
     pub struct PackedRecipient {
         pub number: i64 = "x.number",
         recipient: Correspondent = "x.recipient",
@@ -28,7 +28,7 @@ impl From<PackedRecipient> for Recipient {
 }
 
 columns! {
-    /// A recipient's copy of a mail.
+    /// The mail of one recipient.
     pub struct MailCopy {
         pub number: i64 = "r.number",
         pub mail_id: MailId = "m.id",
@@ -43,7 +43,7 @@ const SELECT: &str = text!(
     " FROM mail_recipients r JOIN mail m ON m.number = r.mail_number LEFT JOIN tasks t ON t.number = m.task_number"
 );
 
-/// Finds a recipient's copy of a mail, unless a hand-off has it already.
+/// Finds a recipient's copy of a mail, unless it was already delivered to the hand-off.
 pub fn find_undelivered(
     view: &View<'_>,
     mail_id: &MailId,
@@ -67,7 +67,7 @@ pub fn unread_of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Vec<Mai
     view.rows(UNREAD, params![handoff_number], MailCopy::from_row)
 }
 
-/// Counts the mail that a recipient has not read or has not acknowledged.
+/// Counts the mail that a recipient has not read or not acknowledged.
 pub fn count_pending(view: &View<'_>, recipient: &str) -> Result<usize> {
     view.one(
         sql!(
@@ -79,7 +79,7 @@ pub fn count_pending(view: &View<'_>, recipient: &str) -> Result<usize> {
     )
 }
 
-/// Inserts a recipient of a mail. With a due time, the recipient is to acknowledge the mail.
+/// Inserts a recipient of a mail. With a due time, the recipient must acknowledge the mail.
 pub fn insert(
     tx: &Tx<'_>,
     mail_number: i64,
@@ -105,7 +105,7 @@ pub fn insert(
     Ok(())
 }
 
-/// Writes when a recipient read and acknowledged a mail.
+/// Saves the times at which a recipient read and acknowledged a mail.
 pub fn update_marks(tx: &Tx<'_>, mail_number: i64, recipient: &Recipient) -> Result<()> {
     tx.execute(
         sql!(
@@ -122,7 +122,6 @@ pub fn update_marks(tx: &Tx<'_>, mail_number: i64, recipient: &Recipient) -> Res
     Ok(())
 }
 
-/// Writes that a copy was read.
 pub fn update_read(tx: &Tx<'_>, number: i64) -> Result<()> {
     tx.execute(
         sql!("UPDATE mail_recipients SET read_at = $1 WHERE number = $2"),
@@ -131,7 +130,7 @@ pub fn update_read(tx: &Tx<'_>, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Writes that a copy was delivered to a hand-off. The time of the first delivery stays.
+/// Marks a copy as delivered to a hand-off. The time of the first delivery stays.
 pub fn update_delivered(tx: &Tx<'_>, number: i64, handoff_number: i64) -> Result<()> {
     tx.execute(
         sql!(

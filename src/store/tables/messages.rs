@@ -1,6 +1,6 @@
-//! The table `messages`: one order over all tasks of a family.
+//! The table `messages`, with one order across all tasks of a family.
 //!
-//! The row of a prompt has no content of its own: it stands for the prompt of its hand-off.
+//! The row of a prompt has no content: it refers to the prompt of its hand-off.
 
 use crate::domain::{
     AgentName, ArchivedMessage, Door, HandoffId, Message, MessageQuery, MessageType, Move, Page,
@@ -11,7 +11,6 @@ use crate::store::{
     FromRow, Item, Json, Result, Row, Statement, Tx, View, columns, params, sql, text,
 };
 
-/// A row to insert.
 pub struct NewRow<'a> {
     pub task_number: i64,
     pub root_number: i64,
@@ -22,7 +21,7 @@ pub struct NewRow<'a> {
     pub data: Option<&'a Move>,
 }
 
-/// Inserts a message and returns its number.
+/// Inserts a message. Returns its number.
 pub fn insert(tx: &Tx<'_>, row: &NewRow<'_>) -> Result<i64> {
     tx.insert(
         sql!(
@@ -42,7 +41,7 @@ pub fn insert(tx: &Tx<'_>, row: &NewRow<'_>) -> Result<i64> {
     )
 }
 
-/// Inserts an archived message of a task under a number of the caller's choice.
+/// Inserts a message from an archive under a given number.
 pub fn insert_archived(
     tx: &Tx<'_>,
     number: i64,
@@ -96,7 +95,8 @@ const SELECT: &str = text!(
 );
 
 impl MessageRow {
-    /// Returns the agent that said it. A prompt is said by the agent that delegates; every other prompt is the user's.
+    /// Returns the agent that said the message. The prompt of a delegation belongs to the delegating agent, any other prompt to
+    /// the user.
     fn speaker(&self) -> Option<AgentName> {
         if self.is_prompt {
             let asker = self.handoff_from.clone();
@@ -150,13 +150,12 @@ const MESSAGES: Item<Message> = Item {
     name: |message| message.number.to_string(),
 };
 
-/// Finds a message by its number.
 pub fn find(view: &View<'_>, number: i64) -> Result<Option<Message>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE m.number = $1");
     view.row(ONE, params![number], from_row)
 }
 
-/// Finds the number of the newest message, 0 if there is none.
+/// Returns the number of the newest message, 0 if there is none.
 pub fn last_number(view: &View<'_>) -> Result<i64> {
     view.one(
         sql!("SELECT coalesce(max(number), 0) FROM messages"),
@@ -165,7 +164,6 @@ pub fn last_number(view: &View<'_>) -> Result<i64> {
     )
 }
 
-/// Lists a page of the messages of a task, oldest first.
 pub fn page_of_task(
     view: &View<'_>,
     root_number: i64,
@@ -182,7 +180,6 @@ pub fn page_of_task(
     view.page(OF_TASK, arguments, limit, &MESSAGES)
 }
 
-/// Lists a page of the messages of all tasks of a family, oldest first.
 pub fn page_of_family(
     view: &View<'_>,
     root_number: i64,
@@ -198,7 +195,6 @@ pub fn page_of_family(
     view.page(OF_FAMILY, arguments, limit, &MESSAGES)
 }
 
-/// Lists the messages of a task for an archive, oldest first.
 pub fn archived_of_task(view: &View<'_>, task_number: i64) -> Result<Vec<ArchivedMessage>> {
     const OF_TASK: Statement<1> = sql!(
         SELECT,
@@ -211,8 +207,8 @@ pub fn archived_of_task(view: &View<'_>, task_number: i64) -> Result<Vec<Archive
     })
 }
 
-/// Lists the newest messages of users and agents on the tasks above one, newest first. Tool calls are left out: the next agent
-/// would call the tools of another one.
+/// Lists the newest messages of users and agents on the ancestors of a task, newest first. Tool calls are skipped, because the
+/// next agent would imitate calls of tools that it does not have.
 pub fn of_ancestors(view: &View<'_>, task_number: i64, limit: u32) -> Result<Vec<Message>> {
     const OF_ANCESTORS: Statement<2> = sql!(
         "WITH RECURSIVE above (number) AS (

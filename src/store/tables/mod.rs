@@ -1,6 +1,6 @@
-//! The tables: one file each, with its statements, the binding of their arguments and the reading of their rows.
+//! The tables: one file each, with its statements, their arguments and the reading of their rows.
 //!
-//! No rule is here: nothing is refused, no event is recorded, and no table calls for what follows a change. That is the ledger's.
+//! The tables contain no rules: they refuse nothing, record no events and cause no reactions. The ledger does that.
 
 pub mod agents;
 pub mod alerts;

@@ -21,7 +21,6 @@ impl From<MessageRow> for QueueMessage {
     }
 }
 
-/// Inserts a message into the queue of a task.
 pub fn insert(tx: &Tx<'_>, task_number: i64, message: &QueueMessage) -> Result<()> {
     tx.insert(
         sql!(
@@ -38,7 +37,6 @@ pub fn insert(tx: &Tx<'_>, task_number: i64, message: &QueueMessage) -> Result<(
     Ok(())
 }
 
-/// Lists the queue of a task, oldest first.
 pub fn of_task(view: &View<'_>, task_number: i64) -> Result<Queue> {
     const OF_TASK: Statement<1> = sql!(
         "SELECT ",

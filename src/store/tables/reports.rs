@@ -6,7 +6,7 @@ use super::handoffs::report;
 use crate::domain::{Report, ReportResult, Text};
 use crate::store::{FromRow, Json, Result, Statement, Tx, View, columns, params, sql};
 
-/// Writes the report of a hand-off, in the place of an earlier one.
+/// Saves the report of a hand-off, and replaces an earlier one.
 pub fn insert(tx: &Tx<'_>, handoff_number: i64, report: &Report) -> Result<()> {
     tx.execute(
         sql!(
@@ -34,7 +34,6 @@ columns! {
     }
 }
 
-/// Finds the report of a hand-off.
 pub fn of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Option<Report>> {
     const OF_HANDOFF: Statement<1> = sql!(
         "SELECT ",

@@ -3,7 +3,6 @@
 use crate::domain::Recovery;
 use crate::store::{Result, Tx, params, sql};
 
-/// Inserts a recovery of a request.
 pub fn insert(tx: &Tx<'_>, request_number: i64, recovery: &Recovery) -> Result<()> {
     tx.insert(
         sql!(

@@ -4,16 +4,16 @@ use crate::domain::{Kind, RequestId, RequestState, Text};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
 columns! {
-    /// The tag of a request, as it was when the file and the request agreed last.
+    /// The tag of a request, as it was when the file and the request last agreed.
     pub struct RequestTag {
         pub request_id: RequestId = "r.id",
         pub state: RequestState = "coalesce(t.state, r.state)",
-        /// How many recoveries of the request the file tells of.
+        /// The number of recoveries that the file shows.
         pub recoveries: u32 = "coalesce(t.recoveries, 0)",
     }
 }
 
-/// Lists the tags of a file, in the order of their lines.
+/// Lists the tags of a file by line.
 pub fn of_file(view: &View<'_>, file: &Text) -> Result<Vec<RequestTag>> {
     const OF_FILE: Statement<1> = sql!(
         "SELECT ",
@@ -24,7 +24,7 @@ pub fn of_file(view: &View<'_>, file: &Text) -> Result<Vec<RequestTag>> {
     view.rows(OF_FILE, params![file], RequestTag::from_row)
 }
 
-/// Finds the newest open request of a file that asked for the same, and was withdrawn or came from an archive without its tag.
+/// Finds the newest open request of a file with the same text that was withdrawn, or was imported without its tag.
 pub fn find_earlier(
     view: &View<'_>,
     kind: &Kind,
@@ -43,7 +43,7 @@ pub fn find_earlier(
     view.row(EARLIER, params![kind, title, file], RequestTag::from_row)
 }
 
-/// Writes the place of a request's tag, and the state on which it and the file agree.
+/// Saves the position of a request's tag, and the state on which the tag and the request agree.
 pub fn upsert(
     tx: &Tx<'_>,
     request_number: i64,
@@ -61,7 +61,7 @@ pub fn upsert(
     Ok(())
 }
 
-/// Writes the state that a file says now.
+/// Saves the state and the recoveries that a file shows now.
 pub fn update(tx: &Tx<'_>, id: &RequestId, state: RequestState, recoveries: u32) -> Result<()> {
     tx.execute(
         sql!(
@@ -73,7 +73,6 @@ pub fn update(tx: &Tx<'_>, id: &RequestId, state: RequestState, recoveries: u32)
     Ok(())
 }
 
-/// Deletes the tag of a request.
 pub fn delete(tx: &Tx<'_>, request_number: i64) -> Result<()> {
     tx.execute(
         sql!("DELETE FROM request_tags WHERE request_number = $1"),
@@ -82,7 +81,7 @@ pub fn delete(tx: &Tx<'_>, request_number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Lists the files with tags of requests and alerts, or only those that do not say yet what the ledger does.
+/// Lists the files with tags of requests and alerts, or only those with stale tags.
 pub fn list_files(view: &View<'_>, only_stale: bool) -> Result<Vec<Text>> {
     view.rows(
         sql!(

@@ -3,7 +3,6 @@
 use crate::domain::Transition;
 use crate::store::{Result, Tx, params, sql};
 
-/// Inserts a transition of a request.
 pub fn insert(
     tx: &Tx<'_>,
     request_number: i64,

@@ -9,18 +9,18 @@ use crate::domain::{
 };
 use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, params, sql};
 
-/// The condition under which a run `r` of a hand-off `h` occupies a slot: the run has not ended, and its agent does not wait for
-/// an agent that it asked.
+/// The condition under which a run `r` of a hand-off `h` occupies a slot: the run has not ended, and its agent does not wait
+/// for an agent that it asked.
 const OCCUPIES_A_SLOT: &str = "r.state <> 'ended'
     AND NOT EXISTS (SELECT 1 FROM handoffs o WHERE o.waiter_number = h.number AND o.completed_at IS NULL)";
 
-/// The tables that tell of a run, its hand-off and its task.
+/// A run, joined with its hand-off and its task.
 const FROM: &str = " FROM runs r
       JOIN handoffs h ON h.number = r.handoff_number
       JOIN tasks t ON t.number = h.task_number";
 
 columns! {
-    /// A run with what was asked of its agent.
+    /// A run with the input of its agent.
     pub struct RunRow {
         pub run_id: RunId = "r.id",
         pub handoff_id: HandoffId = "h.id",
@@ -32,11 +32,11 @@ columns! {
         pub from_agent: Option<AgentName> = "h.from_agent",
         pub mode: Door = "h.mode",
         pub trace_id: Option<TraceId> = "h.trace_id",
-        /// The provider's session that is resumed.
+        /// The provider's session to resume.
         pub resumes: Option<String> = "r.resumes",
-        /// The data directory whose server claimed the run.
+        /// The data directory of the claiming server.
         pub claimed_in: Option<String> = "r.claimed_in",
-        /// How many bytes of its output have become messages.
+        /// The bytes of its output that were already recorded as messages.
         pub followed_bytes: u64 = "r.followed_bytes",
     }
 }
@@ -54,7 +54,6 @@ columns! {
 }
 
 impl RunPlace {
-    /// Names the task.
     pub const fn on(&self) -> TaskRef<'_> {
         TaskRef {
             number: self.task_number,
@@ -75,7 +74,7 @@ columns! {
     }
 }
 
-/// Inserts the first run of a hand-off, which stands in line.
+/// Inserts the first run of a hand-off, queued.
 pub fn insert_queued(
     tx: &Tx<'_>,
     id: &RunId,
@@ -117,7 +116,7 @@ pub fn insert_completed(tx: &Tx<'_>, id: &RunId, handoff_number: i64, at: Timest
     Ok(())
 }
 
-/// Counts the runs that occupy a slot: those that work, and those that have ended but whose process still lives.
+/// Counts the runs that occupy a slot: active runs, and ended runs whose processes are still alive.
 pub fn count_occupied(view: &View<'_>, live: &[RunId]) -> Result<u64> {
     view.one(
         sql!(
@@ -134,7 +133,7 @@ pub fn count_occupied(view: &View<'_>, live: &[RunId]) -> Result<u64> {
     )
 }
 
-/// Counts the runs, running or queued, that occupy a slot or will.
+/// Counts the runs, running or queued, that occupy a slot or will occupy one.
 pub fn count_taken(view: &View<'_>) -> Result<u32> {
     const TAKEN: Statement<0> = sql!(
         "SELECT count(*) FROM runs r JOIN handoffs h ON h.number = r.handoff_number WHERE ",
@@ -143,7 +142,7 @@ pub fn count_taken(view: &View<'_>) -> Result<u32> {
     view.one(TAKEN, params![], |row| row.get(0))
 }
 
-/// Counts the queued runs of hand-offs of a mode.
+/// Counts the queued runs of one door.
 pub fn count_queued(view: &View<'_>, mode: Door) -> Result<u32> {
     view.one(
         sql!(
@@ -155,8 +154,8 @@ pub fn count_queued(view: &View<'_>, mode: Door) -> Result<u32> {
     )
 }
 
-/// Finds the queued run that is to start next. One whose task has a live process waits for that to end, and so does one to which
-/// a live process has passed control.
+/// Finds the queued run to start next. A run waits while its task has a live process, or while the process that passed control
+/// to it is alive.
 pub fn find_next(view: &View<'_>, live: &[RunId]) -> Result<Option<i64>> {
     view.row(
         sql!(
@@ -178,13 +177,11 @@ fn to_json(ids: &[RunId]) -> String {
     serde_json::to_string(ids).expect("ids are JSON")
 }
 
-/// Finds a run with what was asked of its agent.
 pub fn find(view: &View<'_>, number: i64) -> Result<Option<RunRow>> {
     const ONE: Statement<1> = sql!("SELECT ", RunRow::COLUMNS, FROM, " WHERE r.number = $1");
     view.row(ONE, params![number], RunRow::from_row)
 }
 
-/// Finds the number of a run.
 pub fn find_number(view: &View<'_>, id: &RunId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM runs WHERE id = $1"),
@@ -193,13 +190,12 @@ pub fn find_number(view: &View<'_>, id: &RunId) -> Result<Option<i64>> {
     )
 }
 
-/// Finds the task and the hand-off of a run.
 pub fn find_place(view: &View<'_>, number: i64) -> Result<Option<RunPlace>> {
     const PLACE: Statement<1> = sql!("SELECT ", RunPlace::COLUMNS, FROM, " WHERE r.number = $1");
     view.row(PLACE, params![number], RunPlace::from_row)
 }
 
-/// Finds the run that has a token, and how far it has come.
+/// Finds the run of a token, and its state.
 pub fn find_by_token(
     view: &View<'_>,
     token_hash: &[u8; 32],
@@ -222,7 +218,6 @@ pub fn find_by_token(
     }))
 }
 
-/// Finds the last run of a hand-off.
 pub fn find_last(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<RunId>> {
     view.row(
         sql!(
@@ -236,7 +231,6 @@ pub fn find_last(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<RunId
     )
 }
 
-/// Finds the run of a hand-off that has not ended, by the id of the hand-off.
 pub fn find_unended_of(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<RunId>> {
     view.row(
         sql!(
@@ -248,7 +242,6 @@ pub fn find_unended_of(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option
     )
 }
 
-/// Finds the run of a hand-off that has not ended.
 pub fn find_unended(view: &View<'_>, handoff_number: i64) -> Result<Option<RunId>> {
     view.row(
         sql!("SELECT id FROM runs WHERE handoff_number = $1 AND state <> 'ended'"),
@@ -257,7 +250,7 @@ pub fn find_unended(view: &View<'_>, handoff_number: i64) -> Result<Option<RunId
     )
 }
 
-/// Finds the provider's session that an agent had last on a task.
+/// Finds the provider's last session of an agent on a task.
 pub fn find_last_session(
     view: &View<'_>,
     task_number: i64,
@@ -275,7 +268,7 @@ pub fn find_last_session(
     )
 }
 
-/// Finds the provider's session that a hand-off had last.
+/// Finds the provider's last session of a hand-off.
 pub fn find_session_of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Option<String>> {
     view.row(
         sql!(
@@ -309,7 +302,7 @@ pub fn find_successor(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<
 
 /// Lists the runs that were started and have not ended, oldest first.
 pub fn list_running(view: &View<'_>) -> Result<Vec<i64>> {
-    // The first condition is that of the index `runs_not_ended`; without it the whole table is read.
+    // The first condition selects the index `runs_not_ended`; without it, SQLite reads the whole table.
     let mut numbers = view.rows(
         sql!("SELECT number FROM runs WHERE state <> 'ended' AND state = 'running'"),
         params![],
@@ -319,7 +312,6 @@ pub fn list_running(view: &View<'_>) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// Tells whether a run works.
 pub fn is_running(view: &View<'_>, id: &RunId) -> Result<bool> {
     view.has(
         sql!("SELECT 1 FROM runs WHERE id = $1 AND state = 'running'"),
@@ -327,7 +319,7 @@ pub fn is_running(view: &View<'_>, id: &RunId) -> Result<bool> {
     )
 }
 
-/// Writes that a queued run starts, for which server, and with which token.
+/// Marks a queued run as started, by a server and with a token.
 pub fn update_started(
     tx: &Tx<'_>,
     number: i64,
@@ -343,7 +335,7 @@ pub fn update_started(
     Ok(())
 }
 
-/// Writes that a running run stands in line again.
+/// Marks a running run as queued again.
 pub fn update_queued(tx: &Tx<'_>, id: &RunId) -> Result<()> {
     tx.execute(
         sql!(
@@ -355,7 +347,7 @@ pub fn update_queued(tx: &Tx<'_>, id: &RunId) -> Result<()> {
     Ok(())
 }
 
-/// Writes how many bytes of the output of a run have become messages. Returns false if the run has ended.
+/// Saves how many bytes of a run's output were recorded as messages. Returns false if the run has ended.
 pub fn update_followed_bytes(tx: &Tx<'_>, number: i64, followed_bytes: u64) -> Result<bool> {
     let followed_bytes = i64::try_from(followed_bytes).map_err(StoreError::inconsistent)?;
     let updated = tx.execute(
@@ -365,7 +357,7 @@ pub fn update_followed_bytes(tx: &Tx<'_>, number: i64, followed_bytes: u64) -> R
     Ok(updated > 0)
 }
 
-/// Writes the end of a run. Returns false if the run had ended.
+/// Marks a run as ended. Returns false if it had ended before.
 pub fn update_ended(tx: &Tx<'_>, number: i64, outcome: Outcome) -> Result<bool> {
     let updated = tx.execute(
         sql!(
@@ -377,7 +369,7 @@ pub fn update_ended(tx: &Tx<'_>, number: i64, outcome: Outcome) -> Result<bool> 
     Ok(updated > 0)
 }
 
-/// Writes the end of the run of a hand-off, if there is one that has not ended.
+/// Marks the open run of a hand-off, if there is one, as ended.
 pub fn update_ended_of_handoff(tx: &Tx<'_>, handoff_number: i64, outcome: Outcome) -> Result<()> {
     tx.execute(
         sql!(
@@ -389,7 +381,7 @@ pub fn update_ended_of_handoff(tx: &Tx<'_>, handoff_number: i64, outcome: Outcom
     Ok(())
 }
 
-/// Writes what the process of a run left: its session, its usage and its cost.
+/// Saves the results of a run's process: its session, usage and cost.
 pub fn update_result(
     tx: &Tx<'_>,
     number: i64,

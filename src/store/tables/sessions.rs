@@ -1,4 +1,4 @@
-//! The tables `sessions` and `session_handoffs`: conversations that move.
+//! The tables `sessions` and `session_handoffs`: conversations that move between agents.
 
 use crate::domain::{
     AgentName, ConversationHistory, HandoffId, Outcome, Page, Session, SessionHandoff, SessionId,
@@ -8,8 +8,8 @@ use crate::store::{
     FromRow, Item, Result, Row, Statement, StoreError, Tx, View, columns, params, sql, text,
 };
 
-/// The number of the hand-off whose agent has the conversation of the session `s`, or had it last: the last one of the session's
-/// task, or the last one to which tools have passed control from there.
+/// The number of the hand-off whose agent has the conversation of the session `s`, or had it last: the last hand-off of the
+/// session's task, or the last one to which tools passed control from there.
 const HOLDER: &str = "(WITH RECURSIVE holders (number) AS (
           SELECT number FROM handoffs
            WHERE task_number = s.task_number
@@ -58,13 +58,11 @@ fn session(row: &Row<'_>) -> Result<Session> {
     Ok(SessionRow::from_row(row)?.into())
 }
 
-/// Finds a session.
 pub fn find(view: &View<'_>, id: &SessionId) -> Result<Option<Session>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE s.id = $1");
     view.row(ONE, params![id], session)
 }
 
-/// Finds the number of a session.
 pub fn find_number(view: &View<'_>, id: &SessionId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM sessions WHERE id = $1"),
@@ -73,7 +71,6 @@ pub fn find_number(view: &View<'_>, id: &SessionId) -> Result<Option<i64>> {
     )
 }
 
-/// Finds the number of the session of a task.
 pub fn find_number_of_task(view: &View<'_>, task_number: i64) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM sessions WHERE task_number = $1"),
@@ -82,14 +79,13 @@ pub fn find_number_of_task(view: &View<'_>, task_number: i64) -> Result<Option<i
     )
 }
 
-/// Lists sessions behind a number, oldest first.
 pub fn page(view: &View<'_>, after: i64, limit: u32) -> Result<Page<Session>> {
     const PAGE: Statement<2> = sql!(SELECT, " WHERE s.number > $1 ORDER BY s.number LIMIT $2");
     let sessions = view.rows(PAGE, params![after, limit + 1], session)?;
     Ok(Page::cut(sessions, limit, |session| session.id.to_string()))
 }
 
-/// Inserts a session and returns its number.
+/// Inserts a session. Returns its number.
 pub fn insert(tx: &Tx<'_>, id: &SessionId, task_number: i64, at: Timestamp) -> Result<i64> {
     tx.insert(
         sql!("INSERT INTO sessions (id, task_number, created_at) VALUES ($1, $2, $3)"),
@@ -104,14 +100,13 @@ columns! {
         /// The task of the session.
         pub task_id: TaskId = "t.id",
         pub handoff_number: i64 = "h.number",
-        /// The task of the hand-off: another one than the session's if a tool passed control.
+        /// The task of the hand-off. It differs from the session's task if a tool passed control.
         pub handoff_task_id: TaskId = "o.id",
         pub waiter_number: Option<i64> = "h.waiter_number",
         pub is_open: bool = "h.completed_at IS NULL",
     }
 }
 
-/// Finds a session with the hand-off whose agent has its conversation.
 pub fn find_holder(view: &View<'_>, id: &SessionId) -> Result<Option<SessionHolder>> {
     const BY_SESSION: Statement<1> = sql!(
         "SELECT ",
@@ -187,7 +182,7 @@ fn session_handoff(row: &Row<'_>) -> Result<SessionHandoff> {
     SessionHandoffRow::from_row(row)?.try_into()
 }
 
-/// What a hand-off of a session has beside the row of the hand-off.
+/// The columns of a session's hand-off that the table `handoffs` does not have.
 pub struct NewSessionHandoff<'a> {
     pub session_number: i64,
     pub handoff_number: i64,
@@ -197,7 +192,6 @@ pub struct NewSessionHandoff<'a> {
     pub history: &'a ConversationHistory,
 }
 
-/// Inserts what a hand-off of a session has beside the row of the hand-off.
 pub fn insert_handoff(tx: &Tx<'_>, row: &NewSessionHandoff<'_>) -> Result<()> {
     tx.execute(
         sql!(
@@ -216,7 +210,6 @@ pub fn insert_handoff(tx: &Tx<'_>, row: &NewSessionHandoff<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Lists the hand-offs of a session behind a number, oldest first.
 pub fn page_of_handoffs(
     view: &View<'_>,
     session_number: i64,
@@ -245,7 +238,6 @@ pub fn page_of_handoffs(
     )
 }
 
-/// Finds the number of a hand-off of a session.
 pub fn find_handoff_number(
     view: &View<'_>,
     session_number: i64,
@@ -261,7 +253,6 @@ pub fn find_handoff_number(
     )
 }
 
-/// Finds the last hand-off of a session.
 pub fn find_last_handoff(view: &View<'_>, id: &SessionId) -> Result<Option<SessionHandoff>> {
     const LAST: Statement<1> = sql!(
         SELECT_HANDOFFS,
@@ -271,7 +262,7 @@ pub fn find_last_handoff(view: &View<'_>, id: &SessionId) -> Result<Option<Sessi
     view.row(LAST, params![id], session_handoff)
 }
 
-/// Counts the hand-offs of a session, from an agent and to one.
+/// Counts the hand-offs of a session, optionally from one agent or to one agent.
 pub fn count_handoffs(
     view: &View<'_>,
     id: &SessionId,
@@ -290,7 +281,7 @@ pub fn count_handoffs(
     )
 }
 
-/// Finds the conversation that a hand-off brought, or that tools passed on to it.
+/// Finds the conversation that a hand-off brought, or inherited through tools.
 pub fn find_history(view: &View<'_>, id: &HandoffId) -> Result<Option<ConversationHistory>> {
     view.row(
         sql!(

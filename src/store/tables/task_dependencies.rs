@@ -1,9 +1,9 @@
-//! The table `task_dependencies`. Triggers keep in `tasks.unmet` how many dependencies of a task are not met.
+//! The table `task_dependencies`. Triggers count the unmet dependencies of a task in `tasks.unmet`.
 
 use crate::domain::{Dependency, DependencyOutcome, Role, StatusName, TaskId};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
-/// Inserts the dependencies of a task. Tasks that are not there are left out.
+/// Inserts the dependencies of a task. Skips tasks that do not exist.
 pub fn insert_all(tx: &Tx<'_>, task_number: i64, depends_on: &[Dependency]) -> Result<()> {
     for (position, dependency) in (1_i64..).zip(depends_on) {
         tx.execute(
@@ -22,7 +22,6 @@ pub fn insert_all(tx: &Tx<'_>, task_number: i64, depends_on: &[Dependency]) -> R
     Ok(())
 }
 
-/// Replaces the dependencies of a task.
 pub fn replace_all(tx: &Tx<'_>, task_number: i64, depends_on: &[Dependency]) -> Result<()> {
     tx.execute(
         sql!("DELETE FROM task_dependencies WHERE task_number = $1"),
@@ -52,7 +51,6 @@ pub fn repoint(tx: &Tx<'_>, dependant: &Dependant, to_number: i64) -> Result<()>
     Ok(())
 }
 
-/// Tells whether any task depends on this one.
 pub fn has_dependants(view: &View<'_>, task_number: i64) -> Result<bool> {
     view.has(
         sql!("SELECT 1 FROM task_dependencies WHERE depends_on_number = $1 LIMIT 1"),
@@ -60,7 +58,7 @@ pub fn has_dependants(view: &View<'_>, task_number: i64) -> Result<bool> {
     )
 }
 
-/// Lists the tasks that a task depends on.
+/// Lists the tasks on which a task depends.
 pub fn targets(view: &View<'_>, id: &TaskId) -> Result<Vec<TaskId>> {
     view.rows(
         sql!(
@@ -84,7 +82,7 @@ columns! {
     }
 }
 
-/// Lists the tasks that depend on the completion of a task: those that are pending, and those outside of its increment.
+/// Lists the tasks that depend on the completion of a task: pending ones, and all outside its increment.
 pub fn dependants_to_repoint(view: &View<'_>, task_number: i64) -> Result<Vec<Dependant>> {
     const DEPENDANTS: Statement<1> = sql!(
         "SELECT ",
@@ -111,7 +109,7 @@ pub fn released_by(view: &View<'_>, task_number: i64, status: StatusName) -> Res
 }
 
 columns! {
-    /// A dependency with the status of the task that it names.
+    /// A dependency, with the status of its target.
     pub struct DependencyStatus {
         pub task_id: TaskId = "o.id",
         pub status: StatusName = "o.status",
@@ -119,7 +117,7 @@ columns! {
     }
 }
 
-/// Lists the dependencies of a task, in their order.
+/// Lists the dependencies of a task in their given order.
 pub fn of_task(view: &View<'_>, task_number: i64) -> Result<Vec<DependencyStatus>> {
     const OF_TASK: Statement<1> = sql!(
         "SELECT ",
@@ -130,7 +128,7 @@ pub fn of_task(view: &View<'_>, task_number: i64) -> Result<Vec<DependencyStatus
     view.rows(OF_TASK, params![task_number], DependencyStatus::from_row)
 }
 
-/// Finds the role of the dependency of a task that ended last.
+/// Finds the role of the dependency that ended last.
 pub fn find_last_role(view: &View<'_>, task_number: i64) -> Result<Option<Role>> {
     view.row(
         sql!(

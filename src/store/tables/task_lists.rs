@@ -1,4 +1,4 @@
-//! Lists of the table `tasks`: first the numbers of a page, each found in the index for it, then the tasks.
+//! Lists of the table `tasks`: first the numbers of a page, from the index for the list, then the tasks.
 
 use super::tasks;
 use crate::domain::{
@@ -43,7 +43,7 @@ impl TryFrom<SummaryRow> for TaskSummary {
     }
 }
 
-/// Loads tasks in full, in the order of their numbers in the list.
+/// Loads tasks in the order of the given numbers.
 pub fn load(view: &View<'_>, numbers: &[i64]) -> Result<Vec<Task>> {
     const NUMBERED: Statement<1> = sql!(
         tasks::SELECT,
@@ -54,7 +54,7 @@ pub fn load(view: &View<'_>, numbers: &[i64]) -> Result<Vec<Task>> {
     })
 }
 
-/// Loads tasks in short, in the order of their numbers in the list.
+/// Loads summaries in the order of the given numbers.
 pub fn load_summaries(view: &View<'_>, numbers: &[i64]) -> Result<Vec<TaskSummary>> {
     const NUMBERED: Statement<1> = sql!(
         "SELECT ",
@@ -69,8 +69,7 @@ pub fn load_summaries(view: &View<'_>, numbers: &[i64]) -> Result<Vec<TaskSummar
     })
 }
 
-/// Lists the numbers of tasks behind a number, oldest first, at most `limit`. With tags each is looked up in its own index, and the
-/// results are merged.
+/// Lists task numbers, oldest first. With tags, each tag is looked up in its own index, and the results are merged.
 pub fn numbers(view: &View<'_>, query: &TaskQuery, after: i64, limit: u32) -> Result<Vec<i64>> {
     const ALL: Statement<2> =
         sql!("SELECT number FROM tasks WHERE number > $1 ORDER BY number LIMIT $2");
@@ -105,7 +104,7 @@ pub fn numbers(view: &View<'_>, query: &TaskQuery, after: i64, limit: u32) -> Re
     }
 }
 
-/// Lists the numbers of the tasks that have a reason to wait, behind a number, oldest first.
+/// Lists the numbers of the tasks that have a waiting reason, oldest first.
 pub fn held(view: &View<'_>, after: i64, limit: u32) -> Result<Vec<i64>> {
     view.rows(
         sql!(
@@ -116,7 +115,7 @@ pub fn held(view: &View<'_>, after: i64, limit: u32) -> Result<Vec<i64>> {
     )
 }
 
-/// A place in the order of ready tasks: by priority, then by number.
+/// A position in the order of ready tasks: by priority, then by number.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadyCursor {
     pub priority: i64,
@@ -124,14 +123,13 @@ pub struct ReadyCursor {
 }
 
 impl ReadyCursor {
-    /// The place before the first task.
+    /// The position before the first task.
     pub const START: Self = Self {
         priority: -1,
         number: 0,
     };
 }
 
-/// Finds the place of a task in the order of ready tasks.
 pub fn find_cursor(view: &View<'_>, id: &TaskId) -> Result<Option<ReadyCursor>> {
     view.row(
         sql!("SELECT priority, number FROM tasks WHERE id = $1"),
@@ -145,7 +143,7 @@ pub fn find_cursor(view: &View<'_>, id: &TaskId) -> Result<Option<ReadyCursor>> 
     )
 }
 
-/// Lists the numbers of the tasks that are ready, behind a place, the most urgent first, then the oldest.
+/// Lists the numbers of ready tasks, most urgent first, then oldest first.
 pub fn ready(view: &View<'_>, after: ReadyCursor, limit: u32) -> Result<Vec<i64>> {
     view.rows(
         sql!(
@@ -159,8 +157,8 @@ pub fn ready(view: &View<'_>, after: ReadyCursor, limit: u32) -> Result<Vec<i64>
     )
 }
 
-/// Lists the numbers of the tasks that are ready for one of these roles and have no tags, or at least one of these, behind a
-/// place, the most urgent first, then the oldest. Each role is looked up in the index, and the results are merged.
+/// Lists the numbers of the tasks that are ready for one of these roles and have no tags or one of these, most urgent first,
+/// then oldest first. Each role is looked up in the index, and the results are merged.
 pub fn ready_for(
     view: &View<'_>,
     roles: &[Role],

@@ -1,4 +1,4 @@
-//! The columns of the table `tasks` by which the router goes.
+//! The columns of the table `tasks` that the router uses.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::domain::{AgentName, Door, Needs, Outcome, Role, Skill, Stage, TaskId,
 use crate::store::value::to_json;
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
-/// Lists the tasks that are to be given to agents next: the most urgent first, then the oldest.
+/// Lists the tasks to route next, most urgent first, then oldest first.
 pub fn next(view: &View<'_>, limit: u32) -> Result<Vec<TaskId>> {
     view.rows(
         sql!(
@@ -21,7 +21,7 @@ pub fn next(view: &View<'_>, limit: u32) -> Result<Vec<TaskId>> {
     )
 }
 
-/// Finds the role of a task that is ready and is announced as such: it has a role, or dependencies.
+/// Finds the role of a ready task that is announced: it has a role or dependencies.
 pub fn find_ready(view: &View<'_>, number: i64) -> Result<Option<Option<Role>>> {
     view.row(
         sql!(
@@ -35,7 +35,7 @@ pub fn find_ready(view: &View<'_>, number: i64) -> Result<Option<Option<Role>>> 
     )
 }
 
-/// Writes the needs of a task. Whether an agent suits is not known any more.
+/// Saves the needs of a task, and clears the flag that no agent suits.
 pub fn update_needs(tx: &Tx<'_>, number: i64, needs: &Needs) -> Result<()> {
     tx.execute(
         sql!(
@@ -59,7 +59,7 @@ pub fn update_needs(tx: &Tx<'_>, number: i64, needs: &Needs) -> Result<()> {
     Ok(())
 }
 
-/// Writes the context that agents leave on a task.
+/// Saves the context that agents leave on a task.
 pub fn update_agent_context(
     tx: &Tx<'_>,
     number: i64,
@@ -72,7 +72,7 @@ pub fn update_agent_context(
     Ok(())
 }
 
-/// Notes that the agent at work has written the context itself.
+/// Records that the active agent has written the context itself.
 pub fn mark_context_own(tx: &Tx<'_>, number: i64) -> Result<()> {
     tx.execute(
         sql!("UPDATE tasks SET is_context_own = 1 WHERE number = $1"),
@@ -81,7 +81,7 @@ pub fn mark_context_own(tx: &Tx<'_>, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether the agent at work has written the context itself.
+/// Whether the active agent has written the context itself.
 pub fn is_context_own(view: &View<'_>, number: i64) -> Result<bool> {
     view.has(
         sql!("SELECT 1 FROM tasks WHERE number = $1 AND is_context_own = 1"),
@@ -89,7 +89,7 @@ pub fn is_context_own(view: &View<'_>, number: i64) -> Result<bool> {
     )
 }
 
-/// Tells whether the agent was asked again for the report that it owed.
+/// Whether the agent was asked again for the report that it owed.
 pub fn is_asked_again(view: &View<'_>, number: i64) -> Result<bool> {
     view.has(
         sql!("SELECT 1 FROM tasks WHERE number = $1 AND is_asked_again = 1"),
@@ -97,7 +97,6 @@ pub fn is_asked_again(view: &View<'_>, number: i64) -> Result<bool> {
     )
 }
 
-/// Notes that the agent is asked again for the report that it owes.
 pub fn mark_asked_again(tx: &Tx<'_>, number: i64) -> Result<()> {
     tx.execute(
         sql!("UPDATE tasks SET is_asked_again = 1 WHERE number = $1"),
@@ -106,7 +105,7 @@ pub fn mark_asked_again(tx: &Tx<'_>, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Counts one more attempt of the router.
+/// Increments the router's attempts.
 pub fn count_attempt(tx: &Tx<'_>, number: i64) -> Result<()> {
     tx.execute(
         sql!(
@@ -117,7 +116,7 @@ pub fn count_attempt(tx: &Tx<'_>, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Lets a task wait for a person.
+/// Makes a task wait for a person.
 pub fn block(tx: &Tx<'_>, number: i64, reason: &Text) -> Result<()> {
     tx.execute(
         sql!(
@@ -128,7 +127,7 @@ pub fn block(tx: &Tx<'_>, number: i64, reason: &Text) -> Result<()> {
     Ok(())
 }
 
-/// Lets a task wait for an agent that suits.
+/// Makes a task wait for a suitable agent.
 pub fn hold(tx: &Tx<'_>, number: i64, reason: &Text) -> Result<()> {
     tx.execute(
         sql!(
@@ -139,7 +138,7 @@ pub fn hold(tx: &Tx<'_>, number: i64, reason: &Text) -> Result<()> {
     Ok(())
 }
 
-/// Lets a task wait for nothing.
+/// Clears the waiting reason of a task.
 pub fn release(tx: &Tx<'_>, number: i64) -> Result<()> {
     tx.execute(
         sql!(
@@ -150,7 +149,7 @@ pub fn release(tx: &Tx<'_>, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether a task waits for an agent that suits.
+/// Whether a task waits for a suitable agent.
 pub fn waits_for_agent(view: &View<'_>, number: i64) -> Result<bool> {
     view.has(
         sql!("SELECT 1 FROM tasks WHERE number = $1 AND waits_for = 'agent'"),
@@ -158,7 +157,7 @@ pub fn waits_for_agent(view: &View<'_>, number: i64) -> Result<bool> {
     )
 }
 
-/// Sets aside again those tasks with the same needs that have waited for an agent before.
+/// Holds tasks with the same needs again that were held before.
 pub fn hold_again(tx: &Tx<'_>, role: &Role, tags: &[Skill]) -> Result<()> {
     tx.execute(
         sql!(
@@ -203,7 +202,7 @@ pub fn open_by_agent(view: &View<'_>) -> Result<Vec<(AgentName, u32)>> {
 }
 
 columns! {
-    /// A hand-off of the past that counts when an agent is chosen.
+    /// An earlier hand-off that counts in the choice of an agent.
     pub struct PastHandoff {
         pub agent_name: AgentName = "h.agent_name",
         pub outcome: Option<Outcome> = "h.outcome",
@@ -214,7 +213,8 @@ columns! {
     }
 }
 
-/// Lists the hand-offs on a task's increment, or on its family if it is of none, on its dependencies, and on all tasks below those.
+/// Lists the hand-offs on the increment of a task, or on its family if it has none, on its dependencies, and on all tasks below
+/// those.
 pub fn past_handoffs(
     view: &View<'_>,
     root_number: i64,
@@ -244,7 +244,7 @@ pub fn past_handoffs(
     )
 }
 
-/// Clears the flag that no agent suits, on all tasks.
+/// Clears the flag that no agent suits on all tasks.
 pub fn clear_unsuited(tx: &Tx<'_>) -> Result<()> {
     tx.execute(
         sql!(
@@ -255,7 +255,7 @@ pub fn clear_unsuited(tx: &Tx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Clears the flag that no agent suits, on the tasks that ask for one of these roles.
+/// Clears the flag that no agent suits on the tasks that ask for one of these roles.
 pub fn clear_unsuited_of_roles(tx: &Tx<'_>, roles: &[Role]) -> Result<()> {
     tx.execute(
         sql!(

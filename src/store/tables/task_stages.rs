@@ -1,10 +1,10 @@
-//! The tasks of an increment's round, in the table `tasks`.
+//! The tasks of an increment's rounds, in the table `tasks`.
 
 use crate::domain::{Stage, TaskId, Text};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
 columns! {
-    /// A stage that has failed, or waits for a person.
+    /// A stage that has failed or waits for a person.
     pub struct StuckStage {
         pub id: TaskId = "id",
         pub stage: Stage = "stage",
@@ -13,8 +13,7 @@ columns! {
     }
 }
 
-/// Finds the stage of a round that keeps an increment from going on: one that waits for a person before one that failed, the
-/// newest first.
+/// Finds the stage that blocks a round: a stage that waits for a person before a failed one, newest first.
 pub fn find_stuck(
     view: &View<'_>,
     increment_number: i64,
@@ -34,7 +33,6 @@ pub fn find_stuck(
     )
 }
 
-/// Tells whether a stage of a round is not completed.
 pub fn has_incomplete(view: &View<'_>, increment_number: i64, round: u32) -> Result<bool> {
     view.has(
         sql!(
@@ -44,7 +42,6 @@ pub fn has_incomplete(view: &View<'_>, increment_number: i64, round: u32) -> Res
     )
 }
 
-/// Finds the test of a round that is not completed.
 pub fn find_incomplete_test(
     view: &View<'_>,
     increment_number: i64,
@@ -62,7 +59,6 @@ pub fn find_incomplete_test(
 }
 
 columns! {
-    /// The verification of a round.
     pub struct Verification {
         pub number: i64 = "t.number",
         pub has_not_begun: bool = "t.status = 'pending'
@@ -70,7 +66,6 @@ columns! {
     }
 }
 
-/// Finds the verification of a round.
 pub fn find_verification(
     view: &View<'_>,
     increment_number: i64,
@@ -89,7 +84,7 @@ pub fn find_verification(
     )
 }
 
-/// Lists the stages of a round that have not ended and that no agent works on.
+/// Lists the open stages of a round without an active agent.
 pub fn idle(view: &View<'_>, increment_number: i64, round: u32) -> Result<Vec<TaskId>> {
     view.rows(
         sql!(
@@ -102,7 +97,6 @@ pub fn idle(view: &View<'_>, increment_number: i64, round: u32) -> Result<Vec<Ta
     )
 }
 
-/// Puts a stage into another round.
 pub fn set_round(tx: &Tx<'_>, task_number: i64, round: u32) -> Result<()> {
     tx.execute(
         sql!("UPDATE tasks SET round = $1 WHERE number = $2"),

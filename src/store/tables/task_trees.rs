@@ -9,7 +9,7 @@ use crate::store::{
 };
 
 packed! {
-    /// An entry of the agent chain with its cost, and without its output, which may be large.
+    /// A chain entry with its cost, without its output, which may be large.
     struct PackedHandoff {
         position: i64 = "h.position",
         id: HandoffId = "h.id",
@@ -73,7 +73,7 @@ impl From<PackedHandoff> for TreeHandoff {
     }
 }
 
-/// Lists the tasks of a family, each with its parent, oldest first.
+/// Lists the tasks of a family with their parents, oldest first.
 pub fn of_family(
     view: &View<'_>,
     root_number: i64,
@@ -90,7 +90,6 @@ pub fn of_family(
     })
 }
 
-/// Counts the tasks of a family.
 pub fn count_family(view: &View<'_>, root_number: i64) -> Result<u64> {
     view.one(
         sql!("SELECT 1 + count(*) FROM tasks WHERE master_number = $1"),
@@ -99,7 +98,7 @@ pub fn count_family(view: &View<'_>, root_number: i64) -> Result<u64> {
     )
 }
 
-/// Tells whether a task or any below it has an open hand-off.
+/// Whether a task or any task below it has an open hand-off.
 pub fn has_open_handoff(view: &View<'_>, id: &TaskId) -> Result<bool> {
     view.has(
         sql!(

@@ -1,4 +1,4 @@
-//! The table `tasks`, and tasks with all that belongs to them.
+//! The table `tasks`, and tasks with their chain, attachments and dependencies.
 
 use serde_json::{Map, Value};
 
@@ -13,18 +13,17 @@ use crate::store::{
     FromRow, Json, Result, Row, Statement, StoreError, Tx, View, columns, packed, params, sql, text,
 };
 
-/// A task with what only the database knows of it.
+/// A task with its database keys.
 #[derive(Debug, Clone)]
 pub struct StoredTask {
     pub number: i64,
-    /// The number of the root of its family.
+    /// The root of its family.
     pub root_number: i64,
     pub task: Task,
     pub attachment_ids: Vec<AttachmentId>,
 }
 
 impl StoredTask {
-    /// Names the task.
     pub const fn on(&self) -> TaskRef<'_> {
         TaskRef {
             number: self.number,
@@ -41,7 +40,7 @@ pub struct TaskRef<'a> {
     pub number: i64,
     pub root_number: i64,
     pub id: &'a TaskId,
-    /// The root of its family, unless it is that itself.
+    /// The root of its family, `None` for the root itself.
     pub root_id: Option<&'a TaskId>,
 }
 
@@ -50,12 +49,11 @@ pub struct TaskRef<'a> {
 pub struct TaskKeys {
     pub number: i64,
     pub root_number: i64,
-    /// The root of its family, unless it is that itself.
+    /// The root of its family, `None` for the root itself.
     pub root_id: Option<TaskId>,
 }
 
 impl TaskKeys {
-    /// Names the task.
     pub const fn on<'a>(&'a self, id: &'a TaskId) -> TaskRef<'a> {
         TaskRef {
             number: self.number,
@@ -67,7 +65,6 @@ impl TaskKeys {
 }
 
 packed! {
-    /// An entry of the agent chain.
     struct PackedEntry {
         position: i64 = "h.position",
         id: HandoffId = "h.id",
@@ -101,7 +98,7 @@ packed! {
 }
 
 columns! {
-    /// A whole task, in one row and so at one moment.
+    /// A whole task, read in one row and so in one snapshot.
     struct TaskRow {
         number: i64 = "t.number",
         id: TaskId = "t.id",
@@ -148,10 +145,8 @@ columns! {
     }
 }
 
-/// Selects whole tasks.
 pub const SELECT: &str = text!("SELECT ", TaskRow::COLUMNS, " FROM tasks t");
 
-/// Reads a whole task.
 pub fn from_row(row: &Row<'_>) -> Result<StoredTask> {
     TaskRow::from_row(row)?.try_into()
 }
@@ -219,10 +214,9 @@ impl TryFrom<TaskRow> for StoredTask {
     }
 }
 
-/// Makes a status of its name and its message.
 pub fn status(name: StatusName, message: Option<Text>) -> Result<Status> {
     Status::new(name, message)
-        .ok_or_else(|| StoreError::inconsistent("a message of a task that has not failed"))
+        .ok_or_else(|| StoreError::inconsistent("a task that has not failed has a failure message"))
 }
 
 fn unpack_chain(mut packed: Vec<PackedEntry>) -> Result<Vec<ChainEntry>> {
@@ -246,7 +240,7 @@ fn unpack_chain(mut packed: Vec<PackedEntry>) -> Result<Vec<ChainEntry>> {
     packed.into_iter().map(entry).collect()
 }
 
-/// Makes the end of a hand-off, which has a time and an outcome or neither.
+/// Builds the end of a hand-off, which has both a time and an outcome, or neither.
 pub fn end(
     id: &HandoffId,
     completed_at: Option<Timestamp>,
@@ -261,7 +255,7 @@ pub fn end(
         })),
         (None, None) => Ok(None),
         _ => Err(StoreError::inconsistent(format!(
-            "hand-off {id} is half ended"
+            "hand-off {id} has an end time without an outcome, or the reverse"
         ))),
     }
 }
@@ -289,26 +283,23 @@ fn unpack_dependencies(mut packed: Vec<PackedDependency>) -> Vec<Dependency> {
     packed.into_iter().map(dependency).collect()
 }
 
-/// Finds a task.
 pub fn find(view: &View<'_>, id: &TaskId) -> Result<Option<StoredTask>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE t.id = $1");
     view.row(ONE, params![id], from_row)
 }
 
-/// Lists the tasks behind a number, oldest first.
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredTask>> {
     const AFTER: Statement<2> = sql!(SELECT, " WHERE t.number > $1 ORDER BY t.number LIMIT $2");
     view.rows(AFTER, params![number, limit], from_row)
 }
 
-/// Counts the tasks.
 pub fn count(view: &View<'_>) -> Result<u64> {
     view.one(sql!("SELECT count(*) FROM tasks"), params![], |row| {
         row.get(0)
     })
 }
 
-/// Finds the keys of a task, without reading what it holds.
+/// Finds the keys of a task without reading its content.
 pub fn find_keys(view: &View<'_>, id: &TaskId) -> Result<Option<TaskKeys>> {
     view.row(
         sql!(
@@ -326,7 +317,6 @@ pub fn find_keys(view: &View<'_>, id: &TaskId) -> Result<Option<TaskKeys>> {
     )
 }
 
-/// Finds the number of a task.
 pub fn find_number(view: &View<'_>, id: &TaskId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM tasks WHERE id = $1"),
@@ -335,7 +325,7 @@ pub fn find_number(view: &View<'_>, id: &TaskId) -> Result<Option<i64>> {
     )
 }
 
-/// Inserts a task's own row and returns its number. What it waits for is inserted apart: that may come later.
+/// Inserts the row of a task. Returns its number. The caller inserts the dependencies, whose targets may be inserted later.
 pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
     let planning = task.planning.as_ref();
     let part = task.part.as_ref();
@@ -392,7 +382,6 @@ pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
     )
 }
 
-/// Writes the status of a task.
 pub fn update_status(tx: &Tx<'_>, number: i64, task: &Task) -> Result<()> {
     tx.execute(
         sql!(
@@ -408,7 +397,6 @@ pub fn update_status(tx: &Tx<'_>, number: i64, task: &Task) -> Result<()> {
     Ok(())
 }
 
-/// Writes the planning fields of a task.
 pub fn update_planning(tx: &Tx<'_>, number: i64, planning: &Planning) -> Result<()> {
     tx.execute(
         sql!(
@@ -427,7 +415,7 @@ pub fn update_planning(tx: &Tx<'_>, number: i64, planning: &Planning) -> Result<
     Ok(())
 }
 
-/// Writes that something of a task has changed that other tables hold.
+/// Sets the update time of a task, when its other tables have changed.
 pub fn touch(tx: &Tx<'_>, number: i64) -> Result<()> {
     tx.execute(
         sql!("UPDATE tasks SET updated_at = $1 WHERE number = $2"),
@@ -436,7 +424,7 @@ pub fn touch(tx: &Tx<'_>, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether a task is another one, or is below it.
+/// Whether a task is `above` or below it.
 pub fn is_below(view: &View<'_>, id: &TaskId, above: &TaskId) -> Result<bool> {
     view.has(
         sql!(
@@ -451,7 +439,7 @@ pub fn is_below(view: &View<'_>, id: &TaskId, above: &TaskId) -> Result<bool> {
     )
 }
 
-/// Lists the tasks on which an agent works.
+/// Lists the tasks on which an agent is active.
 pub fn ids_worked_on_by(view: &View<'_>, agent: &AgentName) -> Result<Vec<TaskId>> {
     view.rows(
         sql!(

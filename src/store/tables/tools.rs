@@ -34,13 +34,11 @@ impl From<ToolRow> for Tool {
     }
 }
 
-/// Finds a tool.
 pub fn find(view: &View<'_>, name: &ToolName) -> Result<Option<Tool>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE name = $1");
     view.row(ONE, params![name], from_row)
 }
 
-/// Lists the tools by name.
 pub fn list(view: &View<'_>) -> Result<Vec<Tool>> {
     const ALL: Statement<0> = sql!(SELECT, " ORDER BY name");
     view.rows(ALL, params![], from_row)
@@ -55,7 +53,6 @@ pub fn list_usable(view: &View<'_>) -> Result<Vec<Tool>> {
     view.rows(USABLE, params![], from_row)
 }
 
-/// Lists the names of the tools.
 pub fn names(view: &View<'_>) -> Result<Vec<ToolName>> {
     view.rows(
         sql!("SELECT name FROM tools ORDER BY name"),
@@ -64,7 +61,7 @@ pub fn names(view: &View<'_>) -> Result<Vec<ToolName>> {
     )
 }
 
-/// Lists the names of the tools whose target or allowed agents include an agent.
+/// Lists the tools whose target or allowed agents include an agent.
 pub fn names_naming_agent(view: &View<'_>, agent: &AgentName) -> Result<Vec<ToolName>> {
     view.rows(
         sql!(
@@ -78,7 +75,6 @@ pub fn names_naming_agent(view: &View<'_>, agent: &AgentName) -> Result<Vec<Tool
     )
 }
 
-/// Inserts a tool.
 pub fn insert(tx: &Tx<'_>, tool: &Tool) -> Result<()> {
     tx.insert(
         sql!(
@@ -99,7 +95,7 @@ pub fn insert(tx: &Tx<'_>, tool: &Tool) -> Result<()> {
     Ok(())
 }
 
-/// Writes everything of a tool but its name.
+/// Saves everything of a tool except its name.
 pub fn update(tx: &Tx<'_>, tool: &Tool) -> Result<()> {
     tx.execute(
         sql!(
@@ -120,7 +116,6 @@ pub fn update(tx: &Tx<'_>, tool: &Tool) -> Result<()> {
     Ok(())
 }
 
-/// Deletes a tool.
 pub fn delete(tx: &Tx<'_>, name: &ToolName) -> Result<()> {
     tx.execute(sql!("DELETE FROM tools WHERE name = $1"), params![name])?;
     Ok(())

@@ -33,13 +33,13 @@ fn from_row(row: &Row<'_>) -> Result<UsageSum> {
     })
 }
 
-/// Adds up the usage of the ended runs of a task.
+/// Sums the usage of the ended runs of a task.
 pub fn of_task(view: &View<'_>, task_number: i64) -> Result<UsageSum> {
     const OF_TASK: Statement<1> = sql!(SUM, " WHERE h.task_number = $1");
     view.one(OF_TASK, params![task_number], from_row)
 }
 
-/// Adds up the usage of the ended runs of an agent.
+/// Sums the usage of the ended runs of an agent.
 pub fn of_agent(view: &View<'_>, name: &AgentName) -> Result<UsageSum> {
     const OF_AGENT: Statement<1> = sql!(SUM, " WHERE h.agent_name = $1");
     view.one(OF_AGENT, params![name], from_row)

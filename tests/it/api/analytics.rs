@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::TestApp;
 
-/// Hands a new task to an agent, and ends it so after so many milliseconds.
+/// Hands a new task to an agent, and completes or cancels the hand-off after some milliseconds.
 async fn hand_off(app: &TestApp, agent: &str, millis: i64, completes: bool) {
     let task = app.task("t").await;
     let body = json!({ "agentName": agent, "prompt": "p" });
@@ -39,7 +39,7 @@ async fn an_empty_ledger_has_empty_figures() {
 }
 
 #[tokio::test]
-async fn figures_are_by_pair_with_success_and_time() {
+async fn figures_are_grouped_by_pair_of_agents() {
     let app = TestApp::new().await;
     for millis in 1..=100 {
         hand_off(&app, "qa", millis, millis % 4 != 0).await;
@@ -94,7 +94,7 @@ async fn bounces_and_common_paths_are_counted_along_the_chain() {
         .iter()
         .find(|pair| pair["fromAgent"] == "qa");
     assert_eq!(bounced.unwrap()["bounces"], 2);
-    // What was only recorded took no time.
+    // A hand-off that was only recorded takes no time.
     assert_eq!(bounced.unwrap()["medianMs"], Value::Null);
     assert_eq!(
         figures["paths"],

@@ -1,4 +1,4 @@
-//! Bodies that are wrong, and paths and methods that are not there.
+//! Invalid bodies, unknown paths and wrong methods
 
 use axum::http::Method;
 use chorus::config::Limits;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::TestApp;
 
-/// Sends any bytes as a task to be made, checks that nothing was made, and returns the answer.
+/// Posts bytes as a new task, checks that no task was created, and returns the answer.
 async fn refused(body: impl AsRef<[u8]>) -> String {
     let app = TestApp::new().await;
     let reply = app
@@ -18,7 +18,7 @@ async fn refused(body: impl AsRef<[u8]>) -> String {
 }
 
 #[tokio::test]
-async fn a_field_that_is_not_known_is_named() {
+async fn an_unknown_field_is_named() {
     assert_snapshot!(refused(r#"{"description": "d", "descripton": "e"}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"descripton: unknown field `descripton`, expected one of `description`, `source`, `agentWorkspace`, `agentRole`, `specialistTags`, `estimatedDuration`, `priority`, `dependsOn`, `agentContext`, `handoffInstructions`"}}"#);
     assert_snapshot!(refused(r#"{"description": "d", "source": {"user": "ada"}}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"source.user: unknown field `user`, expected one of `sourceType`, `userId`, `conversationId`"}}"#);
 }
@@ -38,20 +38,20 @@ async fn a_missing_or_repeated_field_is_named() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_json_object_is_refused() {
-    assert_snapshot!(refused("").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
-    assert_snapshot!(refused("description=d").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
-    assert_snapshot!(refused(r#"["d", null, null]"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
-    assert_snapshot!(refused(r#""d""#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
-    assert_snapshot!(refused("null").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+async fn a_body_that_is_not_a_json_object_is_refused() {
+    assert_snapshot!(refused("").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
+    assert_snapshot!(refused("description=d").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    assert_snapshot!(refused(r#"["d", null, null]"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    assert_snapshot!(refused(r#""d""#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    assert_snapshot!(refused("null").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_snapshot!(refused(r#"{"description": "d""#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"EOF while parsing an object at line 1 column 19"}}"#);
     assert_snapshot!(refused(r#"{"description": "d",}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"trailing comma at line 1 column 21"}}"#);
     assert_snapshot!(refused(r#"{"description": "d"} {}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"trailing characters at line 1 column 22"}}"#);
-    assert_snapshot!(refused("\u{feff}{\"description\": \"d\"}").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused("\u{feff}{\"description\": \"d\"}").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
 }
 
 #[tokio::test]
-async fn text_that_cannot_be_kept_is_refused() {
+async fn text_that_cannot_be_stored_is_refused() {
     assert_snapshot!(refused(r#"{"description": "a\u0000b"}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"description: has a NUL character (\\u0000) at byte 1, which cannot be stored; remove it"}}"#);
     assert_snapshot!(refused(r#"{"description": "\ud800"}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"description: unexpected end of hex escape at line 1 column 24"}}"#);
     assert_snapshot!(refused(r#"{"description": "\udc00\ud800"}"#).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"description: lone leading surrogate in hex escape at line 1 column 23"}}"#);
@@ -60,7 +60,7 @@ async fn text_that_cannot_be_kept_is_refused() {
 }
 
 #[tokio::test]
-async fn nesting_without_end_is_refused() {
+async fn deep_nesting_is_refused() {
     let deep = format!("{{\"description\": {}", "[".repeat(100_000));
     assert_snapshot!(refused(deep).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"description: invalid type: sequence, expected a string"}}"#);
     let deep = format!("{{\"source\": {}", "{\"source\":".repeat(100_000));
@@ -68,7 +68,7 @@ async fn nesting_without_end_is_refused() {
 }
 
 #[tokio::test]
-async fn a_pair_of_surrogates_is_one_character() {
+async fn a_surrogate_pair_is_one_character() {
     let app = TestApp::new().await;
     let body = r#"{"description": "\ud83c\udfb6"}"#;
     let task = app.request(Method::POST, "/api/tasks", body).await.data();
@@ -76,7 +76,7 @@ async fn a_pair_of_surrogates_is_one_character() {
 }
 
 #[tokio::test]
-async fn a_body_needs_no_content_type_and_may_have_white_space_around_it() {
+async fn a_body_needs_no_content_type_and_may_have_surrounding_white_space() {
     let app = TestApp::new().await;
     let body = " \r\n{\"description\": \"d\"}\n";
     assert_eq!(
@@ -101,7 +101,7 @@ async fn a_body_over_the_limit_is_too_large() {
 }
 
 #[tokio::test]
-async fn a_body_that_announces_too_much_is_refused_before_it_comes() {
+async fn a_content_length_over_the_limit_is_refused_before_the_body_is_read() {
     let app = TestApp::with_limits(Limits {
         body: 100,
         ..Limits::default()
@@ -137,30 +137,30 @@ async fn a_body_of_unknown_length_is_cut_off_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_refused() {
+async fn a_truncated_body_is_refused() {
     let app = TestApp::new().await;
     let broken = futures_util::stream::iter([
         Ok(b"{\"description\": ".to_vec()),
         Err(std::io::Error::other("the line was cut")),
     ]);
     let body = axum::body::Body::from_stream(broken);
-    assert_snapshot!(app.request(Method::POST, "/api/tasks", body).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body ended early: the line was cut"}}"#);
+    assert_snapshot!(app.request(Method::POST, "/api/tasks", body).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body ended early: the line was cut; send the request again"}}"#);
 }
 
 #[tokio::test]
-async fn what_is_not_there_has_an_envelope_too() {
+async fn an_unknown_path_answers_with_an_error_envelope() {
     let app = TestApp::new().await;
-    assert_snapshot!(app.get("/nope").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"There is nothing at /nope; /api/docs lists what there is"}}"#);
-    assert_snapshot!(app.get("/api/tasks/").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"There is nothing at /api/tasks/; /api/docs lists what there is"}}"#);
-    assert_snapshot!(app.post("/api", json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"There is nothing at /api; /api/docs lists what there is"}}"#);
+    assert_snapshot!(app.get("/nope").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"No such path: /nope; see /api/docs for all paths"}}"#);
+    assert_snapshot!(app.get("/api/tasks/").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"No such path: /api/tasks/; see /api/docs for all paths"}}"#);
+    assert_snapshot!(app.post("/api", json!({})).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"No such path: /api; see /api/docs for all paths"}}"#);
 }
 
 #[tokio::test]
-async fn a_method_that_is_not_possible_has_an_envelope_too() {
+async fn a_wrong_method_answers_with_an_error_envelope() {
     let app = TestApp::new().await;
     let reply = app.request(Method::DELETE, "/api/tasks", "").await;
     assert_eq!(reply.headers["allow"], "GET,HEAD,POST");
-    assert_snapshot!(reply.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"DELETE is not possible at /api/tasks"}}"#);
+    assert_snapshot!(reply.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"DELETE is not allowed at /api/tasks; see /api/docs for the methods of each path"}}"#);
     let reply = app.request(Method::POST, "/api/agents", "").await;
-    assert_snapshot!(reply.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"POST is not possible at /api/agents"}}"#);
+    assert_snapshot!(reply.line(), @r#"405 {"error":{"code":"METHOD_NOT_ALLOWED","message":"POST is not allowed at /api/agents; see /api/docs for the methods of each path"}}"#);
 }

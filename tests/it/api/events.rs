@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::support::{TestApp, settled};
+use crate::support::{TestApp, redact};
 
 /// A client of the event stream.
 struct Events {
@@ -39,7 +39,7 @@ impl Events {
         }
     }
 
-    /// Reads the next block; none at the end of the stream.
+    /// Reads the next block, or `None` at the end of the stream.
     async fn block(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
@@ -53,7 +53,7 @@ impl Events {
         }
     }
 
-    /// Reads the place at which the stream begins.
+    /// Reads the cursor at which the stream begins.
     async fn place(&mut self) -> i64 {
         let block = self.block().await.unwrap();
         block
@@ -63,7 +63,7 @@ impl Events {
             .unwrap()
     }
 
-    /// Reads the next event and checks that it has the number of its block.
+    /// Reads the next event, and checks that its number is the id of its block.
     async fn event(&mut self) -> Value {
         let block = self.block().await.expect("there is one more event");
         let (id, data) = block.split_once('\n').unwrap();
@@ -72,7 +72,7 @@ impl Events {
         event
     }
 
-    /// Reads so many events and returns their numbers.
+    /// Reads `count` events and returns their numbers.
     async fn numbers(&mut self, count: usize) -> Vec<i64> {
         let mut numbers = Vec::new();
         for _ in 0..count {
@@ -82,8 +82,8 @@ impl Events {
     }
 }
 
-/// Makes so many events, many at a time.
-async fn happen(app: &TestApp, count: usize) {
+/// Records `count` events concurrently.
+async fn record_events(app: &TestApp, count: usize) {
     let id = app.task("d").await;
     for place in (1..count).step_by(100) {
         let some = (place..count.min(place + 100)).map(|_| async {
@@ -95,7 +95,7 @@ async fn happen(app: &TestApp, count: usize) {
 }
 
 #[tokio::test]
-async fn a_stream_begins_with_its_place_and_goes_on_with_what_happens() {
+async fn a_stream_begins_with_its_cursor_and_continues_with_new_events() {
     let app = TestApp::new().await;
     app.task("before").await;
     let mut events = Events::open(&app, "", None).await;
@@ -107,20 +107,20 @@ async fn a_stream_begins_with_its_place_and_goes_on_with_what_happens() {
     )
     .await
     .data();
-    assert_snapshot!(settled(&events.block().await.unwrap()), @r#"
+    assert_snapshot!(redact(&events.block().await.unwrap()), @r#"
     id: 2
     data: {"timestamp":1767225600000,"eventType":"task_created","data":{"description":"after"},"number":2,"taskId":"<id 1>","masterTaskId":"<id 1>"}
     "#);
-    assert_snapshot!(settled(&events.block().await.unwrap()), @r#"
+    assert_snapshot!(redact(&events.block().await.unwrap()), @r#"
     id: 3
     data: {"timestamp":1767225600000,"eventType":"agent_handoff_started","data":{"agentName":"qa"},"handoffId":"<id 1>","number":3,"taskId":"<id 2>","masterTaskId":"<id 2>"}
     "#);
 }
 
 #[tokio::test]
-async fn a_stream_resumes_behind_any_event() {
+async fn a_stream_resumes_after_any_event() {
     let app = TestApp::new().await;
-    happen(&app, 10).await;
+    record_events(&app, 10).await;
     for after in [0, 4, 10] {
         let mut by_query = Events::open(&app, &format!("?after={after}"), None).await;
         let mut by_header = Events::open(&app, "", Some(after)).await;
@@ -134,29 +134,29 @@ async fn a_stream_resumes_behind_any_event() {
 }
 
 #[tokio::test]
-async fn what_happens_during_the_replay_comes_once_and_in_order() {
+async fn events_during_the_replay_arrive_once_and_in_order() {
     let app = TestApp::new().await;
-    happen(&app, 600).await;
+    record_events(&app, 600).await;
     let mut events = Events::open(&app, "?after=0", None).await;
     assert_eq!(events.place().await, 0);
     let mut seen = events.numbers(10).await;
-    happen(&app, 50).await;
+    record_events(&app, 50).await;
     seen.extend(events.numbers(500).await);
-    happen(&app, 50).await;
+    record_events(&app, 50).await;
     seen.extend(events.numbers(190).await);
-    // What the rows have shown, the feed must not show again.
+    // The feed must not repeat events that were read from the database.
     app.task("the last").await;
     seen.extend(events.numbers(1).await);
     assert_eq!(seen, (1..=701).collect::<Vec<_>>());
 }
 
 #[tokio::test]
-async fn a_client_that_falls_behind_misses_nothing() {
+async fn a_slow_client_misses_no_event() {
     let app = TestApp::new().await;
     let mut events = Events::open(&app, "", None).await;
     assert_eq!(events.place().await, 0);
-    // More than the feed keeps for those who are behind.
-    happen(&app, 1_300).await;
+    // More events than the feed keeps for slow followers.
+    record_events(&app, 1_300).await;
     let seen = events.numbers(1_300).await;
     assert_eq!(seen, (1..=1_300).collect::<Vec<_>>());
     app.task("one more").await;
@@ -164,7 +164,7 @@ async fn a_client_that_falls_behind_misses_nothing() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_too_large_for_memory_comes_too() {
+async fn an_event_too_large_for_the_feed_is_still_sent() {
     let app = TestApp::new().await;
     let mut events = Events::open(&app, "", None).await;
     assert_eq!(events.place().await, 0);
@@ -176,7 +176,7 @@ async fn an_event_that_is_too_large_for_memory_comes_too() {
 }
 
 #[tokio::test]
-async fn text_with_line_breaks_stays_in_its_event() {
+async fn line_breaks_in_text_do_not_split_an_event() {
     let app = TestApp::new().await;
     let mut events = Events::open(&app, "", None).await;
     assert_eq!(events.place().await, 0);
@@ -195,12 +195,12 @@ async fn streams_end_when_the_server_stops() {
 }
 
 #[tokio::test]
-async fn an_event_that_has_not_happened_cannot_be_resumed_behind() {
+async fn resuming_after_a_future_event_is_refused() {
     let app = TestApp::new().await;
     app.task("d").await;
     let refused = async |query: &str| app.get(&format!("/api/events?{query}")).await.line();
-    assert_snapshot!(refused("after=2").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: there is no event 2; the newest is 1. Was another database restored?"}}"#);
-    assert_snapshot!(refused("after=-1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: there is no event -1; the newest is 1. Was another database restored?"}}"#);
+    assert_snapshot!(refused("after=2").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: event 2 does not exist; the newest is 1. Was another database restored? Leave out `after` to follow from now on"}}"#);
+    assert_snapshot!(refused("after=-1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"after: event -1 does not exist; the newest is 1. Was another database restored? Leave out `after` to follow from now on"}}"#);
     assert_snapshot!(refused("after=x").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: after: invalid digit found in string"}}"#);
     assert_snapshot!(refused("since=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: since: unknown field `since`, expected `after` or `task`"}}"#);
     let request = Request::get("/api/events")

@@ -1,11 +1,11 @@
-//! Who may ask at all, over a real connection.
+//! Host, Origin and token, over a real connection
 
 use insta::assert_snapshot;
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Server, settled};
+use crate::support::{Server, redact};
 
 struct Guarded {
     server: Server,
@@ -24,10 +24,10 @@ impl Guarded {
     }
 }
 
-async fn shown(request: RequestBuilder) -> String {
+async fn answer(request: RequestBuilder) -> String {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
-    settled(&format!("{status} {}", response.text().await.unwrap()))
+    redact(&format!("{status} {}", response.text().await.unwrap()))
 }
 
 async fn status(request: RequestBuilder) -> u16 {
@@ -37,7 +37,7 @@ async fn status(request: RequestBuilder) -> u16 {
 #[tokio::test]
 async fn a_foreign_host_is_refused_everywhere() {
     let guarded = Guarded::start(&["--allow-host", "board.example"]);
-    assert_snapshot!(shown(guarded.get("/api/tasks").header("host", "evil.example")).await, @r#"403 {"error":{"code":"FORBIDDEN","message":"Host \"evil.example\" is not one of this server's names; start it with --allow-host to add one"}}"#);
+    assert_snapshot!(answer(guarded.get("/api/tasks").header("host", "evil.example")).await, @r#"403 {"error":{"code":"FORBIDDEN","message":"Host \"evil.example\" is not allowed; to allow it, start the server with --allow-host"}}"#);
     for path in ["/healthz", "/api/docs", "/nope", "/api/events"] {
         assert_eq!(
             status(guarded.get(path).header("host", "evil.example")).await,
@@ -62,7 +62,7 @@ async fn a_foreign_host_is_refused_everywhere() {
 }
 
 #[tokio::test]
-async fn a_foreign_page_is_refused_and_does_nothing() {
+async fn a_foreign_origin_is_refused_and_changes_nothing() {
     let guarded = Guarded::start(&["--allow-origin", "http://localhost:3000"]);
     let own = guarded.server.url.clone();
     let post = |origin: &str| {
@@ -71,12 +71,12 @@ async fn a_foreign_page_is_refused_and_does_nothing() {
             .header("origin", origin)
             .json(&json!({ "description": "d" }))
     };
-    assert_snapshot!(shown(post("https://evil.example")).await, @r#"403 {"error":{"code":"FORBIDDEN","message":"Origin \"https://evil.example\" may not use this server; start it with --allow-origin to allow it"}}"#);
+    assert_snapshot!(answer(post("https://evil.example")).await, @r#"403 {"error":{"code":"FORBIDDEN","message":"Origin \"https://evil.example\" is not allowed; to allow it, start the server with --allow-origin"}}"#);
     for origin in ["null", "http://localhost:1", "http://127.0.0.1"] {
         assert_eq!(status(post(origin)).await, 403, "{origin}");
     }
     assert!(
-        shown(guarded.get("/api/tasks"))
+        answer(guarded.get("/api/tasks"))
             .await
             .contains(r#"{"data":[],"#)
     );
@@ -85,12 +85,12 @@ async fn a_foreign_page_is_refused_and_does_nothing() {
 }
 
 #[tokio::test]
-async fn beyond_this_machine_every_request_but_two_needs_the_token() {
+async fn a_public_server_needs_the_token_except_for_health_and_the_page() {
     let guarded = Guarded::start(&["--bind", "0.0.0.0"]);
-    let answer = guarded.get("/api/tasks").send().await.unwrap();
-    assert_eq!(answer.headers()["www-authenticate"], "Bearer");
-    assert_snapshot!(shown(guarded.get("/api/tasks")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"A token is needed: Authorization: Bearer <token>"}}"#);
-    assert_snapshot!(shown(guarded.get("/api/tasks").bearer_auth("guess")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"The token is not known, or its run has ended"}}"#);
+    let refused = guarded.get("/api/tasks").send().await.unwrap();
+    assert_eq!(refused.headers()["www-authenticate"], "Bearer");
+    assert_snapshot!(answer(guarded.get("/api/tasks")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Token required. Send the header `Authorization: Bearer <token>`"}}"#);
+    assert_snapshot!(answer(guarded.get("/api/tasks").bearer_auth("guess")).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"The token is unknown, or its run has ended; send the operator's token or the token of a current run"}}"#);
     for path in ["/readyz", "/metrics", "/api/docs", "/nope"] {
         assert_eq!(status(guarded.get(path)).await, 401, "{path}");
     }
@@ -105,7 +105,7 @@ async fn beyond_this_machine_every_request_but_two_needs_the_token() {
 }
 
 #[tokio::test]
-async fn on_this_machine_no_token_is_needed_but_a_wrong_one_is_refused() {
+async fn a_local_server_needs_no_token_but_refuses_a_wrong_one() {
     let guarded = Guarded::start(&[]);
     assert_eq!(status(guarded.get("/api/tasks")).await, 200);
     assert_eq!(

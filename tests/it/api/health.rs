@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz`, `/metrics`, and the ids of requests
+//! `/healthz`, `/readyz`, `/metrics`, and request ids
 
 use axum::body::Body;
 use axum::http::Request;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::support::{Server, TestApp};
 
-/// Reads when a readiness check last wrote.
+/// Returns the time of the last write of a readiness check.
 fn ready_at(app: &TestApp) -> Option<i64> {
     let database = rusqlite::Connection::open(app.data_dir.database()).unwrap();
     database
@@ -17,13 +17,13 @@ fn ready_at(app: &TestApp) -> Option<i64> {
 }
 
 #[tokio::test]
-async fn a_process_that_lives_is_healthy() {
+async fn a_running_server_is_healthy() {
     let app = TestApp::new().await;
     assert_snapshot!(app.get("/healthz").await.line(), @r#"200 {"data":{"status":"ok","version":"0.1.0"},"meta":{"timestamp":1767225600000}}"#);
 }
 
 #[tokio::test]
-async fn a_server_is_ready_when_it_has_really_written() {
+async fn readiness_writes_to_the_database() {
     let app = TestApp::new().await;
     assert_eq!(ready_at(&app), None);
     assert_snapshot!(app.get("/readyz").await.line(), @r#"200 {"data":{"status":"ok","version":"0.1.0"},"meta":{"timestamp":1767225600000}}"#);
@@ -34,23 +34,23 @@ async fn a_server_is_ready_when_it_has_really_written() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_write_is_not_ready_but_healthy() {
+async fn a_server_that_cannot_write_is_healthy_but_not_ready() {
     let app = TestApp::new().await;
     app.db.close().await;
-    assert_snapshot!(app.get("/readyz").await.line(), @r#"503 {"error":{"code":"NOT_READY","message":"The database cannot be written; the log has the cause"}}"#);
+    assert_snapshot!(app.get("/readyz").await.line(), @r#"503 {"error":{"code":"NOT_READY","message":"The database cannot be written; see the server log for the cause"}}"#);
     assert_eq!(app.get("/healthz").await.status, 200);
 }
 
 #[tokio::test]
-async fn what_goes_wrong_inside_is_not_shown() {
+async fn the_cause_of_an_internal_error_is_hidden() {
     let app = TestApp::new().await;
     app.db.close().await;
-    assert_snapshot!(app.post("/api/tasks", json!({ "description": "d" })).await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Something went wrong inside Chorus; the log has the cause"}}"#);
-    assert_snapshot!(app.get("/api/agents").await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Something went wrong inside Chorus; the log has the cause"}}"#);
+    assert_snapshot!(app.post("/api/tasks", json!({ "description": "d" })).await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Internal error. See the server log for the cause"}}"#);
+    assert_snapshot!(app.get("/api/agents").await.line(), @r#"500 {"error":{"code":"INTERNAL","message":"Internal error. See the server log for the cause"}}"#);
 }
 
 #[tokio::test]
-async fn every_answer_has_the_id_of_its_request() {
+async fn every_answer_has_a_request_id() {
     let app = TestApp::new().await;
     let id_of = async |path: &str, given: Option<&str>| {
         let mut request = Request::get(path).header("host", "localhost");
@@ -75,7 +75,7 @@ async fn every_answer_has_the_id_of_its_request() {
 }
 
 #[tokio::test]
-async fn metrics_count_requests_by_route_and_not_by_path() {
+async fn metrics_count_requests_by_route_pattern() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let client = server.client();
@@ -155,7 +155,7 @@ async fn metrics_count_requests_by_route_and_not_by_path() {
 }
 
 #[tokio::test]
-async fn the_time_of_an_answer_is_that_of_the_server() {
+async fn the_timestamp_of_an_answer_comes_from_the_server_clock() {
     let app = TestApp::new().await;
     app.clock.advance(42);
     assert_eq!(

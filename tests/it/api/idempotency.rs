@@ -23,7 +23,7 @@ async fn with_key(
 }
 
 #[tokio::test]
-async fn a_repeated_request_answers_the_same_and_does_nothing_twice() {
+async fn a_repeated_request_returns_the_first_answer_and_changes_nothing() {
     let app = TestApp::new().await;
     let body = json!({ "description": "d" }).to_string();
     let first = with_key(&app, "k", Method::POST, "/api/tasks", body.clone()).await;
@@ -38,13 +38,13 @@ async fn a_repeated_request_answers_the_same_and_does_nothing_twice() {
 }
 
 #[tokio::test]
-async fn the_same_key_for_another_request_is_a_conflict() {
+async fn reusing_a_key_for_another_request_is_a_conflict() {
     let app = TestApp::new().await;
     let body = |text: &str| json!({ "description": text }).to_string();
     with_key(&app, "k", Method::POST, "/api/tasks", body("a"))
         .await
         .data();
-    assert_snapshot!(with_key(&app, "k", Method::POST, "/api/tasks", body("b")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"This Idempotency-Key was used for a different request; choose another key"}}"#);
+    assert_snapshot!(with_key(&app, "k", Method::POST, "/api/tasks", body("b")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Idempotency-Key was already used for a different request. Choose another key"}}"#);
     let id = app.get("/api/tasks").await.data()[0]["id"]
         .as_str()
         .unwrap()
@@ -62,7 +62,7 @@ async fn the_same_key_for_another_request_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn every_request_that_changes_something_can_be_repeated() {
+async fn every_change_can_be_repeated_with_its_key() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     for (place, (method, path, body)) in [
@@ -142,7 +142,7 @@ async fn a_refused_request_does_not_use_up_its_key() {
 }
 
 #[tokio::test]
-async fn a_key_must_be_visible_and_not_too_long() {
+async fn a_key_must_be_printable_and_within_the_limit() {
     let app = TestApp::new().await;
     let body = json!({ "description": "d" }).to_string();
     let refused = async |key: &str| {

@@ -57,7 +57,7 @@ async fn a_run_sees_what_its_lists_show() {
     let app = TestApp::new().await;
     let own = app.task("own").await;
     let other = app.task("other").await;
-    app.let_work(&own, "developer", "sesame").await;
+    app.start_run(&own, "developer", "sesame").await;
     let listed = app
         .with_token("sesame", Method::GET, "/api/tasks", Value::Null)
         .await

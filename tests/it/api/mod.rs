@@ -8,6 +8,7 @@ mod bodies;
 mod dispatch;
 mod docs;
 mod events;
+mod golden;
 mod guard;
 mod handoffs;
 mod health;
@@ -15,6 +16,7 @@ mod idempotency;
 mod ids;
 mod mail;
 mod messages;
+mod openapi;
 mod paging;
 mod queue;
 mod requests;
@@ -23,3 +25,15 @@ mod sessions;
 mod tasks;
 mod tools;
 mod waiting;
+
+use serde_json::Value;
+
+/// Returns the named fields of an object, for tests that are about these only.
+fn pick(object: &Value, fields: &[&str]) -> Value {
+    let picked = fields.iter().map(|field| {
+        let value = object.get(field);
+        let value = value.unwrap_or_else(|| panic!("no field {field} in {object}"));
+        ((*field).to_owned(), value.clone())
+    });
+    Value::Object(picked.collect())
+}

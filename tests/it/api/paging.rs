@@ -1,4 +1,4 @@
-//! Lists that are longer than a page.
+//! Lists that are longer than a page
 
 use chorus::config::Limits;
 use insta::assert_snapshot;
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::TestApp;
 
-/// Makes tasks of which every third is completed, and returns all ids and those of the completed ones.
-async fn many(app: &TestApp, count: usize) -> (Vec<String>, Vec<String>) {
+/// Creates tasks and completes every third. Returns all ids, and those of the completed tasks.
+async fn create_tasks(app: &TestApp, count: usize) -> (Vec<String>, Vec<String>) {
     let (mut all, mut completed) = (Vec::new(), Vec::new());
     for place in 0..count {
         let id = app.task(&format!("task {place}")).await;
@@ -47,7 +47,7 @@ fn id(task: &Value) -> String {
 #[tokio::test]
 async fn pages_hold_every_task_once_and_oldest_first() {
     let app = TestApp::new().await;
-    let (all, completed) = many(&app, 25).await;
+    let (all, completed) = create_tasks(&app, 25).await;
     for view in ["full", "summary"] {
         for limit in [1, 7, 24, 25, 26, 1000] {
             let found = pages(&app, &format!("view={view}&limit={limit}")).await;
@@ -70,11 +70,11 @@ async fn pages_hold_every_task_once_and_oldest_first() {
 }
 
 #[tokio::test]
-async fn tasks_that_change_between_two_pages_are_not_missed() {
+async fn changes_between_two_pages_lose_no_task() {
     let app = TestApp::new().await;
-    let (all, completed) = many(&app, 9).await;
+    let (all, completed) = create_tasks(&app, 9).await;
     let first = app.get("/api/tasks?status=completed&limit=1").await;
-    // The task that the cursor names leaves the list, and a new one joins at its end.
+    // The task of the cursor leaves the list, and a new task joins at its end.
     app.put(
         &format!("/api/tasks/{}/status", completed[0]),
         json!({ "status": "failed" }),
@@ -97,14 +97,14 @@ async fn tasks_that_change_between_two_pages_are_not_missed() {
 }
 
 #[tokio::test]
-async fn a_list_without_a_limit_has_the_usual_length() {
+async fn a_list_without_a_limit_has_the_default_length() {
     let limits = Limits {
         page: 3,
         largest_page: 5,
         ..Limits::default()
     };
     let app = TestApp::with_limits(limits).await;
-    many(&app, 6).await;
+    create_tasks(&app, 6).await;
     let lengths = |pages: Vec<Vec<String>>| pages.iter().map(Vec::len).collect::<Vec<_>>();
     assert_eq!(lengths(pages(&app, "").await), [3, 3]);
     assert_eq!(lengths(pages(&app, "limit=5").await), [5, 1]);
@@ -124,7 +124,7 @@ async fn wrong_parameters_are_refused_by_name() {
     assert_snapshot!(refused("limit=1&limit=2").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: duplicate field `limit`"}}"#);
     assert_snapshot!(refused("status=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: status: unknown variant `done`, expected one of `pending`, `active`, `waiting`, `completed`, `failed`"}}"#);
     assert_snapshot!(refused("view=big").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: view: unknown variant `big`, expected `full` or `summary`"}}"#);
-    assert_snapshot!(refused("offset=3").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: offset: unknown field `offset`, expected one of `status`, `agentRole`, `tags`, `limit`, `after`, `view`"}}"#);
+    assert_snapshot!(refused("offset=3").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: offset: unknown field `offset`, expected one of `status`, `agentRole`, `tags`, `ready`, `forAgent`, `limit`, `after`, `view`"}}"#);
     assert_snapshot!(refused("after=a%2Fb").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: after: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
     assert_snapshot!(refused("after=0198f3c0").await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: 0198f3c0"}}"#);
 }
@@ -136,7 +136,7 @@ async fn an_empty_list_is_an_empty_array() {
 }
 
 #[tokio::test]
-async fn requests_are_listed_from_either_end() {
+async fn requests_are_listed_oldest_or_newest_first() {
     let app = TestApp::new().await;
     let mut all = Vec::new();
     for place in 0..5 {

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
+use super::pick;
 use crate::support::TestApp;
 
 #[tokio::test]
@@ -16,34 +17,21 @@ async fn messages_are_queued_oldest_first() {
     app.post(&path, json!({ "content": "second 🎶" }))
         .await
         .data();
-    assert_snapshot!(app.get(&path).await.page(), @r#"
-    200
-    {
-      "data": {
-        "messages": [
-          {
-            "id": "<id 1>",
-            "content": "first",
-            "receivedAt": 1767225600000
-          },
-          {
-            "id": "<id 2>",
-            "content": "second 🎶",
-            "receivedAt": 1767225600007
-          }
+    let queue = app.get(&path).await.data();
+    let fields = ["content", "receivedAt"];
+    assert_eq!(
+        [0, 1].map(|place| pick(&queue["messages"][place], &fields)),
+        [
+            json!({ "content": "first", "receivedAt": 1_767_225_600_000_i64 }),
+            json!({ "content": "second 🎶", "receivedAt": 1_767_225_600_007_i64 }),
         ]
-      },
-      "meta": {
-        "timestamp": 1767225600007
-      }
-    }
-    "#);
+    );
     let task = app.get(&format!("/api/tasks/{id}")).await.data();
     assert_eq!(task["updatedAt"], 1_767_225_600_007_i64);
 }
 
 #[tokio::test]
-async fn a_message_must_say_something() {
+async fn an_empty_message_is_refused() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let refused = async |body| {

@@ -3,59 +3,16 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::support::TestApp;
+use super::pick;
+use crate::support::{TestApp, redact};
 
 #[tokio::test]
-async fn a_new_task_is_pending_and_has_its_documented_keys() {
+async fn a_new_task_is_pending_and_is_read_back_as_it_was_created() {
     let app = TestApp::new().await;
-    let reply = app
-        .post("/api/tasks", json!({ "description": "Write the parser" }))
-        .await;
-    assert_eq!(reply.headers["content-type"], "application/json");
-    assert_snapshot!(reply.page(), @r#"
-    201
-    {
-      "data": {
-        "taskType": "descriptionOnly",
-        "id": "<id 1>",
-        "description": "Write the parser",
-        "status": {
-          "type": "pending"
-        },
-        "createdAt": 1767225600000,
-        "updatedAt": 1767225600000,
-        "sessionId": null,
-        "source": {
-          "sourceType": "api",
-          "userId": "anonymous",
-          "conversationId": null
-        },
-        "agentWorkspace": "<tmp>/workspaces/<id 1>",
-        "attachments": [],
-        "currentAgent": null,
-        "agentChain": [],
-        "parentId": null,
-        "masterTaskId": null,
-        "context": {},
-        "agentRole": null,
-        "specialistTags": [],
-        "estimatedDuration": null,
-        "priority": 2,
-        "dependsOn": [],
-        "agentContext": {},
-        "handoffInstructions": {},
-        "incrementId": null,
-        "stage": null,
-        "round": null,
-        "routeAttempts": 0,
-        "waitingReason": null,
-        "blocked": false
-      },
-      "meta": {
-        "timestamp": 1767225600000
-      }
-    }
-    "#);
+    let body = json!({ "description": "Write the parser" });
+    let reply = app.post("/api/tasks", body).await;
+    assert_eq!(reply.status, 201);
+    assert_eq!(reply.data()["status"], json!({ "type": "pending" }));
     let id = reply.data()["id"].as_str().unwrap().to_owned();
     let again = app.get(&format!("/api/tasks/{id}")).await;
     assert_eq!(again.status, 200);
@@ -63,7 +20,7 @@ async fn a_new_task_is_pending_and_has_its_documented_keys() {
 }
 
 #[tokio::test]
-async fn the_caller_says_where_a_task_comes_from_and_where_its_agents_work() {
+async fn the_caller_sets_the_source_and_the_workspace_of_a_task() {
     let app = TestApp::new().await;
     let folder = app.data_dir.path().join("elsewhere");
     std::fs::create_dir(&folder).unwrap();
@@ -121,7 +78,7 @@ async fn a_description_can_be_any_text_but_empty() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_not_there_is_not_found_at_every_path() {
+async fn an_unknown_task_is_not_found_at_every_path() {
     let app = TestApp::new().await;
     let id = "0198f3c0-0000-7000-8000-000000000000";
     let alone = app.get(&format!("/api/tasks/{id}")).await.line();
@@ -157,7 +114,7 @@ async fn a_task_that_is_not_there_is_not_found_at_every_path() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_an_id_is_not_found() {
+async fn an_invalid_id_is_not_found() {
     let app = TestApp::new().await;
     assert_snapshot!(app.get("/api/tasks/a%2Fb").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: a/b"}}"#);
     assert_snapshot!(app.get("/api/tasks/..").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: .."}}"#);
@@ -166,7 +123,7 @@ async fn what_cannot_be_an_id_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_status_is_set_by_a_word_or_an_object() {
+async fn a_status_is_set_by_name_or_by_object() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let path = format!("/api/tasks/{id}/status");
@@ -195,7 +152,7 @@ async fn a_status_is_set_by_a_word_or_an_object() {
 }
 
 #[tokio::test]
-async fn what_is_no_status_is_refused_with_the_words_that_are() {
+async fn an_unknown_status_is_refused_with_a_list_of_known_ones() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let refused = async |status| {
@@ -206,11 +163,11 @@ async fn what_is_no_status_is_refused_with_the_words_that_are() {
     assert_snapshot!(refused(json!(3)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status: invalid type: integer `3`, expected a status: pending, active, waiting, completed, failed, or an object with that as `type`"}}"#);
     assert_snapshot!(refused(json!({ "type": "done" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status.type: unknown variant `done`, expected one of `pending`, `active`, `waiting`, `completed`, `failed`"}}"#);
     assert_snapshot!(refused(json!({ "message": "m" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status: missing field `type`"}}"#);
-    assert_snapshot!(refused(json!({ "type": "waiting", "message": "m" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status: only the status `failed` has a message"}}"#);
+    assert_snapshot!(refused(json!({ "type": "waiting", "message": "m" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"status: only the status `failed` may have a message"}}"#);
 }
 
 #[tokio::test]
-async fn setting_the_status_that_is_there_changes_nothing() {
+async fn setting_the_current_status_changes_nothing() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     app.clock.advance(5);
@@ -237,77 +194,18 @@ async fn a_planned_task_keeps_its_current_agent_and_its_chain() {
         "acceptanceCriteria": ["the tests pass"],
         "plan": ["lexer", "grammar"],
     });
-    assert_snapshot!(app.put(&format!("/api/tasks/{id}/planning"), body).await.page(), @r#"
-    200
-    {
-      "data": {
-        "taskType": "planned",
-        "id": "<id 1>",
-        "description": "Write the parser",
-        "summary": "A parser",
-        "requirements": [
-          "reads JSON"
-        ],
-        "acceptanceCriteria": [
-          "the tests pass"
-        ],
-        "plan": [
-          "lexer",
-          "grammar"
-        ],
-        "status": {
-          "type": "active"
-        },
-        "createdAt": 1767225600000,
-        "updatedAt": 1767225600000,
-        "sessionId": null,
-        "source": {
-          "sourceType": "api",
-          "userId": "anonymous",
-          "conversationId": null
-        },
-        "agentWorkspace": "<tmp>/workspaces/<id 1>",
-        "attachments": [],
-        "currentAgent": "planner",
-        "agentChain": [
-          {
-            "agentName": "planner",
-            "startedAt": 1767225600000,
-            "completedAt": null,
-            "output": "",
-            "id": "<id 2>",
-            "fromAgent": null,
-            "mode": "delegate",
-            "outcome": null,
-            "error": null
-          }
-        ],
-        "parentId": null,
-        "masterTaskId": null,
-        "context": {},
-        "agentRole": null,
-        "specialistTags": [],
-        "estimatedDuration": null,
-        "priority": 2,
-        "dependsOn": [],
-        "agentContext": {},
-        "handoffInstructions": {},
-        "incrementId": null,
-        "stage": null,
-        "round": null,
-        "routeAttempts": 0,
-        "waitingReason": null,
-        "blocked": false
-      },
-      "meta": {
-        "timestamp": 1767225600000
-      }
-    }
-    "#);
+    let before = app.get(&format!("/api/tasks/{id}")).await.data();
+    let path = format!("/api/tasks/{id}/planning");
+    let planned = app.put(&path, body.clone()).await.data();
+    assert_eq!(planned["taskType"], "planned");
+    let fields = ["summary", "requirements", "acceptanceCriteria", "plan"];
+    assert_eq!(pick(&planned, &fields), body);
+    let fields = ["status", "currentAgent", "agentChain"];
+    assert_eq!(pick(&planned, &fields), pick(&before, &fields));
 }
 
 #[tokio::test]
-async fn planning_fields_that_are_not_given_keep_their_value() {
+async fn absent_planning_fields_keep_their_value() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let path = format!("/api/tasks/{id}/planning");
@@ -340,7 +238,7 @@ async fn a_plan_with_no_or_wrong_fields_is_refused() {
 }
 
 #[tokio::test]
-async fn the_history_of_a_task_tells_everything_in_order() {
+async fn the_history_of_a_task_lists_every_event_in_order() {
     let app = TestApp::new().await;
     let id = app.task("Write the parser").await;
     let at = |path: &str| format!("/api/tasks/{id}/{path}");
@@ -369,86 +267,18 @@ async fn the_history_of_a_task_tells_everything_in_order() {
     app.put(&at("status"), json!({ "status": "completed" }))
         .await
         .data();
-    assert_snapshot!(app.get(&at("history")).await.page(), @r#"
-    200
-    {
-      "data": {
-        "events": [
-          {
-            "timestamp": 1767225600000,
-            "eventType": "task_created",
-            "data": {
-              "description": "Write the parser"
-            },
-            "number": 1
-          },
-          {
-            "timestamp": 1767225600000,
-            "eventType": "planning_updated",
-            "data": {},
-            "number": 2
-          },
-          {
-            "timestamp": 1767225600000,
-            "eventType": "agent_handoff_started",
-            "data": {
-              "agentName": "developer"
-            },
-            "handoffId": "<id 1>",
-            "number": 3
-          },
-          {
-            "timestamp": 1767225601000,
-            "eventType": "agent_handoff_completed",
-            "data": {
-              "agentName": "developer",
-              "outputLength": "4"
-            },
-            "handoffId": "<id 1>",
-            "number": 4
-          },
-          {
-            "timestamp": 1767225601000,
-            "eventType": "agent_handoff_started",
-            "data": {
-              "agentName": "qa"
-            },
-            "handoffId": "<id 2>",
-            "number": 5
-          },
-          {
-            "timestamp": 1767225601000,
-            "eventType": "agent_handoff_cancelled",
-            "data": {
-              "agentName": "qa",
-              "reason": "too late"
-            },
-            "handoffId": "<id 2>",
-            "number": 6
-          },
-          {
-            "timestamp": 1767225601000,
-            "eventType": "message_queued",
-            "data": {
-              "messageId": "<id 3>"
-            },
-            "number": 7
-          },
-          {
-            "timestamp": 1767225601000,
-            "eventType": "status_changed",
-            "data": {
-              "from": "waiting",
-              "to": "completed"
-            },
-            "number": 8
-          }
-        ]
-      },
-      "meta": {
-        "timestamp": 1767225601000
-      }
-    }
+    let history = app.get(&at("history")).await.data();
+    let events = history["events"].as_array().unwrap().iter();
+    let events = events.map(|event| format!("{} {}", event["eventType"], event["data"]));
+    assert_snapshot!(redact(&events.collect::<Vec<_>>().join("\n")), @r#"
+    "task_created" {"description":"Write the parser"}
+    "planning_updated" {}
+    "agent_handoff_started" {"agentName":"developer"}
+    "agent_handoff_completed" {"agentName":"developer","outputLength":"4"}
+    "agent_handoff_started" {"agentName":"qa"}
+    "agent_handoff_cancelled" {"agentName":"qa","reason":"too late"}
+    "message_queued" {"messageId":"<id 1>"}
+    "status_changed" {"from":"waiting","to":"completed"}
     "#);
 }
 
@@ -463,40 +293,19 @@ async fn a_summary_has_six_keys_and_no_chain() {
     .await
     .data();
     app.task("Idle").await;
-    assert_snapshot!(app.get("/api/tasks?view=summary").await.page(), @r#"
-    200
-    {
-      "data": [
-        {
-          "id": "<id 1>",
-          "description": "Write the parser",
-          "status": {
-            "type": "active"
-          },
-          "createdAt": 1767225600000,
-          "updatedAt": 1767225600000,
-          "currentAgent": "qa"
-        },
-        {
-          "id": "<id 2>",
-          "description": "Idle",
-          "status": {
-            "type": "pending"
-          },
-          "createdAt": 1767225600000,
-          "updatedAt": 1767225600000,
-          "currentAgent": null
-        }
-      ],
-      "meta": {
-        "timestamp": 1767225600000
-      }
+    let summaries = app.get("/api/tasks?view=summary").await.data();
+    let fields = ["description", "status", "currentAgent"];
+    assert_eq!(
+        pick(&summaries[0], &fields),
+        json!({ "description": "Write the parser", "status": { "type": "active" }, "currentAgent": "qa" })
+    );
+    for summary in summaries.as_array().unwrap() {
+        assert_eq!(summary.as_object().unwrap().len(), 6);
     }
-    "#);
 }
 
 #[tokio::test]
-async fn a_list_in_full_shows_the_tasks_as_they_are_shown_alone() {
+async fn a_full_list_shows_each_task_as_get_does() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     app.post(

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::{Reply, TestApp};
 
-/// Makes a task that an agent works on; returns its id and that of its hand-off.
+/// Creates a task and hands it to an agent. Returns the ids of the task and the hand-off.
 async fn busy_task(app: &TestApp) -> (String, String) {
     let id = app.task("d").await;
     let body = json!({ "agentName": "qa", "prompt": "p" });
@@ -19,9 +19,9 @@ async fn busy_task(app: &TestApp) -> (String, String) {
     (id, task["agentChain"][0]["id"].as_str().unwrap().to_owned())
 }
 
-/// Asks for something in the background, and returns when the question waits.
-async fn waiting(app: &TestApp, path: &str) -> JoinHandle<Reply> {
-    let asked = app.in_background(path);
+/// Sends a request in the background, and returns as soon as it waits.
+pub(super) async fn start_waiting(app: &TestApp, path: &str) -> JoinHandle<Reply> {
+    let asked = app.get_in_background(path);
     while app.engine.feed().watched() == 0 {
         assert!(!asked.is_finished(), "it did not wait");
         tokio::task::yield_now().await;
@@ -29,13 +29,13 @@ async fn waiting(app: &TestApp, path: &str) -> JoinHandle<Reply> {
     asked
 }
 
-async fn answer(asked: JoinHandle<Reply>) -> Value {
+pub(super) async fn answer(asked: JoinHandle<Reply>) -> Value {
     let reply = tokio::time::timeout(Duration::from_mins(1), asked).await;
     reply.expect("it answers").unwrap().data()
 }
 
 #[tokio::test]
-async fn a_task_that_is_idle_is_answered_at_once() {
+async fn an_idle_task_answers_at_once() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     let task = app
@@ -47,15 +47,15 @@ async fn a_task_that_is_idle_is_answered_at_once() {
 }
 
 #[tokio::test]
-async fn a_task_is_answered_when_its_agent_completes() {
+async fn waiting_ends_when_the_agent_completes() {
     let app = TestApp::new().await;
     let (id, handoff) = busy_task(&app).await;
-    let asked = waiting(&app, &format!("/api/tasks/{id}?wait=idle&timeout=600")).await;
-    // An event that does not end the hand-off wakes it, and it waits on.
+    let asked = start_waiting(&app, &format!("/api/tasks/{id}?wait=idle&timeout=600")).await;
+    // An event that does not end the hand-off wakes the waiter, which keeps waiting.
     app.post(&format!("/api/tasks/{id}/queue"), json!({ "content": "c" }))
         .await
         .data();
-    let ended = waiting(&app, &format!("/api/handoffs/{handoff}?wait=600")).await;
+    let ended = start_waiting(&app, &format!("/api/handoffs/{handoff}?wait=600")).await;
     app.put(
         &format!("/api/tasks/{id}/handoff/complete"),
         json!({ "output": "done" }),
@@ -71,10 +71,10 @@ async fn a_task_is_answered_when_its_agent_completes() {
 }
 
 #[tokio::test]
-async fn a_task_is_answered_when_its_agent_is_cancelled() {
+async fn waiting_ends_when_the_agent_is_cancelled() {
     let app = TestApp::new().await;
     let (id, _) = busy_task(&app).await;
-    let asked = waiting(&app, &format!("/api/tasks/{id}?wait=idle&timeout=600")).await;
+    let asked = start_waiting(&app, &format!("/api/tasks/{id}?wait=idle&timeout=600")).await;
     app.post(&format!("/api/tasks/{id}/handoff/cancel"), json!({}))
         .await
         .data();
@@ -82,7 +82,7 @@ async fn a_task_is_answered_when_its_agent_is_cancelled() {
 }
 
 #[tokio::test]
-async fn at_the_timeout_the_answer_is_as_things_are() {
+async fn the_timeout_answers_with_the_current_state() {
     let app = TestApp::new().await;
     let (id, handoff) = busy_task(&app).await;
     for timeout in [0, 1] {
@@ -100,7 +100,7 @@ async fn at_the_timeout_the_answer_is_as_things_are() {
 }
 
 #[tokio::test]
-async fn a_handoff_that_has_ended_is_answered_at_once() {
+async fn an_ended_handoff_answers_at_once() {
     let app = TestApp::new().await;
     let (id, handoff) = busy_task(&app).await;
     app.put(
@@ -123,19 +123,19 @@ async fn a_handoff_that_has_ended_is_answered_at_once() {
 }
 
 #[tokio::test]
-async fn those_who_wait_are_let_go_when_the_server_stops() {
+async fn waiting_ends_when_the_server_stops() {
     let app = TestApp::new().await;
     let (id, _) = busy_task(&app).await;
-    let asked = waiting(&app, &format!("/api/tasks/{id}?wait=idle&timeout=600")).await;
+    let asked = start_waiting(&app, &format!("/api/tasks/{id}?wait=idle&timeout=600")).await;
     app.engine.stopping().cancel();
     assert_eq!(answer(asked).await["currentAgent"], "qa");
 }
 
 #[tokio::test]
-async fn a_caller_who_goes_leaves_nothing_behind() {
+async fn a_disconnected_waiter_is_removed() {
     let app = TestApp::new().await;
     let (id, _) = busy_task(&app).await;
-    let asked = waiting(&app, &format!("/api/tasks/{id}?wait=idle&timeout=600")).await;
+    let asked = start_waiting(&app, &format!("/api/tasks/{id}?wait=idle&timeout=600")).await;
     asked.abort();
     assert!(asked.await.unwrap_err().is_cancelled());
     assert_eq!(app.engine.feed().watched(), 0);

@@ -128,7 +128,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     exit 4
     --- stdout
     --- stderr
-    error: Agent already exists: reviewer. Change it, or choose another name
+    error: Agent already exists: reviewer. Edit it, or choose another name
     ");
 
     let edit = [
@@ -171,7 +171,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     exit 1
     --- stdout
     --- stderr
-    error: program: must be given, because the provider is command
+    error: program: is required for the provider command
     ");
     assert_snapshot!(desk.run(["agent", "rm", "reviewer"]).await, @"
     exit 0
@@ -232,7 +232,7 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     exit 1
     --- stdout
     --- stderr
-    error: name: must be other, as in the path; an agent keeps its name
+    error: name: must be other, the name in the path; agents cannot be renamed
     ");
     let unknown = desk.chorus(["agent", "create", "other", "--file", "-"]);
     assert_snapshot!(transcript(unknown.input(r#"{"colour": "red"}"#)).await.unwrap(), @"
@@ -258,7 +258,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'Not a role' for '--roles <ROLE>': must be a role such as `testing`: small letters, digits and `-`, beginning with a letter, at most 64
+    error: invalid value 'Not a role' for '--roles <ROLE>': must be a role such as `testing`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters
 
     For more information, try '--help'.
     ");
@@ -294,7 +294,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
     exit 1
     --- stdout
     --- stderr
-    error: name: operator is not a name for an agent: it stands for somebody else in histories; choose another
+    error: name: operator is reserved; choose another name
     ");
     assert_snapshot!(desk.run(["agent", "create", "../x", "--provider", "command", "--program", "x"]).await, @"
     exit 1
@@ -306,7 +306,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
     exit 1
     --- stdout
     --- stderr
-    error: specPath: The spec agents/x.md of the agent x is not there; put it into <tmp>/agents/x.md
+    error: specPath: Spec agents/x.md of agent x does not exist; create <tmp>/agents/x.md
     ");
 }
 
@@ -349,20 +349,20 @@ async fn an_agent_says_of_itself_what_it_offers() {
     exit 1
     --- stdout
     --- stderr
-    error: A run of qa may lower its maxSessionDuration of 20 minutes, not raise or remove it; a person can
+    error: A run of qa may lower its maxSessionDuration of 20 minutes, but not raise or remove it. Leave that to a person
     ");
     let other = ["agent", "capabilities", "planner", "--roles", "testing"];
     assert_snapshot!(inside(&other).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
-    error: This run of qa may speak for qa alone, not for planner
+    error: A run of qa may change only its own agent, qa, not planner
     ");
     // Deleting an agent that works is refused, and says why.
     assert_snapshot!(desk.run(["agent", "rm", "qa"]).await, @"
     exit 4
     --- stdout
     --- stderr
-    error: Agent qa is still needed: it works on task <id 1>. End or change that first
+    error: Agent qa is in use by task <id 1>. End or change these first
     ");
 }

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{Desk, transcript};
-use crate::support::{Workshop, run, settled};
+use crate::support::{Sandbox, redact, run_agent};
 
 /// Raises an alert and returns its id.
 async fn raise(desk: &Desk, message: &str) -> String {
@@ -104,13 +104,13 @@ async fn several_are_resolved_and_those_that_cannot_be_are_named() {
     <id 2> resolved
     --- stderr
     error: Alert not found: nope
-    Alert <id 1> has already been resolved by anonymous
+    Alert <id 1> was already resolved by anonymous
     ");
     assert_snapshot!(desk.run(["alert", "resolve", &second]).await, @"
     exit 4
     --- stdout
     --- stderr
-    error: Alert <id 1> has already been resolved by anonymous
+    error: Alert <id 1> was already resolved by anonymous
     ");
     assert_snapshot!(desk.run(["alert", "resolve"]).await, @"
     exit 2
@@ -199,14 +199,14 @@ async fn an_alert_with_terminal_escapes_is_shown_harmless() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_raises_an_alert_about_its_task_and_cannot_resolve_it() {
     let script = "id=$(chorus alert create 'The key has expired') && chorus alert resolve $id 2>&1";
-    let workshop = Workshop::new().agent("worker", script);
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("worker", script);
+    let server = sandbox.serve(1);
     let client = server.client();
-    let handoff = run(&client, "worker").await;
-    assert_snapshot!(settled(handoff.output.as_str()), @"
-    The agent gave a final message, but its program then ended with exit code 1. It printed no error.
-    The message was:
-    error: This run of worker may not resolve alerts: a person must see them
+    let handoff = run_agent(&client, "worker").await;
+    assert_snapshot!(redact(handoff.output.as_str()), @"
+    The agent gave a final message, but its program then ended with exit code 1. Standard error is empty; see the log.
+    The final message:
+    error: A run of worker may not resolve alerts, because a person must see them. Leave the alert open
     ");
     let alerts: serde_json::Value = client
         .get("/api/alerts", &[])

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::{Chorus, Server, settled};
+use crate::support::{Chorus, Server, redact};
 
 #[tokio::test]
 async fn a_backup_while_serving_opens_and_holds_everything() {
@@ -28,7 +28,7 @@ async fn a_backup_while_serving_opens_and_holds_everything() {
     let seen = server
         .chorus(["backup", copy.to_str().unwrap()])
         .transcript();
-    assert_snapshot!(settled(&seen), @"
+    assert_snapshot!(redact(&seen), @"
     exit 0
     --- stdout
     Wrote <tmp>/chorus.db
@@ -65,7 +65,7 @@ fn a_file_that_is_there_is_not_replaced() {
     let seen = server
         .chorus(["backup", file.to_str().unwrap()])
         .transcript();
-    assert_snapshot!(settled(&seen), @"
+    assert_snapshot!(redact(&seen), @"
     exit 1
     --- stdout
     --- stderr
@@ -76,7 +76,7 @@ fn a_file_that_is_there_is_not_replaced() {
     let seen = server
         .chorus(["backup", nowhere.to_str().unwrap()])
         .transcript();
-    assert_snapshot!(settled(&seen), @"
+    assert_snapshot!(redact(&seen), @"
     exit 1
     --- stdout
     --- stderr
@@ -90,11 +90,11 @@ fn without_a_database_there_is_nothing_to_back_up() {
     let data_dir = folder.path().to_str().unwrap();
     let file = folder.path().join("copy.db");
     let seen = Chorus::new(["backup", file.to_str().unwrap(), "--data-dir", data_dir]).transcript();
-    assert_snapshot!(settled(&seen), @"
+    assert_snapshot!(redact(&seen), @"
     exit 1
     --- stdout
     --- stderr
-    error: there is no Chorus database in <tmp>; `chorus serve` makes one
+    error: no Chorus database in <tmp>; start `chorus serve` to create one
     ");
     assert!(!file.exists());
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use chorus::engine::default_kind_rules;
 
 use super::Desk;
-use crate::support::{Chorus, own_port};
+use crate::support::{Chorus, reserve_port};
 
 #[test]
 fn there_is_a_script_for_every_usual_shell() {
@@ -136,7 +136,7 @@ async fn names_and_fixed_values_are_offered() {
 fn a_server_that_is_away_or_silent_offers_nothing_and_does_not_hold_up_the_shell() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     for address in [
-        format!("127.0.0.1:{}", own_port()),
+        format!("127.0.0.1:{}", reserve_port()),
         silent.local_addr().unwrap().to_string(),
     ] {
         let started = Instant::now();

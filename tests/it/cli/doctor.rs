@@ -6,7 +6,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
-use crate::support::{Chorus, Server, settled};
+use crate::support::{Chorus, Server, redact};
 
 /// Makes a folder with a program that is called as Claude Code is.
 fn programs() -> tempfile::TempDir {
@@ -22,7 +22,7 @@ fn doctor(data_dir: &Path, path: &str) -> String {
     let data_dir = data_dir.to_str().unwrap();
     let nobody = "http://127.0.0.1:1";
     let command = Chorus::new(["doctor", "--data-dir", data_dir, "--url", nobody]);
-    settled(&command.env("PATH", path).transcript())
+    redact(&command.env("PATH", path).transcript())
 }
 
 /// Makes an installation, stops its server, and opens its database.
@@ -39,7 +39,7 @@ fn a_good_installation_has_no_problems() {
     let server = Server::start(folder.path());
     let programs = programs();
     let command = server.chorus(["doctor"]).env("PATH", programs.path());
-    assert_snapshot!(settled(&command.transcript()), @"
+    assert_snapshot!(redact(&command.transcript()), @"
     exit 0
     --- stdout
     ok    data directory <tmp> is writable
@@ -72,7 +72,7 @@ fn what_is_missing_is_noted() {
     assert_snapshot!(doctor(empty.path(), ""), @"
     exit 0
     --- stdout
-    note  there is no Chorus database in <tmp>; `chorus serve` makes one
+    note  no Chorus database in <tmp>; start `chorus serve` to create one
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     ");
@@ -263,7 +263,7 @@ fn what_the_router_does_not_go_on_with_is_noted() {
         .collect();
     let held = held.join("\n").replace(&"x".repeat(496), "<496 times x>");
     assert_snapshot!(held, @r#"
-    note  task <id 1> waits for an agent: No agent is available that has the role knitting
+    note  task <id 1> waits for an agent: No available agent has the role knitting
           to do: chorus task route <id 1> --dry-run says why nobody suits; give an agent the role, or change the task: chorus task edit <id 1> --agent-role ROLE
     note  task <id 2> is blocked: �[2J<496 times x>…
           to do: chorus task show <id 2> --full; then chorus task status <id 2> pending lets it go on, completed or failed ends it

@@ -128,7 +128,7 @@ async fn one_is_any_other_failure() {
     exit 1
     --- stdout
     --- stderr
-    error: Something went wrong inside Chorus; the log has the cause
+    error: Internal error. See the server log for the cause
     ");
 }
 

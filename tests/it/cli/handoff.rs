@@ -199,7 +199,7 @@ async fn a_handoff_is_cancelled_once() {
     exit 4
     --- stdout
     --- stderr
-    error: No agent is active on task <id 1>: the last hand-off, to qa, has already ended
+    error: No agent is active on task <id 1>: its last hand-off, to qa, has ended. See `chorus task show <id 1>`
     ");
     let task = desk.app.get(&format!("/api/tasks/{id}")).await.data();
     assert_eq!(task["agentChain"][0]["output"], "too slow");

@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Desk, transcript};
-use crate::support::{Chorus, Server, Workshop};
+use crate::support::{Chorus, Sandbox, Server};
 
 async fn desk() -> Desk {
     let agents: [(&str, &[&str], &[&str]); 4] = [
@@ -307,20 +307,20 @@ async fn until_somebody_listens(server: &Server) {
 
 #[tokio::test]
 async fn agents_take_an_increment_to_its_end_round_by_round_while_somebody_waits() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let make = format!(
         "read _ <{}; echo one >done; echo Wrote it",
         gate.path().display()
     );
     let test = r#"if [ $(wc -l <done) -lt 2 ]; then chorus task report failed --summary "Line 2 is missing"; else chorus task report passed; fi"#;
     let verify = r#"echo 'As asked. {"result": "passed", "summary": "As asked"}'"#;
-    let workshop = workshop
-        .specialist("ada", "implementation", &[], &make)
-        .specialist("finn", "fixing", &[], "echo two >>done; echo Mended it")
-        .specialist("tess", "testing", &[], test)
-        .specialist("vera", "verification", &[], verify);
-    let server = workshop.serve(2);
+    let sandbox = sandbox
+        .with_specialist("ada", "implementation", &[], &make)
+        .with_specialist("finn", "fixing", &[], "echo two >>done; echo Mended it")
+        .with_specialist("tess", "testing", &[], test)
+        .with_specialist("vera", "verification", &[], verify);
+    let server = sandbox.serve(2);
     let created = server.chorus(["increment", "create", "Two lines"]).output();
     let id = String::from_utf8(created.stdout).unwrap().trim().to_owned();
     let waits = transcript(server.chorus(["increment", "show", &id, "--wait"]));
@@ -341,7 +341,7 @@ async fn agents_take_an_increment_to_its_end_round_by_round_while_somebody_waits
     ✓ verify          round 2  <id 6>  vera
     --- stderr
     ");
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }
 
 #[tokio::test]
@@ -363,7 +363,7 @@ async fn bad_input_is_refused() {
     exit 1
     --- stdout
     --- stderr
-    error: dependsOn: there is no increment nope
+    error: dependsOn: increment nope does not exist
     ");
     assert_snapshot!(desk.run(["increment", "create", " "]).await, @"
     exit 1

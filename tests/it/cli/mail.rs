@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{Desk, transcript};
-use crate::support::{Chorus, OPERATOR, Server, settled};
+use crate::support::{Chorus, OPERATOR_TOKEN, Server, redact};
 
 /// Sends a mail over HTTP and returns its id.
 async fn send(desk: &Desk, body: Value) -> String {
@@ -14,7 +14,7 @@ async fn send(desk: &Desk, body: Value) -> String {
 
 /// Runs a command with the operator's token.
 async fn run<'a>(desk: &Desk, arguments: impl IntoIterator<Item = &'a str>) -> String {
-    let command = desk.chorus(arguments).env("CHORUS_TOKEN", OPERATOR);
+    let command = desk.chorus(arguments).env("CHORUS_TOKEN", OPERATOR_TOKEN);
     transcript(command).await.unwrap()
 }
 
@@ -273,14 +273,14 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     exit 1
     --- stdout
     --- stderr
-    error: The operator's token is needed to send as `operator`: Authorization: Bearer <the word in operator.token>; or name another `from`
+    error: Operator token required to send mail as `operator`. Send the header `Authorization: Bearer <contents of operator.token>`, or name another `from`
     hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(desk.run(["mail", "ack", &id]).await, @"
     exit 1
     --- stdout
     --- stderr
-    error: recipient: several get mail <id 1>; name one of: qa, planner
+    error: recipient: mail <id 1> has several recipients. Name one of: qa, planner
     ");
     assert_snapshot!(desk.run(["mail", "show", "nope"]).await, @"
     exit 3
@@ -329,7 +329,7 @@ fn the_operators_token_is_taken_from_the_data_directory_and_overdue_mail_is_in_t
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().join("data");
     let server = Server::start(&data_dir);
-    let run = |arguments: &[&str]| settled(&server.chorus(arguments.iter().copied()).transcript());
+    let run = |arguments: &[&str]| redact(&server.chorus(arguments.iter().copied()).transcript());
     assert_snapshot!(run(&["mail", "send", "operator", "--subject", "To myself", "--ack", "--urgency", "urgent"]), @"
     exit 0
     --- stdout
@@ -351,7 +351,7 @@ fn the_operators_token_is_taken_from_the_data_directory_and_overdue_mail_is_in_t
         .unwrap();
     let doctor = |server: &Server| {
         let command: Chorus = server.chorus(["doctor"]);
-        let seen = settled(&command.transcript());
+        let seen = redact(&command.transcript());
         let note = seen
             .lines()
             .skip_while(|line| !line.starts_with("note  mail"));

@@ -5,11 +5,11 @@ use std::path::Path;
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
-use crate::support::{Chorus, Server, settled};
+use crate::support::{Chorus, Server, redact};
 
 fn migrate(data_dir: &Path, arguments: &[&str]) -> String {
     let start = ["migrate", "--data-dir", data_dir.to_str().unwrap()];
-    settled(&Chorus::new(start.iter().chain(arguments).copied()).transcript())
+    redact(&Chorus::new(start.iter().chain(arguments).copied()).transcript())
 }
 
 fn change(data_dir: &Path, sql: &str) {

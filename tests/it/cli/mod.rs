@@ -29,7 +29,7 @@ use chorus::ledger::agent;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::support::{Chorus, TestApp, settled};
+use crate::support::{Chorus, TestApp, redact};
 
 /// A server with a clock that stands still, and the program to talk to it.
 struct Desk {
@@ -88,5 +88,5 @@ impl Desk {
 
 /// Runs a command while the test goes on.
 fn transcript(command: Chorus) -> JoinHandle<String> {
-    tokio::task::spawn_blocking(move || settled(&command.transcript()))
+    tokio::task::spawn_blocking(move || redact(&command.transcript()))
 }

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use super::{Desk, transcript};
-use crate::support::{Chorus, settled};
+use crate::support::{Chorus, redact};
 
 async fn desk() -> Desk {
     let agents: [(&str, &[&str], &[&str]); 2] = [
@@ -117,7 +117,7 @@ async fn on_a_terminal_the_columns_have_headings() {
         command.output().unwrap()
     });
     let seen = String::from_utf8(on_terminal.await.unwrap().stdout).unwrap();
-    assert_snapshot!(settled(&seen.replace('\r', "")), @r#"
+    assert_snapshot!(redact(&seen.replace('\r', "")), @r#"
     PRIORITY  ID                                    ROLE     TAGS        DESCRIPTION
     0         <id 1>  testing  python,mcp  Now "quoted"
     "#);

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::Desk;
-use crate::support::{Server, Workshop, run, settled};
+use crate::support::{Sandbox, Server, redact, run_agent};
 
 #[tokio::test]
 async fn outside_of_a_run_it_says_what_a_person_does() {
@@ -52,20 +52,20 @@ async fn an_agent_reports_with_details_and_context() {
         echo "as JSON: $(chorus task report failed --details '[1' --json | cut -c1-8)"
         echo "from a pipe" | chorus task report blocked --summary - --details plain
     "#;
-    let workshop = Workshop::new().agent("tess", script);
-    let server = workshop.serve(1);
-    let handoff = run(&server.client(), "tess").await;
-    assert_snapshot!(settled(handoff.output.as_str()), @r#"
+    let sandbox = Sandbox::new().with_agent("tess", script);
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "tess").await;
+    assert_snapshot!(redact(handoff.output.as_str()), @r#"
     failed: 2 of 9 "fail"
     as JSON: {"data":
     blocked: from a pipe
     "#);
     let task = task_of(&server, &handoff).await;
     assert_eq!(task["agentContext"], json!({ "filesModified": ["a.rs"] }));
-    let reports = workshop.read("SELECT result || ': ' || summary || details FROM reports");
+    let reports = sandbox.query("SELECT result || ': ' || summary || details FROM reports");
     assert_eq!(reports, "blocked: from a pipe\n\"plain\"");
     let told =
-        workshop.read("SELECT group_concat(data, ' ') FROM events WHERE type = 'report_given'");
+        sandbox.query("SELECT group_concat(data, ' ') FROM events WHERE type = 'report_given'");
     assert!(told.contains(r#"2 of 9 \"fail\""#), "{told}");
 }
 
@@ -78,10 +78,10 @@ async fn a_bad_report_is_refused_and_says_why() {
         CHORUS_TASK_ID=nope try chorus task report passed
         CHORUS_URL=http://127.0.0.1:1 try chorus task report passed
     "#;
-    let workshop = Workshop::new().agent("tess", script);
-    let server = workshop.serve(1);
-    let handoff = run(&server.client(), "tess").await;
-    assert_snapshot!(settled(handoff.output.as_str()), @"
+    let sandbox = Sandbox::new().with_agent("tess", script);
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "tess").await;
+    assert_snapshot!(redact(handoff.output.as_str()), @"
     error: --agent-context is not JSON: expected value at line 1 column 7
     hint: a JSON object is given as it is, as @FILE, or as - for standard input
     exit 2
@@ -93,18 +93,18 @@ async fn a_bad_report_is_refused_and_says_why() {
     hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
     exit 5
     ");
-    assert_eq!(workshop.read("SELECT count(*) FROM reports"), "0");
+    assert_eq!(sandbox.query("SELECT count(*) FROM reports"), "0");
 }
 
 #[tokio::test]
 async fn what_is_reported_counts_more_than_the_last_message() {
-    let workshop = Workshop::new().specialist(
+    let sandbox = Sandbox::new().with_specialist(
         "tess",
         "testing",
         &[],
         r#"chorus task report failed --summary "It breaks" >&2; echo '{"result": "passed"}'"#,
     );
-    let server = workshop.serve_with(1, &["--port", "0", "--no-route"]);
+    let server = sandbox.serve_with(1, &["--port", "0", "--no-route"]);
     let made = server
         .chorus(["task", "create", "Test it", "--agent-role", "testing"])
         .output();

@@ -34,10 +34,10 @@ async fn a_dry_run_says_who_is_taken_and_why() {
     exit 0
     --- stdout
     <id 1> goes to bob
-    bob	2	taken	It has the role and 2 of 2 skills, and works on 0 other tasks
-    ada	1	suits	It has 1 of the skills, and bob has 2
-    cleo	0	-	It has none of the skills rust, qa
-    dan	0	-	It does not have the role testing
+    bob	2	taken	Has the role and 2 of 2 skills; works on 0 other tasks
+    ada	1	suits	Has 1 of the skills; bob has 2
+    cleo	0	-	Has none of the skills rust, qa
+    dan	0	-	Does not have the role testing
     --- stderr
     ");
     assert_eq!(desk.task(&id).await["currentAgent"], json!(null));
@@ -58,7 +58,7 @@ async fn a_dry_run_says_why_nobody_is_taken() {
     assert_snapshot!(desk.run(["task", "route", &plain, "--dry-run"]).await, @"
     exit 0
     --- stdout
-    <id 1> goes to nobody: It has no role: set one with `chorus task update ID --agent-role ROLE`, or hand it to an agent
+    <id 1> goes to nobody: The task has no role. Set one with `chorus task edit ID --agent-role ROLE`, or hand it off with `chorus handoff`
     --- stderr
     ");
     let early = desk
@@ -75,11 +75,11 @@ async fn a_dry_run_says_why_nobody_is_taken() {
     assert_snapshot!(desk.run(["task", "route", &early, "--dry-run"]).await, @"
     exit 0
     --- stdout
-    <id 1> goes to nobody now: It waits for <id 2> (pending, must be completed). Then it would go to ada
-    ada	0	taken	It has the role, and works on 0 other tasks
-    bob	0	-	It does not have the role implementation
-    cleo	0	-	It does not have the role implementation
-    dan	0	-	It does not have the role implementation
+    <id 1> goes to nobody now: The task waits for <id 2> (pending, must be completed). Then it would go to ada
+    ada	0	taken	Has the role; works on 0 other tasks
+    bob	0	-	Does not have the role implementation
+    cleo	0	-	Does not have the role implementation
+    dan	0	-	Does not have the role implementation
     --- stderr
     ");
     let lost = desk
@@ -87,9 +87,7 @@ async fn a_dry_run_says_why_nobody_is_taken() {
         .await;
     let seen = desk.run(["task", "route", &lost, "--dry-run"]).await;
     assert!(
-        seen.contains(
-            "<id 1> goes to nobody: No agent is available that has the role verification\n"
-        ),
+        seen.contains("<id 1> goes to nobody: No available agent has the role verification\n"),
         "{seen}"
     );
 }
@@ -119,7 +117,7 @@ async fn a_task_goes_to_the_agent_that_suits_best() {
     exit 4
     --- stdout
     --- stderr
-    error: Task <id 1> was given to nobody: bob works on it
+    error: Task <id 1> was not routed. Agent bob is working on the task
     ");
     let other = desk
         .make(["task", "create", "More", "--agent-role", "implementation"])
@@ -147,7 +145,7 @@ async fn whom_nobody_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
     exit 4
     --- stdout
     --- stderr
-    error: Task <id 1> was given to nobody: No agent is available that has the role verification and one of the skills x
+    error: Task <id 1> was not routed. No available agent has the role verification and one of the skills x
     hint: `chorus task route <id 1> --dry-run` says why each agent is taken or not
     ");
     assert_snapshot!(desk.run(["task", "route", "nope"]).await, @"
@@ -202,8 +200,8 @@ async fn without_a_task_the_first_ready_ones_are_explained() {
     assert_snapshot!(desk.run(["task", "route", "--dry-run"]).await, @"
     exit 0
     --- stdout
-    1	<id 1>	verification	-	No agent is available that has the role verification
-    2	<id 2>	testing	ada	It has the role, and works on 0 other tasks
+    1	<id 1>	verification	-	No available agent has the role verification
+    2	<id 2>	testing	ada	Has the role; works on 0 other tasks
     --- stderr
     ");
     let printed = desk.make(["task", "route", "--dry-run", "--json"]).await;

@@ -8,13 +8,13 @@ use insta::assert_snapshot;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::support::{Chorus, Server, settled};
+use crate::support::{Chorus, Server, redact};
 
 /// Starts a server that cannot start and returns all that a user sees.
 fn refused(data_dir: &Path, arguments: &[&str]) -> String {
     let folder = data_dir.to_str().unwrap();
     let start = ["serve", "--port", "0", "--data-dir", folder];
-    settled(&Chorus::new(start.iter().chain(arguments).copied()).transcript())
+    redact(&Chorus::new(start.iter().chain(arguments).copied()).transcript())
 }
 
 /// Makes a data directory with a database in it.
@@ -101,19 +101,19 @@ fn a_data_directory_that_cannot_be_written_is_named() {
     exit 1
     --- stdout
     --- stderr
-    error: the data directory <tmp>/file is not writable: File exists (os error 17)
+    error: the data directory <tmp>/file is not writable: File exists (os error 17); choose another with --data-dir
     ");
     assert_snapshot!(refused(&file.join("below"), &[]), @"
     exit 1
     --- stdout
     --- stderr
-    error: the data directory <tmp>/file/below is not writable: Not a directory (os error 20)
+    error: the data directory <tmp>/file/below is not writable: Not a directory (os error 20); choose another with --data-dir
     ");
     assert_snapshot!(refused(Path::new("/proc/chorus"), &[]), @"
     exit 1
     --- stdout
     --- stderr
-    error: the data directory /proc/chorus is not writable: No such file or directory (os error 2)
+    error: the data directory /proc/chorus is not writable: No such file or directory (os error 2); choose another with --data-dir
     ");
 }
 
@@ -187,7 +187,7 @@ fn arguments_that_cannot_be_used_are_named() {
     exit 1
     --- stdout
     --- stderr
-    error: cannot read the log filter "loud=very"; write a level, or target=level pairs, such as `info,chorus=debug`
+    error: Log filter "loud=very" is invalid; write a level, or target=level pairs, such as `info,chorus=debug`
     "#);
     assert_snapshot!(refused(folder.path(), &["--workspace-root", "/nowhere"]), @"
     exit 1

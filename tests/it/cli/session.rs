@@ -91,7 +91,7 @@ async fn a_conversation_moves_and_is_shown() {
     );
     assert_eq!(moves.data()[0]["harnessTraceId"], "trace-1");
     let printed = desk.run(["session", "show", "s 1", "--json"]).await;
-    let answer = crate::support::settled(std::str::from_utf8(&moves.body).unwrap());
+    let answer = crate::support::redact(std::str::from_utf8(&moves.body).unwrap());
     assert_eq!(
         printed,
         format!("exit 0\n--- stdout\n{answer}\n--- stderr\n")
@@ -195,7 +195,7 @@ async fn a_move_that_cannot_be_is_refused_with_all_reasons() {
     exit 1
     --- stdout
     --- stderr
-    error: toAgent: must be another agent than fromAgent
+    error: toAgent: must differ from fromAgent
     ");
     assert_snapshot!(desk.run(["session", "handoff", "s", "qa", "planner"]).await, @"
     exit 2
@@ -250,7 +250,7 @@ async fn a_move_that_cannot_be_is_refused_with_all_reasons() {
     exit 1
     --- stdout
     --- stderr
-    error: conversationHistory[0].role: "wizard" is not known; the roles are system, user, assistant, tool; conversationHistory[0].content: must be a string; conversationHistory[1]: must be an object with `role` and `content`
+    error: conversationHistory[0].role: unknown role "wizard"; the roles are: system, user, assistant, tool; conversationHistory[0].content: must be a string; conversationHistory[1]: must be an object with `role` and `content`
     "#);
     assert_snapshot!(desk.run(["session", "show", "nope"]).await, @"
     exit 3

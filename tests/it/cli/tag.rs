@@ -57,7 +57,7 @@ fn tags_are_added_and_removed() {
     exit 1
     --- stdout
     --- stderr
-    error: notes.md: #needs-implementation is already on line 2; now there are #needs-implementation (line 2), #P1 (line 2)
+    error: notes.md: #needs-implementation is already on line 2; the file now has #needs-implementation (line 2), #P1 (line 2)
     ");
     assert_snapshot!(folder.run(["tag", "add", "notes.md", "#S", "--inline", "4"]), @"
     exit 0
@@ -79,13 +79,13 @@ fn tags_are_added_and_removed() {
     exit 1
     --- stdout
     --- stderr
-    error: notes.md: #S is not there; now there are #needs-implementation (line 2)
+    error: notes.md: #S is not in the file; the file now has #needs-implementation (line 2)
     ");
     assert_snapshot!(folder.run(["tag", "add", "notes.md", "#S", "--inline", "9"]), @"
     exit 1
     --- stdout
     --- stderr
-    error: notes.md: there is no line 9; the file has 4
+    error: notes.md: line 9 does not exist; the file has 4 lines
     ");
     assert_snapshot!(folder.run(["tag", "add", "missing.md", "#S"]), @"
     exit 3
@@ -97,7 +97,7 @@ fn tags_are_added_and_removed() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value '#a b' for '<TAG>...': a tag begins with a letter or digit and has only letters, digits, `-` and `_`
+    error: invalid value '#a b' for '<TAG>...': a tag must start with a letter or digit and contain only letters, digits, `-` and `_`
 
     For more information, try '--help'.
     ");
@@ -105,7 +105,7 @@ fn tags_are_added_and_removed() {
     exit 1
     --- stdout
     --- stderr
-    error: <folder> is not a regular file
+    error: <folder> is not a regular file; name the file itself, not a folder or a symbolic link
     ");
 }
 
@@ -132,13 +132,13 @@ fn a_swap_that_comes_too_late_says_what_is_there_now() {
     exit 1
     --- stdout
     --- stderr
-    error: notes.md: #delegated-implementation is not there; now there are #claimed-implementation (line 2), #P1 (line 2), #needs-fix (line 3), #needs-fix (line 4)
+    error: notes.md: #delegated-implementation is not in the file; the file now has #claimed-implementation (line 2), #P1 (line 2), #needs-fix (line 3), #needs-fix (line 4)
     ");
     assert_snapshot!(folder.run(["tag", "swap", "notes.md", "needs-fix", "done-fix"]), @"
     exit 1
     --- stdout
     --- stderr
-    error: notes.md: #needs-fix stands more than once, on lines 3, 4; say which line is meant
+    error: notes.md: #needs-fix occurs more than once, on lines 3, 4; choose a line
     hint: name the line with --inline LINE
     ");
     assert_snapshot!(folder.run(["tag", "swap", "notes.md", "needs-fix", "done-fix", "--inline", "4"]), @"
@@ -151,7 +151,7 @@ fn a_swap_that_comes_too_late_says_what_is_there_now() {
     exit 1
     --- stdout
     --- stderr
-    error: notes.md: #needs-fix is not on line 4; now there are #claimed-implementation (line 2), #P1 (line 2), #needs-fix (line 3), #done-fix (line 4)
+    error: notes.md: #needs-fix is not on line 4; the file now has #claimed-implementation (line 2), #P1 (line 2), #needs-fix (line 3), #done-fix (line 4)
     ");
     assert_snapshot!(folder.run(["tag", "swap", "notes.md", "needs-fix", "done-fix"]), @"
     exit 0
@@ -163,13 +163,13 @@ fn a_swap_that_comes_too_late_says_what_is_there_now() {
     exit 1
     --- stdout
     --- stderr
-    error: notes.md: #next-x is only mentioned, in code or a comment on line 5; now there are #claimed-implementation (line 2), #P1 (line 2), #done-fix (line 3), #done-fix (line 4)
+    error: notes.md: #next-x on line 5 is in code, in a comment or escaped, so it is not a tag; the file now has #claimed-implementation (line 2), #P1 (line 2), #done-fix (line 3), #done-fix (line 4)
     ");
     assert_snapshot!(folder.run(["tag", "swap", "notes.md", "P1", "P1"]), @"
     exit 1
     --- stdout
     --- stderr
-    error: notes.md: #P1 cannot be swapped for itself; name two tags
+    error: notes.md: #P1 cannot be swapped for itself; name two different tags
     ");
     assert_eq!(
         folder.read("notes.md"),
@@ -273,7 +273,7 @@ fn tags_are_found_in_the_order_of_their_files() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value '#a*b' for '<TAG>': `*` stands for the rest of a tag and must be at its end
+    error: invalid value '#a*b' for '<TAG>': `*` must be the last character of a tag pattern
 
     For more information, try '--help'.
     ");
@@ -320,18 +320,18 @@ fn waiting_ends_at_once_if_the_tag_is_there_and_at_the_timeout_if_not() {
     exit 1
     --- stdout
     --- stderr
-    error: #done-fix did not come to request.md in time; now there are #done-research (line 2)
+    error: #done-fix did not appear in request.md in time; the file now has #done-research (line 2)
     ");
     assert_snapshot!(folder.run(["tag", "wait", "missing/x.md", "#done-fix", "--timeout", "0"]), @"
     exit 1
     --- stdout
     --- stderr
-    error: #done-fix did not come to missing/x.md in time; the file is not there
+    error: #done-fix did not appear in missing/x.md in time; the file does not exist
     ");
     assert_snapshot!(folder.run(["tag", "wait", ".", "#done-fix", "--timeout", "0"]), @"
     exit 1
     --- stdout
     --- stderr
-    error: cannot read .: it is not a regular file
+    error: File . cannot be read: not a regular file
     ");
 }

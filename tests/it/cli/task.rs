@@ -203,7 +203,7 @@ async fn a_status_is_set_and_said() {
     exit 1
     --- stdout
     --- stderr
-    error: status: only the status `failed` has a message
+    error: status: only the status `failed` may have a message
     ");
     let task = desk.app.get(&format!("/api/tasks/{id}")).await.data();
     assert_eq!(

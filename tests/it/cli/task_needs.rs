@@ -183,7 +183,7 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'No Role' for '--agent-role <ROLE>': must be a role such as `testing`: small letters, digits and `-`, beginning with a letter, at most 64
+    error: invalid value 'No Role' for '--agent-role <ROLE>': must be a role such as `testing`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters
 
     For more information, try '--help'.
     ");
@@ -245,7 +245,7 @@ async fn what_the_server_refuses_is_said() {
     exit 1
     --- stdout
     --- stderr
-    error: dependsOn: there is no task nope
+    error: dependsOn: task nope does not exist
     ");
     assert_snapshot!(desk.run(["task", "edit", &a, "--agent-context", r#"{"attempts": "many"}"#]).await, @"
     exit 1
@@ -259,7 +259,7 @@ async fn what_the_server_refuses_is_said() {
     exit 4
     --- stdout
     --- stderr
-    error: dependsOn: the tasks would wait for each other: <id 1> → <id 2> → <id 3> → <id 1>
+    error: dependsOn: the dependencies would form a cycle: <id 1> → <id 2> → <id 3> → <id 1>. Remove one of them
     ");
     let nobody = Chorus::new([
         "task",
@@ -317,20 +317,20 @@ async fn a_list_shows_roles_and_what_is_held_only_if_there_is_any() {
     --- stdout
     <id 1>	pending	-	2026-01-01 00:00:00	Plain	-	-
     <id 2>	pending	-	2026-01-01 00:00:00	Make it	implementation	-
-    <id 3>	pending	-	2026-01-01 00:00:00	Test it	testing	waits: No agent is available that has the role testing and one of the skills rust, qa
+    <id 3>	pending	-	2026-01-01 00:00:00	Test it	testing	waits: No available agent has the role testing and one of the skills rust, qa
     <id 4>	waiting	-	2026-01-01 00:00:00	Hard	implementation	blocked: Cancelled: Not now
     --- stderr
     ");
     assert_snapshot!(desk.run(["task", "list", "--agent-role", "testing"]).await, @"
     exit 0
     --- stdout
-    <id 1>	pending	-	2026-01-01 00:00:00	Test it	testing	waits: No agent is available that has the role testing and one of the skills rust, qa
+    <id 1>	pending	-	2026-01-01 00:00:00	Test it	testing	waits: No available agent has the role testing and one of the skills rust, qa
     --- stderr
     ");
     assert_snapshot!(desk.run(["task", "list", "--tags", "QA,other"]).await, @"
     exit 0
     --- stdout
-    <id 1>	pending	-	2026-01-01 00:00:00	Test it	testing	waits: No agent is available that has the role testing and one of the skills rust, qa
+    <id 1>	pending	-	2026-01-01 00:00:00	Test it	testing	waits: No available agent has the role testing and one of the skills rust, qa
     --- stderr
     ");
     assert_snapshot!(desk.run(["task", "show", &lost]).await, @"
@@ -344,7 +344,7 @@ async fn a_list_shows_roles_and_what_is_held_only_if_there_is_any() {
     source     cli (tester)
     workspace  <tmp>/workspaces/<id 1>
     role       testing
-    waits      No agent is available that has the role testing and one of the skills rust, qa
+    waits      No available agent has the role testing and one of the skills rust, qa
 
     Test it
     --- stderr

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 
-use crate::support::{Chorus, settled};
+use crate::support::{Chorus, redact};
 
 /// Asks for a form where there is neither a server nor a database.
 fn form(data_dir: &Path, arguments: &[&str]) -> String {
     let command = ["request", "template"].iter().chain(arguments).copied();
-    settled(
+    redact(
         &Chorus::new(command)
             .env("CHORUS_DATA_DIR", data_dir)
             .transcript(),
@@ -102,13 +102,13 @@ fn a_form_of_your_own_is_printed_and_one_that_is_missing_is_told() {
     exit 3
     --- stdout
     --- stderr
-    error: "../x" is not a kind: it must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64
+    error: "../x" is not a kind: it must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters
     hint: there are forms for: audit, brainstorm, chores, documentation, fix, implementation, loop, research
     "#);
     assert_snapshot!(form(folder.path(), &["fix"]), @"
     exit 1
     --- stdout
     --- stderr
-    error: the template <tmp>/templates/fix.request.md is not UTF-8 text; save it as UTF-8
+    error: Template <tmp>/templates/fix.request.md is not UTF-8 text; save it as UTF-8
     ");
 }

@@ -68,7 +68,7 @@ async fn a_tool_is_made_listed_and_shown() {
     exit 4
     --- stdout
     --- stderr
-    error: Tool already exists: to_qa. Change it, or choose another name
+    error: Tool already exists: to_qa. Edit it, or choose another name
     ");
     assert_snapshot!(desk.run(["tool", "list"]).await, @"
     exit 0
@@ -285,7 +285,7 @@ async fn what_is_wrong_with_a_tool_is_said() {
     exit 1
     --- stdout
     --- stderr
-    error: name: must begin with a small letter and have only small letters, digits and `_`
+    error: name: must start with a lowercase letter and contain only lowercase letters, digits and `_`
     ");
     assert_snapshot!(create("a:text").await, @r#"
     exit 2
@@ -320,7 +320,7 @@ async fn what_is_wrong_with_a_tool_is_said() {
     exit 1
     --- stdout
     --- stderr
-    error: targetAgent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; description: must say when to use the tool; contextVariables[1].name: "a" stands twice
+    error: targetAgent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; description: must say when to use the tool; contextVariables[1].name: "a" is listed twice
     "#);
     assert_snapshot!(desk.run(["tool", "create", "x"]).await, @"
     exit 2
@@ -389,7 +389,7 @@ async fn a_call_passes_control_and_prints_the_child() {
     exit 4
     --- stdout
     --- stderr
-    error: Control of task <id 1> has already moved to qa; this call does nothing
+    error: Control of task <id 1> has already moved to qa. This call changed nothing. See `chorus task tree <id 1>`
     ");
 }
 
@@ -432,7 +432,7 @@ async fn a_call_that_cannot_be_is_refused_with_all_reasons() {
     exit 3
     --- stdout
     --- stderr
-    error: Tool not found: nope. The tools are: to_qa
+    error: Tool not found: nope. Choose one of: to_qa
     ");
     assert_snapshot!(desk.run(["tool", "call", &id, "nope", "--var", "a=b"]).await, @"
     exit 3

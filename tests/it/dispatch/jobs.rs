@@ -1,85 +1,91 @@
-//! Jobs elsewhere: started once, asked after, and resumed by their ids.
+//! Jobs outside the server: started once, polled, and resumed by their ids.
 
 use chorus::domain::RequestState;
 use serde_json::{Value, json};
 
-use crate::support::{Desk, Events, Server, Workshop};
+use super::serve;
+use crate::support::{Events, Operator, Sandbox};
 
-/// A workshop whose jobs are files: `started` has a line for each start; a job is finished when a file with its name is there.
-fn workshop() -> Workshop {
-    Workshop::new()
-        .agent("worker", "exit 1")
-        .program(
+/// Adds commands whose jobs are files: `started` has a line for each start, and a job is finished when a file with its id exists.
+fn sandbox_with_jobs() -> Sandbox {
+    Sandbox::new()
+        .with_agent("worker", "exit 1")
+        .with_program(
             "start-job",
-            "cat >asked; echo \"$CHORUS_REQUEST_ID\" >>started; echo starting; echo job-$(wc -l <started | tr -d ' ')",
+            "cat >prompt; echo \"$CHORUS_REQUEST_ID\" >>started; echo starting; echo job-$(wc -l <started | tr -d ' ')",
         )
-        .program(
+        .with_program(
             "poll-job",
             "test \"$1\" = \"$CHORUS_JOB_ID\" || exit 9; test -e \"$1\" || exit 75; grep -q bad \"$1\" && { echo it broke >&2; exit 4; }; cat \"$1\"",
         )
 }
 
-fn serve(workshop: &Workshop) -> Server {
-    workshop.serve_with(2, &["--port", "0", "--debounce-seconds", "0"])
-}
-
-fn route(more: &Value) -> Value {
-    let mut route = json!({
+/// Returns one asynchronous rule with changed fields.
+fn async_rules(changes: &Value) -> Value {
+    let mut rule = json!({
         "kind": "research", "agent": "worker", "mode": "async", "rank": 2,
         "startCommand": ["start-job"], "pollCommand": ["poll-job", "{job}"], "pollSeconds": 1,
     });
-    for (key, value) in more.as_object().unwrap() {
-        route[key] = value.clone();
+    for (key, value) in changes.as_object().unwrap() {
+        rule[key] = value.clone();
     }
-    json!([route])
+    json!([rule])
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_survives_a_restart_and_is_resumed_by_its_id() {
-    let workshop = workshop();
-    let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(&route(&json!({}))).await;
-    let request = desk.delegate("research", "How big is the market?").await;
-    let event = events.until("request_job_started", "").await;
+    let sandbox = sandbox_with_jobs();
+    let server = serve(&sandbox, 2);
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
+    operator.set_kind_rules(&async_rules(&json!({}))).await;
+    let request = operator
+        .create_approved("research", "How big is the market?")
+        .await;
+    let event = events.wait_for("request_job_started", "").await;
     assert_eq!(event["data"]["jobId"], "job-1");
-    let claimed = desk.look(&request).await;
+    let claimed = operator.get_request(&request).await;
     assert_eq!(claimed.state, RequestState::Claimed);
     assert_eq!(claimed.job_id.unwrap().as_str(), "job-1");
     server.kill();
-    let place = workshop
+    let workspace = sandbox
         .data_dir
         .join("workspaces")
         .join(claimed.task_id.unwrap().as_str());
-    std::fs::write(place.join("job-1"), "Very big.\n").unwrap();
-    let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let done = desk.until(&request, RequestState::Done).await;
+    std::fs::write(workspace.join("job-1"), "Very big.\n").unwrap();
+    let server = serve(&sandbox, 2);
+    let operator = Operator::of(&server);
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "Very big.");
     assert_eq!(done.attempts, 1);
-    let started = std::fs::read_to_string(place.join("started")).unwrap();
-    assert_eq!(started.trim(), request.id.as_str(), "it was started once");
-    let asked = std::fs::read_to_string(place.join("asked")).unwrap();
-    assert!(asked.starts_with("How big is the market?"), "{asked}");
-    assert_eq!(workshop.violations(), [""; 0]);
+    let started = std::fs::read_to_string(workspace.join("started")).unwrap();
+    assert_eq!(
+        started.trim(),
+        request.id.as_str(),
+        "the job was started once"
+    );
+    let prompt = std::fs::read_to_string(workspace.join("prompt")).unwrap();
+    assert!(prompt.starts_with("How big is the market?"), "{prompt}");
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_fails_or_never_starts_is_tried_again_and_then_stuck() {
-    let workshop = workshop();
-    let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(&route(&json!({ "retry": true }))).await;
-    let request = desk.delegate("research", "How big?").await;
-    events.until("request_job_started", "job-1").await;
-    let task = desk.look(&request).await.task_id.unwrap();
-    let place = workshop.data_dir.join("workspaces").join(task.as_str());
-    std::fs::write(place.join("job-1"), "bad").unwrap();
-    events.until("request_job_started", "job-2").await;
-    std::fs::write(place.join("job-2"), "bad").unwrap();
-    let stuck = desk.until(&request, RequestState::Needs).await;
+async fn a_job_that_fails_or_never_starts_is_retried_and_then_stuck() {
+    let sandbox = sandbox_with_jobs();
+    let server = serve(&sandbox, 2);
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
+    operator
+        .set_kind_rules(&async_rules(&json!({ "retry": true })))
+        .await;
+    let request = operator.create_approved("research", "How big?").await;
+    events.wait_for("request_job_started", "job-1").await;
+    let task = operator.get_request(&request).await.task_id.unwrap();
+    let workspace = sandbox.data_dir.join("workspaces").join(task.as_str());
+    std::fs::write(workspace.join("job-1"), "bad").unwrap();
+    events.wait_for("request_job_started", "job-2").await;
+    std::fs::write(workspace.join("job-2"), "bad").unwrap();
+    let stuck = operator.wait_for_state(&request, RequestState::Needs).await;
     assert!(stuck.stuck);
     for recovery in &stuck.recovery {
         let reason = recovery.reason.as_str();
@@ -88,48 +94,56 @@ async fn a_job_that_fails_or_never_starts_is_tried_again_and_then_stuck() {
             "{reason}"
         );
     }
-    let silent = route(&json!({ "startCommand": ["true"] }));
-    desk.route(&silent).await;
-    let silent = desk.delegate("research", "Nothing").await;
-    let back = desk.until(&silent, RequestState::Needs).await;
+    let silent = async_rules(&json!({ "startCommand": ["true"] }));
+    operator.set_kind_rules(&silent).await;
+    let silent = operator.create_approved("research", "Nothing").await;
+    let back = operator.wait_for_state(&silent, RequestState::Needs).await;
     let reason = back.recovery[0].reason.as_str();
     assert!(
         reason.starts_with("The agent ended without a final message"),
         "{reason}"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_is_followed_while_an_older_one_of_its_request_is_still_asked_after() {
-    let workshop = workshop().program(
-        "slow-poll",
-        "test \"$1\" = job-1 || { echo the answer; exit 0; }; sleep 3",
+async fn a_job_is_polled_while_an_older_job_of_its_request_is_still_polled() {
+    let sandbox = sandbox_with_jobs();
+    // Nobody opens the gate, so the poll of the first job lasts as long as the test.
+    let gate = sandbox.gate("gate");
+    let script = format!(
+        "test \"$1\" = job-1 || {{ echo the answer; exit 0; }}; read _ <{}",
+        gate.path().display()
     );
-    let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(&route(&json!({ "pollCommand": ["slow-poll", "{job}"] })))
+    let sandbox = sandbox.with_program("slow-poll", &script);
+    let server = serve(&sandbox, 2);
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
+    operator
+        .set_kind_rules(&async_rules(
+            &json!({ "pollCommand": ["slow-poll", "{job}"] }),
+        ))
         .await;
-    let request = desk.delegate("research", "How big?").await;
-    events.until("request_job_started", "job-1").await;
+    let request = operator.create_approved("research", "How big?").await;
+    events.wait_for("request_job_started", "job-1").await;
     let reason = json!({ "reason": "Start again" });
-    desk.post(&request, "requeue", &reason).await.unwrap();
-    desk.approve(&[&request]).await;
-    let done = desk.until(&request, RequestState::Done).await;
+    operator.post(&request, "requeue", &reason).await.unwrap();
+    operator.approve(&[&request]).await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the answer");
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_counts_although_its_command_leaves_a_child_behind() {
-    let workshop = workshop().program("leaving-poll", "sleep 7777 & echo the answer");
-    let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    desk.route(&route(&json!({ "pollCommand": ["leaving-poll"] })))
+async fn an_answer_counts_although_its_command_leaves_a_child_process() {
+    let sandbox = sandbox_with_jobs().with_program("leaving-poll", "sleep 7777 & echo the answer");
+    let server = serve(&sandbox, 2);
+    let operator = Operator::of(&server);
+    operator
+        .set_kind_rules(&async_rules(&json!({ "pollCommand": ["leaving-poll"] })))
         .await;
-    let request = desk.delegate("research", "How big?").await;
-    let done = desk.until(&request, RequestState::Done).await;
+    let request = operator.create_approved("research", "How big?").await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!(done.response.unwrap().as_str(), "the answer");
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }

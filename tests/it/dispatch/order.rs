@@ -1,4 +1,4 @@
-//! What is started when, and with whom.
+//! The order, the delay and the batches of the dispatcher.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use chorus::engine::DispatcherOptions;
 use chorus::ledger::request;
 use serde_json::json;
 
-use super::route;
+use super::{kind_rule, serve};
 use crate::support::requests::Requests;
-use crate::support::{Desk, Events, TestApp, Workshop};
+use crate::support::{Events, Operator, Sandbox, TestApp};
 
-/// Reads the titles of requests in the order in which they were claimed.
-fn claimed(workshop: &Workshop) -> String {
-    workshop.read(
+/// Reads the titles of requests in the order of their claims.
+fn claimed_titles(sandbox: &Sandbox) -> String {
+    sandbox.query(
         "SELECT group_concat(title, ' ') FROM (
              SELECT r.title FROM request_transitions t JOIN requests r ON r.number = t.request_number
               WHERE t.to_state = 'claimed' ORDER BY t.number)",
@@ -23,20 +23,21 @@ fn claimed(workshop: &Workshop) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_most_urgent_is_started_first_and_what_comes_later_overtakes() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+async fn the_most_urgent_request_starts_first_even_if_it_comes_later() {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("read _ <{}; echo done", gate.path().display());
-    let workshop = workshop.agent("worker", &script);
-    let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0.1"]);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(&json!([
-        route("docs", "worker", 6.0),
-        route("fix", "worker", 3.0),
-        route("chores", "worker", 5.0)
-    ]))
-    .await;
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve_with(1, &["--port", "0", "--debounce-seconds", "0.1"]);
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
+    operator
+        .set_kind_rules(&json!([
+            kind_rule("docs", "worker", 6.0),
+            kind_rule("fix", "worker", 3.0),
+            kind_rule("chores", "worker", 5.0)
+        ]))
+        .await;
     let mut requests = Vec::new();
     for (kind, title, priority) in [
         ("docs", "P2-docs", "P2"),
@@ -45,33 +46,36 @@ async fn the_most_urgent_is_started_first_and_what_comes_later_overtakes() {
         ("docs", "P0-docs", "P0"),
         ("fix", "P2-fix-2", "P2"),
     ] {
-        requests.push(desk.leave(kind, title, priority).await);
+        requests.push(operator.create_request(kind, title, priority).await);
     }
-    desk.approve(&requests.iter().collect::<Vec<_>>()).await;
-    events.until("run_started", "worker").await;
-    // One works, and one stands in line for its slot; everything else waits to be chosen.
-    while claimed(&workshop) != "P0-docs P1-chores" {
-        events.until("request_claimed", "").await;
+    operator.approve(&requests.iter().collect::<Vec<_>>()).await;
+    events.wait_for("run_started", "worker").await;
+    // One runs and one is queued for the slot; the others are not claimed yet.
+    while claimed_titles(&sandbox) != "P0-docs P1-chores" {
+        events.wait_for("request_claimed", "").await;
     }
-    let late = desk.leave("docs", "P0-late", "P0").await;
-    desk.approve(&[&late]).await;
+    let late = operator.create_request("docs", "P0-late", "P0").await;
+    operator.approve(&[&late]).await;
     requests.push(late);
     for request in &requests {
         gate.let_one_through();
-        assert_ne!(desk.look(request).await.state, RequestState::Needs);
+        assert_ne!(
+            operator.get_request(request).await.state,
+            RequestState::Needs
+        );
     }
     for request in &requests {
-        desk.until(request, RequestState::Done).await;
+        operator.wait_for_state(request, RequestState::Done).await;
     }
     assert_eq!(
-        claimed(&workshop),
+        claimed_titles(&sandbox),
         "P0-docs P1-chores P0-late P2-fix-1 P2-fix-2 P2-docs"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }
 
-/// Leaves and approves a request of a default kind.
-async fn delegate(app: &TestApp, title: &str) -> RequestId {
+/// Creates and approves a request of a default kind.
+async fn create_approved(app: &TestApp, title: &str) -> RequestId {
     let new = NewRequest {
         id: RequestId::new(),
         title: title.parse().unwrap(),
@@ -83,7 +87,7 @@ async fn delegate(app: &TestApp, title: &str) -> RequestId {
         agent_workspace: None,
     };
     let made = Requests(&app.db)
-        .leave_as(new, Actor::Operator)
+        .create_as(new, Actor::Operator)
         .await
         .unwrap();
     let approved = Requests(&app.db)
@@ -100,10 +104,10 @@ async fn state(app: &TestApp, id: &RequestId) -> RequestState {
 }
 
 #[tokio::test]
-async fn nothing_is_started_until_nobody_has_approved_anything_for_three_seconds() {
+async fn requests_start_after_three_seconds_without_an_approval() {
     let app = TestApp::new().await;
-    let routes = chorus::engine::default_kind_rules();
-    app.engine.seed_kind_rules(routes).await.unwrap();
+    let rules = chorus::engine::default_kind_rules();
+    app.engine.seed_kind_rules(rules).await.unwrap();
     let options = DispatcherOptions {
         enabled: true,
         debounce: Duration::from_secs(3),
@@ -111,10 +115,10 @@ async fn nothing_is_started_until_nobody_has_approved_anything_for_three_seconds
         tmux: None,
     };
     let round = async || app.engine.dispatch_round(&options).await.unwrap().next;
-    let first = delegate(&app, "first").await;
+    let first = create_approved(&app, "first").await;
     assert_eq!(round().await, Duration::from_secs(3));
     app.clock.advance(2000);
-    let second = delegate(&app, "second").await;
+    let second = create_approved(&app, "second").await;
     app.clock.advance(2999);
     assert_eq!(round().await, Duration::from_millis(1));
     for id in [&first, &second] {
@@ -125,13 +129,13 @@ async fn nothing_is_started_until_nobody_has_approved_anything_for_three_seconds
     for id in [&first, &second] {
         assert_eq!(state(&app, id).await, RequestState::Claimed);
     }
-    // Somebody who approves all the time does not hold up everything.
-    let third = delegate(&app, "third").await;
+    // Constant approvals do not delay a request forever.
+    let third = create_approved(&app, "third").await;
     for _ in 0..14 {
         round().await;
         assert_eq!(state(&app, &third).await, RequestState::Delegated);
         app.clock.advance(2000);
-        delegate(&app, "more").await;
+        create_approved(&app, "more").await;
     }
     app.clock.advance(2000);
     round().await;
@@ -139,17 +143,17 @@ async fn nothing_is_started_until_nobody_has_approved_anything_for_three_seconds
 }
 
 #[tokio::test]
-async fn a_dispatcher_that_is_off_starts_nothing_but_takes_back_what_was_forgotten() {
+async fn a_disabled_dispatcher_starts_nothing_but_expires_leases() {
     let app = TestApp::new().await;
-    let routes = chorus::engine::default_kind_rules();
-    app.engine.seed_kind_rules(routes).await.unwrap();
+    let rules = chorus::engine::default_kind_rules();
+    app.engine.seed_kind_rules(rules).await.unwrap();
     let off = DispatcherOptions {
         enabled: false,
         debounce: Duration::ZERO,
         max_runs: 8,
         tmux: None,
     };
-    let id = delegate(&app, "somebody else's").await;
+    let id = create_approved(&app, "somebody else's").await;
     app.engine.dispatch_round(&off).await.unwrap();
     assert_eq!(state(&app, &id).await, RequestState::Delegated);
     let agent = "me".parse().unwrap();
@@ -174,13 +178,14 @@ async fn a_dispatcher_that_is_off_starts_nothing_but_takes_back_what_was_forgott
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_is_given_to_one_agent_and_each_has_its_response() {
-    let workshop = Workshop::new().agent("worker", "cat >told; echo all done");
-    let server = workshop.serve_with(4, &["--port", "0", "--debounce-seconds", "0.1"]);
-    let desk = Desk::at(&server);
-    let mut batch = route("chores", "worker", 5.0);
+async fn a_batch_goes_to_one_agent_and_each_request_gets_the_response() {
+    let sandbox = Sandbox::new().with_agent("worker", "cat >prompt; echo all done");
+    let server = sandbox.serve_with(4, &["--port", "0", "--debounce-seconds", "0.1"]);
+    let operator = Operator::of(&server);
+    let mut batch = kind_rule("chores", "worker", 5.0);
     batch["batch"] = true.into();
-    desk.route(&json!([batch, route("fix", "worker", 3.0)]))
+    operator
+        .set_kind_rules(&json!([batch, kind_rule("fix", "worker", 3.0)]))
         .await;
     let mut requests = Vec::new();
     for (kind, title) in [
@@ -189,47 +194,49 @@ async fn a_batch_is_given_to_one_agent_and_each_has_its_response() {
         ("chores", "two"),
         ("chores", "three"),
     ] {
-        requests.push(desk.leave(kind, title, "P2").await);
+        requests.push(operator.create_request(kind, title, "P2").await);
     }
-    desk.approve(&requests.iter().collect::<Vec<_>>()).await;
+    operator.approve(&requests.iter().collect::<Vec<_>>()).await;
     let mut tasks = Vec::new();
     for request in &requests {
-        let done = desk.until(request, RequestState::Done).await;
+        let done = operator.wait_for_state(request, RequestState::Done).await;
         assert_eq!(done.response.unwrap().as_str(), "all done");
         tasks.push(done.task_id.unwrap());
     }
     assert_eq!((&tasks[0], &tasks[0]), (&tasks[2], &tasks[3]));
-    assert_ne!(tasks[0], tasks[1], "another kind is another agent's");
-    let told = server
+    assert_ne!(tasks[0], tasks[1], "another kind is another hand-off");
+    let prompt = server
         .data_dir
         .join("workspaces")
         .join(tasks[0].as_str())
-        .join("told");
-    let told = std::fs::read_to_string(told).unwrap();
+        .join("prompt");
+    let prompt = std::fs::read_to_string(prompt).unwrap();
     for line in [
         "## Request 1: one",
         "## Request 2: two",
         "## Request 3: three",
     ] {
-        assert!(told.contains(line), "{told}");
+        assert!(prompt.contains(line), "{prompt}");
     }
-    assert_eq!(workshop.read("SELECT count(*) FROM handoffs"), "2");
+    assert_eq!(sandbox.query("SELECT count(*) FROM handoffs"), "2");
     assert_eq!(
-        workshop.read("SELECT group_concat(DISTINCT status) FROM tasks"),
+        sandbox.query("SELECT group_concat(DISTINCT status) FROM tasks"),
         "completed"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dispatched_agent_is_told_the_request_and_the_form_of_its_response() {
-    let workshop = Workshop::new().agent("worker", "cat");
-    let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0"]);
-    let desk = Desk::at(&server);
-    desk.route(&json!([route("research", "worker", 1.0)])).await;
-    let request = desk.delegate("research", "How big is it?").await;
-    let done = desk.until(&request, RequestState::Done).await;
-    let told = done.response.unwrap();
+async fn the_prompt_has_the_request_and_the_form_of_the_response() {
+    let sandbox = Sandbox::new().with_agent("worker", "cat");
+    let server = serve(&sandbox, 1);
+    let operator = Operator::of(&server);
+    operator
+        .set_kind_rules(&json!([kind_rule("research", "worker", 1.0)]))
+        .await;
+    let request = operator.create_approved("research", "How big is it?").await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
+    let prompt = done.response.unwrap();
     let form = include_str!("../../../seeds/templates/research.response.md");
     for part in [
         "How big is it?",
@@ -237,6 +244,9 @@ async fn a_dispatched_agent_is_told_the_request_and_the_form_of_its_response() {
         form.trim(),
         request.id.as_str(),
     ] {
-        assert!(told.as_str().contains(part), "{part} is missing: {told}");
+        assert!(
+            prompt.as_str().contains(part),
+            "{part} is missing: {prompt}"
+        );
     }
 }

@@ -1,69 +1,65 @@
-//! What dies is found and queued again.
+//! Recovery of requests whose agent, supervisor or server dies.
 
 use chorus::domain::{Request, RequestState};
 use serde_json::{Value, json};
 
-use super::route;
-use crate::support::{Desk, Events, Gate, Server, Workshop};
+use super::{kind_rule, serve};
+use crate::support::{Events, Gate, Operator, Sandbox, Server};
 
-/// Makes a route to the worker that tries again.
-fn retrying(max_attempts: u32) -> Value {
-    let mut retrying = route("fix", "worker", 3.0);
-    retrying["retry"] = true.into();
-    retrying["maxAttempts"] = max_attempts.into();
-    retrying
+fn retry_rule(max_attempts: u32) -> Value {
+    let mut rule = kind_rule("fix", "worker", 3.0);
+    rule["retry"] = true.into();
+    rule["maxAttempts"] = max_attempts.into();
+    rule
 }
 
-/// An agent that says that it has begun and waits at a gate.
-fn waiting_worker() -> (Workshop, Gate) {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+/// Adds an agent that prints a line and waits at a gate.
+fn gated_worker() -> (Sandbox, Gate) {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!(
         "echo begun $$; read _ <{}; echo finished",
         gate.path().display()
     );
-    (workshop.agent("worker", &script), gate)
-}
-
-fn serve(workshop: &Workshop) -> Server {
-    workshop.serve_with(2, &["--port", "0", "--debounce-seconds", "0"])
+    (sandbox.with_agent("worker", &script), gate)
 }
 
 /// Starts a request and waits until its agent works.
-async fn begun(server: &Server, routes: &Value) -> (Desk, Request, Events) {
-    let desk = Desk::at(server);
-    let mut events = Events::listen(&desk.client).await;
-    desk.route(routes).await;
-    let request = desk.delegate("fix", "Mend it").await;
-    events.until("message_added", "begun").await;
-    (desk, request, events)
+async fn start_request(server: &Server, rules: &Value) -> (Operator, Request, Events) {
+    let operator = Operator::of(server);
+    let mut events = Events::listen(&operator.client).await;
+    operator.set_kind_rules(rules).await;
+    let request = operator.create_approved("fix", "Mend it").await;
+    events.wait_for("message_added", "begun").await;
+    (operator, request, events)
 }
 
-fn kill_agents(workshop: &Workshop) {
-    for (pid, line) in workshop.all_processes() {
+fn kill_agents(sandbox: &Sandbox) {
+    for (pid, line) in sandbox.all_processes() {
         if !line.contains(" supervise ") {
-            workshop.kill(pid);
+            sandbox.kill(pid);
         }
     }
 }
 
-fn kill_supervisors(workshop: &Workshop) {
-    for pid in workshop.supervisors() {
-        workshop.kill(pid);
+fn kill_supervisors(sandbox: &Sandbox) {
+    for pid in sandbox.supervisors() {
+        sandbox.kill(pid);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_whose_agent_or_supervisor_is_killed_is_queued_again() {
+async fn a_request_whose_agent_or_supervisor_is_killed_is_requeued() {
     for (kill, reason) in [
-        (kill_agents as fn(&Workshop), "signal 9"),
+        (kill_agents as fn(&Sandbox), "signal 9"),
         (kill_supervisors, "supervisor went down"),
     ] {
-        let (workshop, _gate) = waiting_worker();
-        let server = serve(&workshop);
-        let (desk, request, _) = begun(&server, &json!([route("fix", "worker", 3.0)])).await;
-        kill(&workshop);
-        let back = desk.until(&request, RequestState::Needs).await;
+        let (sandbox, _gate) = gated_worker();
+        let server = serve(&sandbox, 2);
+        let (operator, request, _) =
+            start_request(&server, &json!([kind_rule("fix", "worker", 3.0)])).await;
+        kill(&sandbox);
+        let back = operator.wait_for_state(&request, RequestState::Needs).await;
         assert!(!back.stuck);
         assert_eq!((back.attempts, back.lease.is_none()), (1, true));
         let [recovery] = back.recovery.as_slice() else {
@@ -72,49 +68,52 @@ async fn a_request_whose_agent_or_supervisor_is_killed_is_queued_again() {
         assert!(recovery.reason.as_str().contains(reason), "{recovery:?}");
         assert_eq!(
             recovery.action.as_str(),
-            "Re-queued for a person to look at"
+            "Re-queued for a decision by a person"
         );
-        let run = workshop.read("SELECT id FROM runs");
+        let run = sandbox.query("SELECT id FROM runs");
         assert_eq!(recovery.earlier_run.as_ref().unwrap().as_str(), run);
-        workshop.until_quiet();
-        assert_eq!(workshop.violations(), [""; 0]);
+        sandbox.wait_until_no_process();
+        sandbox.assert_invariants();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_goes_on_when_the_server_is_killed_and_is_done_once() {
-    let (workshop, gate) = waiting_worker();
-    let server = serve(&workshop);
-    let (_, request, _) = begun(&server, &json!([retrying(5)])).await;
+async fn a_request_survives_a_kill_of_the_server_and_is_done_once() {
+    let (sandbox, gate) = gated_worker();
+    let server = serve(&sandbox, 2);
+    let (_, request, _) = start_request(&server, &json!([retry_rule(5)])).await;
     server.kill();
-    let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    assert_eq!(desk.look(&request).await.state, RequestState::Claimed);
+    let server = serve(&sandbox, 2);
+    let operator = Operator::of(&server);
+    assert_eq!(
+        operator.get_request(&request).await.state,
+        RequestState::Claimed
+    );
     gate.let_one_through();
-    let done = desk.until(&request, RequestState::Done).await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!((done.attempts, done.recovery.len()), (1, 0));
     assert!(done.response.unwrap().as_str().ends_with("finished"));
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_whose_server_supervisor_and_agent_were_killed_is_found_by_the_next_server() {
-    let (workshop, gate) = waiting_worker();
-    let server = serve(&workshop);
-    let (_, request, _) = begun(&server, &json!([retrying(2)])).await;
+async fn a_request_whose_server_supervisor_and_agent_are_killed_is_recovered_by_the_next_server() {
+    let (sandbox, gate) = gated_worker();
+    let server = serve(&sandbox, 2);
+    let (_, request, _) = start_request(&server, &json!([retry_rule(2)])).await;
     server.kill();
-    kill_supervisors(&workshop);
-    kill_agents(&workshop);
-    workshop.until_quiet();
-    let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    let mut events = Events::listen(&desk.client).await;
-    // The route says to try again, so nobody has to look.
+    kill_supervisors(&sandbox);
+    kill_agents(&sandbox);
+    sandbox.wait_until_no_process();
+    let server = serve(&sandbox, 2);
+    let operator = Operator::of(&server);
+    let mut events = Events::listen(&operator.client).await;
+    // The rule retries, so no person is needed.
     events
-        .until("request_requeued", "\"to\":\"delegated\"")
+        .wait_for("request_requeued", "\"to\":\"delegated\"")
         .await;
     gate.let_one_through();
-    let done = desk.until(&request, RequestState::Done).await;
+    let done = operator.wait_for_state(&request, RequestState::Done).await;
     assert_eq!((done.attempts, done.recovery.len()), (2, 1));
     let states: Vec<_> = done
         .transitions
@@ -133,21 +132,21 @@ async fn a_request_whose_server_supervisor_and_agent_were_killed_is_found_by_the
         ]
     );
     assert_eq!(
-        workshop.read("SELECT count(*) FROM tasks"),
+        sandbox.query("SELECT count(*) FROM tasks"),
         "1",
-        "the second attempt goes on with the task of the first"
+        "the second attempt continues the task of the first"
     );
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
-    let workshop = Workshop::new().agent("worker", "echo cannot >&2; exit 3");
-    let server = serve(&workshop);
-    let desk = Desk::at(&server);
-    desk.route(&json!([retrying(3)])).await;
-    let request = desk.delegate("fix", "Mend it").await;
-    let stuck = desk.until(&request, RequestState::Needs).await;
+async fn a_request_that_always_fails_is_stuck_after_its_last_attempt() {
+    let sandbox = Sandbox::new().with_agent("worker", "echo cannot >&2; exit 3");
+    let server = serve(&sandbox, 2);
+    let operator = Operator::of(&server);
+    operator.set_kind_rules(&json!([retry_rule(3)])).await;
+    let request = operator.create_approved("fix", "Mend it").await;
+    let stuck = operator.wait_for_state(&request, RequestState::Needs).await;
     assert!(stuck.stuck);
     assert_eq!((stuck.attempts, stuck.recovery.len()), (3, 3));
     let actions: Vec<_> = stuck
@@ -160,7 +159,7 @@ async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
         [
             "Re-queued for attempt 2",
             "Re-queued for attempt 3",
-            "Stopped after attempt 3: it is stuck until a person looks at it"
+            "Stopped after attempt 3: the request is stuck and waits for a person"
         ]
     );
     let doctor = server.chorus(["doctor"]).transcript();
@@ -168,15 +167,15 @@ async fn a_request_that_fails_every_time_stops_at_the_limit_and_is_stuck() {
         doctor.contains(&format!("request {} is stuck after 3 attempts", stuck.id)),
         "{doctor}"
     );
-    // A person may look again; then it has one more attempt.
-    desk.approve(&[&request]).await;
-    let again = desk.until(&request, RequestState::Needs).await;
+    // Each approval of a person allows one more attempt.
+    operator.approve(&[&request]).await;
+    let again = operator.wait_for_state(&request, RequestState::Needs).await;
     assert_eq!((again.attempts, again.stuck), (4, true));
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_takes_a_request_back_stops_its_agent() {
+async fn ending_a_request_stops_its_agent() {
     for (action, body, state) in [
         (
             "requeue",
@@ -189,14 +188,14 @@ async fn whoever_takes_a_request_back_stops_its_agent() {
             RequestState::Done,
         ),
     ] {
-        let (workshop, _gate) = waiting_worker();
-        let server = serve(&workshop);
-        let (desk, request, _) = begun(&server, &json!([retrying(5)])).await;
-        let ended = desk.post(&request, action, &body).await.unwrap();
+        let (sandbox, _gate) = gated_worker();
+        let server = serve(&sandbox, 2);
+        let (operator, request, _) = start_request(&server, &json!([retry_rule(5)])).await;
+        let ended = operator.post(&request, action, &body).await.unwrap();
         assert_eq!(ended.state, state);
-        workshop.until_quiet();
+        sandbox.wait_until_no_process();
         let task = ended.task_id.unwrap();
-        let outcome = workshop.read(&format!(
+        let outcome = sandbox.query(&format!(
             "SELECT outcome FROM chain WHERE task_id = '{task}'"
         ));
         assert_eq!(
@@ -207,20 +206,20 @@ async fn whoever_takes_a_request_back_stops_its_agent() {
                 "cancelled"
             }
         );
-        assert_eq!(workshop.violations(), [""; 0]);
+        sandbox.assert_invariants();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_the_hand_off_of_a_request_leaves_it_to_a_person() {
-    let (workshop, _gate) = waiting_worker();
-    let server = serve(&workshop);
-    let (desk, request, _) = begun(&server, &json!([retrying(5)])).await;
-    let task = desk.look(&request).await.task_id.unwrap();
+async fn a_request_whose_hand_off_is_cancelled_waits_for_a_person() {
+    let (sandbox, _gate) = gated_worker();
+    let server = serve(&sandbox, 2);
+    let (operator, request, _) = start_request(&server, &json!([retry_rule(5)])).await;
+    let task = operator.get_request(&request).await.task_id.unwrap();
     let cancelled = server.chorus(["cancel", task.as_str()]).output();
     assert!(cancelled.status.success());
-    let back = desk.until(&request, RequestState::Needs).await;
+    let back = operator.wait_for_state(&request, RequestState::Needs).await;
     assert_eq!((back.attempts, back.stuck), (1, false));
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }

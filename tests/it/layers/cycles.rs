@@ -7,13 +7,11 @@ use super::tree::{Import, Tree};
 /// The imports of each file, by the file that they lead to.
 type Graph<'a> = BTreeMap<usize, BTreeMap<usize, Import<'a>>>;
 
-/// Describes the cycles of a folder, one paragraph each. A folder without files is reported, too.
+/// Describes the cycles of a folder, one paragraph each. A folder without files is reported as well.
 pub fn describe_cycles(tree: &Tree, folder: &str) -> Vec<String> {
     let prefix = format!("{folder}/");
     if !tree.files.iter().any(|file| file.name.starts_with(&prefix)) {
-        return vec![format!(
-            "src/{folder} has no Rust file: there is nothing to check"
-        )];
+        return vec![format!("src/{folder} has no Rust files to check")];
     }
     let graph = make_graph(tree.imports_within(&prefix));
     let show = |file: usize| tree.files[file].name.trim_start_matches(&prefix);
@@ -106,7 +104,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns a shortest cycle through each file of a component, each cycle once and from its first file on.
+/// Returns a shortest cycle through each file of a component, each cycle once, beginning with its first file.
 fn shortest_cycles(graph: &Graph, component: &BTreeSet<usize>) -> BTreeSet<Vec<usize>> {
     let through = component
         .iter()

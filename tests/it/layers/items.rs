@@ -33,7 +33,7 @@ impl<'a> Items<'a> {
         (at, is_test)
     }
 
-    /// Tells whether an attribute is `test`, that of another crate (`tokio::test`), or `cfg(test)`.
+    /// Returns whether an attribute is `test`, another crate's test (`tokio::test`), or `cfg(test)`.
     fn is_for_tests(&self, attribute: Range<usize>) -> bool {
         let words: Vec<_> = attribute.clone().filter_map(|at| self.word(at)).collect();
         if words.first() == Some(&"cfg") {
@@ -61,7 +61,7 @@ impl<'a> Items<'a> {
         self.0.len()
     }
 
-    /// Returns the position of the word that says what kind of item this is.
+    /// Returns the position of the item's keyword: `fn`, `struct`, `use`.
     pub fn keyword(&self, mut at: usize) -> usize {
         loop {
             match self.word(at) {

@@ -1,9 +1,9 @@
-//! The tree: which part may use which, and that nothing was forgotten.
+//! The architecture: which folder of `src` may use which, and that no migration or test file is forgotten.
 //!
 //! # How it works
 //! [`tokens`] drops the comments of a file, [`parse`] lists the items, imports and paths of its modules, [`tree`] resolves each path
 //! through imports and re-exports to the file that defines the item, [`cycles`] finds the files that import each other. [`rules`] has
-//! the checks. A method call is not an import: its type is.
+//! the checks. A method call is not an import; a use of its type is.
 
 mod cycles;
 mod items;
@@ -20,7 +20,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Lists the files below a folder that end so.
+/// Lists the files below a folder whose names have an ending.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in folder.read_dir().unwrap() {
@@ -47,7 +47,7 @@ fn migrations_are_numbered_without_gaps() {
                 && Path::new(name)
                     .extension()
                     .is_some_and(|ending| ending == "sql"),
-            "{name}"
+            "{name} must be called {number:04}_….sql"
         );
     }
     assert!(!names.is_empty());
@@ -67,7 +67,11 @@ fn no_test_file_is_forgotten() {
                 .iter()
                 .filter_map(|table| std::fs::read_to_string(table).ok())
                 .any(|table| table.contains(&format!("mod {stem};")));
-            assert!(is_listed, "{} is in no mod.rs", file.display());
+            assert!(
+                is_listed,
+                "{} is not declared in the mod.rs or main.rs beside it",
+                file.display()
+            );
         }
     }
 }

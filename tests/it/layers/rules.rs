@@ -1,4 +1,4 @@
-//! The names that each folder may use. A failure lists every place that differs: file, line and name.
+//! The names that each folder may use. A failure lists every violation: file, line and name.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use super::tree::{File, Tree};
 
 static TREE: LazyLock<Tree> = LazyLock::new(|| Tree::read(&super::root().join("src")));
 
-/// The folders whose files must not import each other in circles.
+/// The folders without import cycles.
 const WITHOUT_CYCLES: [&str; 4] = ["domain", "store/tables", "ledger", "engine"];
 
 /// A folder of `src`, the folders that it may use, and other paths that it must not use.
@@ -19,7 +19,7 @@ type Arrows = (
     &'static [&'static str],
 );
 
-/// From the lowest up: `cli, api, web → engine → runner → ledger → store → domain`. Words are beside the store.
+/// From the lowest up: `cli, api, web → engine → runner → ledger → store → domain`. `words` is beside `store`.
 #[rustfmt::skip]
 const ARROWS: [Arrows; 13] = [
     ("domain", &[], &["tokio", "axum", "std::fs", "std::process", "std::net"]),
@@ -41,7 +41,7 @@ const ARROWS: [Arrows; 13] = [
     ], &["std::process::Command"]),
 ];
 
-/// The commands that work on the database itself: they open it, migrate it, ask for its version, or say why it does not open.
+/// The commands that work on the database itself: they open it, migrate it, read its version, or explain why it cannot be opened.
 const DATABASE_COMMANDS: [&str; 4] = [
     "cli/ledger.rs",
     "cli/migrate.rs",
@@ -49,7 +49,7 @@ const DATABASE_COMMANDS: [&str; 4] = [
     "cli/ui/failure.rs",
 ];
 
-/// Returns the files of a folder. A folder without files is a finding: a check that reads nothing proves nothing.
+/// Returns the files of a folder. A folder without files is a violation: a check that reads nothing proves nothing.
 fn files_of(folder: &str, found: &mut Vec<String>) -> Vec<(usize, &'static File)> {
     let prefix = format!("{folder}/");
     let files = TREE.files.iter().enumerate();
@@ -57,14 +57,12 @@ fn files_of(folder: &str, found: &mut Vec<String>) -> Vec<(usize, &'static File)
         .filter(|(_, file)| file.name.starts_with(&prefix))
         .collect();
     if files.is_empty() {
-        found.push(format!(
-            "src/{folder} has no Rust file: there is nothing to check"
-        ));
+        found.push(format!("src/{folder} has no Rust files to check"));
     }
     files
 }
 
-/// Lists the paths in a file that start with a forbidden one.
+/// Lists the paths in a file that start with a forbidden prefix.
 fn list_uses(index: usize, forbidden: &[&str]) -> Vec<String> {
     let modules = TREE.modules.iter().filter(|module| module.file == index);
     let references = modules.flat_map(|module: &Module| {
@@ -103,7 +101,7 @@ fn names_driver(token: &Token) -> bool {
     token.kind == Kind::Word && (is_driver || token.text.starts_with("Sqlite"))
 }
 
-/// Tells whether a token is a string literal with a statement in it, or the name of the macro that makes one.
+/// Returns whether a token is a string literal that contains SQL, or the name of the macro that builds a statement.
 fn has_sql(token: &Token) -> bool {
     let is_apart = |c: char| !c.is_alphanumeric() && c != '_';
     let words: Vec<_> = token.text.split(is_apart).collect();
@@ -124,7 +122,7 @@ fn has_sql(token: &Token) -> bool {
 fn assert_none(found: &[String], rule: &str) {
     assert!(
         found.is_empty(),
-        "{rule}\nPlaces that differ: {}\n{}",
+        "{rule}\nViolations: {}\n{}",
         found.len(),
         found.join("\n")
     );
@@ -148,18 +146,18 @@ fn dependencies_point_down() {
     }
     assert_none(
         &found,
-        "cli, api, web → engine → runner → ledger → store → domain",
+        "Dependencies point down: cli, api, web → engine → runner → ledger → store → domain",
     );
 }
 
 #[test]
-fn every_folder_has_its_arrows() {
+fn every_folder_is_in_the_table_of_arrows() {
     for file in &TREE.files {
         if let Some((folder, _)) = file.name.split_once('/') {
             let is_listed = ARROWS.iter().any(|(listed, _, _)| *listed == folder);
             assert!(
                 is_listed,
-                "src/{folder} is not in the table of arrows: say what it may use"
+                "src/{folder} is not in ARROWS: add it, and list the folders that it may use"
             );
         }
     }
@@ -176,13 +174,13 @@ fn commands_reach_the_database_through_the_engine() {
     for name in DATABASE_COMMANDS {
         assert!(
             TREE.files.iter().any(|file| file.name == name),
-            "src/{name} is not there: take it off the list"
+            "src/{name} does not exist: remove it from DATABASE_COMMANDS"
         );
     }
     assert_none(
         &found,
         &format!(
-            "Of the command line, only {} may use the store",
+            "Only these files of src/cli may use the store: {}",
             DATABASE_COMMANDS.join(", ")
         ),
     );
@@ -219,10 +217,7 @@ fn only_the_store_has_sql() {
             found.extend(list_tokens(file, has_sql));
         }
     }
-    assert_none(
-        &found,
-        "SQL is in src/store/tables and in the engines below src/store",
-    );
+    assert_none(&found, "SQL is allowed in src/store only");
 }
 
 #[test]
@@ -236,7 +231,7 @@ fn only_the_sqlite_folder_names_a_driver() {
     }
     assert_none(
         &found,
-        "rusqlite, sqlx and types called Sqlite… are named in src/store/sqlite only",
+        "rusqlite, sqlx and Sqlite… types are allowed in src/store/sqlite only",
     );
 }
 
@@ -253,7 +248,7 @@ fn tables_hold_statements_and_no_rules() {
     }
     assert_none(
         &found,
-        "A table's file neither refuses, nor records an event, nor calls the ledger, nor names a driver",
+        "A file of src/store/tables must not refuse, record events, call the ledger or name a driver",
     );
 }
 
@@ -265,15 +260,15 @@ fn no_folder_has_an_import_cycle() {
         .collect();
     assert_none(
         &found,
-        "No file imports itself through others. `a.rs:12 (B, load) → b.rs`: a.rs uses these items of b.rs, first in line 12",
+        "Import cycles are not allowed. `a.rs:12 (B, load) → b.rs` means: a.rs uses B and load of b.rs, first on line 12",
     );
 }
 
-/// The cycle check is blind to names that it cannot resolve.
+/// The cycle check cannot see names that it does not resolve.
 #[test]
-fn every_path_leads_to_the_file_that_defines_it() {
+fn every_path_resolves_to_the_file_that_defines_it() {
     assert_none(
         &TREE.unknown_names(),
-        "Every path into the crate leads to an item or a module. Of the names that macros make, only capitalised ones are seen",
+        "Every path into the crate must resolve to an item or a module. Of the names that a macro defines, only capitalised ones are known",
     );
 }

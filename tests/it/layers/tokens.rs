@@ -54,7 +54,7 @@ impl Lexer {
         self.chars.get(self.at + ahead).copied().unwrap_or('\0')
     }
 
-    /// Counts the characters in a row that fit.
+    /// Counts the consecutive characters that satisfy a condition.
     fn count(&self, ahead: usize, fits: impl Fn(char) -> bool) -> usize {
         let rest = self.chars.iter().skip(self.at + ahead);
         rest.take_while(|c| fits(**c)).count()
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_comment_signs_inside_strings_end_nothing() {
+    fn quotes_and_comment_marks_inside_a_string_do_not_end_it() {
         let tokens = split(r##"x("a \" // b", r#"c " d"#, b"e", '"', b'\'', '\u{7f}') 'a"##);
         let strings: Vec<_> = tokens
             .iter()
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_ranges_and_raw_identifiers_are_told_apart() {
+    fn paths_ranges_and_raw_identifiers_are_distinguished() {
         assert_eq!(
             texts("0..super::r#type 1.5.max"),
             ["0", "..", "super", "::", "type", "1.5", ".", "max"]

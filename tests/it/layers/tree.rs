@@ -7,7 +7,7 @@ use super::parse::{How, Module, Path, Reference, read_modules};
 use super::tokens::{self, Token};
 
 pub struct File {
-    /// Its path below `src`, with slashes.
+    /// The path below `src`, with slashes.
     pub name: String,
     pub tokens: Vec<Token>,
 }
@@ -24,7 +24,7 @@ enum Target<'a> {
     Module(usize),
     /// An item of this file, and its name.
     Item(usize, &'a str),
-    /// A name that a module should have and has not.
+    /// A name that its module does not define.
     Unknown,
     /// Another crate, a local variable, a generic parameter.
     Elsewhere,
@@ -35,7 +35,7 @@ enum Target<'a> {
 pub struct Import<'a> {
     pub from: usize,
     pub to: usize,
-    /// The first line that does so.
+    /// The first line that uses one.
     pub line: usize,
     pub items: BTreeSet<&'a str>,
 }
@@ -51,7 +51,7 @@ impl Tree {
         Self::new(sources)
     }
 
-    /// Makes a tree of names below `src` and their sources.
+    /// Builds a tree of file names below `src` and their sources.
     pub fn new(sources: impl IntoIterator<Item = (String, String)>) -> Self {
         let files: Vec<_> = sources
             .into_iter()
@@ -78,7 +78,7 @@ impl Tree {
         tree
     }
 
-    /// A module is for tests if one around it is.
+    /// A module inside a test module is a test module.
     fn mark_test_modules(&mut self) {
         let mut declared: Vec<Path> = Vec::new();
         for module in &self.modules {
@@ -92,7 +92,7 @@ impl Tree {
         }
     }
 
-    /// Lists the imports between files whose names start so, each pair once.
+    /// Lists the imports between files below a folder, each pair once.
     pub fn imports_within(&self, folder: &str) -> Vec<Import<'_>> {
         let is_inside = |file: usize| self.files[file].name.starts_with(folder);
         let mut imports = BTreeMap::new();
@@ -118,7 +118,7 @@ impl Tree {
         imports.into_values().collect()
     }
 
-    /// Lists the paths that lead into a module of the crate, but to no name in it.
+    /// Lists the paths into a module of the crate that end at an unknown name.
     pub fn unknown_names(&self) -> Vec<String> {
         self.followed()
             .filter(|(_, _, target)| *target == Target::Unknown)
@@ -138,7 +138,7 @@ impl Tree {
         let modules = self.modules.iter().enumerate();
         let modules = modules.filter(|(_, module)| !module.is_test);
         modules.flat_map(move |(index, module)| {
-            // A re-export in a table of contents is not a use; a path through it counts for the file behind it.
+            // A re-export in a `mod.rs` is not a use; a path through it counts for the file that defines the item.
             let is_contents = is_contents(&self.files[module.file].name);
             let references = module.references.iter();
             let references = references.filter(|reference| !reference.is_test);
@@ -151,7 +151,7 @@ impl Tree {
         })
     }
 
-    /// Resolves a path that is written in a module. `seen` has the names that are being resolved.
+    /// Resolves a path as a module spells it. `seen` has the names that are being resolved, to stop at a loop.
     fn follow<'a>(
         &'a self,
         module: usize,
@@ -184,7 +184,7 @@ impl Tree {
         Target::Module(current)
     }
 
-    /// Finds a name in a module. A module and a function may share one: in front of `::`, it is the module.
+    /// Finds a name in a module. A module and a function may share a name: before `::`, it is the module.
     fn look_up<'a>(
         &'a self,
         module: usize,
@@ -239,7 +239,7 @@ impl Tree {
     }
 }
 
-/// Tells whether a file is the table of contents of its folder.
+/// Returns whether a file is the table of contents of its folder.
 fn is_contents(name: &str) -> bool {
     name == "lib.rs" || name.ends_with("/mod.rs")
 }

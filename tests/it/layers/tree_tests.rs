@@ -1,4 +1,4 @@
-//! The resolver, on small trees.
+//! Tests of the resolver on small trees.
 
 use super::cycles::describe_cycles;
 use super::tree::Tree;
@@ -25,7 +25,7 @@ const LIB: (&str, &str) = ("lib.rs", "pub mod ledger;");
 const B: (&str, &str) = ("ledger/b.rs", "pub struct B;\npub fn load() {}");
 
 #[test]
-fn a_name_in_nested_braces_leads_to_its_file() {
+fn a_name_in_nested_braces_resolves_to_its_file() {
     let a = "use super::{\n    b::{self, B},\n    deep::{c::C as Other},\n};";
     assert_eq!(
         imports(&[
@@ -59,7 +59,7 @@ fn a_qualified_path_is_an_import() {
 }
 
 #[test]
-fn a_path_through_an_imported_module_leads_to_the_last_file() {
+fn a_path_through_an_imported_module_resolves_to_the_last_file() {
     let a = "use super::deep as d;\nfn f() { d::c::go(); }";
     assert_eq!(
         imports(&[
@@ -74,7 +74,7 @@ fn a_path_through_an_imported_module_leads_to_the_last_file() {
 }
 
 #[test]
-fn a_reexport_leads_to_the_file_behind_it() {
+fn a_reexport_resolves_to_the_file_that_defines_the_item() {
     assert_eq!(
         imports(&[
             LIB,
@@ -95,7 +95,7 @@ fn a_reexport_leads_to_the_file_behind_it() {
 }
 
 #[test]
-fn a_table_of_contents_is_a_file_like_others_once_it_defines_something() {
+fn a_mod_rs_that_defines_items_counts_like_any_other_file() {
     let rest = [LIB, ("ledger/a.rs", "use super::Shared;"), B];
     let with = |contents| imports(&[&rest[..], &[("ledger/mod.rs", contents)]].concat());
     assert_eq!(
@@ -109,7 +109,7 @@ fn a_table_of_contents_is_a_file_like_others_once_it_defines_something() {
 }
 
 #[test]
-fn globs_lead_to_the_names_that_are_used() {
+fn a_glob_import_counts_only_the_names_that_are_used() {
     assert_eq!(
         imports(&[
             LIB,
@@ -126,7 +126,7 @@ fn globs_lead_to_the_names_that_are_used() {
 }
 
 #[test]
-fn tests_comments_strings_and_methods_are_no_imports() {
+fn tests_comments_strings_and_methods_are_not_imports() {
     let a = "// use super::b::B;\n/// [`super::b::B`]\nfn f(x: u8) { x.load(); say(\"super::b::load()\"); }\n\
         #[cfg(test)]\nuse super::b::B;\nimpl A { #[cfg(test)]\n fn g(&self) { super::b::load() } }\n\
         #[cfg(test)]\nmod tests { use super::super::b::B; }";
@@ -174,7 +174,7 @@ fn only_conditions_that_need_a_test_build_are_skipped() {
 }
 
 #[test]
-fn macros_and_the_types_they_make_are_found() {
+fn macros_and_the_types_they_define_are_found() {
     assert_eq!(
         imports(&[
             LIB,
@@ -191,7 +191,7 @@ fn macros_and_the_types_they_make_are_found() {
 }
 
 #[test]
-fn a_name_that_a_module_has_not_is_reported() {
+fn an_unknown_name_is_reported() {
     let tree = tree(&[
         LIB,
         ("ledger/mod.rs", "mod a; mod b;"),
@@ -205,7 +205,7 @@ fn a_name_that_a_module_has_not_is_reported() {
 }
 
 #[test]
-fn a_cycle_is_shown_with_the_lines_that_make_it() {
+fn a_cycle_is_reported_with_the_lines_that_form_it() {
     let tree = tree(&[
         LIB,
         ("ledger/mod.rs", "mod a; mod b; mod deep; mod out;"),
@@ -227,7 +227,7 @@ fn a_cycle_is_shown_with_the_lines_that_make_it() {
 }
 
 #[test]
-fn two_cycles_are_shown_apart_and_a_chain_is_none() {
+fn two_cycles_are_reported_separately_and_a_chain_is_not_a_cycle() {
     let contents = ("ledger/mod.rs", "mod a; mod b; mod c; mod d;");
     let a = ("ledger/a.rs", "use super::b::B; pub struct A;");
     let c = ("ledger/c.rs", "use super::d::D; pub struct C;");
@@ -263,7 +263,7 @@ fn two_cycles_are_shown_apart_and_a_chain_is_none() {
 fn a_folder_without_files_is_reported() {
     assert_eq!(
         describe_cycles(&tree(&[("lib.rs", "")]), "ledger"),
-        ["src/ledger has no Rust file: there is nothing to check"]
+        ["src/ledger has no Rust files to check"]
     );
 }
 

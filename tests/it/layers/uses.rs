@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_braces_over_several_lines_give_one_leaf_a_name() {
+    fn nested_braces_over_several_lines_give_one_leaf_per_name() {
         assert_eq!(
             flat("use super::{\n    a::{self, B as C},\n    d::{e::*, F as _},\n};"),
             [

@@ -1,16 +1,15 @@
-//! Who gets a task, and why.
+//! The router's choice of an agent, and its explanation.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{get, make, need, report, send};
-use crate::support::{Events, Workshop};
+use super::{create_task, get, print_report, send, task_with_role};
+use crate::support::{Events, Sandbox};
 
-/// One row for each agent: name, score, and how the reason begins.
-fn table(choice: &Value) -> Vec<(String, u64, String)> {
-    let candidates = choice["candidates"].as_array().unwrap();
-    candidates
-        .iter()
+/// Returns a row for each candidate: name, score and reason.
+fn candidates(choice: &Value) -> Vec<(String, u64, String)> {
+    let rows = choice["candidates"].as_array().unwrap();
+    rows.iter()
         .map(|candidate| {
             (
                 candidate["agent"].as_str().unwrap().to_owned(),
@@ -28,21 +27,21 @@ fn row(agent: &str, score: u64, why: &str) -> (String, u64, String) {
 #[tokio::test]
 async fn the_choice_is_explained_agent_by_agent() {
     let gate_script = |gate: &std::path::Path| format!("read _ <'{}'; echo done", gate.display());
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let wait = gate_script(gate.path());
-    let workshop = workshop
-        .specialist("alone", "testing", &["python"], "echo ok")
-        .specialist("best", "testing", &["python", "mcp", "db"], "echo ok")
-        .specialist("busy", "testing", &["python", "mcp"], &wait)
-        .specialist("coder", "implementation", &["python", "mcp"], "echo ok")
-        .specialist("other", "testing", &["cobol"], "echo ok")
-        .configured("away", &json!({ "provider": "command", "program": "/bin/sh", "roles": ["testing"], "skills": ["python"], "available": false }))
-        .configured("gone", &json!({ "provider": "command", "program": "/no/such/program", "roles": ["testing"], "skills": ["python", "mcp", "db"] }));
-    let server = workshop.serve_with(4, &["--port", "0", "--no-route"]);
+    let sandbox = sandbox
+        .with_specialist("alone", "testing", &["python"], "echo ok")
+        .with_specialist("best", "testing", &["python", "mcp", "db"], "echo ok")
+        .with_specialist("busy", "testing", &["python", "mcp"], &wait)
+        .with_specialist("coder", "implementation", &["python", "mcp"], "echo ok")
+        .with_specialist("other", "testing", &["cobol"], "echo ok")
+        .with_configured_agent("away", &json!({ "provider": "command", "program": "/bin/sh", "roles": ["testing"], "skills": ["python"], "available": false }))
+        .with_configured_agent("gone", &json!({ "provider": "command", "program": "/no/such/program", "roles": ["testing"], "skills": ["python", "mcp", "db"] }));
+    let server = sandbox.serve_with(4, &["--port", "0", "--no-route"]);
     let client = server.client();
-    // One of them has something to do.
-    let at_work = make(&client, &json!({ "description": "d" })).await;
+    // One of the agents is busy.
+    let at_work = create_task(&client, &json!({ "description": "d" })).await;
     send(
         &client,
         Method::POST,
@@ -50,7 +49,7 @@ async fn the_choice_is_explained_agent_by_agent() {
         &json!({ "agentName": "busy", "prompt": "p" }),
     )
     .await;
-    let task = make(&client, &need("testing", &["python", "mcp"])).await;
+    let task = create_task(&client, &task_with_role("testing", &["python", "mcp"])).await;
     let choice = get(&client, &format!("/api/route/{task}")).await;
     assert_eq!(choice["agent"], "best");
     assert_eq!(
@@ -58,26 +57,26 @@ async fn the_choice_is_explained_agent_by_agent() {
         (&json!(true), &json!(null))
     );
     assert_eq!(
-        table(&choice),
+        candidates(&choice),
         [
             row(
                 "best",
                 2,
-                "It has the role and 2 of 2 skills, and works on 0 other tasks"
+                "Has the role and 2 of 2 skills; works on 0 other tasks"
             ),
-            row("busy", 2, "It works on 1 tasks, and best on 0"),
-            row("alone", 1, "It has 1 of the skills, and best has 2"),
+            row("busy", 2, "Works on 1 task; best works on 0"),
+            row("alone", 1, "Has 1 of the skills; best has 2"),
             row(
                 "gone",
                 2,
-                "Its program is not on this machine; `chorus doctor` says which"
+                "Program is not installed on this machine; see `chorus doctor`"
             ),
-            row("away", 0, "It is not available"),
-            row("coder", 0, "It does not have the role testing"),
-            row("other", 0, "It has none of the skills python, mcp"),
+            row("away", 0, "Not available"),
+            row("coder", 0, "Does not have the role testing"),
+            row("other", 0, "Has none of the skills python, mcp"),
         ]
     );
-    // Nothing has changed, and nobody has begun.
+    // An explanation changes nothing.
     let before = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(
         (&before["currentAgent"], &before["routeAttempts"]),
@@ -97,30 +96,29 @@ async fn the_choice_is_explained_agent_by_agent() {
 }
 
 #[tokio::test]
-async fn nobody_tests_what_it_made_if_another_one_is_there() {
+async fn an_agent_does_not_test_its_own_work_if_another_one_qualifies() {
     let both = json!({
         "provider": "command", "program": "/bin/sh", "arguments": ["-c", "echo done"],
         "roles": ["implementation", "testing"], "skills": ["python", "mcp"],
     });
-    let workshop = Workshop::new().configured("both", &both).specialist(
-        "tess",
-        "testing",
-        &["python"],
-        "echo ok",
-    );
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new()
+        .with_configured_agent("both", &both)
+        .with_specialist("tess", "testing", &["python"], "echo ok");
+    let server = sandbox.serve(2);
     let client = server.client();
-    let made = make(&client, &need("implementation", &["python"])).await;
+    let made = create_task(&client, &task_with_role("implementation", &["python"])).await;
     let test = json!({ "description": "t", "agentRole": "testing", "specialistTags": ["python", "mcp"], "dependsOn": [made] });
-    let test = make(&client, &test).await;
+    let test = create_task(&client, &test).await;
     let mut events = Events::listen(&client).await;
-    events.until_on(&test, "status_changed", "completed").await;
+    events
+        .wait_for_on(&test, "status_changed", "completed")
+        .await;
     let task = get(&client, &format!("/api/tasks/{test}")).await;
     assert_eq!(
         task["agentChain"][0]["agentName"], "tess",
-        "although both matches better"
+        "although the agent both has more skills"
     );
-    // It is the only one left: then it does.
+    // The task is reopened, and the same agent tests again.
     send(
         &client,
         Method::PUT,
@@ -128,54 +126,59 @@ async fn nobody_tests_what_it_made_if_another_one_is_there() {
         &json!({ "status": "pending" }),
     )
     .await;
-    events.until("agent_handoff_started", "tess").await;
+    events.wait_for("agent_handoff_started", "tess").await;
 }
 
 #[tokio::test]
-async fn the_urgent_go_first_then_the_oldest() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+async fn the_most_urgent_and_then_the_oldest_task_goes_first() {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("read _ <'{}'; echo done", gate.path().display());
-    let workshop = workshop.specialist("dev", "implementation", &[], &script);
-    let server = workshop.serve(1);
+    let sandbox = sandbox.with_specialist("dev", "implementation", &[], &script);
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let make_with = async |priority: u8| {
-        make(
+    let create_with = async |priority: u8| {
+        create_task(
             &client,
             &json!({ "description": "d", "agentRole": "implementation", "priority": priority }),
         )
         .await
     };
-    let first = make_with(2).await;
-    events.until("run_started", "dev").await;
-    // The slot is taken, and the first that comes stands in line for it; the others wait for their turn.
-    let in_line = make_with(2).await;
+    let first = create_with(2).await;
+    events.wait_for("run_started", "dev").await;
+    // The slot is taken. The next task is queued for it; the others wait to be routed.
+    let queued = create_with(2).await;
     events
-        .until_on(&in_line, "agent_handoff_started", "dev")
+        .wait_for_on(&queued, "agent_handoff_started", "dev")
         .await;
-    let (late, early, urgent) = (make_with(3).await, make_with(2).await, make_with(0).await);
+    let (late, early, urgent) = (
+        create_with(3).await,
+        create_with(2).await,
+        create_with(0).await,
+    );
     let mut order = Vec::new();
     for _ in 0..4 {
         gate.let_one_through();
-        let event = events.until("run_started", "dev").await;
+        let event = events.wait_for("run_started", "dev").await;
         order.push(event["taskId"].as_str().unwrap().to_owned());
     }
     gate.let_one_through();
-    assert_eq!(order, [in_line, urgent, early, late]);
+    assert_eq!(order, [queued, urgent, early, late]);
     assert_ne!(order[0], first);
 }
 
 #[tokio::test]
-async fn what_nobody_can_do_waits_until_somebody_can() {
-    let workshop = Workshop::new().specialist("dev", "implementation", &[], &report("passed", "x"));
-    let server = workshop.serve(2);
+async fn a_task_waits_until_an_agent_qualifies() {
+    let sandbox =
+        Sandbox::new().with_specialist("dev", "implementation", &[], &print_report("passed", "x"));
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = make(&client, &need("testing", &["python"])).await;
-    let event = events.until("no_suitable_agent", "testing").await;
+    let task = create_task(&client, &task_with_role("testing", &["python"])).await;
+    let event = events.wait_for("no_suitable_agent", "testing").await;
     assert_eq!(event["taskId"], task.as_str());
-    let reason = "No agent is available that has the role testing and one of the skills python";
+    let reason = "No available agent has the role testing and one of the skills python";
     let waiting = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(
         (&waiting["waitingReason"], &waiting["blocked"]),
@@ -193,10 +196,10 @@ async fn what_nobody_can_do_waits_until_somebody_can() {
         (&choice["agent"], &choice["reason"]),
         (&json!(null), &json!(reason))
     );
-    // Another task goes its way meanwhile.
-    let other = make(&client, &need("implementation", &[])).await;
-    events.until("agent_handoff_completed", "dev").await;
-    // Somebody comes who does not suit: nothing new is said of it.
+    // Another task is routed meanwhile.
+    let other = create_task(&client, &task_with_role("implementation", &[])).await;
+    events.wait_for("agent_handoff_completed", "dev").await;
+    // A new agent that does not qualify causes no second event.
     let agent = |skills: &[&str]| json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", "echo ok"], "roles": ["testing"], "skills": skills });
     send(&client, Method::PUT, "/api/agents/rusty", &agent(&["rust"])).await;
     send(
@@ -206,40 +209,44 @@ async fn what_nobody_can_do_waits_until_somebody_can() {
         &agent(&["python"]),
     )
     .await;
-    events.until("agent_handoff_started", "tess").await;
-    events.until_on(&task, "status_changed", "completed").await;
+    events.wait_for("agent_handoff_started", "tess").await;
+    events
+        .wait_for_on(&task, "status_changed", "completed")
+        .await;
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(
         (&ended["status"]["type"], &ended["waitingReason"]),
         (&json!("completed"), &json!(null))
     );
     let history = get(&client, &format!("/api/tasks/{task}/history")).await;
-    let told = history["events"]
+    let reported = history["events"]
         .as_array()
         .unwrap()
         .iter()
         .filter(|event| event["eventType"] == "no_suitable_agent");
-    assert_eq!(told.count(), 1, "what was said is not said again");
+    assert_eq!(reported.count(), 1, "the event is recorded once");
     assert_ne!(other, task);
 }
 
 #[tokio::test]
-async fn the_fallback_agent_gets_what_nobody_suits() {
-    let workshop = Workshop::new().agent("anybody", "echo ok");
-    let server = workshop.serve(2);
+async fn the_fallback_agent_gets_tasks_for_which_no_agent_qualifies() {
+    let sandbox = Sandbox::new().with_agent("anybody", "echo ok");
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let waits = make(&client, &need("testing", &[])).await;
-    events.until("no_suitable_agent", "testing").await;
-    // A server that begins with a fallback agent gives it what waited, too.
+    let waits = create_task(&client, &task_with_role("testing", &[])).await;
+    events.wait_for("no_suitable_agent", "testing").await;
+    // A server started with a fallback agent gives it the waiting task as well.
     server.stop();
-    let server = workshop.serve_with(2, &["--port", "0", "--fallback-agent", "anybody"]);
+    let server = sandbox.serve_with(2, &["--port", "0", "--fallback-agent", "anybody"]);
     let client = server.client();
-    let comes = make(&client, &need("testing", &["x"])).await;
+    let comes = create_task(&client, &task_with_role("testing", &["x"])).await;
     for task in [waits, comes] {
         let path = format!("/api/tasks/{task}");
         let mut events = Events::listen(&client).await;
-        events.until_on(&task, "status_changed", "completed").await;
+        events
+            .wait_for_on(&task, "status_changed", "completed")
+            .await;
         let ended = get(&client, &path).await;
         assert_eq!(ended["agentChain"][0]["agentName"], "anybody");
         assert_eq!(ended["waitingReason"], json!(null));
@@ -249,27 +256,27 @@ async fn the_fallback_agent_gets_what_nobody_suits() {
 }
 
 #[tokio::test]
-async fn many_that_nobody_suits_are_set_aside_and_do_not_hold_up_others() {
-    let workshop = Workshop::new().specialist("dev", "implementation", &[], "echo ok");
-    let server = workshop.serve_with(1, &["--port", "0", "--no-route"]);
+async fn many_tasks_without_a_qualified_agent_do_not_block_others() {
+    let sandbox = Sandbox::new().with_specialist("dev", "implementation", &[], "echo ok");
+    let server = sandbox.serve_with(1, &["--port", "0", "--no-route"]);
     let client = server.client();
     for _ in 0..700 {
-        make(
+        create_task(
             &client,
             &json!({ "description": "d", "agentRole": "testing", "priority": 0 }),
         )
         .await;
     }
-    let last = make(&client, &need("implementation", &[])).await;
+    let last = create_task(&client, &task_with_role("implementation", &[])).await;
     server.stop();
-    let server = workshop.serve(1);
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let event = events.until("agent_handoff_completed", "dev").await;
+    let event = events.wait_for("agent_handoff_completed", "dev").await;
     assert_eq!(event["taskId"], last.as_str());
-    let told = "SELECT count(*) || ' ' || (SELECT count(*) FROM tasks WHERE is_unsuited = 1) FROM events WHERE type = 'no_suitable_agent'";
-    assert_eq!(workshop.read(told), "700 700");
-    // Somebody else changes, and nothing is said again.
+    let counts = "SELECT count(*) || ' ' || (SELECT count(*) FROM tasks WHERE is_unsuited = 1) FROM events WHERE type = 'no_suitable_agent'";
+    assert_eq!(sandbox.query(counts), "700 700");
+    // A change of another agent causes no further events.
     send(
         &client,
         Method::PATCH,
@@ -277,31 +284,31 @@ async fn many_that_nobody_suits_are_set_aside_and_do_not_hold_up_others() {
         &json!({ "skills": ["x"] }),
     )
     .await;
-    make(&client, &need("implementation", &[])).await;
-    events.until("agent_handoff_completed", "dev").await;
-    assert_eq!(workshop.read(told), "700 700");
+    create_task(&client, &task_with_role("implementation", &[])).await;
+    events.wait_for("agent_handoff_completed", "dev").await;
+    assert_eq!(sandbox.query(counts), "700 700");
 }
 
 #[tokio::test]
-async fn a_task_without_a_role_or_that_waits_is_left_alone_and_says_why() {
-    let workshop = Workshop::new().specialist("dev", "implementation", &[], "echo ok");
-    let server = workshop.serve(2);
+async fn a_task_without_a_role_or_with_unmet_dependencies_is_not_routed() {
+    let sandbox = Sandbox::new().with_specialist("dev", "implementation", &[], "echo ok");
+    let server = sandbox.serve(2);
     let client = server.client();
-    let plain = make(&client, &json!({ "description": "d" })).await;
+    let plain = create_task(&client, &json!({ "description": "d" })).await;
     let choice = get(&client, &format!("/api/route/{plain}")).await;
     assert!(
         choice["reason"]
             .as_str()
             .unwrap()
-            .starts_with("It has no role"),
+            .starts_with("The task has no role"),
         "{choice}"
     );
     let waits = json!({ "description": "d", "agentRole": "implementation", "dependsOn": [{ "taskId": plain, "outcome": "failed" }] });
-    let waits = make(&client, &waits).await;
+    let waits = create_task(&client, &waits).await;
     let choice = get(&client, &format!("/api/route/{waits}")).await;
     assert_eq!(
         choice["reason"],
-        format!("It waits for {plain} (pending, must be failed)")
+        format!("The task waits for {plain} (pending, must be failed)")
     );
     assert_eq!(
         (&choice["agent"], &choice["ready"]),
@@ -310,8 +317,13 @@ async fn a_task_without_a_role_or_that_waits_is_left_alone_and_says_why() {
     let answer = client
         .send_json(Method::POST, &format!("/api/route/{waits}"), &json!({}))
         .await;
-    assert!(answer.unwrap_err().to_string().contains("It waits for"));
-    // Only if it failed, and not merely after it.
+    assert!(
+        answer
+            .unwrap_err()
+            .to_string()
+            .contains("The task waits for")
+    );
+    // The dependency must fail; that it ended is not enough.
     send(
         &client,
         Method::PUT,
@@ -329,8 +341,8 @@ async fn a_task_without_a_role_or_that_waits_is_left_alone_and_says_why() {
         &json!({ "status": { "type": "failed", "message": "m" } }),
     )
     .await;
-    events.until("agent_handoff_completed", "dev").await;
-    // A role that comes later is enough.
+    events.wait_for("agent_handoff_completed", "dev").await;
+    // A role can be set later.
     send(
         &client,
         Method::PATCH,
@@ -346,6 +358,6 @@ async fn a_task_without_a_role_or_that_waits_is_left_alone_and_says_why() {
     )
     .await;
     events
-        .until_on(&plain, "agent_handoff_completed", "dev")
+        .wait_for_on(&plain, "agent_handoff_completed", "dev")
         .await;
 }

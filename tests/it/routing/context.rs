@@ -1,12 +1,14 @@
-//! Context, not memory: what the next agent is told is bounded.
+//! The context that one agent passes to the next is bounded.
 
 use serde_json::{Value, json};
 
-use super::{blocked, get, increment, make, prompt, report, send};
-use crate::support::{Events, Workshop};
+use super::{
+    create_increment, create_task, get, last_prompt, print_report, send, wait_until_blocked,
+};
+use crate::support::{Events, Sandbox};
 
-/// Returns the block of a prompt that tells what was done before.
-fn block(prompt: &str) -> &str {
+/// Returns the JSON block of a prompt with the context of earlier work.
+fn context_block(prompt: &str) -> &str {
     let from = prompt.find("# Context from earlier work").unwrap();
     let rest = &prompt[from..];
     let begin = rest.find("```json\n").unwrap() + "```json\n".len();
@@ -15,29 +17,29 @@ fn block(prompt: &str) -> &str {
 }
 
 #[tokio::test]
-async fn the_prompt_of_a_later_round_is_no_longer_than_that_of_an_earlier_one() {
-    // Everybody says as much as it can, and leaves a new key behind each time.
-    let talker = |result: &str| {
+async fn prompts_do_not_grow_from_round_to_round() {
+    // Every agent reports as much as possible, and adds a new key each time.
+    let verbose_agent = |result: &str| {
         format!(
             r#"id=$(date +%N); noise=$(head -c 6000 /dev/zero | tr '\0' x); echo "$noise"
                echo '{{"result":"{result}","summary":"'"$noise"'","details":"'"$noise"'","agentContext":{{"note'"$id"'":"'"$noise"'","filesModified":["a.rs","'"$noise"'"]}}}}'"#
         )
     };
-    let workshop = Workshop::new()
-        .specialist("impl", "implementation", &[], &talker("passed"))
-        .specialist("tess", "testing", &[], &talker("failed"))
-        .specialist("fixer", "fixing", &[], &talker("passed"));
-    let server = workshop.serve(4);
+    let sandbox = Sandbox::new()
+        .with_specialist("impl", "implementation", &[], &verbose_agent("passed"))
+        .with_specialist("tess", "testing", &[], &verbose_agent("failed"))
+        .with_specialist("fixer", "fixing", &[], &verbose_agent("passed"));
+    let server = sandbox.serve(4);
     let client = server.client();
-    let id = increment(&client, &json!({ "title": "Read dates" })).await;
-    let shown = blocked(&client, &id).await;
+    let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
+    let increment = wait_until_blocked(&client, &id).await;
     let mut lengths = Vec::new();
     for stage in ["test", "fix"] {
-        let tasks = shown["tasks"].as_array().unwrap().iter();
+        let tasks = increment["tasks"].as_array().unwrap().iter();
         let mut of_stage = Vec::new();
         for task in tasks.filter(|task| task["stage"] == stage) {
-            let told = prompt(&client, &workshop.data_dir, task).await;
-            let carried = block(&told);
+            let prompt = last_prompt(&client, &sandbox.data_dir, task).await;
+            let carried = context_block(&prompt);
             assert!(carried.len() <= 2048, "{} bytes", carried.len());
             let carried: Value = serde_json::from_str(carried).unwrap();
             assert!(
@@ -48,50 +50,55 @@ async fn the_prompt_of_a_later_round_is_no_longer_than_that_of_an_earlier_one() 
                 "{carried}"
             );
             assert!(carried["previousAgent"].is_string(), "{carried}");
-            of_stage.push(told.len());
+            of_stage.push(prompt.len());
         }
         lengths.push(of_stage);
     }
     assert_eq!((lengths[0].len(), lengths[1].len()), (5, 4));
     for of_stage in lengths {
-        // The second is the first that is cut as much as all that come after it. Names and numbers differ by a few bytes.
+        // The second prompt is the first that is cut to the limit. Names and numbers differ by a few bytes.
         let (second, last) = (of_stage[1], *of_stage.last().unwrap());
         assert!(last <= second + 16, "{of_stage:?}");
     }
 }
 
 #[tokio::test]
-async fn what_an_agent_sets_itself_is_carried_on() {
+async fn context_that_an_agent_sets_is_passed_on() {
     let setter = r#"curl -s -X PATCH "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID?merge=true" -H "Authorization: Bearer $CHORUS_TOKEN" \
         -d '{"agentContext": {"workCompleted": "The parser", "filesModified": ["src/parser.rs"], "branch": "dates"}}' >/dev/null; echo fine"#;
-    let workshop = Workshop::new()
-        .specialist("impl", "implementation", &[], setter)
-        .specialist("tess", "testing", &[], &report("passed", "Green"));
-    let server = workshop.serve_with(2, &["--port", "0", "--context-bytes", "256"]);
+    let sandbox = Sandbox::new()
+        .with_specialist("impl", "implementation", &[], setter)
+        .with_specialist("tess", "testing", &[], &print_report("passed", "Green"));
+    let server = sandbox.serve_with(2, &["--port", "0", "--context-bytes", "256"]);
     let client = server.client();
-    let made = make(&client, &json!({ "description": "d", "agentRole": "implementation", "agentContext": { "workCompleted": "Nothing yet" } })).await;
+    let made = create_task(&client, &json!({ "description": "d", "agentRole": "implementation", "agentContext": { "workCompleted": "Nothing yet" } })).await;
     let test = json!({ "description": "t", "agentRole": "testing", "dependsOn": [made], "handoffInstructions": { "testCommand": "make test", "notes": "Look twice" } });
-    let test = make(&client, &test).await;
+    let test = create_task(&client, &test).await;
     let mut events = Events::listen(&client).await;
-    events.until_on(&test, "status_changed", "completed").await;
+    events
+        .wait_for_on(&test, "status_changed", "completed")
+        .await;
     let task = get(&client, &format!("/api/tasks/{test}")).await;
-    let told = prompt(&client, &workshop.data_dir, &task).await;
-    let carried: Value = serde_json::from_str(block(&told)).unwrap();
+    let prompt = last_prompt(&client, &sandbox.data_dir, &task).await;
+    let carried: Value = serde_json::from_str(context_block(&prompt)).unwrap();
     assert_eq!(
         carried,
         json!({ "workCompleted": "The parser", "filesModified": ["src/parser.rs"], "branch": "dates", "previousAgent": "impl", "testStatus": "pending" })
     );
-    assert!(told.contains("Run the test: make test"), "{told}");
-    assert!(told.contains("\"notes\":\"Look twice\""), "{told}");
-    assert!(!told.contains("# Conversation so far"), "it starts fresh");
+    assert!(prompt.contains("Run the test: make test"), "{prompt}");
+    assert!(prompt.contains("\"notes\":\"Look twice\""), "{prompt}");
+    assert!(
+        !prompt.contains("# Conversation so far"),
+        "the conversation is not passed on"
+    );
 }
 
 #[tokio::test]
 async fn a_patch_merges_or_replaces() {
-    let workshop = Workshop::new();
-    let server = workshop.serve(0);
+    let sandbox = Sandbox::new();
+    let server = sandbox.serve(0);
     let client = server.client();
-    let task = make(&client, &json!({ "description": "d" })).await;
+    let task = create_task(&client, &json!({ "description": "d" })).await;
     let path = format!("/api/tasks/{task}");
     let change =
         async |path: &str, body: Value| send(&client, reqwest::Method::PATCH, path, &body).await;

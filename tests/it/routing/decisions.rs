@@ -1,12 +1,12 @@
-//! What people decide in the middle of things, without processes: the hand-offs are ended by hand.
+//! Decisions of people while an increment runs, without processes: the tests end the hand-offs themselves.
 
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Reply, TestApp, invariants};
+use crate::support::{Reply, TestApp};
 
-/// An installation with one agent for everything, and one for judging.
-async fn crew() -> TestApp {
+/// Adds one agent with every role (ada), and one that only tests and verifies (zed).
+async fn app_with_agents() -> TestApp {
     let app = TestApp::new().await;
     for (name, roles) in [
         (
@@ -21,7 +21,7 @@ async fn crew() -> TestApp {
     app
 }
 
-async fn increment(app: &TestApp) -> String {
+async fn create_increment(app: &TestApp) -> String {
     let made = app
         .post("/api/increments", json!({ "title": "t" }))
         .await
@@ -29,19 +29,20 @@ async fn increment(app: &TestApp) -> String {
     made["id"].as_str().unwrap().to_owned()
 }
 
-async fn shown(app: &TestApp, id: &str) -> Value {
+async fn get_increment(app: &TestApp, id: &str) -> Value {
     app.get(&format!("/api/increments/{id}")).await.data()
 }
 
 /// Returns the last task of a stage.
-async fn last(app: &TestApp, id: &str, stage: &str) -> String {
-    let shown = shown(app, id).await;
-    let tasks = shown["tasks"].as_array().unwrap();
+async fn last_task(app: &TestApp, id: &str, stage: &str) -> String {
+    let increment = get_increment(app, id).await;
+    let tasks = increment["tasks"].as_array().unwrap();
     let task = tasks.iter().rfind(|task| task["stage"] == stage).unwrap();
     task["id"].as_str().unwrap().to_owned()
 }
 
-async fn begin(app: &TestApp, task: &str) -> String {
+/// Routes a task and returns the agent.
+async fn route(app: &TestApp, task: &str) -> String {
     let routed = app
         .post(&format!("/api/route/{task}"), json!({}))
         .await
@@ -49,21 +50,23 @@ async fn begin(app: &TestApp, task: &str) -> String {
     routed["currentAgent"].as_str().unwrap().to_owned()
 }
 
-async fn end(app: &TestApp, task: &str, result: &str) {
+/// Completes the hand-off with a report.
+async fn complete(app: &TestApp, task: &str, result: &str) {
     let output = json!({ "output": format!(r#"{{"result": "{result}", "summary": "{result}"}}"#) });
     app.put(&format!("/api/tasks/{task}/handoff/complete"), output)
         .await
         .data();
 }
 
-async fn work(app: &TestApp, id: &str, stage: &str, result: &str) -> String {
-    let task = last(app, id, stage).await;
-    let agent = begin(app, &task).await;
-    end(app, &task, result).await;
+/// Routes and completes the last task of a stage. Returns the agent.
+async fn run_stage(app: &TestApp, id: &str, stage: &str, result: &str) -> String {
+    let task = last_task(app, id, stage).await;
+    let agent = route(app, &task).await;
+    complete(app, &task, result).await;
     agent
 }
 
-async fn set(app: &TestApp, task: &str, status: &str) -> Reply {
+async fn set_status(app: &TestApp, task: &str, status: &str) -> Reply {
     app.put(
         &format!("/api/tasks/{task}/status"),
         json!({ "status": status }),
@@ -71,18 +74,18 @@ async fn set(app: &TestApp, task: &str, status: &str) -> Reply {
     .await
 }
 
-fn stands(shown: &Value) -> (String, u64) {
-    let state = shown["state"].as_str().unwrap().to_owned();
-    (state, shown["round"].as_u64().unwrap())
+async fn increment_state(app: &TestApp, id: &str) -> (String, u64) {
+    state_and_round(&get_increment(app, id).await)
 }
 
-fn check(app: &TestApp) {
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+fn state_and_round(increment: &Value) -> (String, u64) {
+    let state = increment["state"].as_str().unwrap().to_owned();
+    (state, increment["round"].as_u64().unwrap())
 }
 
 #[tokio::test]
-async fn what_a_person_has_ended_stays_ended() {
-    let app = crew().await;
+async fn a_task_that_a_person_ended_stays_ended() {
+    let app = app_with_agents().await;
     let task = app
         .post(
             "/api/tasks",
@@ -91,73 +94,73 @@ async fn what_a_person_has_ended_stays_ended() {
         .await
         .data();
     let task = task["id"].as_str().unwrap();
-    begin(&app, task).await;
-    set(&app, task, "completed").await.data();
-    end(&app, task, "failed").await;
+    route(&app, task).await;
+    set_status(&app, task, "completed").await.data();
+    complete(&app, task, "failed").await;
     let ended = app.get(&format!("/api/tasks/{task}")).await.data();
     assert_eq!(ended["status"]["type"], "completed");
-    // The same for a stage: no round begins.
-    let id = increment(&app).await;
-    work(&app, &id, "implementation", "passed").await;
-    let test = last(&app, &id, "test").await;
-    begin(&app, &test).await;
-    set(&app, &test, "completed").await.data();
-    end(&app, &test, "failed").await;
-    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
-    work(&app, &id, "verify", "passed").await;
-    assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 1));
-    check(&app);
+    // The same holds for a stage: no further round starts.
+    let id = create_increment(&app).await;
+    run_stage(&app, &id, "implementation", "passed").await;
+    let test = last_task(&app, &id, "test").await;
+    route(&app, &test).await;
+    set_status(&app, &test, "completed").await.data();
+    complete(&app, &test, "failed").await;
+    assert_eq!(increment_state(&app, &id).await, ("active".to_owned(), 1));
+    run_stage(&app, &id, "verify", "passed").await;
+    assert_eq!(increment_state(&app, &id).await, ("done".to_owned(), 1));
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_stage_whose_round_is_over_cannot_be_changed() {
-    let app = crew().await;
-    let id = increment(&app).await;
-    work(&app, &id, "implementation", "passed").await;
-    let first = last(&app, &id, "test").await;
-    work(&app, &id, "test", "failed").await;
+async fn a_stage_of_a_finished_round_cannot_be_changed() {
+    let app = app_with_agents().await;
+    let id = create_increment(&app).await;
+    run_stage(&app, &id, "implementation", "passed").await;
+    let first = last_task(&app, &id, "test").await;
+    run_stage(&app, &id, "test", "failed").await;
     for task in [
         first,
-        shown(&app, &id).await["tasks"][0]["id"]
+        get_increment(&app, &id).await["tasks"][0]["id"]
             .as_str()
             .unwrap()
             .to_owned(),
     ] {
-        let refused = set(&app, &task, "pending").await;
+        let refused = set_status(&app, &task, "pending").await;
         assert_eq!(refused.error(), (409, "CONFLICT".to_owned()));
         assert!(
             refused.json()["error"]["message"]
                 .as_str()
                 .unwrap()
-                .contains("which is in round 2")
+                .contains("its increment is in round 2")
         );
     }
     for stage in ["fix", "test", "verify"] {
-        work(&app, &id, stage, "passed").await;
+        run_stage(&app, &id, stage, "passed").await;
     }
-    assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 2));
-    check(&app);
+    assert_eq!(increment_state(&app, &id).await, ("done".to_owned(), 2));
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_test_that_fails_behind_a_verification_is_verified_again() {
-    let app = crew().await;
-    let id = increment(&app).await;
-    work(&app, &id, "implementation", "passed").await;
-    work(&app, &id, "test", "passed").await;
-    work(&app, &id, "verify", "blocked").await;
-    assert_eq!(stands(&shown(&app, &id).await), ("blocked".to_owned(), 1));
-    // The person has the test done again, and it fails now.
-    let test = last(&app, &id, "test").await;
-    set(&app, &test, "pending").await.data();
+async fn a_test_that_fails_after_its_verification_is_verified_again() {
+    let app = app_with_agents().await;
+    let id = create_increment(&app).await;
+    run_stage(&app, &id, "implementation", "passed").await;
+    run_stage(&app, &id, "test", "passed").await;
+    run_stage(&app, &id, "verify", "blocked").await;
+    assert_eq!(increment_state(&app, &id).await, ("blocked".to_owned(), 1));
+    // The person reopens the test, and it fails now.
+    let test = last_task(&app, &id, "test").await;
+    set_status(&app, &test, "pending").await.data();
     assert_eq!(
-        stands(&shown(&app, &id).await),
+        increment_state(&app, &id).await,
         ("blocked".to_owned(), 1),
-        "the verification still is"
+        "the verification is still blocked"
     );
-    work(&app, &id, "test", "failed").await;
-    let second = shown(&app, &id).await;
-    assert_eq!(stands(&second), ("active".to_owned(), 2));
+    run_stage(&app, &id, "test", "failed").await;
+    let second = get_increment(&app, &id).await;
+    assert_eq!(state_and_round(&second), ("active".to_owned(), 2));
     let verifications = second["tasks"]
         .as_array()
         .unwrap()
@@ -166,55 +169,55 @@ async fn a_test_that_fails_behind_a_verification_is_verified_again() {
     assert_eq!(verifications.count(), 2);
     assert_eq!(
         second["tasks"][2]["blocked"], false,
-        "nobody needs to look at the old one"
+        "the old verification needs no person"
     );
     for stage in ["fix", "test", "verify"] {
-        work(&app, &id, stage, "passed").await;
+        run_stage(&app, &id, stage, "passed").await;
     }
-    assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 2));
-    // What is done can be found to be wrong later.
-    let verify = last(&app, &id, "verify").await;
-    set(&app, &verify, "failed").await.data();
-    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 3));
-    check(&app);
+    assert_eq!(increment_state(&app, &id).await, ("done".to_owned(), 2));
+    // A finished verification can be failed later.
+    let verify = last_task(&app, &id, "verify").await;
+    set_status(&app, &verify, "failed").await.data();
+    assert_eq!(increment_state(&app, &id).await, ("active".to_owned(), 3));
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn an_increment_that_goes_on_is_not_blocked_any_more() {
-    let app = crew().await;
-    let id = increment(&app).await;
-    work(&app, &id, "implementation", "failed").await;
-    assert_eq!(stands(&shown(&app, &id).await), ("blocked".to_owned(), 1));
-    let implementation = last(&app, &id, "implementation").await;
-    set(&app, &implementation, "completed").await.data();
-    let goes_on = shown(&app, &id).await;
+async fn an_increment_that_continues_is_no_longer_blocked() {
+    let app = app_with_agents().await;
+    let id = create_increment(&app).await;
+    run_stage(&app, &id, "implementation", "failed").await;
+    assert_eq!(increment_state(&app, &id).await, ("blocked".to_owned(), 1));
+    let implementation = last_task(&app, &id, "implementation").await;
+    set_status(&app, &implementation, "completed").await.data();
+    let increment = get_increment(&app, &id).await;
     assert_eq!(
-        (&goes_on["state"], &goes_on["blockedBy"]),
+        (&increment["state"], &increment["blockedBy"]),
         (&json!("active"), &json!(null))
     );
-    work(&app, &id, "test", "blocked").await;
-    let test = last(&app, &id, "test").await;
-    set(&app, &test, "failed").await.data();
-    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 2));
-    check(&app);
+    run_stage(&app, &id, "test", "blocked").await;
+    let test = last_task(&app, &id, "test").await;
+    set_status(&app, &test, "failed").await.data();
+    assert_eq!(increment_state(&app, &id).await, ("active".to_owned(), 2));
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_blocked_increment_is_tried_again_when_a_person_says_so() {
-    let app = crew().await;
-    let id = increment(&app).await;
+async fn a_person_can_retry_a_blocked_increment() {
+    let app = app_with_agents().await;
+    let id = create_increment(&app).await;
     let retry = format!("/api/increments/{id}/retry");
     let early = app.post(&retry, json!({})).await;
     assert_eq!(early.error(), (409, "CONFLICT".to_owned()));
-    work(&app, &id, "implementation", "passed").await;
+    run_stage(&app, &id, "implementation", "passed").await;
     for round in 1..=5 {
-        work(&app, &id, "test", "failed").await;
+        run_stage(&app, &id, "test", "failed").await;
         if round < 5 {
-            work(&app, &id, "fix", "passed").await;
+            run_stage(&app, &id, "fix", "passed").await;
         }
     }
-    assert_eq!(stands(&shown(&app, &id).await), ("blocked".to_owned(), 5));
-    // One who sets it to failed once more changes nothing, and has no second mail.
+    assert_eq!(increment_state(&app, &id).await, ("blocked".to_owned(), 5));
+    // Failing it again changes nothing and sends no second mail.
     let mail = async || {
         app.get("/api/mail?to=operator")
             .await
@@ -226,37 +229,37 @@ async fn a_blocked_increment_is_tried_again_when_a_person_says_so() {
     assert_eq!(mail().await, 1);
     let body = json!({ "status": { "type": "failed", "message": "still" } });
     app.put(
-        &format!("/api/tasks/{}/status", last(&app, &id, "test").await),
+        &format!("/api/tasks/{}/status", last_task(&app, &id, "test").await),
         body,
     )
     .await
     .data();
     assert_eq!(mail().await, 1);
     let again = app.post(&retry, json!({})).await.data();
-    assert_eq!(stands(&again), ("active".to_owned(), 6));
-    // What is blocked by a report is tried again as it is.
-    work(&app, &id, "fix", "blocked").await;
+    assert_eq!(state_and_round(&again), ("active".to_owned(), 6));
+    // A task blocked by a report is retried in the same round.
+    run_stage(&app, &id, "fix", "blocked").await;
     let again = app.post(&retry, json!({})).await.data();
-    assert_eq!(stands(&again), ("active".to_owned(), 6));
+    assert_eq!(state_and_round(&again), ("active".to_owned(), 6));
     for stage in ["fix", "test", "verify"] {
-        work(&app, &id, stage, "passed").await;
+        run_stage(&app, &id, stage, "passed").await;
     }
-    assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 6));
+    assert_eq!(increment_state(&app, &id).await, ("done".to_owned(), 6));
     assert_eq!(
         app.post("/api/increments/nope/retry", json!({}))
             .await
             .error(),
         (404, "NOT_FOUND".to_owned())
     );
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_stage_that_a_person_handed_over_takes_the_report_of_its_agent() {
-    let app = crew().await;
-    let id = increment(&app).await;
-    let implementation = last(&app, &id, "implementation").await;
-    app.let_work(&implementation, "qa", "a-token").await;
+async fn a_stage_that_a_person_handed_off_uses_its_agents_report() {
+    let app = app_with_agents().await;
+    let id = create_increment(&app).await;
+    let implementation = last_task(&app, &id, "implementation").await;
+    app.start_run(&implementation, "qa", "a-token").await;
     let report = json!({ "result": "passed", "summary": "Wrote it" });
     app.with_token(
         "a-token",
@@ -278,16 +281,16 @@ async fn a_stage_that_a_person_handed_over_takes_the_report_of_its_agent() {
         .data();
     assert_eq!(ended["status"]["type"], "completed");
     assert_eq!(ended["agentContext"]["workCompleted"], "Wrote it");
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn nobody_hides_that_it_made_what_is_tested() {
-    let app = crew().await;
-    // It asks another one to write it, from inside its run.
-    let id = increment(&app).await;
-    let task = last(&app, &id, "implementation").await;
-    app.let_work(&task, "qa", "a-token").await;
+async fn an_agent_cannot_hide_that_it_implemented_the_work_under_test() {
+    let app = app_with_agents().await;
+    // The agent delegates the implementation from inside its run.
+    let id = create_increment(&app).await;
+    let task = last_task(&app, &id, "implementation").await;
+    app.start_run(&task, "qa", "a-token").await;
     let body = json!({ "agentName": "ada", "prompt": "Write it" });
     let child = app
         .with_token(
@@ -305,7 +308,7 @@ async fn nobody_hides_that_it_made_what_is_tested() {
     )
     .await
     .data();
-    // It cannot give its own task another role either.
+    // Nor can it change the role of its own task.
     let role = json!({ "agentRole": "testing" });
     let refused = app
         .with_token(
@@ -316,12 +319,12 @@ async fn nobody_hides_that_it_made_what_is_tested() {
         )
         .await;
     assert_eq!(refused.error(), (409, "CONFLICT".to_owned()));
-    let told = json!({ "agentContext": { "branch": "b" } });
+    let context = json!({ "agentContext": { "branch": "b" } });
     app.with_token(
         "a-token",
         Method::PATCH,
         &format!("/api/tasks/{task}?merge=true"),
-        told,
+        context,
     )
     .await
     .data();
@@ -331,33 +334,33 @@ async fn nobody_hides_that_it_made_what_is_tested() {
     )
     .await
     .data();
-    set(&app, &task, "completed").await.data();
-    assert_eq!(work(&app, &id, "test", "passed").await, "zed");
-    // A run that failed may have made something too.
-    let id = increment(&app).await;
-    let task = last(&app, &id, "implementation").await;
-    assert_eq!(begin(&app, &task).await, "ada");
+    set_status(&app, &task, "completed").await.data();
+    assert_eq!(run_stage(&app, &id, "test", "passed").await, "zed");
+    // A cancelled run counts as well.
+    let id = create_increment(&app).await;
+    let task = last_task(&app, &id, "implementation").await;
+    assert_eq!(route(&app, &task).await, "ada");
     app.post(&format!("/api/tasks/{task}/handoff/cancel"), json!({}))
         .await
         .data();
-    set(&app, &task, "completed").await.data();
-    assert_eq!(work(&app, &id, "test", "passed").await, "zed");
-    // Whatever its task is called later.
+    set_status(&app, &task, "completed").await.data();
+    assert_eq!(run_stage(&app, &id, "test", "passed").await, "zed");
+    // A role that is set later makes no difference.
     app.patch(&format!("/api/tasks/{task}"), role).await.data();
-    assert_eq!(work(&app, &id, "verify", "passed").await, "zed");
-    check(&app);
+    assert_eq!(run_stage(&app, &id, "verify", "passed").await, "zed");
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn what_was_left_behind_is_told_to_those_who_come_later_too() {
-    let app = crew().await;
+async fn a_task_created_later_inherits_the_context_of_its_dependencies() {
+    let app = app_with_agents().await;
     let make = async |body: Value| {
         let made = app.post("/api/tasks", body).await.data();
         made["id"].as_str().unwrap().to_owned()
     };
     let first = make(json!({ "description": "d", "agentRole": "implementation" })).await;
-    begin(&app, &first).await;
-    end(&app, &first, "passed").await;
+    route(&app, &first).await;
+    complete(&app, &first, "passed").await;
     let after = make(json!({ "description": "d", "dependsOn": [first], "agentContext": { "mine": 1, "testStatus": "none" } })).await;
     let after = app.get(&format!("/api/tasks/{after}")).await.data();
     assert_eq!(
@@ -367,7 +370,7 @@ async fn what_was_left_behind_is_told_to_those_who_come_later_too() {
     let first = app.get(&format!("/api/tasks/{first}")).await.data();
     assert_eq!(
         after["agentWorkspace"], first["agentWorkspace"],
-        "it goes on with what was made"
+        "both tasks share the workspace"
     );
     let only_if_failed = make(json!({ "description": "d", "dependsOn": [{ "taskId": first["id"], "outcome": "failed" }] })).await;
     let waits = app
@@ -383,12 +386,12 @@ async fn what_was_left_behind_is_told_to_those_who_come_later_too() {
         .await
         .data();
     assert_eq!(changed["agentContext"]["previousAgent"], "ada");
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_report_in_a_message_cannot_spoil_what_comes_after() {
-    let app = crew().await;
+async fn a_malformed_report_does_not_corrupt_later_tasks() {
+    let app = app_with_agents().await;
     let make = async |body: Value| {
         let made = app.post("/api/tasks", body).await.data();
         made["id"].as_str().unwrap().to_owned()
@@ -396,7 +399,7 @@ async fn a_report_in_a_message_cannot_spoil_what_comes_after() {
     let first = make(json!({ "description": "d", "agentRole": "implementation" })).await;
     let after =
         make(json!({ "description": "d", "agentRole": "testing", "dependsOn": [first] })).await;
-    begin(&app, &first).await;
+    route(&app, &first).await;
     let deep = (0..124).fold(json!(1), |inner, _| json!([inner]));
     let report = json!({
         "result": "passed", "summary": "s", "details": deep, "agentContext": { "previousAgent": 7, "filesModified": "a", "attempts": -1 },
@@ -407,25 +410,25 @@ async fn a_report_in_a_message_cannot_spoil_what_comes_after() {
     )
     .await
     .data();
-    let told = app.get(&format!("/api/tasks/{after}")).await.data();
-    assert_eq!(told["agentContext"]["previousAgent"], "ada");
-    assert_eq!(told["agentContext"]["filesModified"], json!(null));
+    let waiter = app.get(&format!("/api/tasks/{after}")).await.data();
+    assert_eq!(waiter["agentContext"]["previousAgent"], "ada");
+    assert_eq!(waiter["agentContext"]["filesModified"], json!(null));
     app.patch(&format!("/api/tasks/{after}"), json!({ "priority": 1 }))
         .await
         .data();
-    // It can be exported.
+    // The ledger can still be exported.
     let (_folder, archive) = crate::archive::export(&app).await;
     assert!(archive.join("registry").exists());
-    check(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn what_runs_make_below_themselves_is_not_endlessly_deep() {
-    let app = crew().await;
+async fn the_depth_of_tasks_that_runs_create_is_limited() {
+    let app = app_with_agents().await;
     let mut task = app.task("first").await;
     for depth in 1..20 {
         let token = format!("token-{depth}");
-        app.let_work(&task, "qa", &token).await;
+        app.start_run(&task, "qa", &token).await;
         let body = json!({ "description": "again", "agentRole": "implementation" });
         let made = app
             .with_token(&token, Method::POST, "/api/tasks", body)
@@ -447,14 +450,14 @@ async fn what_runs_make_below_themselves_is_not_endlessly_deep() {
         assert_eq!(made["parentId"], task.as_str());
         task = made["id"].as_str().unwrap().to_owned();
     }
-    panic!("there is no limit");
+    panic!("no limit was enforced");
 }
 
 #[tokio::test]
-async fn a_key_is_for_one_who_asks() {
-    let app = crew().await;
+async fn an_idempotency_key_belongs_to_one_caller() {
+    let app = app_with_agents().await;
     let task = app.task("d").await;
-    app.let_work(&task, "qa", "a-token").await;
+    app.start_run(&task, "qa", "a-token").await;
     let send = async |token: Option<&str>| {
         let mut request = axum::http::Request::post("/api/mail")
             .header("host", "localhost")
@@ -466,31 +469,31 @@ async fn a_key_is_for_one_who_asks() {
         app.send(request.body(body.into()).unwrap()).await
     };
     assert_eq!(
-        send(Some(crate::support::OPERATOR)).await.data()["from"],
+        send(Some(crate::support::OPERATOR_TOKEN)).await.data()["from"],
         "operator"
     );
     for other in [Some("a-token"), None] {
         assert_eq!(send(other).await.error(), (409, "CONFLICT".to_owned()));
     }
     assert_eq!(
-        send(Some(crate::support::OPERATOR)).await.data()["from"],
+        send(Some(crate::support::OPERATOR_TOKEN)).await.data()["from"],
         "operator"
     );
 }
 
 #[tokio::test]
-async fn an_increment_is_blocked_exactly_while_a_stage_of_its_round_is() {
-    let app = crew().await;
-    // Another stage that a person completes does not hide that the first one failed.
-    let id = increment(&app).await;
+async fn an_increment_is_blocked_exactly_while_a_stage_of_its_round_is_blocked() {
+    let app = app_with_agents().await;
+    // A stage that a person completes does not hide a failed one.
+    let id = create_increment(&app).await;
     let (implementation, verify) = (
-        last(&app, &id, "implementation").await,
-        last(&app, &id, "verify").await,
+        last_task(&app, &id, "implementation").await,
+        last_task(&app, &id, "verify").await,
     );
-    set(&app, &implementation, "failed").await.data();
-    set(&app, &verify, "completed").await.data();
-    assert_eq!(stands(&shown(&app, &id).await), ("blocked".to_owned(), 1));
-    // Who takes it up by hand unblocks it, and a status that is not an end does too.
+    set_status(&app, &implementation, "failed").await.data();
+    set_status(&app, &verify, "completed").await.data();
+    assert_eq!(increment_state(&app, &id).await, ("blocked".to_owned(), 1));
+    // A manual hand-off unblocks the increment, and so does a status that is not final.
     let hand_off = async |task: &str| {
         app.post(
             &format!("/api/tasks/{task}/handoff"),
@@ -498,47 +501,47 @@ async fn an_increment_is_blocked_exactly_while_a_stage_of_its_round_is() {
         )
         .await
     };
-    set(&app, &implementation, "waiting").await.data();
-    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
-    set(&app, &implementation, "pending").await.data();
-    begin(&app, &implementation).await;
+    set_status(&app, &implementation, "waiting").await.data();
+    assert_eq!(increment_state(&app, &id).await, ("active".to_owned(), 1));
+    set_status(&app, &implementation, "pending").await.data();
+    route(&app, &implementation).await;
     app.post(
         &format!("/api/tasks/{implementation}/handoff/cancel"),
         json!({}),
     )
     .await
     .data();
-    assert_eq!(stands(&shown(&app, &id).await), ("blocked".to_owned(), 1));
+    assert_eq!(increment_state(&app, &id).await, ("blocked".to_owned(), 1));
     hand_off(&implementation).await.data();
-    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
+    assert_eq!(increment_state(&app, &id).await, ("active".to_owned(), 1));
     assert_eq!(
         app.post(&format!("/api/increments/{id}/retry"), json!({}))
             .await
             .error(),
         (409, "CONFLICT".to_owned())
     );
-    // What its agent says at the end counts, although a person asked.
-    end(&app, &implementation, "passed").await;
-    work(&app, &id, "test", "passed").await;
-    assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 1));
-    // What is worked on again is not done.
-    set(&app, &verify, "waiting").await.data();
-    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 1));
-    set(&app, &verify, "completed").await.data();
-    check(&app);
+    // The agent's report counts, although a person handed the task over.
+    complete(&app, &implementation, "passed").await;
+    run_stage(&app, &id, "test", "passed").await;
+    assert_eq!(increment_state(&app, &id).await, ("done".to_owned(), 1));
+    // A reopened verification makes the increment active again.
+    set_status(&app, &verify, "waiting").await.data();
+    assert_eq!(increment_state(&app, &id).await, ("active".to_owned(), 1));
+    set_status(&app, &verify, "completed").await.data();
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn nothing_of_a_round_that_is_over_goes_on() {
-    let app = crew().await;
-    let id = increment(&app).await;
-    work(&app, &id, "implementation", "passed").await;
-    let test = last(&app, &id, "test").await;
-    work(&app, &id, "test", "passed").await;
-    let verify = last(&app, &id, "verify").await;
-    begin(&app, &verify).await;
-    // The person finds that the test was wrong, while the verification is under way.
-    set(&app, &test, "failed").await.data();
+async fn no_stage_of_a_finished_round_continues() {
+    let app = app_with_agents().await;
+    let id = create_increment(&app).await;
+    run_stage(&app, &id, "implementation", "passed").await;
+    let test = last_task(&app, &id, "test").await;
+    run_stage(&app, &id, "test", "passed").await;
+    let verify = last_task(&app, &id, "verify").await;
+    route(&app, &verify).await;
+    // The person fails the test while the verification runs.
+    set_status(&app, &test, "failed").await.data();
     app.post(&format!("/api/tasks/{verify}/handoff/cancel"), json!({}))
         .await
         .data();
@@ -563,18 +566,18 @@ async fn nothing_of_a_round_that_is_over_goes_on() {
         (409, "CONFLICT".to_owned())
     );
     for stage in ["fix", "test", "verify"] {
-        work(&app, &id, stage, "passed").await;
+        run_stage(&app, &id, stage, "passed").await;
     }
-    assert_eq!(stands(&shown(&app, &id).await), ("done".to_owned(), 2));
-    // What a person had begun on a stage ends with the round, too.
-    let test = last(&app, &id, "test").await;
+    assert_eq!(increment_state(&app, &id).await, ("done".to_owned(), 2));
+    // A manual hand-off on a stage does not reopen a finished round.
+    let test = last_task(&app, &id, "test").await;
     app.post(
         &format!("/api/tasks/{test}/handoff"),
         json!({ "agentName": "qa", "prompt": "p" }),
     )
     .await
     .data();
-    set(&app, &last(&app, &id, "verify").await, "failed")
+    set_status(&app, &last_task(&app, &id, "verify").await, "failed")
         .await
         .data();
     app.put(
@@ -584,17 +587,20 @@ async fn nothing_of_a_round_that_is_over_goes_on() {
     .await
     .data();
     let ended = app.get(&format!("/api/tasks/{test}")).await.data();
-    assert_eq!(ended["status"]["type"], "completed", "it was before");
-    assert_eq!(stands(&shown(&app, &id).await), ("active".to_owned(), 3));
-    check(&app);
+    assert_eq!(
+        ended["status"]["type"], "completed",
+        "the status before the hand-off"
+    );
+    assert_eq!(increment_state(&app, &id).await, ("active".to_owned(), 3));
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn what_was_at_work_when_its_predecessor_failed_waits_for_the_successor() {
-    let app = crew().await;
-    let first = increment(&app).await;
+async fn a_running_task_whose_dependency_fails_waits_for_the_replacement() {
+    let app = app_with_agents().await;
+    let first = create_increment(&app).await;
     for stage in ["implementation", "test", "verify"] {
-        work(&app, &first, stage, "passed").await;
+        run_stage(&app, &first, stage, "passed").await;
     }
     let second = app
         .post(
@@ -604,9 +610,9 @@ async fn what_was_at_work_when_its_predecessor_failed_waits_for_the_successor() 
         .await
         .data();
     let second = second["id"].as_str().unwrap();
-    let implementation = last(&app, second, "implementation").await;
-    begin(&app, &implementation).await;
-    set(&app, &last(&app, &first, "verify").await, "failed")
+    let implementation = last_task(&app, second, "implementation").await;
+    route(&app, &implementation).await;
+    set_status(&app, &last_task(&app, &first, "verify").await, "failed")
         .await
         .data();
     app.post(
@@ -623,11 +629,11 @@ async fn what_was_at_work_when_its_predecessor_failed_waits_for_the_successor() 
         .await;
     assert_eq!(waits.error(), (409, "CONFLICT".to_owned()));
     for stage in ["fix", "test", "verify"] {
-        work(&app, &first, stage, "passed").await;
+        run_stage(&app, &first, stage, "passed").await;
     }
     for stage in ["implementation", "test", "verify"] {
-        work(&app, second, stage, "passed").await;
+        run_stage(&app, second, stage, "passed").await;
     }
-    assert_eq!(stands(&shown(&app, second).await), ("done".to_owned(), 1));
-    check(&app);
+    assert_eq!(increment_state(&app, second).await, ("done".to_owned(), 1));
+    app.assert_invariants();
 }

@@ -1,12 +1,12 @@
-//! What becomes of a task whose run fails.
+//! Routed tasks whose runs fail.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{get, make, need, report, send};
-use crate::support::{Events, Workshop};
+use super::{create_task, get, print_report, send, task_with_role};
+use crate::support::{Events, Sandbox};
 
-fn agents(task: &Value) -> Vec<&str> {
+fn agents_of(task: &Value) -> Vec<&str> {
     let chain = task["agentChain"].as_array().unwrap();
     chain
         .iter()
@@ -15,17 +15,22 @@ fn agents(task: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn another_agent_tries_after_a_run_that_failed() {
-    let workshop = Workshop::new()
-        .specialist("a-broken", "testing", &["python", "mcp"], "exit 7")
-        .specialist("b-good", "testing", &["python"], &report("passed", "Green"));
-    let server = workshop.serve(2);
+async fn another_agent_retries_after_a_failed_run() {
+    let sandbox = Sandbox::new()
+        .with_specialist("a-broken", "testing", &["python", "mcp"], "exit 7")
+        .with_specialist(
+            "b-good",
+            "testing",
+            &["python"],
+            &print_report("passed", "Green"),
+        );
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = make(&client, &need("testing", &["python", "mcp"])).await;
-    events.until("status_changed", "completed").await;
+    let task = create_task(&client, &task_with_role("testing", &["python", "mcp"])).await;
+    events.wait_for("status_changed", "completed").await;
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
-    assert_eq!(agents(&ended), ["a-broken", "b-good"]);
+    assert_eq!(agents_of(&ended), ["a-broken", "b-good"]);
     assert_eq!(
         (&ended["routeAttempts"], &ended["blocked"]),
         (&json!(2), &json!(false))
@@ -33,16 +38,16 @@ async fn another_agent_tries_after_a_run_that_failed() {
 }
 
 #[tokio::test]
-async fn after_the_limit_the_task_is_blocked_and_the_operator_has_mail() {
-    let workshop = Workshop::new()
-        .specialist("one", "testing", &[], "echo wrong >&2; exit 7")
-        .specialist("two", "testing", &[], "exit 8")
-        .specialist("three", "testing", &[], &report("passed", "Green"));
-    let server = workshop.serve(2);
+async fn after_the_last_attempt_the_task_is_blocked_and_the_operator_gets_mail() {
+    let sandbox = Sandbox::new()
+        .with_specialist("one", "testing", &[], "echo wrong >&2; exit 7")
+        .with_specialist("two", "testing", &[], "exit 8")
+        .with_specialist("three", "testing", &[], &print_report("passed", "Green"));
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = make(&client, &need("testing", &[])).await;
-    // The two that are first by name fail.
+    let task = create_task(&client, &task_with_role("testing", &[])).await;
+    // The other two agents fail.
     send(
         &client,
         Method::PATCH,
@@ -50,7 +55,7 @@ async fn after_the_limit_the_task_is_blocked_and_the_operator_has_mail() {
         &json!({ "available": false }),
     )
     .await;
-    events.until("task_blocked", "2 times").await;
+    events.wait_for("task_blocked", "2 times").await;
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
     assert_eq!(ended["agentChain"].as_array().unwrap().len(), 2);
     assert_eq!(
@@ -71,7 +76,7 @@ async fn after_the_limit_the_task_is_blocked_and_the_operator_has_mail() {
         (&json!("router"), &json!(true))
     );
     assert_eq!(mail[0]["urgency"], "high");
-    // A person lets it go on: one more attempt, by whoever suits now.
+    // A person reopens the task: one more attempt, by an agent that qualifies now.
     send(
         &client,
         Method::PATCH,
@@ -86,27 +91,27 @@ async fn after_the_limit_the_task_is_blocked_and_the_operator_has_mail() {
         &json!({ "status": "pending" }),
     )
     .await;
-    events.until("status_changed", "completed").await;
+    events.wait_for("status_changed", "completed").await;
     let ended = get(&client, &format!("/api/tasks/{task}")).await;
-    assert_eq!(agents(&ended)[2], "three");
+    assert_eq!(agents_of(&ended)[2], "three");
     assert_eq!(
         (&ended["routeAttempts"], &ended["blocked"]),
         (&json!(3), &json!(false))
     );
-    assert_eq!(workshop.violations(), Vec::<String>::new());
+    sandbox.assert_invariants();
 }
 
 #[tokio::test]
-async fn what_a_person_cancels_is_not_tried_again() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+async fn a_cancelled_hand_off_is_not_retried() {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("read _ <'{}'; echo done", gate.path().display());
-    let workshop = workshop.specialist("dev", "implementation", &[], &script);
-    let server = workshop.serve(2);
+    let sandbox = sandbox.with_specialist("dev", "implementation", &[], &script);
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = make(&client, &need("implementation", &[])).await;
-    events.until("run_started", "dev").await;
+    let task = create_task(&client, &task_with_role("implementation", &[])).await;
+    events.wait_for("run_started", "dev").await;
     send(
         &client,
         Method::POST,
@@ -121,23 +126,23 @@ async fn what_a_person_cancels_is_not_tried_again() {
     );
     assert_eq!(ended["agentChain"].as_array().unwrap().len(), 1);
     let choice = get(&client, &format!("/api/route/{task}")).await;
-    assert_eq!(choice["reason"], "It is blocked: Cancelled: not now");
+    assert_eq!(choice["reason"], "The task is blocked: Cancelled: not now");
 }
 
 #[tokio::test]
-async fn a_report_of_failure_ends_the_task_and_lets_those_go_on_that_wait_for_it() {
-    let workshop = Workshop::new()
-        .specialist("tess", "testing", &[], &report("failed", "Red"))
-        .specialist("fixer", "fixing", &[], &report("passed", "Mended"));
-    let server = workshop.serve(2);
+async fn a_failed_report_fails_the_task_and_releases_its_waiters() {
+    let sandbox = Sandbox::new()
+        .with_specialist("tess", "testing", &[], &print_report("failed", "Red"))
+        .with_specialist("fixer", "fixing", &[], &print_report("passed", "Mended"));
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let test = make(&client, &need("testing", &[])).await;
+    let test = create_task(&client, &task_with_role("testing", &[])).await;
     let only_if_failed = json!({ "description": "f", "agentRole": "fixing", "dependsOn": [{ "taskId": test, "outcome": "failed" }] });
-    let fix = make(&client, &only_if_failed).await;
+    let fix = create_task(&client, &only_if_failed).await;
     let after = json!({ "description": "a", "agentRole": "fixing", "dependsOn": [test] });
-    let after = make(&client, &after).await;
-    events.until("status_changed", "\"completed\"").await;
+    let after = create_task(&client, &after).await;
+    events.wait_for("status_changed", "\"completed\"").await;
     let (test, fix, after) = (
         get(&client, &format!("/api/tasks/{test}")).await,
         get(&client, &format!("/api/tasks/{fix}")).await,
@@ -150,7 +155,7 @@ async fn a_report_of_failure_ends_the_task_and_lets_those_go_on_that_wait_for_it
     assert_eq!(fix["status"]["type"], "completed");
     assert_eq!(
         after["status"]["type"], "pending",
-        "it waits for what never came"
+        "its dependency did not complete"
     );
     assert_eq!(fix["agentContext"]["knownIssues"], json!(["Red"]));
 }

@@ -1,32 +1,44 @@
-//! Implemented, tested, fixed, verified.
+//! The stages of an increment: implementation, test, fix, verification.
 
 use serde_json::json;
 
-use super::{blocked, done, get, increment, report, stages};
-use crate::support::{Events, Workshop};
+use super::{
+    create_increment, get, print_report, stage_lines, wait_until_blocked, wait_until_done,
+};
+use crate::support::{Events, Sandbox};
 
-/// A workshop with one agent for each part; the tester does what a script says.
-fn workshop(tester: &str) -> Workshop {
-    Workshop::new()
-        .specialist("impl", "implementation", &[], &report("passed", "Wrote it"))
-        .specialist("tess", "testing", &["qa"], tester)
-        .specialist("fixer", "fixing", &[], &report("passed", "Mended it"))
-        .specialist("vera", "verification", &[], &report("passed", "As asked"))
+/// Adds one agent for each role; `tester` is the script of the testing agent.
+fn sandbox_with_tester(tester: &str) -> Sandbox {
+    Sandbox::new()
+        .with_specialist(
+            "impl",
+            "implementation",
+            &[],
+            &print_report("passed", "Wrote it"),
+        )
+        .with_specialist("tess", "testing", &["qa"], tester)
+        .with_specialist("fixer", "fixing", &[], &print_report("passed", "Mended it"))
+        .with_specialist(
+            "vera",
+            "verification",
+            &[],
+            &print_report("passed", "As asked"),
+        )
 }
 
 #[tokio::test]
-async fn a_good_increment_goes_from_hand_to_hand() {
-    let workshop = workshop(&report("passed", "All nine pass"));
-    let server = workshop.serve(4);
+async fn a_good_increment_goes_through_its_stages() {
+    let sandbox = sandbox_with_tester(&print_report("passed", "All nine pass"));
+    let server = sandbox.serve(4);
     let client = server.client();
-    let id = increment(
+    let id = create_increment(
         &client,
         &json!({ "title": "Read dates", "description": "ISO", "testCommand": "make test" }),
     )
     .await;
-    let shown = done(&client, &id).await;
+    let increment = wait_until_done(&client, &id).await;
     assert_eq!(
-        stages(&shown),
+        stage_lines(&increment),
         [
             "implementation 1 completed impl",
             "test 1 completed tess",
@@ -34,10 +46,10 @@ async fn a_good_increment_goes_from_hand_to_hand() {
         ]
     );
     assert_eq!(
-        (&shown["state"], &shown["round"]),
+        (&increment["state"], &increment["round"]),
         (&json!("done"), &json!(1))
     );
-    let test = &shown["tasks"][1];
+    let test = &increment["tasks"][1];
     assert_eq!(test["agentRole"], "testing");
     assert_eq!(test["estimatedDuration"], 30);
     assert_eq!(
@@ -47,14 +59,14 @@ async fn a_good_increment_goes_from_hand_to_hand() {
     assert_eq!(test["handoffInstructions"]["testCommand"], "make test");
     assert_eq!(test["agentContext"]["workCompleted"], "All nine pass");
     assert_eq!(test["agentContext"]["testStatus"], "passed");
-    let estimates: Vec<_> = shown["tasks"]
+    let estimates: Vec<_> = increment["tasks"]
         .as_array()
         .unwrap()
         .iter()
         .map(|task| task["estimatedDuration"].clone())
         .collect();
     assert_eq!(estimates, [json!(120), json!(30), json!(15)]);
-    let workspaces = shown["tasks"]
+    let workspaces = increment["tasks"]
         .as_array()
         .unwrap()
         .iter()
@@ -63,33 +75,43 @@ async fn a_good_increment_goes_from_hand_to_hand() {
         workspaces.collect::<std::collections::HashSet<_>>().len(),
         1
     );
-    assert_eq!(workshop.violations(), Vec::<String>::new());
+    sandbox.assert_invariants();
 }
 
 #[tokio::test]
-async fn what_fails_is_mended_and_tested_again() {
-    // It fails until the fixer has worked in the directory that they share.
+async fn a_failed_test_is_fixed_and_tested_again() {
+    // The test fails until the fixer has changed the shared workspace.
     let tester = format!(
         "if [ -e fixed ]; then {}; else {}; fi",
-        report("passed", "Good now"),
-        report("failed", "Two of nine fail")
+        print_report("passed", "Good now"),
+        print_report("failed", "Two of nine fail")
     );
-    let workshop = Workshop::new()
-        .specialist("impl", "implementation", &[], &report("passed", "Wrote it"))
-        .specialist("tess", "testing", &[], &tester)
-        .specialist(
+    let sandbox = Sandbox::new()
+        .with_specialist(
+            "impl",
+            "implementation",
+            &[],
+            &print_report("passed", "Wrote it"),
+        )
+        .with_specialist("tess", "testing", &[], &tester)
+        .with_specialist(
             "fixer",
             "fixing",
             &[],
-            &format!("touch fixed; {}", report("passed", "Mended it")),
+            &format!("touch fixed; {}", print_report("passed", "Mended it")),
         )
-        .specialist("vera", "verification", &[], &report("passed", "As asked"));
-    let server = workshop.serve(4);
+        .with_specialist(
+            "vera",
+            "verification",
+            &[],
+            &print_report("passed", "As asked"),
+        );
+    let server = sandbox.serve(4);
     let client = server.client();
-    let id = increment(&client, &json!({ "title": "Read dates" })).await;
-    let shown = done(&client, &id).await;
+    let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
+    let increment = wait_until_done(&client, &id).await;
     assert_eq!(
-        stages(&shown),
+        stage_lines(&increment),
         [
             "implementation 1 completed impl",
             "test 1 failed tess",
@@ -98,11 +120,11 @@ async fn what_fails_is_mended_and_tested_again() {
             "test 2 completed tess",
         ]
     );
-    assert_eq!(shown["round"], 2);
-    let fix = &shown["tasks"][3];
+    assert_eq!(increment["round"], 2);
+    let fix = &increment["tasks"][3];
     assert_eq!(
         fix["dependsOn"][0],
-        json!({ "taskId": shown["tasks"][1]["id"], "outcome": "failed" })
+        json!({ "taskId": increment["tasks"][1]["id"], "outcome": "failed" })
     );
     assert_eq!(fix["agentContext"]["previousAgent"], "fixer");
     assert_eq!(fix["agentContext"]["attempts"], 1);
@@ -110,36 +132,39 @@ async fn what_fails_is_mended_and_tested_again() {
         fix["agentContext"]["knownIssues"],
         json!(["Two of nine fail"])
     );
-    let verify = &shown["tasks"][2];
-    assert_eq!(verify["dependsOn"][0]["taskId"], shown["tasks"][4]["id"]);
+    let verify = &increment["tasks"][2];
+    assert_eq!(
+        verify["dependsOn"][0]["taskId"],
+        increment["tasks"][4]["id"]
+    );
     assert_eq!(verify["agentContext"]["testStatus"], "passed");
-    assert_eq!(workshop.violations(), Vec::<String>::new());
+    sandbox.assert_invariants();
 }
 
 #[tokio::test]
-async fn after_five_rounds_a_person_must_look() {
-    let workshop = workshop(&report("failed", "Still red"));
-    let server = workshop.serve(4);
+async fn after_five_rounds_the_increment_is_blocked() {
+    let sandbox = sandbox_with_tester(&print_report("failed", "Still red"));
+    let server = sandbox.serve(4);
     let client = server.client();
-    let id = increment(&client, &json!({ "title": "Read dates" })).await;
-    let shown = blocked(&client, &id).await;
+    let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
+    let increment = wait_until_blocked(&client, &id).await;
     assert_eq!(
-        (&shown["state"], &shown["round"]),
+        (&increment["state"], &increment["round"]),
         (&json!("blocked"), &json!(5))
     );
     let of = |stage: &str| {
-        stages(&shown)
+        stage_lines(&increment)
             .iter()
             .filter(|line| line.starts_with(stage))
             .count()
     };
     assert_eq!((of("test"), of("fix"), of("verify")), (5, 4, 1));
     assert_eq!(
-        shown["blockedBy"],
-        "It has failed in 5 rounds, the last one: Still red"
+        increment["blockedBy"],
+        "The increment failed in 5 rounds: Still red"
     );
-    // A person may open the last test again: nothing else begins anew.
-    let last = shown["tasks"].as_array().unwrap().last().unwrap()["id"]
+    // A person reopens the last test, and nothing else starts again.
+    let last = increment["tasks"].as_array().unwrap().last().unwrap()["id"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -151,37 +176,43 @@ async fn after_five_rounds_a_person_must_look() {
         &json!({ "status": "pending" }),
     )
     .await;
-    events.until("increment_resumed", &id).await;
-    events.until("increment_blocked", &id).await;
+    events.wait_for("increment_resumed", &id).await;
+    events.wait_for("increment_blocked", &id).await;
     let again = get(&client, &format!("/api/increments/{id}")).await;
     assert_eq!(again["tasks"].as_array().unwrap().len(), 11);
     assert_eq!(again["round"], 5);
 }
 
 #[tokio::test]
-async fn a_verification_that_fails_begins_a_round_too() {
+async fn a_failed_verification_starts_a_round() {
     let verifier = format!(
         "if [ -e fixed ]; then {}; else {}; fi",
-        report("passed", "As asked"),
-        report("failed", "Not as asked")
+        print_report("passed", "As asked"),
+        print_report("failed", "Not as asked")
     );
-    let workshop = Workshop::new()
-        .specialist("impl", "implementation", &[], &report("passed", "Wrote it"))
-        .specialist("tess", "testing", &[], &report("passed", "Green"))
-        .specialist(
+    let sandbox = Sandbox::new()
+        .with_specialist(
+            "impl",
+            "implementation",
+            &[],
+            &print_report("passed", "Wrote it"),
+        )
+        .with_specialist("tess", "testing", &[], &print_report("passed", "Green"))
+        .with_specialist(
             "fixer",
             "fixing",
             &[],
-            &format!("touch fixed; {}", report("passed", "Mended it")),
+            &format!("touch fixed; {}", print_report("passed", "Mended it")),
         )
-        .specialist("vera", "verification", &[], &verifier);
-    let server = workshop.serve(4);
+        .with_specialist("vera", "verification", &[], &verifier);
+    let server = sandbox.serve(4);
     let client = server.client();
-    let first = increment(&client, &json!({ "title": "First" })).await;
-    let second = increment(&client, &json!({ "title": "Second", "dependsOn": [first] })).await;
-    let shown = done(&client, &first).await;
+    let first = create_increment(&client, &json!({ "title": "First" })).await;
+    let second =
+        create_increment(&client, &json!({ "title": "Second", "dependsOn": [first] })).await;
+    let increment = wait_until_done(&client, &first).await;
     assert_eq!(
-        stages(&shown),
+        stage_lines(&increment),
         [
             "implementation 1 completed impl",
             "test 1 completed tess",
@@ -191,24 +222,27 @@ async fn a_verification_that_fails_begins_a_round_too() {
             "verify 2 completed vera",
         ]
     );
-    // What waited for the verification that failed waited for the one that took its place.
-    let after = done(&client, &second).await;
+    // The waiter of the failed verification waited for its replacement.
+    let after = wait_until_done(&client, &second).await;
     assert_eq!(
         after["tasks"][0]["dependsOn"][0]["taskId"],
-        shown["tasks"][5]["id"]
+        increment["tasks"][5]["id"]
     );
     assert_eq!(after["dependsOn"], json!([first]));
 }
 
 #[tokio::test]
-async fn increments_go_in_the_order_of_their_dependencies() {
-    let workshop = workshop(&report("passed", "Green"));
-    let server = workshop.serve(4);
+async fn increments_run_in_the_order_of_their_dependencies() {
+    let sandbox = sandbox_with_tester(&print_report("passed", "Green"));
+    let server = sandbox.serve(4);
     let client = server.client();
-    // The gate holds the first one back, so that the second one could go ahead if it might.
-    let first = increment(&client, &json!({ "title": "First" })).await;
-    let second = increment(&client, &json!({ "title": "Second", "dependsOn": [first] })).await;
-    let (one, two) = (done(&client, &first).await, done(&client, &second).await);
+    let first = create_increment(&client, &json!({ "title": "First" })).await;
+    let second =
+        create_increment(&client, &json!({ "title": "Second", "dependsOn": [first] })).await;
+    let (one, two) = (
+        wait_until_done(&client, &first).await,
+        wait_until_done(&client, &second).await,
+    );
     let ended = one["tasks"][2]["agentChain"][0]["completedAt"]
         .as_i64()
         .unwrap();
@@ -220,36 +254,36 @@ async fn increments_go_in_the_order_of_their_dependencies() {
 }
 
 #[tokio::test]
-async fn an_agent_that_owes_a_report_is_asked_once_more() {
-    // It says nothing at first; asked again, it does.
+async fn an_agent_without_a_report_is_asked_once_more() {
+    // The agent reports only when it is asked again.
     let forgetful = format!(
         "if grep -q 'did not end with a report' ; then {}; else echo 'It looks fine to me.'; fi",
-        report("passed", "It is fine")
+        print_report("passed", "It is fine")
     );
-    let workshop = workshop(&forgetful);
-    let server = workshop.serve(4);
+    let sandbox = sandbox_with_tester(&forgetful);
+    let server = sandbox.serve(4);
     let client = server.client();
-    let id = increment(&client, &json!({ "title": "Read dates" })).await;
-    let shown = done(&client, &id).await;
-    assert_eq!(stages(&shown)[1], "test 1 completed tess tess");
-    assert_eq!(shown["tasks"][1]["routeAttempts"], 1);
+    let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
+    let increment = wait_until_done(&client, &id).await;
+    assert_eq!(stage_lines(&increment)[1], "test 1 completed tess tess");
+    assert_eq!(increment["tasks"][1]["routeAttempts"], 1);
     assert_eq!(
-        shown["tasks"][1]["agentContext"]["workCompleted"],
+        increment["tasks"][1]["agentContext"]["workCompleted"],
         "It is fine"
     );
 }
 
 #[tokio::test]
-async fn who_never_reports_has_failed() {
-    let workshop = workshop("echo 'It looks fine to me.'");
-    let server = workshop.serve_with(4, &["--port", "0", "--max-rounds", "1"]);
+async fn an_agent_that_never_reports_has_failed() {
+    let sandbox = sandbox_with_tester("echo 'It looks fine to me.'");
+    let server = sandbox.serve_with(4, &["--port", "0", "--max-rounds", "1"]);
     let client = server.client();
-    let id = increment(&client, &json!({ "title": "Read dates" })).await;
-    let shown = blocked(&client, &id).await;
-    assert_eq!(stages(&shown)[1], "test 1 failed tess tess");
+    let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
+    let increment = wait_until_blocked(&client, &id).await;
+    assert_eq!(stage_lines(&increment)[1], "test 1 failed tess tess");
     assert_eq!(
-        shown["tasks"][1]["status"]["message"],
-        "tess gave no report, although it was asked again"
+        increment["tasks"][1]["status"]["message"],
+        "Agent tess gave no report, although it was asked again"
     );
 }
 
@@ -262,20 +296,30 @@ async fn a_session_is_resumed_to_ask_for_the_report() {
         esac
         echo '{"type":"system","subtype":"init","session_id":"s-1"}'
         echo '{"type":"result","subtype":"success","is_error":false,"result":"'"$text"'","session_id":"s-1"}'"#;
-    let workshop = Workshop::new()
-        .specialist("impl", "implementation", &[], &report("passed", "Wrote it"))
-        .specialist("vera", "verification", &[], &report("passed", "As asked"))
-        .configured(
+    let sandbox = Sandbox::new()
+        .with_specialist(
+            "impl",
+            "implementation",
+            &[],
+            &print_report("passed", "Wrote it"),
+        )
+        .with_specialist(
+            "vera",
+            "verification",
+            &[],
+            &print_report("passed", "As asked"),
+        )
+        .with_configured_agent(
             "tess",
             &json!({ "provider": "claude-code", "specPath": "agents/qa.md", "roles": ["testing"] }),
         )
-        .program("claude", claude);
-    let server = workshop.serve(4);
+        .with_program("claude", claude);
+    let server = sandbox.serve(4);
     let client = server.client();
-    let id = increment(&client, &json!({ "title": "Read dates" })).await;
-    let shown = done(&client, &id).await;
-    assert_eq!(stages(&shown)[1], "test 1 completed tess tess");
-    let workspace = shown["tasks"][1]["agentWorkspace"].as_str().unwrap();
+    let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
+    let increment = wait_until_done(&client, &id).await;
+    assert_eq!(stage_lines(&increment)[1], "test 1 completed tess tess");
+    let workspace = increment["tasks"][1]["agentWorkspace"].as_str().unwrap();
     let asked = std::fs::read_to_string(format!("{workspace}/asked")).unwrap();
     let lines: Vec<_> = asked.lines().collect();
     assert_eq!(lines.len(), 2);
@@ -284,17 +328,17 @@ async fn a_session_is_resumed_to_ask_for_the_report() {
 }
 
 #[tokio::test]
-async fn what_is_said_by_the_command_counts_more_than_the_last_message() {
+async fn the_report_command_overrides_the_last_message() {
     let tester = format!(
         r#"chorus report failed --summary 'Really red' --details '{{"log":"boom"}}' >/dev/null; {}"#,
-        report("passed", "Green")
+        print_report("passed", "Green")
     );
-    let workshop = workshop(&tester);
-    let server = workshop.serve_with(4, &["--port", "0", "--max-rounds", "1"]);
+    let sandbox = sandbox_with_tester(&tester);
+    let server = sandbox.serve_with(4, &["--port", "0", "--max-rounds", "1"]);
     let client = server.client();
-    let id = increment(&client, &json!({ "title": "Read dates" })).await;
-    let shown = blocked(&client, &id).await;
-    let test = &shown["tasks"][1];
+    let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
+    let increment = wait_until_blocked(&client, &id).await;
+    let test = &increment["tasks"][1];
     assert_eq!(
         test["status"],
         json!({ "type": "failed", "message": "Really red" })
@@ -312,20 +356,20 @@ async fn what_is_said_by_the_command_counts_more_than_the_last_message() {
 }
 
 #[tokio::test]
-async fn a_blocked_report_leaves_it_to_a_person_who_can_let_it_go_on() {
-    let workshop = workshop(&report("blocked", "No network here"));
-    let server = workshop.serve(4);
+async fn a_blocked_report_waits_for_a_person() {
+    let sandbox = sandbox_with_tester(&print_report("blocked", "No network here"));
+    let server = sandbox.serve(4);
     let client = server.client();
-    let id = increment(&client, &json!({ "title": "Read dates" })).await;
-    let shown = blocked(&client, &id).await;
-    let test = &shown["tasks"][1];
+    let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
+    let increment = wait_until_blocked(&client, &id).await;
+    let test = &increment["tasks"][1];
     assert_eq!(
         (&test["blocked"], &test["waitingReason"]),
         (&json!(true), &json!("No network here"))
     );
     assert_eq!(test["status"]["type"], "waiting");
-    assert_eq!(shown["blockedBy"], "No network here");
-    // The person has looked, and says that it is good.
+    assert_eq!(increment["blockedBy"], "No network here");
+    // The person completes the test.
     let path = format!("/api/tasks/{}/status", test["id"].as_str().unwrap());
     super::send(
         &client,
@@ -334,40 +378,40 @@ async fn a_blocked_report_leaves_it_to_a_person_who_can_let_it_go_on() {
         &json!({ "status": "completed" }),
     )
     .await;
-    let shown = done(&client, &id).await;
-    assert_eq!(shown["blockedBy"], json!(null));
-    assert_eq!(shown["tasks"][1]["blocked"], false);
+    let increment = wait_until_done(&client, &id).await;
+    assert_eq!(increment["blockedBy"], json!(null));
+    assert_eq!(increment["tasks"][1]["blocked"], false);
 }
 
 #[tokio::test]
-async fn an_agent_cannot_end_its_own_stage_or_that_of_others() {
+async fn an_agent_cannot_set_the_status_of_its_own_stage_or_of_others() {
     let implementer = r#"
         chorus task status "$CHORUS_TASK_ID" completed 2>own
         test_task=$(curl -s "$CHORUS_URL/api/tasks" | jq -r '.data[] | select(.stage == "test") | .id')
         chorus task status "$test_task" completed 2>others
         chorus report passed --summary x >/dev/null
         echo done"#;
-    let workshop = Workshop::new().specialist("impl", "implementation", &[], implementer);
-    let server = workshop.serve(4);
+    let sandbox = Sandbox::new().with_specialist("impl", "implementation", &[], implementer);
+    let server = sandbox.serve(4);
     let client = server.client();
-    let id = increment(&client, &json!({ "title": "Read dates" })).await;
+    let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let mut events = Events::listen(&client).await;
-    events.until("no_suitable_agent", "testing").await;
-    let shown = get(&client, &format!("/api/increments/{id}")).await;
+    events.wait_for("no_suitable_agent", "testing").await;
+    let increment = get(&client, &format!("/api/increments/{id}")).await;
     assert_eq!(
-        stages(&shown)[..2],
+        stage_lines(&increment)[..2],
         ["implementation 1 completed impl", "test 1 pending "]
     );
-    let workspace = shown["tasks"][0]["agentWorkspace"].as_str().unwrap();
-    let said = |file: &str| std::fs::read_to_string(format!("{workspace}/{file}")).unwrap();
+    let workspace = increment["tasks"][0]["agentWorkspace"].as_str().unwrap();
+    let error = |file: &str| std::fs::read_to_string(format!("{workspace}/{file}")).unwrap();
     assert!(
-        said("own").contains("part of an increment"),
+        error("own").contains("stage of an increment"),
         "{}",
-        said("own")
+        error("own")
     );
     assert!(
-        said("others").contains("may only change its own task"),
+        error("others").contains("may change only its own task"),
         "{}",
-        said("others")
+        error("others")
     );
 }

@@ -1,4 +1,4 @@
-//! Tasks with a role find their agents, and increments test themselves.
+//! The router gives tasks to agents by role, and increments go through their stages.
 
 mod choice;
 mod context;
@@ -14,52 +14,46 @@ use serde_json::{Value, json};
 
 use crate::support::Events;
 
-/// What a scripted agent prints to say what came out.
-fn report(result: &str, summary: &str) -> String {
+/// A shell command that prints an agent's report.
+fn print_report(result: &str, summary: &str) -> String {
     format!(r#"echo 'Done. {{"result":"{result}","summary":"{summary}"}}'"#)
 }
 
-/// Asks the server for something.
 async fn get(client: &Client, path: &str) -> Value {
     client.get(path, &[]).await.unwrap().data().unwrap()
 }
 
-/// Sends something to the server.
 async fn send(client: &Client, method: Method, path: &str, body: &Value) -> Value {
     let answer = client.send_json(method, path, body).await;
     answer.unwrap().data().unwrap()
 }
 
-/// Makes a task.
-async fn make(client: &Client, body: &Value) -> String {
+async fn create_task(client: &Client, body: &Value) -> String {
     let task = send(client, Method::POST, "/api/tasks", body).await;
     task["id"].as_str().unwrap().to_owned()
 }
 
-/// Makes an increment.
-async fn increment(client: &Client, body: &Value) -> String {
+async fn create_increment(client: &Client, body: &Value) -> String {
     let made = send(client, Method::POST, "/api/increments", body).await;
     made["id"].as_str().unwrap().to_owned()
 }
 
-/// Waits until an increment is done, and returns it.
-async fn done(client: &Client, id: &str) -> Value {
+async fn wait_until_done(client: &Client, id: &str) -> Value {
     Events::listen(client)
         .await
-        .until("increment_done", id)
+        .wait_for("increment_done", id)
         .await;
     get(client, &format!("/api/increments/{id}")).await
 }
 
-/// Waits until an increment is blocked, and returns it.
-async fn blocked(client: &Client, id: &str) -> Value {
+async fn wait_until_blocked(client: &Client, id: &str) -> Value {
     let mut events = Events::listen(client).await;
-    events.until("increment_blocked", id).await;
+    events.wait_for("increment_blocked", id).await;
     get(client, &format!("/api/increments/{id}")).await
 }
 
-/// Shows the tasks of an increment, one in a line: stage, round, status and who worked on it.
-fn stages(increment: &Value) -> Vec<String> {
+/// Formats each task of an increment as a line: stage, round, status and agents.
+fn stage_lines(increment: &Value) -> Vec<String> {
     let tasks = increment["tasks"].as_array().unwrap();
     tasks
         .iter()
@@ -80,14 +74,14 @@ fn stages(increment: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Returns what an agent was told at its last hand-off on a task.
-async fn prompt(client: &Client, data_dir: &std::path::Path, task: &Value) -> String {
+/// Returns the prompt of the last hand-off of a task.
+async fn last_prompt(client: &Client, data_dir: &std::path::Path, task: &Value) -> String {
     let id = task["agentChain"].as_array().unwrap().last().unwrap()["id"].clone();
     let handoff = get(client, &format!("/api/handoffs/{}", id.as_str().unwrap())).await;
     let run = handoff["run"]["id"].as_str().unwrap().to_owned();
     std::fs::read_to_string(data_dir.join("runs").join(run).join("prompt.txt")).unwrap()
 }
 
-fn need(role: &str, tags: &[&str]) -> Value {
+fn task_with_role(role: &str, tags: &[&str]) -> Value {
     json!({ "description": "a task", "agentRole": role, "specialistTags": tags })
 }

@@ -1,19 +1,19 @@
-//! Whether a task is ready, against a simple model: random graphs, outcomes, and tasks that are opened again.
+//! Readiness of tasks compared with a simple model: random dependencies, outcomes and reopened tasks.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{TestApp, setting};
+use crate::support::{TestApp, env_number};
 
 const OUTCOMES: [&str; 3] = ["completed", "failed", "any"];
 const STATUSES: [&str; 5] = ["pending", "active", "waiting", "completed", "failed"];
 
-/// Something that is done to the graph. Tasks are meant by their place.
+/// A change of the dependency graph. Tasks are given by index, modulo their number.
 #[derive(Debug, Clone)]
 enum Verb {
-    Make {
+    Create {
         priority: u8,
         depends_on: Vec<(usize, usize)>,
     },
@@ -34,7 +34,7 @@ enum Verb {
 fn any_verb() -> impl Strategy<Value = Verb> {
     let edges = || proptest::collection::vec((0..100_usize, 0..3_usize), 0..4);
     prop_oneof![
-        3 => (0..5_u8, edges()).prop_map(|(priority, depends_on)| Verb::Make { priority, depends_on }),
+        3 => (0..5_u8, edges()).prop_map(|(priority, depends_on)| Verb::Create { priority, depends_on }),
         2 => (0..100_usize, edges()).prop_map(|(task, depends_on)| Verb::Depend { task, depends_on }),
         6 => (0..100_usize, 0..5_usize).prop_map(|(task, status)| Verb::SetStatus { task, status }),
         1 => (0..100_usize, 0..5_u8).prop_map(|(task, priority)| Verb::SetPriority { task, priority }),
@@ -48,28 +48,28 @@ struct ModelTask {
     depends_on: BTreeMap<usize, &'static str>,
 }
 
-/// What there should be, kept in the simplest way.
+/// The expected tasks.
 #[derive(Debug, Default)]
 struct Model(Vec<ModelTask>);
 
 impl Model {
-    fn edges(&self, asked: &[(usize, usize)]) -> BTreeMap<usize, &'static str> {
-        let known = asked.iter().filter(|_| !self.0.is_empty());
+    fn edges(&self, indexes: &[(usize, usize)]) -> BTreeMap<usize, &'static str> {
+        let known = indexes.iter().filter(|_| !self.0.is_empty());
         known
             .map(|(task, outcome)| (task % self.0.len(), OUTCOMES[*outcome]))
             .collect()
     }
 
-    /// Tells whether a task can be reached from others by what they wait for.
+    /// Returns whether a task can be reached along dependencies.
     fn reaches(&self, from: &BTreeMap<usize, &'static str>, task: usize) -> bool {
         let mut seen = std::collections::HashSet::new();
-        let mut line: Vec<usize> = from.keys().copied().collect();
-        while let Some(next) = line.pop() {
+        let mut stack: Vec<usize> = from.keys().copied().collect();
+        while let Some(next) = stack.pop() {
             if next == task {
                 return true;
             }
             if seen.insert(next) {
-                line.extend(self.0[next].depends_on.keys());
+                stack.extend(self.0[next].depends_on.keys());
             }
         }
         false
@@ -83,7 +83,7 @@ impl Model {
         }
     }
 
-    /// Lists the ready tasks in the order in which they come.
+    /// Lists the ready tasks, most urgent and oldest first.
     fn ready(&self) -> Vec<usize> {
         let mut ready: Vec<usize> = (0..self.0.len())
             .filter(|task| {
@@ -100,9 +100,9 @@ impl Model {
     }
 }
 
-fn wire(ids: &[String], depends_on: &BTreeMap<usize, &'static str>) -> Value {
+fn to_json(ids: &[String], depends_on: &BTreeMap<usize, &'static str>) -> Value {
     let edges = depends_on.iter().map(|(task, outcome)| {
-        // Both ways to write it mean the same.
+        // Both notations mean the same.
         if *outcome == "completed" && task % 2 == 0 {
             json!(ids[*task])
         } else {
@@ -130,17 +130,17 @@ async fn ready(app: &TestApp, limit: usize) -> Vec<String> {
     }
 }
 
-async fn play(verbs: Vec<Verb>) {
+async fn compare(verbs: Vec<Verb>) {
     let app = TestApp::new().await;
     let (mut model, mut ids) = (Model::default(), Vec::new());
     for verb in verbs {
         match verb {
-            Verb::Make {
+            Verb::Create {
                 priority,
                 depends_on,
             } => {
                 let depends_on = model.edges(&depends_on);
-                let body = json!({ "description": "d", "priority": priority, "dependsOn": wire(&ids, &depends_on) });
+                let body = json!({ "description": "d", "priority": priority, "dependsOn": to_json(&ids, &depends_on) });
                 let made = app.post("/api/tasks", body).await.data();
                 ids.push(made["id"].as_str().unwrap().to_owned());
                 model.0.push(ModelTask {
@@ -153,7 +153,7 @@ async fn play(verbs: Vec<Verb>) {
             Verb::Depend { task, depends_on } => {
                 let task = task % ids.len();
                 let depends_on = model.edges(&depends_on);
-                let body = json!({ "dependsOn": wire(&ids, &depends_on) });
+                let body = json!({ "dependsOn": to_json(&ids, &depends_on) });
                 let reply = app.patch(&format!("/api/tasks/{}", ids[task]), body).await;
                 if model.reaches(&depends_on, task) {
                     assert_eq!(reply.error(), (409, "CONFLICT".to_owned()));
@@ -163,7 +163,7 @@ async fn play(verbs: Vec<Verb>) {
                         .to_owned();
                     assert!(
                         message.matches(ids[task].as_str()).count() >= 2,
-                        "the cycle is named: {message}"
+                        "the message does not name the cycle: {message}"
                     );
                 } else {
                     reply.data();
@@ -202,18 +202,18 @@ async fn play(verbs: Vec<Verb>) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 12 * setting("CHORUS_TEST_CASES", 1),
+        cases: 12 * env_number("CHORUS_TEST_CASES", 1),
         ..ProptestConfig::default()
     })]
 
     #[test]
-    fn what_is_ready_is_what_the_model_says(verbs in proptest::collection::vec(any_verb(), 1..40)) {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(play(verbs));
+    fn ready_tasks_match_the_model(verbs in proptest::collection::vec(any_verb(), 1..40)) {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(compare(verbs));
     }
 }
 
 #[tokio::test]
-async fn a_cycle_is_refused_and_named() {
+async fn a_dependency_cycle_is_refused_and_named() {
     let app = TestApp::new().await;
     let mut ids = Vec::new();
     for _ in 0..3 {
@@ -235,7 +235,7 @@ async fn a_cycle_is_refused_and_named() {
         .join(" → ");
     assert_eq!(
         refused.json()["error"]["message"],
-        format!("dependsOn: the tasks would wait for each other: {chain}")
+        format!("dependsOn: the dependencies would form a cycle: {chain}. Remove one of them")
     );
     let itself = app.patch(&path, json!({ "dependsOn": [ids[0]] })).await;
     assert_eq!(itself.error(), (409, "CONFLICT".to_owned()));
@@ -247,7 +247,7 @@ async fn a_cycle_is_refused_and_named() {
 }
 
 #[tokio::test]
-async fn whoever_writes_readiness_is_right() {
+async fn a_status_change_with_sqlite3_updates_readiness() {
     let app = TestApp::new().await;
     let first = app.task("first").await;
     let made = app
@@ -259,7 +259,7 @@ async fn whoever_writes_readiness_is_right() {
         .data();
     let second = made["id"].as_str().unwrap().to_owned();
     assert_eq!(ready(&app, 10).await, std::slice::from_ref(&first));
-    // An operator with sqlite3 ends the first one.
+    // An operator completes the first task with sqlite3.
     let database = crate::support::invariants::open(&app.data_dir.database());
     let changed = database.execute(
         "UPDATE tasks SET status = 'completed' WHERE id = $1",

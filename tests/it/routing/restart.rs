@@ -1,66 +1,76 @@
-//! Increments go on although the server dies.
+//! Increments continue after the server is killed.
 
 use serde_json::json;
 
-use super::{done, increment, report, stages};
-use crate::support::{Events, Workshop, own_port};
+use super::{create_increment, print_report, stage_lines, wait_until_done};
+use crate::support::{Events, Sandbox, reserve_port};
 
 #[tokio::test]
-async fn an_increment_goes_on_after_the_server_was_killed_at_every_stage() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
-    let slow = |result: &str, summary: &str| {
+async fn an_increment_continues_after_a_kill_at_every_stage() {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
+    let gated_report = |result: &str, summary: &str| {
         format!(
             "read _ <'{}'; {}",
             gate.path().display(),
-            report(result, summary)
+            print_report(result, summary)
         )
     };
     let tester = format!(
         "read _ <'{}'; if [ -e fixed ]; then {}; else {}; fi",
         gate.path().display(),
-        report("passed", "Good"),
-        report("failed", "Bad")
+        print_report("passed", "Good"),
+        print_report("failed", "Bad")
     );
-    let workshop = workshop
-        .specialist("impl", "implementation", &[], &slow("passed", "Wrote it"))
-        .specialist("tess", "testing", &[], &tester)
-        .specialist(
+    let sandbox = sandbox
+        .with_specialist(
+            "impl",
+            "implementation",
+            &[],
+            &gated_report("passed", "Wrote it"),
+        )
+        .with_specialist("tess", "testing", &[], &tester)
+        .with_specialist(
             "fixer",
             "fixing",
             &[],
-            &format!("touch fixed; {}", slow("passed", "Mended it")),
+            &format!("touch fixed; {}", gated_report("passed", "Mended it")),
         )
-        .specialist("vera", "verification", &[], &slow("passed", "As asked"));
-    let port = own_port();
-    let mut server = workshop.serve_with(2, &["--port", &port]);
-    let id = increment(&server.client(), &json!({ "title": "Read dates" })).await;
+        .with_specialist(
+            "vera",
+            "verification",
+            &[],
+            &gated_report("passed", "As asked"),
+        );
+    let port = reserve_port();
+    let mut server = sandbox.serve_with(2, &["--port", &port]);
+    let id = create_increment(&server.client(), &json!({ "title": "Read dates" })).await;
     for agent in ["impl", "tess", "fixer", "tess", "vera"] {
         let client = server.client();
         let mut events = Events::listen(&client).await;
         let mut seen = 0;
-        let wanted = workshop
-            .read("SELECT count(*) FROM handoffs WHERE completed_at IS NOT NULL")
+        let wanted = sandbox
+            .query("SELECT count(*) FROM handoffs WHERE completed_at IS NOT NULL")
             .parse::<usize>()
             .unwrap();
         while seen <= wanted {
-            events.until("run_started", "").await;
+            events.wait_for("run_started", "").await;
             seen += 1;
         }
-        // The agent works; the server dies; the agent ends while nobody is there; a new server finds out.
+        // The server is killed while the agent works. The agent ends without a server, and the next server records that.
         server.kill();
         gate.let_one_through();
-        server = workshop.serve_with(2, &["--port", &port]);
+        server = sandbox.serve_with(2, &["--port", &port]);
         let mut events = Events::listen(&server.client()).await;
         for _ in 0..=wanted {
-            events.until("agent_handoff_completed", "").await;
+            events.wait_for("agent_handoff_completed", "").await;
         }
-        let last = workshop.read("SELECT agent_name FROM handoffs WHERE completed_at IS NOT NULL ORDER BY completed_at DESC, number DESC LIMIT 1");
+        let last = sandbox.query("SELECT agent_name FROM handoffs WHERE completed_at IS NOT NULL ORDER BY completed_at DESC, number DESC LIMIT 1");
         assert_eq!(last, agent);
     }
-    let shown = done(&server.client(), &id).await;
+    let increment = wait_until_done(&server.client(), &id).await;
     assert_eq!(
-        stages(&shown),
+        stage_lines(&increment),
         [
             "implementation 1 completed impl",
             "test 1 failed tess",
@@ -69,5 +79,5 @@ async fn an_increment_goes_on_after_the_server_was_killed_at_every_stage() {
             "test 2 completed tess",
         ]
     );
-    assert_eq!(workshop.violations(), Vec::<String>::new());
+    sandbox.assert_invariants();
 }

@@ -1,56 +1,56 @@
-//! The server dies or stops while agents work; they go on, and the next server takes them up.
+//! Agents continue while the server is killed or stopped, and the next server adopts them.
 
 use chorus::domain::{Handoff, Outcome, RunState};
 use serde_json::json;
 
-use crate::support::{Events, Server, Workshop, begin, ended, last_id};
+use crate::support::{Events, Sandbox, Server, last_handoff_id, start_handoff, wait_for_end};
 
-/// Agents that say something, wait at a gate, and say something more.
-fn workers() -> (Workshop, crate::support::Gate) {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+/// Adds an agent that prints a line, waits at a gate and prints another line.
+fn gated_worker() -> (Sandbox, crate::support::Gate) {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!(
         "echo one $CHORUS_TASK_ID; echo noise >&2; read _ <{}; echo two; echo x >>runs; exit $(cat fail 2>/dev/null || echo 0)",
         gate.path().display()
     );
-    (workshop.agent("worker", &script), gate)
+    (sandbox.with_agent("worker", &script), gate)
 }
 
-/// Reads what was said on a task, in order.
-fn said(workshop: &Workshop, task: &str) -> String {
-    workshop.read(&format!(
+/// Reads the messages of a task in order.
+fn messages_of(sandbox: &Sandbox, task: &str) -> String {
+    sandbox.query(&format!(
         "SELECT group_concat(content, '|') FROM (SELECT m.content FROM messages m JOIN tasks t ON t.number = m.task_number
           WHERE t.id = '{task}' AND NOT m.is_prompt ORDER BY m.number)"
     ))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn agents_go_on_when_the_server_goes_and_are_taken_up_by_the_next() {
-    let goes: [fn(Server); 2] = [Server::kill, |server| assert!(server.stop().success())];
-    for go in goes {
-        let (workshop, gate) = workers();
-        let mut server = workshop.serve(5);
+async fn agents_survive_the_server_and_are_adopted_by_the_next() {
+    let ends: [fn(Server); 2] = [Server::kill, |server| assert!(server.stop().success())];
+    for end in ends {
+        let (sandbox, gate) = gated_worker();
+        let mut server = sandbox.serve(5);
         let mut events = Events::listen(&server.client()).await;
         let mut tasks = Vec::new();
         for _ in 0..5 {
-            let task = begin(&server.client(), "worker").await;
-            events.until("message_added", task.id.as_str()).await;
+            let task = start_handoff(&server.client(), "worker").await;
+            events.wait_for("message_added", task.id.as_str()).await;
             tasks.push(task);
         }
-        let before = workshop.supervisors();
+        let before = sandbox.supervisors();
         for _ in 0..2 {
-            go(server);
-            assert_eq!(workshop.supervisors(), before, "nobody was lost");
-            server = workshop.serve(5);
+            end(server);
+            assert_eq!(sandbox.supervisors(), before, "no supervisor has ended");
+            server = sandbox.serve(5);
         }
         let client = server.client();
-        let running = workshop.read("SELECT count(*) FROM runs WHERE state = 'running'");
+        let running = sandbox.query("SELECT count(*) FROM runs WHERE state = 'running'");
         assert_eq!(running, "5");
         for _ in &tasks {
             gate.let_one_through();
         }
         for task in &tasks {
-            let handoff = ended(&client, last_id(task)).await;
+            let handoff = wait_for_end(&client, last_handoff_id(task)).await;
             assert_eq!(
                 handoff.outcome,
                 Some(Outcome::Completed),
@@ -59,66 +59,69 @@ async fn agents_go_on_when_the_server_goes_and_are_taken_up_by_the_next() {
             );
             let one = format!("one {}", task.id);
             assert_eq!(handoff.output.as_str(), format!("{one}\ntwo"));
-            assert_eq!(said(&workshop, task.id.as_str()), format!("{one}|two"));
+            assert_eq!(
+                messages_of(&sandbox, task.id.as_str()),
+                format!("{one}|two")
+            );
         }
-        workshop.until_quiet();
-        assert_eq!(workshop.violations(), [""; 0]);
+        sandbox.wait_until_no_process();
+        sandbox.assert_invariants();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_ends_while_no_server_is_there_is_recorded_by_the_next() {
-    let (workshop, gate) = workers();
-    let workshop = workshop.configured(
+async fn the_end_of_an_agent_without_a_server_is_recorded_by_the_next() {
+    let (sandbox, gate) = gated_worker();
+    let sandbox = sandbox.with_configured_agent(
         "idle",
         &json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", "echo so far; sleep 600"], "idleSeconds": 1 }),
     );
-    let server = workshop.serve(3);
+    let server = sandbox.serve(3);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let good = begin(&client, "worker").await;
-    events.until("message_added", good.id.as_str()).await;
-    let bad = begin(&client, "worker").await;
-    events.until("message_added", bad.id.as_str()).await;
-    let workspace = workshop.data_dir.join("workspaces").join(bad.id.as_str());
+    let good = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", good.id.as_str()).await;
+    let bad = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", bad.id.as_str()).await;
+    let workspace = sandbox.data_dir.join("workspaces").join(bad.id.as_str());
     std::fs::write(workspace.join("fail"), "3").unwrap();
-    let idle = begin(&client, "idle").await;
-    events.until("message_added", "so far").await;
+    let idle = start_handoff(&client, "idle").await;
+    events.wait_for("message_added", "so far").await;
     server.kill();
     gate.let_one_through();
     gate.let_one_through();
-    // The limits hold without a server, too.
-    workshop.until_quiet();
+    // The limits also hold without a server.
+    sandbox.wait_until_no_process();
 
-    let server = workshop.serve(3);
+    let server = sandbox.serve(3);
     let client = server.client();
     for (task, outcome) in [
         (good, Outcome::Completed),
         (bad, Outcome::Failed),
         (idle, Outcome::TimedOut),
     ] {
-        let handoff = ended(&client, last_id(&task)).await;
+        let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
         assert_eq!(handoff.outcome, Some(outcome), "{}", handoff.output);
         assert_eq!(handoff.run.unwrap().state, RunState::Ended);
     }
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_dies_right_after_it_was_asked_has_the_work_done_once() {
-    let workshop = Workshop::new().agent("worker", "echo $CHORUS_TASK_ID >>ran; echo done");
+async fn a_hand_off_to_a_server_that_is_killed_at_once_runs_once() {
+    let sandbox = Sandbox::new().with_agent("worker", "echo $CHORUS_TASK_ID >>ran; echo done");
     let mut tasks = Vec::new();
     for round in 0..6 {
-        let server = workshop.serve(4);
-        // The more are asked, the further the first has come.
+        let server = sandbox.serve(4);
+        // With more hand-offs, the first one has come further.
         for _ in 0..round {
-            tasks.push(begin(&server.client(), "worker").await);
+            tasks.push(start_handoff(&server.client(), "worker").await);
         }
         server.kill();
     }
-    let server = workshop.serve(4);
+    let server = sandbox.serve(4);
     for task in &tasks {
-        let handoff = ended(&server.client(), last_id(task)).await;
+        let handoff = wait_for_end(&server.client(), last_handoff_id(task)).await;
         assert_eq!(
             handoff.outcome,
             Some(Outcome::Completed),
@@ -126,38 +129,38 @@ async fn a_server_that_dies_right_after_it_was_asked_has_the_work_done_once() {
             handoff.output
         );
         assert_eq!(handoff.output.as_str(), "done");
-        assert_eq!(said(&workshop, task.id.as_str()), "done");
-        let workspace = workshop.data_dir.join("workspaces").join(task.id.as_str());
+        assert_eq!(messages_of(&sandbox, task.id.as_str()), "done");
+        let workspace = sandbox.data_dir.join("workspaces").join(task.id.as_str());
         let ran = std::fs::read_to_string(workspace.join("ran")).unwrap();
-        assert_eq!(ran, format!("{}\n", task.id), "once");
+        assert_eq!(ran, format!("{}\n", task.id), "the agent ran once");
     }
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_killed_while_no_server_is_there_is_interrupted_and_nothing_of_it_is_left() {
-    let (workshop, _gate) = workers();
-    let server = workshop.serve(3);
+async fn a_run_that_is_killed_without_a_server_is_interrupted_and_leaves_no_process() {
+    let (sandbox, _gate) = gated_worker();
+    let server = sandbox.serve(3);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let first = begin(&client, "worker").await;
-    events.until("message_added", first.id.as_str()).await;
-    let of_first = workshop.processes();
-    let second = begin(&client, "worker").await;
-    events.until("message_added", second.id.as_str()).await;
+    let first = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", first.id.as_str()).await;
+    let of_first = sandbox.processes();
+    let second = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", second.id.as_str()).await;
     server.kill();
-    // Both supervisors, before they can say how their agents ended; of the second nothing else.
-    for pid in workshop.supervisors() {
-        assert!(workshop.kill(pid));
+    // Both supervisors are killed before they can record the end, and of the first run also the agent.
+    for pid in sandbox.supervisors() {
+        assert!(sandbox.kill(pid));
     }
     for (pid, _) in of_first {
-        workshop.kill(pid);
+        sandbox.kill(pid);
     }
-    assert_ne!(workshop.processes(), []);
-    let server = workshop.serve(3);
+    assert_ne!(sandbox.processes(), []);
+    let server = sandbox.serve(3);
     for task in [first, second] {
-        let handoff = ended(&server.client(), last_id(&task)).await;
+        let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
         assert_eq!(
             handoff.outcome,
             Some(Outcome::Interrupted),
@@ -170,38 +173,38 @@ async fn what_is_killed_while_no_server_is_there_is_interrupted_and_nothing_of_i
             handoff.output
         );
     }
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
-/// Leaves a run as if its server had died between taking and starting it, and returns how the next server ends it.
-async fn taken_in(workshop: &Workshop, data_dir: &str) -> Handoff {
-    let server = workshop.serve(0);
-    let task = begin(&server.client(), "worker").await;
+/// Claims a run as a server that died before starting it, and returns the hand-off after the next server has ended it.
+async fn restart_with_claimed_run(sandbox: &Sandbox, data_dir: &str) -> Handoff {
+    let server = sandbox.serve(0);
+    let task = start_handoff(&server.client(), "worker").await;
     server.kill();
-    let connection = crate::support::invariants::open(&workshop.data_dir.join("chorus.db"));
-    let taken = "UPDATE runs SET state = 'running', started_at = 1, token_hash = zeroblob(32), claimed_in = $1";
-    connection.execute(taken, [data_dir]).unwrap();
+    let connection = crate::support::invariants::open(&sandbox.data_dir.join("chorus.db"));
+    let claim = "UPDATE runs SET state = 'running', started_at = 1, token_hash = zeroblob(32), claimed_in = $1";
+    connection.execute(claim, [data_dir]).unwrap();
     drop(connection);
-    let server = workshop.serve(1);
-    ended(&server.client(), last_id(&task)).await
+    let server = sandbox.serve(1);
+    wait_for_end(&server.client(), last_handoff_id(&task)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_was_taken_and_never_started_is_started_by_the_next_server() {
-    let workshop = Workshop::new().agent("worker", "echo done");
-    let own = workshop.data_dir.canonicalize().unwrap();
-    let handoff = taken_in(&workshop, own.to_str().unwrap()).await;
+async fn a_run_that_was_claimed_and_not_started_is_started_by_the_next_server() {
+    let sandbox = Sandbox::new().with_agent("worker", "echo done");
+    let own = sandbox.data_dir.canonicalize().unwrap();
+    let handoff = restart_with_claimed_run(&sandbox, own.to_str().unwrap()).await;
     assert_eq!(handoff.output.as_str(), "done");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_of_another_data_directory_is_not_done_again_by_a_copy_of_its_database() {
-    let workshop = Workshop::new().agent("worker", "echo done");
-    let handoff = taken_in(&workshop, "/srv/the/original").await;
+async fn a_copy_of_a_database_does_not_repeat_the_runs_of_the_original() {
+    let sandbox = Sandbox::new().with_agent("worker", "echo done");
+    let handoff = restart_with_claimed_run(&sandbox, "/srv/the/original").await;
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
     assert!(
-        handoff.output.as_str().contains("at work elsewhere"),
+        handoff.output.as_str().contains("another data directory"),
         "{}",
         handoff.output
     );

@@ -1,9 +1,9 @@
-//! `chorus demo`: what a newcomer sees.
+//! `chorus demo`.
 
 use crate::support::{Chorus, invariants};
 
 #[test]
-fn the_demo_shows_a_whole_chain_and_ends() {
+fn the_demo_runs_a_whole_chain_and_ends() {
     let folder = tempfile::tempdir().unwrap();
     let data_dir = folder.path().join("demo");
     let output = Chorus::new(["demo", "--once", "--pace", "0", "--data-dir"])
@@ -15,7 +15,7 @@ fn the_demo_shows_a_whole_chain_and_ends() {
         String::from_utf8(output.stderr).unwrap(),
     );
     assert!(output.status.success(), "{stdout}{stderr}");
-    // Who is asked, in this order.
+    // The agents in the order of their hand-offs.
     let asked: Vec<_> = stdout
         .lines()
         .filter_map(|line| line.strip_suffix(" is asked"))
@@ -44,7 +44,7 @@ fn the_demo_shows_a_whole_chain_and_ends() {
         assert!(stdout.contains(shown), "{shown}: {stdout}");
     }
     let database = data_dir.join("chorus.db");
-    assert_eq!(invariants::violations(&database), [""; 0]);
+    invariants::assert_hold(&database);
     let connection = invariants::open(&database);
     let count = |what: &str| -> i64 {
         let query = format!("SELECT count(*) FROM handoffs WHERE {what}");

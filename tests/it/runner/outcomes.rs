@@ -1,44 +1,47 @@
-//! Every way in which a run can end, each without a process left behind.
+//! Every outcome of a run, each without leftover processes.
 
 use chorus::domain::Outcome;
 use serde_json::json;
 
-use crate::support::{Events, Workshop, begin, ended, last_id, run, setting};
+use super::fixture;
+use crate::support::{
+    Events, Sandbox, env_number, last_handoff_id, run_agent, start_handoff, wait_for_end,
+};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_agent_prints_is_what_comes_back() {
-    let workshop = Workshop::new()
-        .agent("echo", "cat >/dev/null; echo; echo ' a  b'; echo ünï; echo")
-        .agent("silent", "exit 0")
-        .agent("blank", "echo; echo '  '")
-        .agent("broken", "echo half; echo 'no idea' >&2; exit 3")
-        .agent("dead", "kill -9 $$");
-    let server = workshop.serve(4);
+async fn the_output_of_an_agent_is_its_final_message() {
+    let sandbox = Sandbox::new()
+        .with_agent("echo", "cat >/dev/null; echo; echo ' a  b'; echo ünï; echo")
+        .with_agent("silent", "exit 0")
+        .with_agent("blank", "echo; echo '  '")
+        .with_agent("broken", "echo half; echo 'no idea' >&2; exit 3")
+        .with_agent("dead", "kill -9 $$");
+    let server = sandbox.serve(4);
     let client = server.client();
 
-    let handoff = run(&client, "echo").await;
+    let handoff = run_agent(&client, "echo").await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "\n a  b\nünï\n");
-    for (agent, told) in [
+    for (agent, expected) in [
         ("silent", "without a final message"),
         ("blank", "without a final message"),
         (
             "broken",
-            "exit code 3. It said:\nno idea\nThe message was:\nhalf",
+            "exit code 3. Standard error:\nno idea\nThe final message:\nhalf",
         ),
-        ("dead", "was ended by signal 9 before it gave a result"),
+        ("dead", "was killed by signal 9 before it gave a result"),
     ] {
-        let handoff = run(&client, agent).await;
+        let handoff = run_agent(&client, agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
         assert!(
-            handoff.output.as_str().contains(told),
+            handoff.output.as_str().contains(expected),
             "{agent}: {}",
             handoff.output
         );
         assert_eq!(handoff.error, Some(handoff.output), "{agent}");
     }
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
     let metrics = client
         .request(reqwest::Method::GET, "/metrics")
         .send()
@@ -49,46 +52,46 @@ async fn what_an_agent_prints_is_what_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_cannot_be_started_has_failed_and_says_what_to_do() {
-    let workshop = Workshop::new()
-        .configured("gone", &json!({ "provider": "command", "program": "/nowhere/agent" }))
-        .configured("nothing", &json!({ "provider": "command" }))
-        .configured(
+async fn an_agent_that_cannot_be_started_has_failed_with_a_reason() {
+    let sandbox = Sandbox::new()
+        .with_configured_agent("gone", &json!({ "provider": "command", "program": "/nowhere/agent" }))
+        .with_configured_agent("nothing", &json!({ "provider": "command" }))
+        .with_configured_agent(
             "unspecified",
             &json!({ "provider": "command", "program": "/bin/cat", "specPath": "agents/nobody.md" }),
         )
-        .configured(
+        .with_configured_agent(
             "outside",
             &json!({ "provider": "claude-code", "program": "/bin/cat", "specPath": "../secret.md" }),
         );
-    let server = workshop.serve(2);
-    for (agent, told) in [
-        ("gone", "The program /nowhere/agent is not installed"),
+    let server = sandbox.serve(2);
+    for (agent, expected) in [
+        ("gone", "Program /nowhere/agent is not installed"),
         ("nothing", "has no program"),
         (
             "unspecified",
-            "The spec agents/nobody.md of the agent unspecified is not there",
+            "Spec agents/nobody.md of agent unspecified does not exist",
         ),
         ("outside", "without `..`"),
     ] {
-        let handoff = run(&server.client(), agent).await;
+        let handoff = run_agent(&server.client(), agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{agent}");
         assert!(
-            handoff.output.as_str().contains(told),
+            handoff.output.as_str().contains(expected),
             "{agent}: {}",
             handoff.output
         );
     }
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workspace_that_is_gone_is_named() {
-    let workshop = Workshop::new().agent("echo", "echo hello");
-    let server = workshop.serve(1);
+async fn a_missing_workspace_is_reported() {
+    let sandbox = Sandbox::new().with_agent("echo", "echo hello");
+    let server = sandbox.serve(1);
     let client = server.client();
-    let folder = workshop.path("elsewhere");
+    let folder = sandbox.path("elsewhere");
     std::fs::create_dir(&folder).unwrap();
     let body = json!({ "description": "d", "agentWorkspace": folder });
     let task = client
@@ -100,76 +103,83 @@ async fn a_workspace_that_is_gone_is_named() {
     let task = crate::support::hand_off(&client, &task, &body)
         .await
         .unwrap();
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
-        handoff.output.as_str().contains("working directory"),
+        handoff.output.as_str().contains("Working directory"),
         "{}",
         handoff.output
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_is_deleted_is_not_run_and_one_that_works_is_stopped() {
-    let workshop = Workshop::new()
-        .agent("first", "echo begun; exec sleep 600")
-        .agent("second", "echo hello");
-    let server = workshop.serve(1);
+async fn a_deleted_agent_is_not_started_and_a_running_one_is_stopped() {
+    let sandbox = Sandbox::new()
+        .with_agent("first", "echo begun; exec sleep 600")
+        .with_agent("second", "echo hello");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let first = begin(&client, "first").await;
-    let second = begin(&client, "second").await;
-    events.until("message_added", "begun").await;
+    let first = start_handoff(&client, "first").await;
+    let second = start_handoff(&client, "second").await;
+    events.wait_for("message_added", "begun").await;
     server.kill();
-    let connection = rusqlite::Connection::open(workshop.data_dir.join("chorus.db")).unwrap();
+    let connection = rusqlite::Connection::open(sandbox.data_dir.join("chorus.db")).unwrap();
     connection.execute_batch("DELETE FROM agents").unwrap();
     drop(connection);
 
-    let server = workshop.serve(1);
-    for (task, told) in [(first, "while it worked"), (second, "after it was asked")] {
-        let handoff = ended(&server.client(), last_id(&task)).await;
+    let server = sandbox.serve(1);
+    for (task, expected) in [
+        (first, "during its run"),
+        (second, "before its run started"),
+    ] {
+        let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed));
-        assert!(handoff.output.as_str().contains(told), "{}", handoff.output);
+        assert!(
+            handoff.output.as_str().contains(expected),
+            "{}",
+            handoff.output
+        );
     }
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_limit_ends_a_run_and_what_was_said_is_kept() {
+async fn a_time_limit_ends_a_run_and_its_output_is_kept() {
     let agent = |script: &str, limit: &str| json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], limit: 1 });
+    // Constant output never reaches the idle limit: only the time limit ends this agent.
     let chatty = "while :; do echo still here; sleep 0.1; done";
-    let workshop = Workshop::new()
-        .configured("slow", &agent(chatty, "maxSeconds"))
-        .configured("idle", &agent("echo so far; sleep 600", "idleSeconds"));
-    let server = workshop.serve(2);
+    let sandbox = Sandbox::new()
+        .with_configured_agent("slow", &agent(chatty, "maxSeconds"))
+        .with_configured_agent("idle", &agent("echo so far; sleep 600", "idleSeconds"));
+    let server = sandbox.serve(2);
     let client = server.client();
-    for (agent, told, said) in [
+    for (agent, reason, last_output) in [
         ("slow", "time limit of 1 s", "still here"),
         (
             "idle",
-            "printed nothing for its idle limit of 1 s",
-            "It had said:\nso far",
+            "printed nothing for 1 s, its idle limit",
+            "The agent's last message:\nso far",
         ),
     ] {
-        let handoff = run(&client, agent).await;
+        let handoff = run_agent(&client, agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::TimedOut), "{agent}");
         let output = handoff.output.as_str();
         assert!(
-            output.contains(told) && output.contains(said),
+            output.contains(reason) && output.contains(last_output),
             "{agent}: {output}"
         );
     }
-    // One that says something all the time is never idle: only the wall clock ends it.
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_left() {
-    let workshop = Workshop::new()
-        .agent("worker", "setsid sleep 600 & echo begun; exec sleep 600")
-        .program("claude", "cat >/dev/null; cat \"$FIXTURE\"; exec sleep 600")
-        .configured(
+async fn a_run_whose_supervisor_is_killed_is_interrupted_and_leaves_no_process() {
+    let sandbox = Sandbox::new()
+        .with_agent("worker", "setsid sleep 600 & echo begun; exec sleep 600")
+        .with_program("claude", "cat >/dev/null; cat \"$FIXTURE\"; exec sleep 600")
+        .with_configured_agent(
             "claude",
             &json!({
                 "provider": "claude-code",
@@ -177,71 +187,67 @@ async fn a_run_whose_supervisor_is_killed_is_interrupted_and_nothing_of_it_is_le
                 "environment": { "FIXTURE": fixture("claude-stream-bash.jsonl") },
             }),
         );
-    let server = workshop.serve_with(2, &["--port", "0", "--grace-seconds", "600"]);
+    let server = sandbox.serve_with(2, &["--port", "0", "--grace-seconds", "600"]);
     let client = server.client();
     let mut events = Events::listen(&client).await;
 
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
-    for pid in workshop.supervisors() {
-        assert!(workshop.kill(pid));
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
+    for pid in sandbox.supervisors() {
+        assert!(sandbox.kill(pid));
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
     assert!(
-        handoff.output.as_str().contains("It had said:\nbegun"),
+        handoff
+            .output
+            .as_str()
+            .contains("The agent's last message:\nbegun"),
         "{}",
         handoff.output
     );
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
 
-    // A result that was given counts, whoever dies afterwards.
-    let task = begin(&client, "claude").await;
-    events.until("message_added", "tool_result").await;
-    for pid in workshop.supervisors() {
-        assert!(workshop.kill(pid));
+    // A result counts, even if the supervisor is killed afterwards.
+    let task = start_handoff(&client, "claude").await;
+    events.wait_for("message_added", "tool_result").await;
+    for pid in sandbox.supervisors() {
+        assert!(sandbox.kill(pid));
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
         "{}",
         handoff.output
     );
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
 
-    // The agent alone.
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
-    let supervisors = workshop.supervisors();
-    for (pid, _) in workshop.processes() {
+    // Only the agent is killed.
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
+    let supervisors = sandbox.supervisors();
+    for (pid, _) in sandbox.processes() {
         if !supervisors.contains(&pid) {
-            workshop.kill(pid);
+            sandbox.kill(pid);
         }
     }
-    let handoff = ended(&client, last_id(&task)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
         handoff.output.as_str().contains("signal 9"),
         "{}",
         handoff.output
     );
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
-}
-
-fn fixture(name: &str) -> String {
-    format!(
-        "{}/tests/fixtures/agent-output/{name}",
-        env!("CARGO_MANIFEST_DIR")
-    )
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn output_that_is_cut_is_no_result() {
-    let workshop = Workshop::new()
-        .program("claude", "cat >/dev/null; head -n 3 \"$FIXTURE\"")
-        .configured(
+async fn truncated_output_is_not_a_result() {
+    let sandbox = Sandbox::new()
+        .with_program("claude", "cat >/dev/null; head -n 3 \"$FIXTURE\"")
+        .with_configured_agent(
             "claude",
             &json!({
                 "provider": "claude-code",
@@ -249,8 +255,8 @@ async fn output_that_is_cut_is_no_result() {
                 "environment": { "FIXTURE": fixture("claude-stream-bash.jsonl") },
             }),
         );
-    let server = workshop.serve(1);
-    let handoff = run(&server.client(), "claude").await;
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "claude").await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
     assert!(
         handoff.output.as_str().contains("output was cut"),
@@ -260,33 +266,33 @@ async fn output_that_is_cut_is_no_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_left_of_an_agent_that_scatters_processes() {
-    let workshop = Workshop::new()
-        .agent(
+async fn an_agent_that_starts_background_processes_leaves_none() {
+    let sandbox = Sandbox::new()
+        .with_agent(
             "forker",
             "for i in 1 2 3; do (sleep 600 & setsid sleep 600 & setsid sh -c 'trap \"\" TERM HUP; sleep 600 & sleep 600' & ) ; done
              echo done",
         )
-        .agent("quick", "echo done");
-    let server = workshop.serve(4);
+        .with_agent("quick", "echo done");
+    let server = sandbox.serve(4);
     for agent in ["forker", "quick"] {
-        let handoff = run(&server.client(), agent).await;
+        let handoff = run_agent(&server.client(), agent).await;
         assert_eq!(handoff.outcome, Some(Outcome::Completed), "{agent}");
         assert_eq!(handoff.output.as_str(), "done");
-        // The end is recorded when the tree is gone, not before.
-        let agents: Vec<_> = workshop.processes();
+        // The end is recorded after all processes are gone.
+        let agents: Vec<_> = sandbox.processes();
         assert!(agents.is_empty(), "{agent}: {agents:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_stays_after_its_result_is_ended_and_the_result_counts() {
-    let workshop = Workshop::new()
-        .program(
+async fn an_agent_that_does_not_exit_after_its_result_is_stopped_and_the_result_counts() {
+    let sandbox = Sandbox::new()
+        .with_program(
             "claude",
             "trap '' TERM; cat >/dev/null; cat \"$FIXTURE\"; while :; do sleep 600; done",
         )
-        .configured(
+        .with_configured_agent(
             "claude",
             &json!({
                 "provider": "claude-code",
@@ -294,20 +300,20 @@ async fn an_agent_that_stays_after_its_result_is_ended_and_the_result_counts() {
                 "environment": { "FIXTURE": fixture("claude-stream-text-then-tool.jsonl") },
             }),
         );
-    let server = workshop.serve(1);
-    let handoff = run(&server.client(), "claude").await;
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "claude").await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
         "{}",
         handoff.output
     );
-    let exit = std::fs::read_to_string(workshop.run_dir(&handoff).join("exit.json")).unwrap();
+    let exit = std::fs::read_to_string(sandbox.run_dir(&handoff).join("exit.json")).unwrap();
     assert!(exit.contains("finished"), "{exit}");
-    workshop.until_quiet();
+    sandbox.wait_until_no_process();
 }
 
-/// Reads how much memory a process has used at most, in megabytes.
+/// Reads the peak memory of a process.
 fn peak_megabytes(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -321,31 +327,31 @@ fn peak_megabytes(pid: u32) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_costs_no_memory_and_is_all_in_the_log() {
-    let megabytes = u64::from(setting("CHORUS_TEST_FLOOD_MB", 20));
+async fn a_flood_of_output_uses_little_memory_and_is_complete_in_the_log() {
+    let megabytes = u64::from(env_number("CHORUS_TEST_FLOOD_MB", 20));
     let line = "x".repeat(1023);
     let lines = megabytes * 1024;
-    let workshop = Workshop::new()
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent(
             "flood",
             &format!("yes {line} | head -n {lines}; echo the end"),
         )
-        .agent(
+        .with_agent(
             "endless",
             &format!("yes {line} | tr -d '\\n' | head -c {}", megabytes << 20),
         );
-    let server = workshop.serve(1);
+    let server = sandbox.serve(1);
     let client = server.client();
-    run(&client, "endless").await;
-    let handoff = run(&client, "flood").await;
+    run_agent(&client, "endless").await;
+    let handoff = run_agent(&client, "flood").await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     let output = handoff.output.as_str();
     assert!(output.len() < 1100 * 1024, "{}", output.len());
-    assert!(output.ends_with("more bytes are in the log]"));
-    let log = workshop.run_dir(&handoff).join("stdout.log");
+    assert!(output.ends_with("B more in the log]"));
+    let log = sandbox.run_dir(&handoff).join("stdout.log");
     assert_eq!(log.metadata().unwrap().len(), (megabytes << 20) + 8);
     let peak = peak_megabytes(server.pid());
     assert!(peak < 256, "the server used {peak} MB");
-    let messages = workshop.read("SELECT count(*) FROM messages WHERE NOT is_prompt");
+    let messages = sandbox.query("SELECT count(*) FROM messages WHERE NOT is_prompt");
     assert!(messages.parse::<u64>().unwrap() <= 1001, "{messages}");
 }

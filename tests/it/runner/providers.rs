@@ -1,4 +1,4 @@
-//! What each provider's program gets and what of its output comes back, with programs that only play them.
+//! The input that each provider's program gets and the result that is read from its output, with fake programs.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -8,10 +8,11 @@ use chorus::client::ClientError;
 use chorus::domain::{Handoff, Outcome};
 use serde_json::{Value, json};
 
-use crate::support::{Workshop, ended, hand_off, last_id, run, task};
+use super::fixture;
+use crate::support::{Sandbox, create_task, hand_off, last_handoff_id, run_agent, wait_for_end};
 
-/// Writes down all that it gets, prints a recorded output and ends with a code.
-const PLAYER: &str = r#"for argument in "$@"; do printf '%s\0' "$argument"; done >"$RECORD/arguments"
+/// Records its arguments, environment, folder and input, prints a fixture and exits with a code.
+const FAKE_PROGRAM: &str = r#"for argument in "$@"; do printf '%s\0' "$argument"; done >"$RECORD/arguments"
 env -0 >"$RECORD/environment"
 pwd >"$RECORD/folder"
 cat >"$RECORD/input"
@@ -22,14 +23,7 @@ done
 cat "$FIXTURE"
 exit "${CODE:-0}""#;
 
-fn fixture(name: &str) -> String {
-    format!(
-        "{}/tests/fixtures/agent-output/{name}",
-        env!("CARGO_MANIFEST_DIR")
-    )
-}
-
-/// What a program got.
+/// The input that a fake program recorded.
 struct Record {
     arguments: Vec<String>,
     environment: BTreeMap<String, String>,
@@ -37,7 +31,7 @@ struct Record {
     input: String,
 }
 
-fn pieces(path: &Path) -> Vec<String> {
+fn split_at_nul(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     text.split_terminator('\0').map(str::to_owned).collect()
 }
@@ -45,10 +39,10 @@ fn pieces(path: &Path) -> Vec<String> {
 impl Record {
     fn read(folder: &Path) -> Self {
         let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-        let variables = pieces(&folder.join("environment"));
+        let variables = split_at_nul(&folder.join("environment"));
         let variables = variables.iter().map(|line| line.split_once('=').unwrap());
         Self {
-            arguments: pieces(&folder.join("arguments")),
+            arguments: split_at_nul(&folder.join("arguments")),
             environment: variables
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .collect(),
@@ -58,10 +52,10 @@ impl Record {
     }
 }
 
-/// Makes a workshop in which an agent is played with an output.
-fn played(program: &str, output: &str, more: &Value) -> Workshop {
-    let workshop = Workshop::new().program(program, PLAYER);
-    let record = workshop.path("record");
+/// Adds the agent `player`, whose program prints a fixture.
+fn with_fake_program(program: &str, output: &str, more: &Value) -> Sandbox {
+    let sandbox = Sandbox::new().with_program(program, FAKE_PROGRAM);
+    let record = sandbox.path("record");
     std::fs::create_dir(&record).unwrap();
     let provider = if program == "claude" {
         "claude-code"
@@ -80,19 +74,19 @@ fn played(program: &str, output: &str, more: &Value) -> Workshop {
             agent[key] = value.clone();
         }
     }
-    workshop.configured("player", &agent)
+    sandbox.with_configured_agent("player", &agent)
 }
 
-async fn play(workshop: &Workshop) -> (Handoff, Record) {
-    let server = workshop.serve(1);
-    let handoff = run(&server.client(), "player").await;
-    workshop.until_quiet();
-    (handoff, Record::read(&workshop.path("record")))
+async fn run_player(sandbox: &Sandbox) -> (Handoff, Record) {
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "player").await;
+    sandbox.wait_until_no_process();
+    (handoff, Record::read(&sandbox.path("record")))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
-    let workshop = played(
+    let sandbox = with_fake_program(
         "claude",
         "claude-stream-text-then-tool.jsonl",
         &json!({
@@ -102,7 +96,7 @@ async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
             "arguments": ["--max-turns", "7"],
         }),
     );
-    let (handoff, record) = play(&workshop).await;
+    let (handoff, record) = run_player(&sandbox).await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
@@ -116,7 +110,7 @@ async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
     );
     assert!(handoff.usage.as_ref().unwrap()["turns"].as_u64() > Some(0));
     assert!(handoff.cost_usd.is_some());
-    let system = workshop.run_dir(&handoff).join("system.md");
+    let system = sandbox.run_dir(&handoff).join("system.md");
     assert_eq!(
         record.arguments,
         [
@@ -138,23 +132,23 @@ async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
             "7",
         ]
     );
-    let told = std::fs::read_to_string(workshop.path("record").join("system")).unwrap();
+    let system_prompt = std::fs::read_to_string(sandbox.path("record").join("system")).unwrap();
     let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/developer.md");
-    assert_eq!(told, std::fs::read_to_string(spec).unwrap());
+    assert_eq!(system_prompt, std::fs::read_to_string(spec).unwrap());
     assert!(record.input.ends_with("\ndo it\n"), "{}", record.input);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_gets_what_is_its_own_and_nothing_else_of_chorus() {
-    let workshop = played("claude", "claude-stream-bash.jsonl", &json!({}));
-    let server = workshop.serve(1);
+async fn an_agent_gets_only_its_own_variables_of_chorus() {
+    let sandbox = with_fake_program("claude", "claude-stream-bash.jsonl", &json!({}));
+    let server = sandbox.serve(1);
     let client = server.client();
-    let task = task(&client).await;
+    let task = create_task(&client).await;
     let prompt = "/help me with @README.md and 'quotes', $HOME, `ticks`, ünï";
     let body = json!({ "agentName": "player", "prompt": prompt, "reason": "because" });
     let task = hand_off(&client, &task, &body).await.unwrap();
-    let handoff = ended(&client, last_id(&task)).await;
-    let record = Record::read(&workshop.path("record"));
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
+    let record = Record::read(&sandbox.path("record"));
 
     let tools = record
         .arguments
@@ -165,17 +159,17 @@ async fn an_agent_gets_what_is_its_own_and_nothing_else_of_chorus() {
     assert_eq!(record.arguments[tools + 3], "Bash(file-tools *)");
     assert_eq!(record.arguments[tools + 5], "bypassPermissions");
 
-    // Claude Code would read the file that is only mentioned; an invisible character keeps it from that.
+    // Claude Code would read a mentioned file; an invisible character prevents that.
     let plain = prompt.replace('@', "\u{2060}@");
     assert!(record.input.contains(&plain) && record.input.contains("because"));
     assert!(
         !record.input.starts_with('/'),
-        "no command of the program itself"
+        "the prompt is not a slash command"
     );
     let everything = record.arguments.join(" ");
     assert!(
         !everything.contains("README"),
-        "the prompt is in no argument: {everything}"
+        "the prompt is in the arguments: {everything}"
     );
 
     let mut own: Vec<_> = record
@@ -201,17 +195,17 @@ async fn an_agent_gets_what_is_its_own_and_nothing_else_of_chorus() {
     let binary = Path::new(env!("CARGO_BIN_EXE_chorus")).parent().unwrap();
     let path = &record.environment["PATH"];
     assert!(path.starts_with(binary.to_str().unwrap()), "{path}");
-    let workspace = workshop.data_dir.join("workspaces").join(task.id.as_str());
+    let workspace = sandbox.data_dir.join("workspaces").join(task.id.as_str());
     assert_eq!(record.folder, workspace.to_str().unwrap());
-    // The token is nowhere but in the run's own directory, which is the owner's.
+    // The token is only in the run's directory, which only its owner can read.
     assert_eq!(
-        workshop.read(&format!(
+        sandbox.query(&format!(
             "SELECT count(*) FROM events WHERE data LIKE '%{}%'",
             token.1
         )),
         "0"
     );
-    let mode = workshop
+    let mode = sandbox
         .run_dir(&handoff)
         .metadata()
         .unwrap()
@@ -221,7 +215,7 @@ async fn an_agent_gets_what_is_its_own_and_nothing_else_of_chorus() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_other_programs_are_started_as_they_want_it() {
+async fn codex_opencode_and_gemini_are_started_with_their_own_arguments() {
     for (program, output, more, expected) in [
         (
             "codex",
@@ -252,8 +246,8 @@ async fn the_other_programs_are_started_as_they_want_it() {
             vec!["-o", "stream-json", "--yolo", "-m", "pro", "-d"],
         ),
     ] {
-        let workshop = played(program, output, &more);
-        let (handoff, record) = play(&workshop).await;
+        let sandbox = with_fake_program(program, output, &more);
+        let (handoff, record) = run_player(&sandbox).await;
         assert_eq!(
             handoff.outcome,
             Some(Outcome::Completed),
@@ -266,7 +260,7 @@ async fn the_other_programs_are_started_as_they_want_it() {
             handoff.output
         );
         assert_eq!(record.arguments, expected, "{program}");
-        // These take no file with the spec, so it comes first of what they read.
+        // These programs take no spec file, so the spec precedes the prompt.
         let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/developer.md");
         let spec = std::fs::read_to_string(spec).unwrap();
         assert!(
@@ -278,22 +272,22 @@ async fn the_other_programs_are_started_as_they_want_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_error_of_a_program_is_a_failure_that_is_told() {
-    for (program, output, told) in [
+async fn an_error_of_a_program_is_a_failure_with_a_reason() {
+    for (program, output, expected) in [
         (
             "claude",
             "claude-nokey.json",
-            "Log in with the program itself",
+            "Log in with the agent's program",
         ),
         ("claude", "claude-max-turns.json", "turns"),
         ("codex", "codex-error-400.jsonl", ""),
         ("opencode", "opencode-error-400.jsonl", ""),
     ] {
-        let workshop = played(program, output, &json!({ "code": "1" }));
-        let (handoff, _) = play(&workshop).await;
+        let sandbox = with_fake_program(program, output, &json!({ "code": "1" }));
+        let (handoff, _) = run_player(&sandbox).await;
         assert_eq!(handoff.outcome, Some(Outcome::Failed), "{output}");
         assert!(
-            handoff.output.as_str().contains(told),
+            handoff.output.as_str().contains(expected),
             "{output}: {}",
             handoff.output
         );
@@ -302,12 +296,12 @@ async fn an_error_of_a_program_is_a_failure_that_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resuming_goes_on_with_the_last_session_of_this_agent_on_this_task() {
-    let workshop = played("claude", "claude-stream-bash.jsonl", &json!({}))
-        .agent("other", "echo nothing to resume");
-    let server = workshop.serve(1);
+async fn resuming_continues_the_last_session_of_this_agent_on_this_task() {
+    let sandbox = with_fake_program("claude", "claude-stream-bash.jsonl", &json!({}))
+        .with_agent("other", "echo nothing to resume");
+    let server = sandbox.serve(1);
     let client = server.client();
-    let task = task(&client).await;
+    let task = create_task(&client).await;
     let resume = json!({ "agentName": "player", "prompt": "go on", "resume": true });
     let refused = hand_off(&client, &task, &resume).await;
     assert!(
@@ -316,26 +310,26 @@ async fn resuming_goes_on_with_the_last_session_of_this_agent_on_this_task() {
     );
     let first = json!({ "agentName": "player", "prompt": "begin" });
     let begun = hand_off(&client, &task, &first).await.unwrap();
-    ended(&client, last_id(&begun)).await;
-    let session = workshop.read("SELECT session_id FROM runs");
+    wait_for_end(&client, last_handoff_id(&begun)).await;
+    let session = sandbox.query("SELECT session_id FROM runs");
     assert!(
-        !Record::read(&workshop.path("record"))
+        !Record::read(&sandbox.path("record"))
             .arguments
             .contains(&"--resume".to_owned())
     );
-    // The session is the agent's own, not that of whoever was last.
+    // The session belongs to this agent; another agent worked last.
     let other = json!({ "agentName": "other", "prompt": "p" });
     let other = hand_off(&client, &task, &other).await.unwrap();
-    ended(&client, last_id(&other)).await;
+    wait_for_end(&client, last_handoff_id(&other)).await;
     let resumed = hand_off(&client, &task, &resume).await.unwrap();
-    let handoff = ended(&client, last_id(&resumed)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&resumed)).await;
     assert_eq!(
         handoff.outcome,
         Some(Outcome::Completed),
         "{}",
         handoff.output
     );
-    let arguments = Record::read(&workshop.path("record")).arguments;
+    let arguments = Record::read(&sandbox.path("record")).arguments;
     let place = arguments
         .iter()
         .position(|argument| argument == "--resume")

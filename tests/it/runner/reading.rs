@@ -1,4 +1,4 @@
-//! Reading along: messages, events, and the log.
+//! Output of a running agent: messages, events and the log.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -7,23 +7,25 @@ use chorus::client::Client;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Events, Workshop, begin, ended, hand_off, last_id, run};
+use crate::support::{
+    Events, Sandbox, hand_off, last_handoff_id, run_agent, start_handoff, wait_for_end,
+};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_agent_says_becomes_messages_and_events_in_order() {
-    let workshop = Workshop::new().agent("counter", "seq 1 400");
-    let server = workshop.serve(1);
+async fn the_lines_of_an_agent_become_messages_and_events_in_order() {
+    let sandbox = Sandbox::new().with_agent("counter", "seq 1 400");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let handoff = run(&client, "counter").await;
-    let mut said = Vec::new();
+    let handoff = run_agent(&client, "counter").await;
+    let mut messages = Vec::new();
     let mut types = Vec::new();
     loop {
         let event = events.next().await.unwrap();
         let event_type = event["eventType"].as_str().unwrap().to_owned();
         if event_type == "message_added" {
             assert_eq!(event["handoffId"], handoff.id.as_str());
-            said.push(event["data"]["content"].as_str().unwrap().to_owned());
+            messages.push(event["data"]["content"].as_str().unwrap().to_owned());
         } else {
             types.push(event_type);
         }
@@ -35,7 +37,7 @@ async fn what_an_agent_says_becomes_messages_and_events_in_order() {
         }
     }
     let expected: Vec<_> = (1..=400).map(|number| number.to_string()).collect();
-    assert_eq!(said, expected);
+    assert_eq!(messages, expected);
     assert_eq!(
         types,
         [
@@ -45,7 +47,7 @@ async fn what_an_agent_says_becomes_messages_and_events_in_order() {
             "agent_handoff_completed"
         ]
     );
-    let stored = workshop.read(
+    let stored = sandbox.query(
         "SELECT group_concat(content, '|') FROM (SELECT content FROM messages WHERE NOT is_prompt ORDER BY number)",
     );
     assert_eq!(stored, expected.join("|"));
@@ -69,18 +71,18 @@ async fn log(client: &Client, handoff: &str, query: &str, range: &str) -> (u16, 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_is_what_was_printed_whole_or_in_part() {
-    let workshop = Workshop::new().agent("worker", "printf 0123456789; echo oops >&2");
-    let server = workshop.serve(1);
+async fn the_log_is_the_output_whole_or_in_ranges() {
+    let sandbox = Sandbox::new().with_agent("worker", "printf 0123456789; echo oops >&2");
+    let server = sandbox.serve(1);
     let client = server.client();
-    let handoff = run(&client, "worker").await.id.to_string();
+    let handoff = run_agent(&client, "worker").await.id.to_string();
     let whole = |text: &str| (200, String::new(), text.to_owned());
     assert_eq!(log(&client, &handoff, "", "").await, whole("0123456789"));
     assert_eq!(
         log(&client, &handoff, "stream=stderr", "").await,
         whole("oops\n")
     );
-    // Following what has ended is reading it.
+    // Following an ended run returns its log.
     assert_eq!(
         log(&client, &handoff, "follow=true", "").await,
         whole("0123456789")
@@ -100,11 +102,11 @@ async fn the_log_is_what_was_printed_whole_or_in_part() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_of_a_run_that_waits_is_not_there_yet() {
-    let workshop = Workshop::new().agent("worker", "echo done");
-    let server = workshop.serve(0);
-    let task = begin(&server.client(), "worker").await;
-    let (status, _, body) = log(&server.client(), &last_id(&task), "follow=true", "").await;
+async fn a_queued_run_has_no_log_yet() {
+    let sandbox = Sandbox::new().with_agent("worker", "echo done");
+    let server = sandbox.serve(0);
+    let task = start_handoff(&server.client(), "worker").await;
+    let (status, _, body) = log(&server.client(), &last_handoff_id(&task), "follow=true", "").await;
     assert_eq!(status, 404);
     let body: Value = serde_json::from_str(&body).unwrap();
     assert!(
@@ -117,18 +119,20 @@ async fn the_log_of_a_run_that_waits_is_not_there_yet() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_follows_the_log_of_a_run_that_waits_sees_it_begin() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+async fn following_the_log_of_a_queued_run_shows_its_start() {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let wait = format!("echo begun; read _ <{}", gate.path().display());
-    let workshop = workshop.agent("first", &wait).agent("second", "echo done");
-    let server = workshop.serve(1);
+    let sandbox = sandbox
+        .with_agent("first", &wait)
+        .with_agent("second", "echo done");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    begin(&client, "first").await;
-    events.until("message_added", "begun").await;
-    let second = begin(&client, "second").await;
-    let id = last_id(&second);
+    start_handoff(&client, "first").await;
+    events.wait_for("message_added", "begun").await;
+    let second = start_handoff(&client, "second").await;
+    let id = last_handoff_id(&second);
     let (followed, ()) = tokio::join!(log(&client, &id, "follow=true", ""), async {
         gate.let_one_through();
     });
@@ -138,21 +142,21 @@ async fn who_follows_the_log_of_a_run_that_waits_sees_it_begin() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn chorus_log_follows_until_the_agent_has_ended() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!(
         "echo one; read _ <{}; echo two; printf three",
         gate.path().display()
     );
-    let workshop = workshop.agent("worker", &script);
-    let server = workshop.serve(1);
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "worker").await;
-    events.until("run_started", "").await;
-    events.until("message_added", "one").await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("run_started", "").await;
+    events.wait_for("message_added", "one").await;
     let mut follow = server
-        .chorus(["log", "-f", &last_id(&task)])
+        .chorus(["log", "-f", &last_handoff_id(&task)])
         .stdout(Stdio::piped())
         .spawn();
     let mut printed = BufReader::new(follow.stdout.take().unwrap());
@@ -164,42 +168,42 @@ async fn chorus_log_follows_until_the_agent_has_ended() {
     printed.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "two\nthree");
     assert!(follow.wait().unwrap().success());
-    ended(&client, last_id(&task)).await;
+    wait_for_end(&client, last_handoff_id(&task)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stops_does_not_wait_for_who_follows_a_log() {
-    let workshop = Workshop::new().agent("worker", "echo one; exec sleep 600");
-    let server = workshop.serve(1);
+async fn a_stopping_server_does_not_wait_for_log_followers() {
+    let sandbox = Sandbox::new().with_agent("worker", "echo one; exec sleep 600");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = begin(&client, "worker").await;
-    events.until("message_added", "one").await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "one").await;
     let mut follow = server
-        .chorus(["log", "-f", &last_id(&task)])
+        .chorus(["log", "-f", &last_handoff_id(&task)])
         .stdout(Stdio::piped())
         .spawn();
     let mut printed = BufReader::new(follow.stdout.take().unwrap());
     printed.read_line(&mut String::new()).unwrap();
-    let asked = std::time::Instant::now();
+    let start = std::time::Instant::now();
     assert!(server.stop().success());
-    assert!(asked.elapsed().as_secs() < 5, "{:?}", asked.elapsed());
-    // It has not seen everything, and says so.
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    // The exit code says that the log is incomplete.
     assert_eq!(follow.wait().unwrap().code(), Some(5));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_of_a_task_is_that_of_its_last_hand_off() {
-    let workshop = Workshop::new()
-        .agent("first", "echo early")
-        .agent("second", "echo late");
-    let server = workshop.serve(1);
+async fn the_log_of_a_task_is_the_log_of_its_last_hand_off() {
+    let sandbox = Sandbox::new()
+        .with_agent("first", "echo early")
+        .with_agent("second", "echo late");
+    let server = sandbox.serve(1);
     let client = server.client();
-    let task = begin(&client, "first").await;
-    let first = ended(&client, last_id(&task)).await;
+    let task = start_handoff(&client, "first").await;
+    let first = wait_for_end(&client, last_handoff_id(&task)).await;
     let body = json!({ "agentName": "second", "prompt": "p" });
     let task = hand_off(&client, &task, &body).await.unwrap();
-    ended(&client, last_id(&task)).await;
+    wait_for_end(&client, last_handoff_id(&task)).await;
     let log = |id: &str| server.chorus(["log", id]).transcript();
     assert!(log(task.id.as_str()).contains("late\n"));
     assert!(log(first.id.as_str()).contains("early\n"));

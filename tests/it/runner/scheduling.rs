@@ -1,37 +1,37 @@
-//! Which run is started when.
+//! The order in which runs are started.
 
 use chorus::domain::{Handoff, Outcome, RunState};
 
-use crate::support::{Events, Workshop, begin, ended, last_id};
+use crate::support::{Events, Sandbox, last_handoff_id, start_handoff, wait_for_end};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_more_than_so_many_work_at_once_and_the_oldest_is_next() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+async fn at_most_max_runs_run_at_once_and_the_oldest_is_next() {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("echo $CHORUS_TASK_ID; read _ <{}", gate.path().display());
-    let workshop = workshop.agent("worker", &script);
-    let server = workshop.serve(2);
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve(2);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let mut tasks = Vec::new();
     for _ in 0..6 {
-        tasks.push(begin(&client, "worker").await);
+        tasks.push(start_handoff(&client, "worker").await);
     }
     let state = async |number: usize| -> RunState {
-        let path = format!("/api/handoffs/{}", last_id(&tasks[number]));
+        let path = format!("/api/handoffs/{}", last_handoff_id(&tasks[number]));
         let handoff: Handoff = client.get(&path, &[]).await.unwrap().data().unwrap();
         handoff.run.unwrap().state
     };
-    // The two that work say so, whichever is first.
-    let mut begun = Vec::new();
+    // The two running agents print their task ids, in any order.
+    let mut started = Vec::new();
     for _ in 0..2 {
-        let event = events.until("message_added", "").await;
-        begun.push(event["data"]["content"].as_str().unwrap().to_owned());
+        let event = events.wait_for("message_added", "").await;
+        started.push(event["data"]["content"].as_str().unwrap().to_owned());
     }
-    begun.sort_unstable();
+    started.sort_unstable();
     let mut oldest: Vec<_> = tasks[..2].iter().map(|task| task.id.to_string()).collect();
     oldest.sort_unstable();
-    assert_eq!(begun, oldest);
+    assert_eq!(started, oldest);
     for number in 0..6 {
         let expected = if number < 2 {
             RunState::Running
@@ -42,50 +42,50 @@ async fn no_more_than_so_many_work_at_once_and_the_oldest_is_next() {
     }
     for next in &tasks[2..] {
         gate.let_one_through();
-        // Whoever of the two goes, the oldest that waits comes.
-        let event = events.until("message_added", "").await;
+        // Whichever run ends, the oldest queued run starts.
+        let event = events.wait_for("message_added", "").await;
         assert_eq!(event["data"]["content"], next.id.as_str());
-        let running = workshop.read("SELECT count(*) FROM runs WHERE state = 'running'");
+        let running = sandbox.query("SELECT count(*) FROM runs WHERE state = 'running'");
         assert_eq!(running, "2");
-        assert_eq!(workshop.supervisors().len(), 2);
+        assert_eq!(sandbox.supervisors().len(), 2);
     }
     for _ in 0..2 {
         gate.let_one_through();
     }
     for task in &tasks {
-        let handoff = ended(&client, last_id(task)).await;
+        let handoff = wait_for_end(&client, last_handoff_id(task)).await;
         assert_eq!(handoff.outcome, Some(Outcome::Completed));
         assert_eq!(handoff.output.as_str(), task.id.as_str());
     }
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_cancelled_while_it_waits_is_never_started() {
-    let workshop = Workshop::new();
-    let gate = workshop.gate("gate");
+async fn a_run_that_is_cancelled_in_the_queue_is_never_started() {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
     let script = format!("echo begun; read _ <{}", gate.path().display());
-    let workshop = workshop.agent("worker", &script);
-    let server = workshop.serve(1);
+    let sandbox = sandbox.with_agent("worker", &script);
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let first = begin(&client, "worker").await;
-    events.until("message_added", "begun").await;
-    let second = begin(&client, "worker").await;
+    let first = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
+    let second = start_handoff(&client, "worker").await;
     let path = format!("/api/tasks/{}/handoff/cancel", second.id);
     let cancelled = client
         .send_json(reqwest::Method::POST, &path, &serde_json::json!({}))
         .await;
     cancelled.unwrap();
-    let handoff = ended(&client, last_id(&second)).await;
+    let handoff = wait_for_end(&client, last_handoff_id(&second)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Cancelled));
     gate.let_one_through();
-    ended(&client, last_id(&first)).await;
+    wait_for_end(&client, last_handoff_id(&first)).await;
     assert_eq!(
-        workshop.read("SELECT count(*) FROM events WHERE type = 'run_started'"),
+        sandbox.query("SELECT count(*) FROM events WHERE type = 'run_started'"),
         "1"
     );
-    assert!(!workshop.run_dir(&handoff).exists());
-    assert_eq!(workshop.violations(), [""; 0]);
+    assert!(!sandbox.run_dir(&handoff).exists());
+    sandbox.assert_invariants();
 }

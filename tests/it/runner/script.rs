@@ -1,4 +1,4 @@
-//! `scripts/agent/handoff.sh`: what goes in comes out, and nothing else.
+//! `scripts/agent/handoff.sh`: prompts and final messages pass through it unchanged.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -8,13 +8,12 @@ use chorus::domain::Handoff;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::support::{Events, Server, Workshop, own_port, task};
+use super::HANDOFF_SCRIPT;
+use crate::support::{Events, Sandbox, Server, create_task, reserve_port};
 
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/agent/handoff.sh");
-
-/// Runs the script. What stands in `input` comes on standard input.
-fn script(server: &Server, arguments: &[&str], input: &str) -> Output {
-    let mut process = Command::new(SCRIPT)
+/// Runs the script with `input` on standard input.
+fn run_script(server: &Server, arguments: &[&str], input: &str) -> Output {
+    let mut process = Command::new(HANDOFF_SCRIPT)
         .args(arguments)
         .env_remove("CHORUS_TOKEN")
         .env("CHORUS_URL", &server.url)
@@ -24,7 +23,7 @@ fn script(server: &Server, arguments: &[&str], input: &str) -> Output {
         .spawn()
         .unwrap();
     let mut stdin = process.stdin.take().unwrap();
-    // An error means that it does not read.
+    // An error means that the script does not read its input.
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
     process.wait_with_output().unwrap()
@@ -38,7 +37,7 @@ async fn last_prompt(client: &Client, task_id: &str) -> String {
     handoffs.last().unwrap().prompt.as_str().to_owned()
 }
 
-/// Texts that a shell, JSON or HTTP could spoil.
+/// Texts that a shell, JSON or HTTP could corrupt.
 fn odd_texts() -> Vec<String> {
     let mut texts: Vec<String> = [
         "plain",
@@ -60,18 +59,18 @@ fn odd_texts() -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn prompts_arrive_and_final_messages_come_back_unchanged() {
-    let workshop = Workshop::new().agent("echo", "cat >/dev/null; cat answer");
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("echo", "cat >/dev/null; cat answer");
+    let server = sandbox.serve(1);
     let client = server.client();
-    let task = task(&client).await;
-    let folder = workshop.data_dir.join("workspaces").join(task.id.as_str());
+    let task = create_task(&client).await;
+    let folder = sandbox.data_dir.join("workspaces").join(task.id.as_str());
     std::fs::create_dir_all(&folder).unwrap();
     let mut texts = odd_texts();
     let long = "0123456789 ünï\n".repeat(20_000);
     assert!(long.len() > 300_000);
     texts.push(long);
     for text in texts {
-        // The answer of a program has a last line's end, which is not part of it.
+        // The final line break of a program's output is not part of its answer.
         std::fs::write(folder.join("answer"), format!("{text}\n")).unwrap();
         let by_argument = text.len() <= 110_000;
         let (prompt, input) = if by_argument {
@@ -80,32 +79,32 @@ async fn prompts_arrive_and_final_messages_come_back_unchanged() {
             ("-", text.as_str())
         };
         let arguments = [task.id.as_str(), "echo", prompt];
-        let output = tokio::task::block_in_place(|| script(&server, &arguments, input));
-        let shown: String = text.chars().take(60).collect();
+        let output = tokio::task::block_in_place(|| run_script(&server, &arguments, input));
+        let excerpt: String = text.chars().take(60).collect();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{shown:?}: {stderr}");
+        assert!(output.status.success(), "{excerpt:?}: {stderr}");
         assert!(
             last_prompt(&client, task.id.as_str()).await == text,
-            "{shown:?}"
+            "{excerpt:?}"
         );
         assert!(
             String::from_utf8(output.stdout).unwrap() == format!("{text}\n"),
-            "{shown:?}"
+            "{excerpt:?}"
         );
         assert!(stderr.starts_with("handoff: echo works on "), "{stderr}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hand_off_that_fails_or_is_refused_ends_with_1_and_tells_why() {
-    let workshop = Workshop::new()
-        .agent("broken", "echo half; echo 'no idea' >&2; exit 3")
-        .agent("sleeper", "echo begun; exec sleep 600");
-    let server = workshop.serve(2);
+async fn a_failed_or_refused_hand_off_exits_with_1_and_the_reason() {
+    let sandbox = Sandbox::new()
+        .with_agent("broken", "echo half; echo 'no idea' >&2; exit 3")
+        .with_agent("sleeper", "echo begun; exec sleep 600");
+    let server = sandbox.serve(2);
     let client = server.client();
-    let busy = crate::support::begin(&client, "sleeper").await;
-    let free = task(&client).await;
-    for (arguments, told) in [
+    let busy = crate::support::start_handoff(&client, "sleeper").await;
+    let free = create_task(&client).await;
+    for (arguments, expected) in [
         ([free.id.as_str(), "broken", "p"], "failed: "),
         ([free.id.as_str(), "nobody", "p"], "Unknown agent: nobody"),
         (
@@ -118,31 +117,31 @@ async fn a_hand_off_that_fails_or_is_refused_ends_with_1_and_tells_why() {
             "Agent already active on task: sleeper",
         ),
     ] {
-        let output = tokio::task::block_in_place(|| script(&server, &arguments, ""));
+        let output = tokio::task::block_in_place(|| run_script(&server, &arguments, ""));
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{stderr}");
         assert_eq!(output.stdout, b"");
-        assert!(stderr.contains(told), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
     }
-    let usage = tokio::task::block_in_place(|| script(&server, &["only-one"], ""));
+    let usage = tokio::task::block_in_place(|| run_script(&server, &["only-one"], ""));
     assert_eq!(usage.status.code(), Some(2));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_is_answered_by_the_server_that_comes_after() {
-    let goes: [fn(Server); 2] = [Server::kill, |server| assert!(server.stop().success())];
-    for go in goes {
-        let workshop = Workshop::new();
-        let gate = workshop.gate("gate");
+async fn a_waiter_is_answered_by_the_next_server() {
+    let ends: [fn(Server); 2] = [Server::kill, |server| assert!(server.stop().success())];
+    for end in ends {
+        let sandbox = Sandbox::new();
+        let gate = sandbox.gate("gate");
         let answer = format!("echo begun; read _ <{}; echo done", gate.path().display());
-        let workshop = workshop.agent("worker", &answer);
-        let port = own_port();
-        let server = workshop.serve_with(2, &["--port", &port]);
+        let sandbox = sandbox.with_agent("worker", &answer);
+        let port = reserve_port();
+        let server = sandbox.serve_with(2, &["--port", &port]);
         let client = server.client();
         let mut events = Events::listen(&client).await;
-        let (first, second) = (task(&client).await, task(&client).await);
+        let (first, second) = (create_task(&client).await, create_task(&client).await);
         let url = server.url.clone();
-        let by_script = Command::new(SCRIPT)
+        let by_script = Command::new(HANDOFF_SCRIPT)
             .args([first.id.as_str(), "worker", "p"])
             .env("CHORUS_URL", &url)
             .env_remove("CHORUS_TOKEN")
@@ -156,13 +155,13 @@ async fn who_waits_is_answered_by_the_server_that_comes_after() {
             .stdout(Stdio::piped())
             .spawn();
         for _ in 0..2 {
-            events.until("message_added", "begun").await;
+            events.wait_for("message_added", "begun").await;
         }
-        go(server);
+        end(server);
         gate.let_one_through();
         gate.let_one_through();
-        workshop.until_quiet();
-        let server = workshop.serve_with(2, &["--port", &port]);
+        sandbox.wait_until_no_process();
+        let server = sandbox.serve_with(2, &["--port", &port]);
         assert_eq!(server.url, url);
         for waiter in [by_script, by_program] {
             let output = tokio::task::block_in_place(|| waiter.wait_with_output()).unwrap();
@@ -177,14 +176,14 @@ async fn who_waits_is_answered_by_the_server_that_comes_after() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_from_outside_is_printed_as_it_is() {
-    let workshop = Workshop::new().agent("sleeper", "echo begun; exec sleep 600");
-    let server = workshop.serve(1);
+async fn the_message_of_an_outside_completion_is_printed_unchanged() {
+    let sandbox = Sandbox::new().with_agent("sleeper", "echo begun; exec sleep 600");
+    let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
-    let task = task(&client).await;
+    let task = create_task(&client).await;
     for text in odd_texts() {
-        let waiter = Command::new(SCRIPT)
+        let waiter = Command::new(HANDOFF_SCRIPT)
             .args([task.id.as_str(), "sleeper", "p"])
             .env("CHORUS_URL", &server.url)
             .env_remove("CHORUS_TOKEN")
@@ -193,7 +192,7 @@ async fn a_message_from_outside_is_printed_as_it_is() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        events.until("agent_handoff_started", "").await;
+        events.wait_for("agent_handoff_started", "").await;
         let path = format!("/api/tasks/{}/handoff/complete", task.id);
         let body = json!({ "output": text });
         client.send_json(Method::PUT, &path, &body).await.unwrap();
@@ -207,20 +206,20 @@ async fn a_message_from_outside_is_printed_as_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_follows_control_to_its_last_agent() {
+async fn a_waiter_follows_transfers_to_the_last_agent() {
     let pass = |to: &str| {
         format!("echo passing; chorus tool call $CHORUS_TASK_ID to_{to} --var step=$CHORUS_AGENT")
     };
-    let workshop = Workshop::new()
-        .agent("first", &pass("second"))
-        .agent("second", &pass("third"))
-        .agent(
+    let sandbox = Sandbox::new()
+        .with_agent("first", &pass("second"))
+        .with_agent("second", &pass("third"))
+        .with_agent(
             "third",
             "grep -c '^step: second$'; echo \"done by $CHORUS_AGENT\"",
         )
-        .agent("failing", "echo 'no idea' >&2; exit 3")
-        .agent("unlucky", &pass("failing"));
-    let server = workshop.serve(1);
+        .with_agent("failing", "echo 'no idea' >&2; exit 3")
+        .with_agent("unlucky", &pass("failing"));
+    let server = sandbox.serve(1);
     let client = server.client();
     for target in ["second", "third", "failing"] {
         let tool = json!({
@@ -231,9 +230,9 @@ async fn who_waits_follows_control_to_its_last_agent() {
         made.unwrap();
     }
     for agent in ["first", "unlucky"] {
-        let (one, other) = (task(&client).await, task(&client).await);
+        let (one, other) = (create_task(&client).await, create_task(&client).await);
         let by_script =
-            tokio::task::block_in_place(|| script(&server, &[one.id.as_str(), agent, "p"], ""));
+            tokio::task::block_in_place(|| run_script(&server, &[one.id.as_str(), agent, "p"], ""));
         let by_program = server.chorus(["handoff", other.id.as_str(), agent, "p"]);
         let by_program = tokio::task::block_in_place(|| by_program.output());
         for output in [by_script, by_program] {
@@ -261,19 +260,19 @@ async fn who_waits_follows_control_to_its_last_agent() {
             }
         }
     }
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_for_a_tool_or_a_session_follows_control_too() {
-    let workshop = Workshop::new()
-        .agent(
+async fn a_waiter_of_a_tool_call_or_session_follows_transfers() {
+    let sandbox = Sandbox::new()
+        .with_agent(
             "first",
             "chorus tool call $CHORUS_TASK_ID to_last >/dev/null",
         )
-        .agent("last", "echo \"done by $CHORUS_AGENT\"");
-    let server = workshop.serve(1);
+        .with_agent("last", "echo \"done by $CHORUS_AGENT\"");
+    let server = sandbox.serve(1);
     let client = server.client();
     for target in ["first", "last"] {
         let tool =
@@ -281,7 +280,7 @@ async fn who_waits_for_a_tool_or_a_session_follows_control_too() {
         let made = client.send_json(Method::POST, "/api/tools", &tool).await;
         made.unwrap();
     }
-    let task = task(&client).await;
+    let task = create_task(&client).await;
     let call = ["tool", "call", task.id.as_str(), "to_first", "--wait"];
     let moved = "session handoff s last first --reason r --intent i --wait";
     for arguments in [call.to_vec(), moved.split(' ').collect()] {

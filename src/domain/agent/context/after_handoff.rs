@@ -1,19 +1,19 @@
-//! The context of a task after a hand-off.
+//! The agent context of a task after a hand-off.
 
 use serde_json::{Map, Value};
 
 use crate::domain::{AgentName, Report, ReportResult, Role, Text};
 
-/// How many bytes of a final message stand for what was done, where its agent says nothing else.
+/// The limit of `workCompleted` taken from a summary or a final message, in bytes.
 const WORK: usize = 1000;
 
-/// Returns what a hand-off leaves behind: what was there, who worked, what was done, and what came out.
+/// Returns the context with the previous agent, its work and its result added.
 pub fn after_handoff(
     context: &Map<String, Value>,
     agent_name: &AgentName,
     role: Option<&Role>,
     report: Option<&Report>,
-    // The final message; none if the agent itself has said what it did.
+    // `None` if the agent itself has set `workCompleted`.
     output: Option<&Text>,
 ) -> Map<String, Value> {
     let mut after = context.clone();
@@ -24,10 +24,10 @@ pub fn after_handoff(
         let work = Text::lossy(work.as_str().trim().to_owned()).beginning(WORK);
         after.insert("workCompleted".to_owned(), work.into_string().into());
     }
-    if role.is_some_and(Role::makes) {
+    if role.is_some_and(Role::produces_work) {
         after.insert("testStatus".to_owned(), "pending".into());
     }
-    if let (Some(report), true) = (report, role.is_some_and(Role::judges)) {
+    if let (Some(report), true) = (report, role.is_some_and(Role::evaluates_work)) {
         after.insert("testStatus".to_owned(), report.result.as_str().into());
         let issues = match report.result {
             ReportResult::Passed => Vec::new(),
@@ -35,10 +35,10 @@ pub fn after_handoff(
         };
         after.insert("knownIssues".to_owned(), issues.into());
     }
-    if let Some(told) = report.and_then(|report| report.agent_context.as_ref()) {
-        after.extend(told.clone());
+    if let Some(reported) = report.and_then(|report| report.agent_context.as_ref()) {
+        after.extend(reported.clone());
     }
-    // An agent cannot name another one as the previous agent.
+    // Last, so that an agent cannot name another one as the previous agent.
     after.insert("previousAgent".to_owned(), agent_name.as_str().into());
     after
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_off_leaves_what_came_out_of_it() {
+    fn a_handoff_adds_its_result() {
         let agent = AgentName::parse("tess").unwrap();
         let testing = Role::parse("testing").unwrap();
         let report: Report = serde_json::from_value(

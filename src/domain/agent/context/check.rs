@@ -1,11 +1,11 @@
-//! Checks of `agentContext` and `handoffInstructions`.
+//! Validation of `agentContext` and `handoffInstructions`.
 
 use serde_json::{Map, Value};
 
 use super::limits::{TOO_DEEP, is_too_deep, size};
 use crate::domain::{Problems, Role};
 
-/// Checks the keys of a context that have a meaning.
+/// Checks the types of the known keys; free keys may have any value.
 pub(in crate::domain) fn check_context(
     context: &Map<String, Value>,
     largest: usize,
@@ -33,7 +33,7 @@ pub(in crate::domain) fn check_context(
     );
 }
 
-/// Checks the keys of instructions that have a meaning.
+/// Checks the types of the known keys; free keys may have any value.
 pub(in crate::domain) fn check_instructions(
     instructions: &Map<String, Value>,
     largest: usize,
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_with_a_meaning_have_their_form() {
+    fn known_keys_have_fixed_types() {
         let mut problems = Problems::default();
         check_context(
             &map(

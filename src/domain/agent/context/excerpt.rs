@@ -1,11 +1,11 @@
-//! Excerpts of a context that fit a budget.
+//! Excerpts of an agent context that fit a budget.
 
 use serde_json::{Map, Value};
 
 use super::limits::{entry_size, json_size, size};
 use crate::domain::Text;
 
-/// The keys that are told first when there is not room for all.
+/// The keys that are kept first, in this order.
 const FIRST: [&str; 6] = [
     "previousAgent",
     "testStatus",
@@ -15,21 +15,22 @@ const FIRST: [&str; 6] = [
     "filesModified",
 ];
 
-/// The key that says that something was left out.
+/// The key with the note about the cut.
 const CUT: &str = "cut";
 
-/// How much room is worth to tell the beginning of something.
-const WORTH_IT: usize = 24;
+/// The smallest room, in bytes, in which a shortened value is still useful.
+const MIN_ROOM: usize = 24;
 
-/// The sizes of a context that does not fit, in bytes.
+/// The budget and the full size of a context in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     pub budget: usize,
     pub whole: usize,
 }
 
-/// Returns as much of a context as has room, written as JSON, the most important keys first. If anything is left out, `note` describes that.
-pub fn bounded(
+/// Returns the part of a context that fits the budget as JSON, most important keys first. `note` describes the cut, if
+/// there is one.
+pub fn excerpt(
     context: &Map<String, Value>,
     budget: usize,
     note: impl FnOnce(Cut) -> String,
@@ -42,11 +43,11 @@ pub fn bounded(
     let mut left = budget.saturating_sub(2 + entry_size(CUT, &note));
     let share = left / 3;
     let mut kept = Map::new();
-    for (key, value) in in_order(context) {
+    for (key, value) in by_importance(context) {
         let room = left
             .saturating_sub(entry_size(key, &Value::Null))
             .min(share);
-        if let Some(value) = shortened(value, room) {
+        if let Some(value) = shorten(value, room) {
             left -= entry_size(key, &value).min(left);
             kept.insert(key.clone(), value);
         }
@@ -58,7 +59,7 @@ pub fn bounded(
     kept
 }
 
-fn in_order(context: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+fn by_importance(context: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
     let first = FIRST.iter().filter_map(|key| context.get_key_value(*key));
     let rest = context
         .iter()
@@ -66,12 +67,12 @@ fn in_order(context: &Map<String, Value>) -> impl Iterator<Item = (&String, &Val
     first.chain(rest)
 }
 
-/// Returns a value, or the beginning of it, that has at most so many bytes as JSON.
-fn shortened(value: &Value, room: usize) -> Option<Value> {
+/// Shortens a value to at most `room` bytes of JSON.
+fn shorten(value: &Value, room: usize) -> Option<Value> {
     if json_size(value) <= room {
         return Some(value.clone());
     }
-    if room < WORTH_IT {
+    if room < MIN_ROOM {
         return None;
     }
     match value {
@@ -88,9 +89,9 @@ fn shortened(value: &Value, room: usize) -> Option<Value> {
         }
         Value::Array(items) => {
             let mut kept = Vec::new();
-            let mut left = room - WORTH_IT.min(room);
+            let mut left = room - MIN_ROOM.min(room);
             for item in items {
-                let Some(item) = shortened(item, left) else {
+                let Some(item) = shorten(item, left) else {
                     break;
                 };
                 left = left.saturating_sub(json_size(&item) + 1);
@@ -135,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bounded_context_fits_and_says_what_is_missing(
+        fn an_excerpt_fits_the_budget_and_notes_the_cut(
             context in proptest::collection::btree_map("[a-z\"]{0,30}", any_value(), 0..20),
             budget in 0..4096_usize,
         ) {
@@ -143,25 +144,25 @@ mod tests {
             let written = |map: &Map<String, Value>| serde_json::to_string(map).unwrap().len();
             prop_assert_eq!(size(&context), written(&context));
             let note = |cut| format!("{cut:?} and some advice that is about as long as this sentence");
-            let kept = bounded(&context, budget, note);
+            let kept = excerpt(&context, budget, note);
             prop_assert!(written(&kept) <= budget.max(2));
             if written(&context) <= budget {
                 prop_assert_eq!(&kept, &context);
             } else if budget >= 200 {
                 prop_assert!(kept.contains_key(CUT));
             }
-            prop_assert_eq!(&bounded(&kept, budget, |_| String::new()), &kept, "what is cut stays as it is");
+            prop_assert_eq!(&excerpt(&kept, budget, |_| String::new()), &kept, "an excerpt of an excerpt is the same");
         }
     }
 
     #[test]
-    fn what_matters_most_is_told_first() {
+    fn important_keys_are_kept_first() {
         let context = map(json!({
             "noise": "n".repeat(5000), "workCompleted": "w".repeat(5000), "knownIssues": ["first", "x".repeat(5000)],
             "previousAgent": "ada", "testStatus": "failed", "attempts": 3,
         }));
         let whole = size(&context);
-        let kept = bounded(&context, 2048, |cut| {
+        let kept = excerpt(&context, 2048, |cut| {
             format!("{} of {}", cut.budget, cut.whole)
         });
         assert_eq!(kept["previousAgent"], "ada");

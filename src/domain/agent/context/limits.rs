@@ -1,17 +1,16 @@
-//! Limits of a context: bytes and depth.
+//! Limits of an agent context: bytes and nesting.
 
 use serde_json::{Map, Value};
 
-/// How many bytes agents may tell each other on a task.
+/// The default limit of `agentContext` and of `handoffInstructions` in bytes.
 pub const LARGEST: usize = 64 * 1024;
 
-/// How deep values may be nested: readers give up a little above a hundred.
+/// Many JSON parsers stop a little above a depth of 100.
 const DEEPEST: usize = 64;
 
-/// The problem of a value that is nested too deep.
 pub const TOO_DEEP: &str = "must not be nested deeper than 64 levels";
 
-/// Checks the nesting of a value against the limit of stored JSON.
+/// Whether a value is nested too deep to be stored.
 pub fn is_too_deep(value: &Value) -> bool {
     fn fits(value: &Value, room: usize) -> bool {
         match value {
@@ -23,7 +22,7 @@ pub fn is_too_deep(value: &Value) -> bool {
     !fits(value, DEEPEST)
 }
 
-/// Counts the bytes of an object as JSON.
+/// Counts the bytes of an object as compact JSON.
 pub fn size(object: &Map<String, Value>) -> usize {
     let entries: usize = object
         .iter()
@@ -32,7 +31,7 @@ pub fn size(object: &Map<String, Value>) -> usize {
     2 + entries.saturating_sub(1)
 }
 
-/// Counts the bytes of a key, its value, and what stands between.
+/// Counts the bytes of an entry with its colon and comma.
 pub(super) fn entry_size(key: &str, value: &Value) -> usize {
     let key = serde_json::to_string(key).expect("a key is JSON").len();
     key + json_size(value) + 2
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nested_too_deep_is_seen() {
+    fn deep_nesting_is_detected() {
         let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([{ "x": inner }]));
         assert!(!is_too_deep(&nested(DEEPEST / 2)));
         assert!(is_too_deep(&nested(DEEPEST / 2 + 1)));

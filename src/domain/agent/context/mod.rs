@@ -1,4 +1,4 @@
-//! Agent context: what an agent tells the agents that work on a task after it.
+//! Agent context: information for the next agents of a task.
 
 mod after_handoff;
 mod check;
@@ -7,5 +7,5 @@ mod limits;
 
 pub use after_handoff::after_handoff;
 pub(in crate::domain) use check::{check_context, check_instructions};
-pub use excerpt::{Cut, bounded};
+pub use excerpt::{Cut, excerpt};
 pub use limits::{LARGEST, TOO_DEEP, is_too_deep, size};

@@ -4,9 +4,9 @@ use super::find::{SELECT, request_from_row};
 use crate::domain::{Due, Request, Timestamp};
 use crate::store::{FromRow, Result, Statement, View, columns, params, sql, text};
 
-/// Lists the requests to start next: P0 before P1 before P2, then the rank of the kind's rule, then the oldest.
+/// Lists the requests to start next: by priority, then by the rank of their kind rule, then oldest first.
 pub fn next(view: &View<'_>, limit: u32) -> Result<Vec<Request>> {
-    // Of each priority and kind only the oldest are looked at.
+    // Reads only the oldest requests of each priority and kind.
     const NEXT: Statement<1> = sql!(
         SELECT,
         " JOIN (SELECT q.number AS number, p.priority AS priority, d.rank AS rank
@@ -24,7 +24,7 @@ pub fn next(view: &View<'_>, limit: u32) -> Result<Vec<Request>> {
     view.rows(NEXT, params![limit], request_from_row)
 }
 
-/// Selects the approvals of requests that wait and can be started.
+/// Selects the approval times of waiting requests that can be started.
 const APPROVALS: &str = "SELECT o.approved_at FROM requests o INDEXED BY requests_approved
       WHERE o.state = 'delegated' AND o.withdrawn_at IS NULL AND o.approved_at IS NOT NULL
         AND EXISTS (SELECT 1 FROM dispatch_routes d JOIN agents a ON a.name = d.agent_name
@@ -52,7 +52,7 @@ impl From<DueRow> for Due {
     }
 }
 
-/// Finds the next times that matter to the dispatcher.
+/// Finds the next times at which the dispatcher has work.
 pub fn due(view: &View<'_>) -> Result<Due> {
     const DUE: Statement<0> = sql!("SELECT ", DueRow::COLUMNS);
     view.one(DUE, params![], |row| Ok(DueRow::from_row(row)?.into()))

@@ -9,13 +9,13 @@ use crate::store::{
     FromRow, Item, Json, Result, Row, Statement, View, columns, packed, params, sql, text,
 };
 
-/// A request with what only the database knows of it.
+/// A request with its database keys.
 #[derive(Debug, Clone)]
 pub struct StoredRequest {
     pub number: i64,
     pub task_number: Option<i64>,
     pub handoff_number: Option<i64>,
-    /// Whether its hand-off only starts a job elsewhere.
+    /// Whether its hand-off only starts an external job.
     pub is_job: bool,
     pub request: Request,
 }
@@ -42,7 +42,7 @@ packed! {
 }
 
 columns! {
-    /// A whole request, in one row and so at one moment.
+    /// A whole request, read in one row and so in one snapshot.
     struct RequestRow {
         number: i64 = "r.number",
         id: RequestId = "r.id",
@@ -82,7 +82,6 @@ columns! {
     }
 }
 
-/// Selects whole requests, as `r`.
 pub(super) const SELECT: &str = text!("SELECT ", RequestRow::COLUMNS, " FROM requests r");
 
 impl From<RequestRow> for StoredRequest {
@@ -164,13 +163,11 @@ pub(super) fn request_from_row(row: &Row<'_>) -> Result<Request> {
     Ok(from_row(row)?.request)
 }
 
-/// Finds a request.
 pub fn find(view: &View<'_>, id: &RequestId) -> Result<Option<StoredRequest>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE r.id = $1");
     view.row(ONE, params![id], from_row)
 }
 
-/// Finds the number of a request.
 pub fn find_number(view: &View<'_>, id: &RequestId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM requests WHERE id = $1"),
@@ -179,19 +176,18 @@ pub fn find_number(view: &View<'_>, id: &RequestId) -> Result<Option<i64>> {
     )
 }
 
-/// Lists the requests behind a number, oldest first.
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredRequest>> {
     const AFTER: Statement<2> = sql!(SELECT, " WHERE r.number > $1 ORDER BY r.number LIMIT $2");
     view.rows(AFTER, params![number, limit], from_row)
 }
 
-/// Lists the requests that a hand-off works on, in order.
+/// Lists the requests of a hand-off, in order.
 pub fn of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Vec<StoredRequest>> {
     const OF_HANDOFF: Statement<1> = sql!(SELECT, " WHERE r.handoff_number = $1 ORDER BY r.number");
     view.rows(OF_HANDOFF, params![handoff_number], from_row)
 }
 
-/// Tells whether a hand-off works on a request.
+/// Whether a hand-off has a request.
 pub fn has_of_handoff(view: &View<'_>, handoff_number: i64) -> Result<bool> {
     view.has(
         sql!("SELECT 1 FROM requests WHERE handoff_number = $1"),
@@ -199,7 +195,6 @@ pub fn has_of_handoff(view: &View<'_>, handoff_number: i64) -> Result<bool> {
     )
 }
 
-/// Counts the requests that were given to a task.
 pub fn count_of_task(view: &View<'_>, task_number: i64) -> Result<usize> {
     view.one(
         sql!("SELECT count(*) FROM requests WHERE task_number = $1"),
@@ -208,7 +203,7 @@ pub fn count_of_task(view: &View<'_>, task_number: i64) -> Result<usize> {
     )
 }
 
-/// Tells whether a request of a task is not done.
+/// Whether a task has a request that is not done.
 pub fn has_open_of_task(view: &View<'_>, task_number: i64) -> Result<bool> {
     view.has(
         sql!("SELECT 1 FROM requests WHERE task_number = $1 AND state <> 'done' LIMIT 1"),
@@ -225,7 +220,6 @@ const REQUESTS: Item<Request> = Item {
     name: |request| request.id.to_string(),
 };
 
-/// Lists a page of requests behind a number, oldest first or newest first.
 pub fn page(view: &View<'_>, query: &RequestQuery, after: Option<i64>) -> Result<Page<Request>> {
     const OLDEST_OF_STATE: Statement<6> = sql!(
         SELECT,

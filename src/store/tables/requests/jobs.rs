@@ -1,4 +1,4 @@
-//! The requests whose hand-offs start jobs elsewhere.
+//! The requests whose hand-offs start external jobs.
 
 use crate::domain::{Job, JobStart, Kind, RequestId, TaskId, Text};
 use crate::store::{FromRow, Json, Result, Row, Statement, View, columns, params, sql, text};
@@ -38,13 +38,13 @@ fn from_row(row: &Row<'_>) -> Result<Job> {
     })
 }
 
-/// Lists the jobs that have not ended.
+/// Lists the open jobs.
 pub fn list_jobs(view: &View<'_>) -> Result<Vec<Job>> {
     const ALL: Statement<0> = sql!(SELECT, " ORDER BY r.number");
     view.rows(ALL, params![], from_row)
 }
 
-/// Finds the job of a request, if it has not ended.
+/// Finds the open job of a request.
 pub fn find_job(view: &View<'_>, id: &RequestId) -> Result<Option<Job>> {
     const ONE: Statement<1> = sql!(SELECT, " AND r.id = $1");
     view.row(ONE, params![id], from_row)
@@ -58,7 +58,6 @@ columns! {
     }
 }
 
-/// Finds the job that a hand-off starts.
 pub fn find_job_start(view: &View<'_>, handoff_number: i64) -> Result<Option<JobStart>> {
     const ONE: Statement<1> = sql!(
         "SELECT ",

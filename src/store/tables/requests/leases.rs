@@ -3,7 +3,7 @@
 use crate::domain::{RequestId, Timestamp};
 use crate::store::{Result, Tx, View, params, sql};
 
-/// Lists the requests whose leases have ended and are not the server's to extend, the earliest end first.
+/// Lists the requests whose leases have expired and are not renewed by the server, earliest first.
 pub fn list_expired(view: &View<'_>, now: Timestamp, limit: u32) -> Result<Vec<RequestId>> {
     view.rows(
         sql!(
@@ -16,7 +16,7 @@ pub fn list_expired(view: &View<'_>, now: Timestamp, limit: u32) -> Result<Vec<R
     )
 }
 
-/// Extends the leases of all hand-offs, and returns how many there are.
+/// Renews the leases of all hand-offs. Returns their number.
 pub fn renew_leases(tx: &Tx<'_>, until: Timestamp) -> Result<usize> {
     tx.execute(
         sql!("UPDATE requests SET lease_expires_at = $1 WHERE handoff_number IS NOT NULL"),

@@ -1,4 +1,4 @@
-//! The table `requests`, and requests with all that belongs to them.
+//! The table `requests`, and requests with their transitions, recoveries and tags.
 
 mod dispatch;
 mod find;
@@ -15,4 +15,4 @@ pub use find::{
 pub use jobs::{find_job, find_job_start, list_jobs};
 pub use leases::{list_expired, renew_leases};
 pub use overview::{HeldRow, list_claimed, list_held, list_stuck};
-pub use write::{follow_handoff, insert, insert_archived, update, update_links};
+pub use write::{insert, insert_archived, move_to_handoff, update, update_links};

@@ -1,4 +1,4 @@
-//! The dispatcher's lists.
+//! The lists of the dispatcher's overview.
 
 use crate::domain::{
     AgentName, DispatchedRequest, HandoffId, Kind, KindMode, Priority, RequestId, TaskId, Text,
@@ -47,7 +47,7 @@ impl From<ClaimedRow> for DispatchedRequest {
     }
 }
 
-/// Lists claimed requests, the earliest claim first.
+/// Lists claimed requests, earliest claim first.
 pub fn list_claimed(view: &View<'_>, limit: u32) -> Result<Vec<DispatchedRequest>> {
     const CLAIMED: Statement<1> = sql!(
         "SELECT ",
@@ -64,7 +64,7 @@ pub fn list_claimed(view: &View<'_>, limit: u32) -> Result<Vec<DispatchedRequest
 }
 
 columns! {
-    /// A kind with waiting requests, the rule of the kind and the availability of the rule's agent.
+    /// A kind with waiting requests, its rule, and the availability of the rule's agent.
     pub struct HeldRow {
         pub kind: Kind = "r.kind",
         pub count: u64 = "count(*)",
@@ -74,7 +74,7 @@ columns! {
     }
 }
 
-/// Lists the kinds with waiting requests that the dispatcher will not start, by name.
+/// Lists the kinds with waiting requests that the dispatcher cannot start, by name.
 pub fn list_held(view: &View<'_>) -> Result<Vec<HeldRow>> {
     const HELD: Statement<0> = sql!(
         "SELECT ",
@@ -114,7 +114,7 @@ impl From<StuckRow> for WaitingRequest {
     }
 }
 
-/// Lists the requests that have failed as often as they may, oldest first.
+/// Lists the requests that have failed as often as allowed, oldest first.
 pub fn list_stuck(view: &View<'_>, limit: u32) -> Result<Vec<WaitingRequest>> {
     const STUCK: Statement<1> = sql!(
         "SELECT ",

@@ -4,7 +4,7 @@ use super::find::StoredRequest;
 use crate::domain::{HandoffId, NewRequest, Request, TaskId, Timestamp};
 use crate::store::{Result, Tx, params, sql};
 
-/// Inserts a request that needs a decision, and returns its number.
+/// Inserts a request in the state `needs`. Returns its number.
 pub fn insert(tx: &Tx<'_>, new: &NewRequest, source_task_number: Option<i64>) -> Result<i64> {
     tx.insert(
         sql!(
@@ -31,7 +31,7 @@ pub fn insert(tx: &Tx<'_>, new: &NewRequest, source_task_number: Option<i64>) ->
     )
 }
 
-/// Writes all of a request that can change.
+/// Saves everything of a request that can change.
 pub fn update(tx: &Tx<'_>, stored: &StoredRequest) -> Result<()> {
     let request = &stored.request;
     let lease = request.lease.as_ref();
@@ -71,8 +71,8 @@ pub fn update(tx: &Tx<'_>, stored: &StoredRequest) -> Result<()> {
     Ok(())
 }
 
-/// Moves the requests of a hand-off to another one, where they are no job.
-pub fn follow_handoff(tx: &Tx<'_>, from_number: i64, to_number: i64) -> Result<()> {
+/// Moves the requests of a hand-off to another one. They are no longer jobs.
+pub fn move_to_handoff(tx: &Tx<'_>, from_number: i64, to_number: i64) -> Result<()> {
     tx.execute(
         sql!(
             "UPDATE requests SET handoff_number = $1, is_job = 0, job_id = NULL WHERE handoff_number = $2"
@@ -82,7 +82,7 @@ pub fn follow_handoff(tx: &Tx<'_>, from_number: i64, to_number: i64) -> Result<(
     Ok(())
 }
 
-/// Inserts a request of an archive, without the rows that it refers to, and returns its number.
+/// Inserts a request from an archive, not linked to other rows yet. Returns its number.
 pub fn insert_archived(
     tx: &Tx<'_>,
     request: &Request,
@@ -126,7 +126,7 @@ pub fn insert_archived(
     )
 }
 
-/// Lets a request refer to its tasks, and to its hand-off if that is open.
+/// Links a request to its tasks, and to its hand-off if that is open.
 pub fn update_links(
     tx: &Tx<'_>,
     number: i64,

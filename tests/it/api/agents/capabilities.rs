@@ -8,11 +8,11 @@ use crate::support::{Reply, TestApp};
 
 const TOKEN: &str = "the-token-of-a-run";
 
-/// Lets the developer work, and show [`TOKEN`].
-async fn working() -> TestApp {
+/// Starts a run of the developer, with [`TOKEN`].
+async fn app_with_run() -> TestApp {
     let app = TestApp::new().await;
     let task = app.task("Write it").await;
-    app.let_work(&task, "developer", TOKEN).await;
+    app.start_run(&task, "developer", TOKEN).await;
     app
 }
 
@@ -22,8 +22,8 @@ async fn announce(app: &TestApp, agent: &str, body: Value) -> Reply {
 }
 
 #[tokio::test]
-async fn an_agent_announces_itself() {
-    let app = working().await;
+async fn an_agent_announces_its_capabilities() {
+    let app = app_with_run().await;
     let before = app.get("/api/agents/developer").await.data();
     let offered = json!({
         "roles": ["implementation", "fixing", "implementation"], "skills": ["Rust", "rust"], "maxSessionDuration": 45,
@@ -49,12 +49,12 @@ async fn an_agent_announces_itself() {
 }
 
 #[tokio::test]
-async fn a_run_speaks_for_itself_alone() {
-    let app = working().await;
+async fn a_run_announces_only_for_its_own_agent() {
+    let app = app_with_run().await;
     let before = app.get("/api/agents").await.data();
     let offered = || json!({ "roles": ["testing"] });
-    assert_snapshot!(announce(&app, "qa", offered()).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may speak for developer alone, not for qa"}}"#);
-    assert_snapshot!(announce(&app, "nobody", offered()).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may speak for developer alone, not for nobody"}}"#);
+    assert_snapshot!(announce(&app, "qa", offered()).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may change only its own agent, developer, not qa"}}"#);
+    assert_snapshot!(announce(&app, "nobody", offered()).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may change only its own agent, developer, not nobody"}}"#);
     for (method, path) in [
         (Method::PUT, "/api/agents/developer"),
         (Method::PATCH, "/api/agents/developer"),
@@ -72,27 +72,27 @@ async fn a_run_speaks_for_itself_alone() {
 }
 
 #[tokio::test]
-async fn a_run_does_not_give_itself_more_time() {
-    let app = working().await;
+async fn a_run_cannot_raise_its_own_session_limit() {
+    let app = app_with_run().await;
     let limit =
         |minutes: Value| announce(&app, "developer", json!({ "maxSessionDuration": minutes }));
     assert_eq!(limit(json!(60)).await.data()["maxSessionDuration"], 60);
-    assert_snapshot!(limit(json!(61)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, not raise or remove it; a person can"}}"#);
-    assert_snapshot!(limit(Value::Null).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, not raise or remove it; a person can"}}"#);
+    assert_snapshot!(limit(json!(61)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, but not raise or remove it. Leave that to a person"}}"#);
+    assert_snapshot!(limit(Value::Null).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, but not raise or remove it. Leave that to a person"}}"#);
     assert_eq!(limit(json!(60)).await.data()["maxSessionDuration"], 60);
     assert_eq!(limit(json!(30)).await.data()["maxSessionDuration"], 30);
     assert_eq!(
         limit(json!(60)).await.error(),
         (403, "FORBIDDEN".to_owned())
     );
-    // A person may.
+    // A person may remove the limit.
     let body = json!({ "maxSessionDuration": null });
     let removed = app.post("/api/agents/developer/capabilities", body).await;
     assert_eq!(removed.data()["maxSessionDuration"], Value::Null);
 }
 
 #[tokio::test]
-async fn capabilities_are_checked_and_nothing_else_is_one() {
+async fn invalid_and_unknown_capabilities_are_refused() {
     let app = TestApp::new().await;
     let post = |body: Value| app.post("/api/agents/qa/capabilities", body);
     assert_snapshot!(post(json!({ "program": "/bin/sh" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"program: unknown field `program`, expected one of `roles`, `skills`, `maxSessionDuration`, `responsibilities`, `available`"}}"#);

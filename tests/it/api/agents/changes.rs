@@ -38,7 +38,7 @@ async fn delete(app: &TestApp, name: &str) -> Reply {
         .await
 }
 
-/// Makes an agent only if it is not there, under a key if there is one.
+/// Creates an agent with `If-None-Match: *`, and with an idempotency key if one is given.
 fn only_new(name: &str, body: &Value, key: Option<&str>) -> Request<Body> {
     let mut request = Request::put(format!("/api/agents/{name}"))
         .header(header::HOST, "localhost")
@@ -63,7 +63,7 @@ async fn events(app: &TestApp) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_agent_is_made_replaced_changed_and_deleted() {
+async fn an_agent_is_created_replaced_edited_and_deleted() {
     let app = TestApp::new().await;
     let made = app.put("/api/agents/reviewer", reviewer()).await;
     assert_eq!((made.status.as_u16(), made.data()), (201, reviewer()));
@@ -81,7 +81,7 @@ async fn an_agent_is_made_replaced_changed_and_deleted() {
     assert_eq!(changed.await.data(), expected);
     assert_eq!(patch(&app, "reviewer", json!({})).await.data(), expected);
 
-    // What is not said of a whole agent is what it is by default.
+    // PUT sets absent fields to their defaults.
     let replaced = app.put(
         "/api/agents/reviewer",
         json!({ "provider": "command", "program": "true" }),
@@ -100,7 +100,7 @@ async fn an_agent_is_made_replaced_changed_and_deleted() {
     assert_eq!(delete(&app, "reviewer").await.data(), replaced);
     assert_snapshot!(delete(&app, "reviewer").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Agent not found: reviewer"}}"#);
     assert_snapshot!(patch(&app, "reviewer", json!({ "available": false })).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Agent not found: reviewer"}}"#);
-    // What changes nothing is no event.
+    // A change without effect records no event.
     assert_eq!(
         events(&app).await,
         [
@@ -113,7 +113,7 @@ async fn an_agent_is_made_replaced_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn upper_and_lower_case_do_not_make_a_second_agent() {
+async fn agent_names_are_case_insensitive() {
     let app = TestApp::new().await;
     let before = app.get("/api/agents").await.data();
     let reply = app
@@ -135,8 +135,8 @@ async fn upper_and_lower_case_do_not_make_a_second_agent() {
         after.as_array().unwrap().len(),
         before.as_array().unwrap().len()
     );
-    // Hand-offs would take it for the other one.
-    assert_snapshot!(app.put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"developer_review would be taken for the agent developer-review, which is there already; choose another name"}}"#);
+    // The name matching of hand-offs could not tell the two apart.
+    assert_snapshot!(app.put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent name developer_review is too similar to the existing agent developer-review. Choose a name that differs in more than case and separators"}}"#);
     assert_eq!(delete(&app, "Developer").await.data()["name"], "developer");
 }
 
@@ -145,35 +145,35 @@ fn reviewer_named(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_agent_is_said_before_it_runs() {
+async fn faults_of_an_agent_are_reported_before_it_runs() {
     let app = TestApp::new().await;
     let put = |key: &str, value: Value| app.put("/api/agents/reviewer", with(key, value));
-    assert_snapshot!(put("program", Value::Null).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"program: must be given, because the provider is command","details":{"problems":[{"field":"program","message":"must be given, because the provider is command"}]}}}"#);
+    assert_snapshot!(put("program", Value::Null).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"program: is required for the provider command","details":{"problems":[{"field":"program","message":"is required for the provider command"}]}}}"#);
     assert_snapshot!(put("provider", json!("codex")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"}]}}}"#);
     assert_snapshot!(put("provider", json!("gpt")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"provider: unknown variant `gpt`, expected one of `claude-code`, `codex`, `opencode`, `gemini`, `command`"}}"#);
-    assert_snapshot!(put("specPath", json!("../operator.token")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: The spec ../operator.token of the agent reviewer must be a path below the data directory, without `..`","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"The spec ../operator.token of the agent reviewer must be a path below the data directory, without `..`"}]}}}"#);
-    assert_snapshot!(put("specPath", json!("/etc/passwd")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: The spec /etc/passwd of the agent reviewer must be a path below the data directory, without `..`","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"The spec /etc/passwd of the agent reviewer must be a path below the data directory, without `..`"}]}}}"#);
-    assert_snapshot!(put("specPath", json!("operator.token")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: The spec operator.token of the agent reviewer is not there; put it into <tmp>/operator.token","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"The spec operator.token of the agent reviewer is not there; put it into <tmp>/operator.token"}]}}}"#);
-    assert_snapshot!(put("specPath", json!("agents/nobody.md")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: The spec agents/nobody.md of the agent reviewer is not there; put it into <tmp>/agents/nobody.md","details":{"problems":[{"field":"specPath","message":"The spec agents/nobody.md of the agent reviewer is not there; put it into <tmp>/agents/nobody.md"}]}}}"#);
-    assert_snapshot!(put("maxSeconds", json!(0)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"maxSeconds: must be 1 to 31536000; null stands for the server's limit","details":{"problems":[{"field":"maxSeconds","message":"must be 1 to 31536000; null stands for the server's limit"}]}}}"#);
+    assert_snapshot!(put("specPath", json!("../operator.token")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: Spec ../operator.token of agent reviewer must be a path relative to the data directory, without `..`","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"Spec ../operator.token of agent reviewer must be a path relative to the data directory, without `..`"}]}}}"#);
+    assert_snapshot!(put("specPath", json!("/etc/passwd")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: Spec /etc/passwd of agent reviewer must be a path relative to the data directory, without `..`","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"Spec /etc/passwd of agent reviewer must be a path relative to the data directory, without `..`"}]}}}"#);
+    assert_snapshot!(put("specPath", json!("operator.token")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md; specPath: Spec operator.token of agent reviewer does not exist; create <tmp>/operator.token","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"},{"field":"specPath","message":"Spec operator.token of agent reviewer does not exist; create <tmp>/operator.token"}]}}}"#);
+    assert_snapshot!(put("specPath", json!("agents/nobody.md")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: Spec agents/nobody.md of agent reviewer does not exist; create <tmp>/agents/nobody.md","details":{"problems":[{"field":"specPath","message":"Spec agents/nobody.md of agent reviewer does not exist; create <tmp>/agents/nobody.md"}]}}}"#);
+    assert_snapshot!(put("maxSeconds", json!(0)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"maxSeconds: must be 1 to 31536000; use null for the server's limit","details":{"problems":[{"field":"maxSeconds","message":"must be 1 to 31536000; use null for the server's limit"}]}}}"#);
     assert_snapshot!(put("maxSeconds", json!(-1)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"maxSeconds: invalid value: integer `-1`, expected u64"}}"#);
     assert_snapshot!(put("maxSessionDuration", json!(0)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"maxSessionDuration: must be a number of minutes, 1 to 525600"}}"#);
-    assert_snapshot!(put("environment", json!({ "A=B": "x", "": "y", "PATH": "/bin", "CHORUS_TOKEN": "z" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"environment: \"\" is not a name of a variable; it must be one word without =; environment: \"A=B\" is not a name of a variable; it must be one word without =; environment: CHORUS_TOKEN is set by Chorus itself; environment: PATH is set by Chorus itself","details":{"problems":[{"field":"environment","message":"\"\" is not a name of a variable; it must be one word without ="},{"field":"environment","message":"\"A=B\" is not a name of a variable; it must be one word without ="},{"field":"environment","message":"CHORUS_TOKEN is set by Chorus itself"},{"field":"environment","message":"PATH is set by Chorus itself"}]}}}"#);
+    assert_snapshot!(put("environment", json!({ "A=B": "x", "": "y", "PATH": "/bin", "CHORUS_TOKEN": "z" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"environment: \"\" is not a valid variable name; use one word without `=`; environment: \"A=B\" is not a valid variable name; use one word without `=`; environment: CHORUS_TOKEN is reserved: Chorus sets it; environment: PATH is reserved: Chorus sets it","details":{"problems":[{"field":"environment","message":"\"\" is not a valid variable name; use one word without `=`"},{"field":"environment","message":"\"A=B\" is not a valid variable name; use one word without `=`"},{"field":"environment","message":"CHORUS_TOKEN is reserved: Chorus sets it"},{"field":"environment","message":"PATH is reserved: Chorus sets it"}]}}}"#);
     assert_snapshot!(put("arguments", json!(["a\0b"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"arguments[0]: has a NUL character (\\u0000) at byte 1, which cannot be stored; remove it"}}"#);
-    assert_snapshot!(put("roles", json!(["Testing!"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"roles[0]: must be a role such as `testing`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
+    assert_snapshot!(put("roles", json!(["Testing!"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"roles[0]: must be a role such as `testing`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
     assert_snapshot!(put("skills", json!(["a b"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills[0]: must be a skill such as `python`: one word without commas, at most 64 bytes"}}"#);
     assert_snapshot!(put("skills", json!("rust")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills: invalid type: string \"rust\", expected a sequence"}}"#);
     assert_snapshot!(put("available", Value::Null).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"available: invalid type: null, expected a boolean"}}"#);
     assert_snapshot!(put("outputForm", json!("xml")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"outputForm: must be `all`, `last_line` or `json:FIELD`"}}"#);
     assert_snapshot!(put("color", json!("red")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"color: unknown field `color`, expected one of `name`, `specPath`, `allowedTools`, `permissionMode`, `provider`, `model`, `program`, `arguments`, `environment`, `outputForm`, `maxSeconds`, `idleSeconds`, `available`, `roles`, `skills`, `maxSessionDuration`, `responsibilities`"}}"#);
-    assert_snapshot!(put("name", json!("other")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be reviewer, as in the path; an agent keeps its name"}}"#);
+    assert_snapshot!(put("name", json!("other")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be reviewer, the name in the path; agents cannot be renamed"}}"#);
     let many: Vec<_> = (0..51).map(|number| format!("s{number}")).collect();
-    assert_snapshot!(put("skills", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills: must not have more than 50 different words"}}"#);
+    assert_snapshot!(put("skills", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills: must have at most 50 distinct words"}}"#);
     let many: Vec<_> = (0..1001).map(|number| number.to_string()).collect();
-    assert_snapshot!(put("arguments", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"arguments: must not be more than 1000","details":{"problems":[{"field":"arguments","message":"must not be more than 1000"}]}}}"#);
+    assert_snapshot!(put("arguments", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"arguments: must have at most 1000 entries","details":{"problems":[{"field":"arguments","message":"must have at most 1000 entries"}]}}}"#);
     assert_snapshot!(put("responsibilities", json!("x".repeat(4097))).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"responsibilities: must not be longer than 4096 bytes","details":{"problems":[{"field":"responsibilities","message":"must not be longer than 4096 bytes"}]}}}"#);
-    assert_snapshot!(app.put("/api/agents/reviewer", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
-    assert_snapshot!(app.request(Method::PUT, "/api/agents/reviewer", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
+    assert_snapshot!(app.put("/api/agents/reviewer", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    assert_snapshot!(app.request(Method::PUT, "/api/agents/reviewer", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
     let huge = "x".repeat(app.engine.limits().body);
     assert_eq!(
         put("responsibilities", json!(huge)).await.error(),
@@ -184,7 +184,7 @@ async fn what_is_wrong_with_an_agent_is_said_before_it_runs() {
 }
 
 #[tokio::test]
-async fn names_that_are_taken_or_illegal_are_refused() {
+async fn taken_or_invalid_names_are_refused() {
     let app = TestApp::new().await;
     for reserved in [
         "operator",
@@ -198,7 +198,7 @@ async fn names_that_are_taken_or_illegal_are_refused() {
         let refused = app.put(&path, reviewer_named(reserved)).await;
         assert_eq!(refused.error(), (400, "INVALID_BODY".to_owned()));
     }
-    assert_snapshot!(app.put("/api/agents/router", reviewer_named("router")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: router is not a name for an agent: it stands for somebody else in histories; choose another","details":{"problems":[{"field":"name","message":"router is not a name for an agent: it stands for somebody else in histories; choose another"}]}}}"#);
+    assert_snapshot!(app.put("/api/agents/router", reviewer_named("router")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: router is reserved; choose another name","details":{"problems":[{"field":"name","message":"router is reserved; choose another name"}]}}}"#);
     let nameless = json!({ "provider": "command", "program": "true" });
     for illegal in [
         "..%2Fqa",
@@ -221,7 +221,7 @@ async fn names_that_are_taken_or_illegal_are_refused() {
 }
 
 #[tokio::test]
-async fn of_many_who_make_an_agent_at_once_one_wins() {
+async fn concurrent_creations_of_an_agent_have_one_winner() {
     let app = TestApp::new().await;
     let makers: Vec<_> = (0..20)
         .map(|number| {
@@ -239,15 +239,15 @@ async fn of_many_who_make_an_agent_at_once_one_wins() {
         winner.unwrap().data()
     );
     assert_eq!(events(&app).await, ["agent_created reviewer"]);
-    assert_snapshot!(app.send(only_new("Reviewer", &json!({ "specPath": "nowhere.md" }), None)).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent already exists: reviewer. Change it, or choose another name"}}"#);
+    assert_snapshot!(app.send(only_new("Reviewer", &json!({ "specPath": "nowhere.md" }), None)).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent already exists: reviewer. Edit it, or choose another name"}}"#);
     let mut odd = only_new("reviewer", &reviewer(), None);
     odd.headers_mut()
         .insert(header::IF_NONE_MATCH, "\"abc\"".parse().unwrap());
-    assert_snapshot!(app.send(odd).await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"If-None-Match: must be *, which says that it must not be there yet"}}"#);
+    assert_snapshot!(app.send(odd).await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"If-None-Match: must be *, which means: create, but do not replace"}}"#);
 }
 
 #[tokio::test]
-async fn a_key_makes_an_agent_once() {
+async fn a_repeated_key_creates_an_agent_once() {
     let app = TestApp::new().await;
     for _ in 0..2 {
         let reply = app
@@ -283,7 +283,7 @@ async fn a_key_makes_an_agent_once() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_needed_is_not_deleted() {
+async fn an_agent_in_use_cannot_be_deleted() {
     let app = TestApp::new().await;
     app.engine
         .seed_kind_rules(chorus::engine::default_kind_rules())
@@ -296,9 +296,9 @@ async fn an_agent_that_is_needed_is_not_deleted() {
     app.post(&format!("/api/tasks/{task}/handoff"), handoff)
         .await
         .data();
-    assert_snapshot!(delete(&app, "PLANNER").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent planner is still needed: it works on task <id 1>; it is named by the tool to_planner; it gets requests of kind brainstorm, research. End or change that first"}}"#);
-    assert_snapshot!(delete(&app, "qa").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent qa is still needed: it is named by the tool to_planner. End or change that first"}}"#);
-    assert_snapshot!(delete(&app, "developer").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent developer is still needed: it gets requests of kind fix, implementation, loop, chores, documentation. End or change that first"}}"#);
+    assert_snapshot!(delete(&app, "PLANNER").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent planner is in use by task <id 1>; tool to_planner; request kinds brainstorm, research. End or change these first"}}"#);
+    assert_snapshot!(delete(&app, "qa").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent qa is in use by tool to_planner. End or change these first"}}"#);
+    assert_snapshot!(delete(&app, "developer").await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent developer is in use by request kinds fix, implementation, loop, chores, documentation. End or change these first"}}"#);
     assert_eq!(app.get("/api/agents/planner").await.status.as_u16(), 200);
     for number in 1..=12 {
         let task = app.task("Try it").await;
@@ -309,8 +309,8 @@ async fn an_agent_that_is_needed_is_not_deleted() {
         let refused = delete(&app, "orchestrator").await.json();
         let message = refused["error"]["message"].as_str().unwrap();
         let ends = match number {
-            11 | 12 => format!(" and {} more. End or change that first", number - 10),
-            _ => format!("{task}. End or change that first"),
+            11 | 12 => format!(" and {} more. End or change these first", number - 10),
+            _ => format!("{task}. End or change these first"),
         };
         assert!(message.ends_with(&ends), "{message}");
     }
@@ -326,13 +326,13 @@ async fn an_agent_that_is_needed_is_not_deleted() {
         .data();
     Requests(&app.db).set_rules(vec![]).await;
     delete(&app, "planner").await.data();
-    // What it did stays.
+    // Its past hand-offs stay.
     let chain = app.get(&format!("/api/tasks/{task}")).await.data();
     assert_eq!(chain["agentChain"][0]["agentName"], "planner");
 }
 
 #[tokio::test]
-async fn what_was_wrong_before_does_not_stand_in_the_way() {
+async fn an_old_fault_does_not_block_an_unrelated_edit() {
     let app = TestApp::new().await;
     app.put("/api/agents/reviewer", reviewer()).await.data();
     invariants::open(&app.data_dir.database())
@@ -345,9 +345,9 @@ async fn what_was_wrong_before_does_not_stand_in_the_way() {
     assert_eq!(changed.data()["skills"], json!(["go"]));
     let worse = patch(&app, "reviewer", json!({ "program": null })).await;
     assert_eq!(worse.error(), (400, "INVALID_BODY".to_owned()));
-    // A spec is looked for where it is named, or first needed.
+    // A spec is checked when it is set, and when it is first needed.
     assert_snapshot!(patch(&app, "reviewer", json!({ "provider": "claude-code" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"}]}}}"#);
-    assert_snapshot!(patch(&app, "reviewer", json!({ "provider": "claude-code", "specPath": "agents/x.md" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: The spec agents/x.md of the agent reviewer is not there; put it into <tmp>/agents/x.md","details":{"problems":[{"field":"specPath","message":"The spec agents/x.md of the agent reviewer is not there; put it into <tmp>/agents/x.md"}]}}}"#);
+    assert_snapshot!(patch(&app, "reviewer", json!({ "provider": "claude-code", "specPath": "agents/x.md" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: Spec agents/x.md of agent reviewer does not exist; create <tmp>/agents/x.md","details":{"problems":[{"field":"specPath","message":"Spec agents/x.md of agent reviewer does not exist; create <tmp>/agents/x.md"}]}}}"#);
     std::fs::create_dir(app.data_dir.path().join("agents")).unwrap();
     std::fs::write(app.data_dir.path().join("agents/x.md"), "# X").unwrap();
     let changed = patch(
@@ -359,7 +359,7 @@ async fn what_was_wrong_before_does_not_stand_in_the_way() {
 }
 
 #[tokio::test]
-async fn tasks_for_which_nobody_suited_are_asked_about_again() {
+async fn a_changed_agent_makes_the_router_retry_waiting_tasks() {
     let app = TestApp::new().await;
     let task = app.task("Test it").await;
     let unsuited = || {

@@ -1,11 +1,10 @@
-//! The agents that an installation begins with.
+//! The agents of a new installation
 
 use reqwest::Method;
 use serde_json::Value;
 
 use crate::support::{Chorus, Server, invariants};
 
-/// Lists the names of the agents.
 async fn names(server: &Server) -> Vec<String> {
     let agents = server.client().get("/api/agents", &[]).await.unwrap();
     let agents: Vec<Value> = agents.data().unwrap();
@@ -20,7 +19,7 @@ async fn delete(server: &Server, agent: &str) {
 }
 
 #[tokio::test]
-async fn a_new_installation_has_specialists_and_a_deleted_one_stays_deleted() {
+async fn a_new_installation_has_specialists_and_deleted_ones_stay_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let mut all = [
@@ -50,7 +49,7 @@ async fn a_new_installation_has_specialists_and_a_deleted_one_stays_deleted() {
 async fn an_installation_of_an_older_version_gets_specialists_once() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
-    // What that version left behind: some agents, and no word of specialists.
+    // The state that the older version left: some agents, and no mark that specialists were seeded.
     let specialists = names(&server).await.into_iter();
     for agent in specialists.filter(|name| name.ends_with("-specialist") || name == "qa") {
         delete(&server, &agent).await;
@@ -68,7 +67,7 @@ async fn an_installation_of_an_older_version_gets_specialists_once() {
 }
 
 #[tokio::test]
-async fn the_demo_has_its_cast_alone() {
+async fn the_demo_has_only_its_own_agents() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("demo");
     let demo = Chorus::new(["demo", "--once", "--port", "0", "--pace", "0", "--data-dir"]);
@@ -82,7 +81,7 @@ async fn the_demo_has_its_cast_alone() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    // Also when it is served later.
+    // This stays so when the data is served later.
     let server = Server::start(&folder);
     assert_eq!(names(&server).await.len(), 5);
 }

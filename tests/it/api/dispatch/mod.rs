@@ -7,11 +7,11 @@ use axum::http::Method;
 use chorus::engine::default_kind_rules;
 use serde_json::Value;
 
-use crate::support::{OPERATOR, Reply, TestApp};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
 const ROUTES: &str = "/api/dispatch/routes";
 
-/// Makes an installation as it is after the first start.
+/// Creates an installation as it is after the first start.
 async fn seeded() -> TestApp {
     let app = TestApp::new().await;
     app.engine
@@ -21,6 +21,7 @@ async fn seeded() -> TestApp {
     app
 }
 
-async fn set(app: &TestApp, routes: Value) -> Reply {
-    app.with_token(OPERATOR, Method::PUT, ROUTES, routes).await
+async fn put_routes(app: &TestApp, routes: Value) -> Reply {
+    app.with_token(OPERATOR_TOKEN, Method::PUT, ROUTES, routes)
+        .await
 }

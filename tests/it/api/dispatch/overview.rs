@@ -1,4 +1,4 @@
-//! What the dispatcher has before it.
+//! The state of the dispatcher
 
 use std::time::Duration;
 
@@ -6,11 +6,12 @@ use chorus::engine::DispatcherOptions;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{ROUTES, seeded, set};
+use super::{ROUTES, put_routes, seeded};
+use crate::api::pick;
 use crate::support::TestApp;
 
-/// Leaves work behind and approves it. Returns its id.
-async fn approved(app: &TestApp, title: &str, kind: &str, priority: &str) -> String {
+/// Creates and approves a request. Returns its id.
+async fn approve_new(app: &TestApp, title: &str, kind: &str, priority: &str) -> String {
     let body = json!({ "title": title, "body": "", "kind": kind, "priority": priority });
     let made = app.post("/api/requests", body).await.data();
     let id = made["id"].as_str().unwrap().to_owned();
@@ -19,8 +20,8 @@ async fn approved(app: &TestApp, title: &str, kind: &str, priority: &str) -> Str
     id
 }
 
-/// Starts what may be started.
-async fn round(app: &TestApp, max_runs: u32) {
+/// Runs one round of the dispatcher.
+async fn dispatch(app: &TestApp, max_runs: u32) {
     let options = DispatcherOptions {
         enabled: true,
         debounce: Duration::ZERO,
@@ -30,7 +31,7 @@ async fn round(app: &TestApp, max_runs: u32) {
     app.engine.dispatch_round(&options).await.unwrap();
 }
 
-/// Returns what the overview shows of a list.
+/// Returns the titles in a list of the overview.
 async fn titles(app: &TestApp, list: &str) -> Vec<Value> {
     let overview = app.get("/api/dispatch").await.data();
     let requests = overview[list].as_array().unwrap().iter();
@@ -38,29 +39,15 @@ async fn titles(app: &TestApp, list: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn an_idle_dispatcher_has_nothing_before_it() {
+async fn an_idle_dispatcher_has_empty_lists() {
     let app = seeded().await;
-    assert_snapshot!(app.get("/api/dispatch").await.page(), @r#"
-    200
-    {
-      "data": {
-        "enabled": false,
-        "maxRuns": 0,
-        "debounceSeconds": 0.0,
-        "running": [],
-        "waiting": [],
-        "held": [],
-        "stuck": []
-      },
-      "meta": {
-        "timestamp": 1767225600000
-      }
+    for list in ["running", "waiting", "held", "stuck"] {
+        assert_eq!(titles(&app, list).await, [""; 0], "{list}");
     }
-    "#);
 }
 
 #[tokio::test]
-async fn what_waits_is_shown_in_the_order_in_which_it_is_started() {
+async fn waiting_requests_are_listed_in_dispatch_order() {
     let app = seeded().await;
     for (title, kind, priority) in [
         ("P2 fix", "fix", "P2"),
@@ -72,7 +59,7 @@ async fn what_waits_is_shown_in_the_order_in_which_it_is_started() {
         ("P0 chores", "chores", "P0"),
         ("P1 implementation", "implementation", "P1"),
     ] {
-        approved(&app, title, kind, priority).await;
+        approve_new(&app, title, kind, priority).await;
         app.clock.advance(1_000);
     }
     let order = [
@@ -87,7 +74,7 @@ async fn what_waits_is_shown_in_the_order_in_which_it_is_started() {
     ];
     assert_eq!(titles(&app, "waiting").await, order);
     for started in 1..=3 {
-        round(&app, started).await;
+        dispatch(&app, started).await;
         let count = usize::try_from(started).unwrap();
         assert_eq!(titles(&app, "waiting").await, order[count..]);
         let running = titles(&app, "running").await;
@@ -101,83 +88,58 @@ async fn what_waits_is_shown_in_the_order_in_which_it_is_started() {
 }
 
 #[tokio::test]
-async fn what_was_approved_first_is_not_older_than_what_was_asked_first() {
+async fn age_counts_from_the_creation_of_a_request() {
     let app = seeded().await;
     let body = |title: &str| json!({ "title": title, "body": "", "kind": "fix" });
     let older = app.post("/api/requests", body("older")).await.data();
-    approved(&app, "younger", "fix", "P2").await;
+    approve_new(&app, "younger", "fix", "P2").await;
     let path = format!("/api/requests/{}/approve", older["id"].as_str().unwrap());
     app.post_as_operator(&path, json!({})).await.data();
     assert_eq!(titles(&app, "waiting").await, ["older", "younger"]);
 }
 
 #[tokio::test]
-async fn what_is_worked_on_is_shown_with_where_and_since_when() {
+async fn running_requests_show_their_task_workspace_and_start() {
     let app = seeded().await;
-    approved(&app, "By an agent", "fix", "P1").await;
+    approve_new(&app, "By an agent", "fix", "P1").await;
     app.clock.advance(1_000);
-    round(&app, 1).await;
+    dispatch(&app, 1).await;
     app.clock.advance(1_000);
-    let by_hand = approved(&app, "By hand", "fix", "P2").await;
+    let by_hand = approve_new(&app, "By hand", "fix", "P2").await;
     let path = format!("/api/requests/{by_hand}/claim");
     app.post(&path, json!({ "agent": "somebody" })).await.data();
     app.clock.advance(1_000);
-    assert_snapshot!(app.get("/api/dispatch").await.page(), @r#"
-    200
-    {
-      "data": {
-        "enabled": false,
-        "maxRuns": 0,
-        "debounceSeconds": 0.0,
-        "running": [
-          {
-            "id": "<id 1>",
-            "title": "By an agent",
-            "kind": "fix",
-            "priority": "P1",
-            "agent": "developer",
-            "since": 1767225601000,
-            "taskId": "<id 2>",
-            "handoffId": "<id 3>",
-            "run": "queued",
-            "workspace": "<tmp>/workspaces/<id 2>",
-            "jobId": null,
-            "attempts": 1
-          },
-          {
-            "id": "<id 4>",
-            "title": "By hand",
-            "kind": "fix",
-            "priority": "P2",
-            "agent": "somebody",
-            "since": 1767225602000,
-            "taskId": null,
-            "handoffId": null,
-            "run": null,
-            "workspace": null,
-            "jobId": null,
-            "attempts": 1
-          }
-        ],
-        "waiting": [],
-        "held": [],
-        "stuck": []
-      },
-      "meta": {
-        "timestamp": 1767225603000
-      }
-    }
-    "#);
+    let overview = app.get("/api/dispatch").await.data();
+    let running = &overview["running"];
+    let fields = ["title", "agent", "since", "run", "attempts"];
+    assert_eq!(
+        [0, 1].map(|place| pick(&running[place], &fields)),
+        [
+            json!({
+                "title": "By an agent", "agent": "developer", "since": 1_767_225_601_000_i64, "run": "queued", "attempts": 1,
+            }),
+            json!({ "title": "By hand", "agent": "somebody", "since": 1_767_225_602_000_i64, "run": null, "attempts": 1 }),
+        ]
+    );
+    let task = running[0]["taskId"].as_str().unwrap();
+    let task = app.get(&format!("/api/tasks/{task}")).await.data();
+    assert_eq!(running[0]["workspace"], task["agentWorkspace"]);
+    assert_eq!(running[0]["handoffId"], task["agentChain"][0]["id"]);
+    let nowhere = pick(&running[1], &["taskId", "handoffId", "workspace"]);
+    assert_eq!(
+        nowhere,
+        json!({ "taskId": null, "handoffId": null, "workspace": null })
+    );
 }
 
 #[tokio::test]
-async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
+async fn requests_that_cannot_be_started_are_held_with_a_reason() {
     let app = seeded().await;
     let database = rusqlite::Connection::open(app.data_dir.database()).unwrap();
     let mut routes = app.get(ROUTES).await.data();
     routes[0]["mode"] = json!("interactive");
     routes[1]["agent"] = json!("qa");
-    set(&app, routes).await.data();
+    put_routes(&app, routes).await.data();
     for (kind, count) in [
         ("unheard-of", 2),
         ("brainstorm", 1),
@@ -185,10 +147,10 @@ async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
         ("fix", 1),
     ] {
         for _ in 0..count {
-            approved(&app, kind, kind, "P1").await;
+            approve_new(&app, kind, kind, "P1").await;
         }
     }
-    // What nobody could start is worth knowing before it is approved.
+    // A request that could not be started is counted before its approval, too.
     let body = json!({ "title": "t", "body": "", "kind": "unheard-of" });
     app.post("/api/requests", body).await.data();
     let held = async || {
@@ -209,12 +171,12 @@ async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
       {
         "kind": "brainstorm",
         "count": 1,
-        "reason": "Its route is interactive: take it with `chorus request claim`"
+        "reason": "Kind brainstorm is interactive. Claim its requests with `chorus request claim`"
       },
       {
         "kind": "unheard-of",
         "count": 3,
-        "reason": "The kind unheard-of has no route: add one with `chorus request routes --set FILE`, or PUT /api/dispatch/routes"
+        "reason": "Kind unheard-of has no rule. Add one with `chorus request kinds --set FILE` or PUT /api/dispatch/routes"
       }
     ]
     "#);
@@ -222,45 +184,37 @@ async fn what_nobody_will_start_is_held_and_the_reason_says_what_to_do() {
         .execute("UPDATE agents SET available = 0 WHERE name = 'qa'", [])
         .unwrap();
     let unavailable: Value = serde_json::from_str(&held().await).unwrap();
-    assert_snapshot!(unavailable[1].to_string(), @r#"{"kind":"research","count":1,"reason":"The agent qa of its route is not available"}"#);
+    assert_snapshot!(unavailable[1].to_string(), @r#"{"kind":"research","count":1,"reason":"Agent qa of kind research is not available. Make it available, or change the rule of the kind"}"#);
     database
         .execute("DELETE FROM agents WHERE name = 'qa'", [])
         .unwrap();
     let unknown: Value = serde_json::from_str(&held().await).unwrap();
-    assert_snapshot!(unknown[1].to_string(), @r#"{"kind":"research","count":1,"reason":"The agent qa of its route is not configured: change the route"}"#);
-    // Only what can be started is.
-    round(&app, 10).await;
+    assert_snapshot!(unknown[1].to_string(), @r#"{"kind":"research","count":1,"reason":"Agent qa of kind research does not exist. Create it, or change the rule of the kind"}"#);
+    // The dispatcher starts only requests that are not held.
+    dispatch(&app, 10).await;
     assert_eq!(titles(&app, "running").await, ["fix"]);
     assert_eq!(titles(&app, "waiting").await, [""; 0]);
 }
 
 #[tokio::test]
-async fn what_has_failed_too_often_is_stuck_until_a_person_looks() {
+async fn a_request_without_attempts_left_is_stuck_until_it_is_approved_again() {
     let app = seeded().await;
-    let id = approved(&app, "Hopeless", "fix", "P0").await;
+    let id = approve_new(&app, "Hopeless", "fix", "P0").await;
     let path = |action: &str| format!("/api/requests/{id}/{action}");
-    app.post(
-        &path("claim"),
-        json!({ "agent": "somebody", "leaseSeconds": 1 }),
-    )
-    .await
-    .data();
-    app.clock.advance(1_000);
-    round(&app, 0).await;
+    let lose_claim = async || {
+        let claim = json!({ "agent": "somebody", "leaseSeconds": 1 });
+        app.post(&path("claim"), claim).await.data();
+        app.clock.advance(1_000);
+        dispatch(&app, 0).await;
+    };
+    lose_claim().await;
     assert_eq!(titles(&app, "stuck").await, [""; 0]);
     app.post_as_operator(&path("approve"), json!({}))
         .await
         .data();
-    app.post(
-        &path("claim"),
-        json!({ "agent": "somebody", "leaseSeconds": 1 }),
-    )
-    .await
-    .data();
-    app.clock.advance(1_000);
-    round(&app, 0).await;
+    lose_claim().await;
     let overview = app.get("/api/dispatch").await.data();
-    assert_snapshot!(crate::support::settled(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
+    assert_snapshot!(crate::support::redact(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
     app.post_as_operator(&path("approve"), json!({}))
         .await
         .data();
@@ -269,7 +223,7 @@ async fn what_has_failed_too_often_is_stuck_until_a_person_looks() {
 }
 
 #[tokio::test]
-async fn a_request_that_nobody_will_start_does_not_hurry_others() {
+async fn a_held_request_does_not_shorten_the_debounce_of_others() {
     let app = seeded().await;
     let options = DispatcherOptions {
         enabled: true,
@@ -277,9 +231,9 @@ async fn a_request_that_nobody_will_start_does_not_hurry_others() {
         max_runs: 4,
         tmux: None,
     };
-    approved(&app, "Held", "unheard-of", "P0").await;
+    approve_new(&app, "Held", "unheard-of", "P0").await;
     app.clock.advance(60_000);
-    approved(&app, "First", "fix", "P2").await;
+    approve_new(&app, "First", "fix", "P2").await;
     let next = app.engine.dispatch_round(&options).await.unwrap().next;
     assert_eq!(next, Duration::from_secs(3));
     assert_eq!(titles(&app, "waiting").await, ["First"]);

@@ -1,13 +1,14 @@
-//! Who gets requests of which kind.
+//! `/api/dispatch/routes`
 
 use axum::http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{ROUTES, seeded, set};
-use crate::support::{OPERATOR, Server, TestApp};
+use super::{ROUTES, put_routes, seeded};
+use crate::api::pick;
+use crate::support::{OPERATOR_TOKEN, Server, TestApp};
 
-/// Returns the kinds of the routes, in their order.
+/// Lists the kinds of the routes in their order.
 async fn kinds(app: &TestApp) -> Vec<String> {
     let routes = app.get(ROUTES).await.data();
     let routes = routes.as_array().unwrap().iter();
@@ -17,7 +18,7 @@ async fn kinds(app: &TestApp) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_default_routes_are_there_in_the_order_in_which_they_are_dispatched() {
+async fn the_default_routes_are_listed_in_dispatch_order() {
     let app = seeded().await;
     assert_eq!(
         kinds(&app).await,
@@ -54,12 +55,12 @@ async fn the_default_routes_are_there_in_the_order_in_which_they_are_dispatched(
             (6.0, "developer")
         ]
     );
-    // Their agents are there in a new installation.
-    assert_eq!(set(&app, routes.clone()).await.data(), routes);
+    // A new installation has all agents that the routes name.
+    assert_eq!(put_routes(&app, routes.clone()).await.data(), routes);
 }
 
 #[tokio::test]
-async fn default_routes_are_seeded_once_and_what_was_deleted_stays_deleted() {
+async fn default_routes_are_seeded_once_and_deleted_ones_stay_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let routes = async |server: &Server| {
         let routes: Value = server
@@ -94,7 +95,7 @@ async fn default_routes_are_seeded_once_and_what_was_deleted_stays_deleted() {
 }
 
 #[tokio::test]
-async fn routes_are_replaced_by_a_list_or_an_object_with_one() {
+async fn routes_are_replaced_by_a_list_or_an_object() {
     let app = seeded().await;
     let list = json!([
         { "kind": "later", "agent": "QA", "rank": 2.5, "mode": "interactive" },
@@ -102,71 +103,38 @@ async fn routes_are_replaced_by_a_list_or_an_object_with_one() {
         { "kind": "elsewhere", "agent": "developer", "rank": 2, "mode": "async", "startCommand": ["start", "it"],
           "pollCommand": ["ask", "{job}"], "pollSeconds": 86_400 },
     ]);
-    let answer = set(&app, list.clone()).await;
-    assert_snapshot!(answer.page(), @r#"
-    200
-    {
-      "data": [
-        {
-          "kind": "first",
-          "agent": "developer",
-          "mode": "agent",
-          "rank": -1.0,
-          "batch": true,
-          "retry": true,
-          "maxAttempts": 100,
-          "startCommand": null,
-          "pollCommand": null,
-          "pollSeconds": 10
-        },
-        {
-          "kind": "elsewhere",
-          "agent": "developer",
-          "mode": "async",
-          "rank": 2.0,
-          "batch": false,
-          "retry": false,
-          "maxAttempts": 2,
-          "startCommand": [
-            "start",
-            "it"
-          ],
-          "pollCommand": [
-            "ask",
-            "{job}"
-          ],
-          "pollSeconds": 86400
-        },
-        {
-          "kind": "later",
-          "agent": "qa",
-          "mode": "interactive",
-          "rank": 2.5,
-          "batch": false,
-          "retry": false,
-          "maxAttempts": 2,
-          "startCommand": null,
-          "pollCommand": null,
-          "pollSeconds": 10
-        }
-      ],
-      "meta": {
-        "timestamp": 1767225600000
-      }
-    }
-    "#);
+    let answer = put_routes(&app, list.clone()).await;
+    let routes = answer.data();
+    assert_eq!(
+        pick(
+            &routes[0],
+            &["kind", "agent", "mode", "batch", "retry", "maxAttempts"]
+        ),
+        json!({ "kind": "first", "agent": "developer", "mode": "agent", "batch": true, "retry": true, "maxAttempts": 100 })
+    );
+    assert_eq!(
+        pick(&routes[1], &["startCommand", "pollCommand", "pollSeconds"]),
+        json!({ "startCommand": ["start", "it"], "pollCommand": ["ask", "{job}"], "pollSeconds": 86_400 })
+    );
+    assert_eq!(
+        pick(&routes[2], &["agent", "mode", "maxAttempts", "pollSeconds"]),
+        json!({ "agent": "qa", "mode": "interactive", "maxAttempts": 2, "pollSeconds": 10 })
+    );
     assert_eq!(kinds(&app).await, ["first", "elsewhere", "later"]);
     let stored = app.get(ROUTES).await.data();
     assert_eq!(stored, answer.data());
     let object = json!({ "routes": stored });
-    assert_eq!(set(&app, object).await.status, 200);
+    assert_eq!(put_routes(&app, object).await.status, 200);
     assert_eq!(app.get(ROUTES).await.data(), stored);
-    assert_eq!(set(&app, json!({ "routes": [] })).await.data(), json!([]));
+    assert_eq!(
+        put_routes(&app, json!({ "routes": [] })).await.data(),
+        json!([])
+    );
     assert_eq!(kinds(&app).await, [""; 0]);
     let spaced = format!(" \n {list}\n");
     let request = axum::http::Request::put(ROUTES)
         .header("host", "localhost")
-        .header("authorization", format!("Bearer {OPERATOR}"));
+        .header("authorization", format!("Bearer {OPERATOR_TOKEN}"));
     assert_eq!(
         app.send(request.body(spaced.into()).unwrap()).await.status,
         200
@@ -177,7 +145,7 @@ async fn routes_are_replaced_by_a_list_or_an_object_with_one() {
 }
 
 #[tokio::test]
-async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
+async fn all_faults_of_routes_are_reported_and_nothing_changes() {
     let app = seeded().await;
     let before = app.get(ROUTES).await.data();
     let route = |change: Value| {
@@ -193,71 +161,31 @@ async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
         route(json!({ "mode": "async", "batch": true, "pollCommand": [" "] })),
         route(json!({ "kind": "loop", "startCommand": ["x"] })),
     ]);
-    let page = set(&app, several).await;
-    assert_snapshot!(page.page(), @r#"
-    400
-    {
-      "error": {
-        "code": "INVALID_BODY",
-        "message": "routes[0].maxAttempts: must be 1 to 100; routes[0].pollSeconds: must be 1 to 86400; routes[1].kind: fix stands twice; one kind has one route; routes[1].startCommand: an async route needs it: the program and its arguments as a list; routes[1].pollCommand: must begin with a program; routes[1].batch: only a route of mode `agent` has batches; routes[2].startCommand: only an async route has it",
-        "details": {
-          "problems": [
-            {
-              "field": "routes[0].maxAttempts",
-              "message": "must be 1 to 100"
-            },
-            {
-              "field": "routes[0].pollSeconds",
-              "message": "must be 1 to 86400"
-            },
-            {
-              "field": "routes[1].kind",
-              "message": "fix stands twice; one kind has one route"
-            },
-            {
-              "field": "routes[1].startCommand",
-              "message": "an async route needs it: the program and its arguments as a list"
-            },
-            {
-              "field": "routes[1].pollCommand",
-              "message": "must begin with a program"
-            },
-            {
-              "field": "routes[1].batch",
-              "message": "only a route of mode `agent` has batches"
-            },
-            {
-              "field": "routes[2].startCommand",
-              "message": "only an async route has it"
-            }
-          ]
-        }
-      }
-    }
-    "#);
-    let refused = async |routes: Value| set(&app, routes).await.line();
+    let page = put_routes(&app, several).await;
+    assert_snapshot!(page.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].maxAttempts: must be 1 to 100; routes[0].pollSeconds: must be 1 to 86400; routes[1].kind: fix is listed twice; a kind has one route; routes[1].startCommand: is required for mode `async`: a list of the program and its arguments; routes[1].pollCommand: must start with a program; routes[1].batch: is allowed only for mode `agent`; routes[2].startCommand: is allowed only for mode `async`","details":{"problems":[{"field":"routes[0].maxAttempts","message":"must be 1 to 100"},{"field":"routes[0].pollSeconds","message":"must be 1 to 86400"},{"field":"routes[1].kind","message":"fix is listed twice; a kind has one route"},{"field":"routes[1].startCommand","message":"is required for mode `async`: a list of the program and its arguments"},{"field":"routes[1].pollCommand","message":"must start with a program"},{"field":"routes[1].batch","message":"is allowed only for mode `agent`"},{"field":"routes[2].startCommand","message":"is allowed only for mode `async`"}]}}}"#);
+    let refused = async |routes: Value| put_routes(&app, routes).await.line();
     let nobody = json!([
         route(json!({ "agent": "nobody" })),
         route(json!({ "kind": "x", "agent": "somebody" }))
     ]);
     assert_snapshot!(refused(nobody).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].agent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; routes[1].agent: unknown agent somebody; the agents are: developer, developer-review, orchestrator, planner, qa","details":{"problems":[{"field":"routes[0].agent","message":"unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa"},{"field":"routes[1].agent","message":"unknown agent somebody; the agents are: developer, developer-review, orchestrator, planner, qa"}]}}}"#);
-    assert_snapshot!(refused(json!([route(json!({ "mode": "async" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: an async route needs it: the program and its arguments as a list; routes[0].pollCommand: an async route needs it: the program and its arguments as a list","details":{"problems":[{"field":"routes[0].startCommand","message":"an async route needs it: the program and its arguments as a list"},{"field":"routes[0].pollCommand","message":"an async route needs it: the program and its arguments as a list"}]}}}"#);
-    assert_snapshot!(refused(json!([route(json!({ "mode": "async", "startCommand": [], "pollCommand": ["x"] }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: must begin with a program","details":{"problems":[{"field":"routes[0].startCommand","message":"must begin with a program"}]}}}"#);
-    assert_snapshot!(refused(json!([route(json!({ "mode": "interactive", "batch": true }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].batch: only a route of mode `agent` has batches","details":{"problems":[{"field":"routes[0].batch","message":"only a route of mode `agent` has batches"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "async" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: is required for mode `async`: a list of the program and its arguments; routes[0].pollCommand: is required for mode `async`: a list of the program and its arguments","details":{"problems":[{"field":"routes[0].startCommand","message":"is required for mode `async`: a list of the program and its arguments"},{"field":"routes[0].pollCommand","message":"is required for mode `async`: a list of the program and its arguments"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "async", "startCommand": [], "pollCommand": ["x"] }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].startCommand: must start with a program","details":{"problems":[{"field":"routes[0].startCommand","message":"must start with a program"}]}}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "mode": "interactive", "batch": true }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].batch: is allowed only for mode `agent`","details":{"problems":[{"field":"routes[0].batch","message":"is allowed only for mode `agent`"}]}}}"#);
     assert_snapshot!(refused(json!([route(json!({ "maxAttempts": 101, "pollSeconds": 86_401 }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].maxAttempts: must be 1 to 100; routes[0].pollSeconds: must be 1 to 86400","details":{"problems":[{"field":"routes[0].maxAttempts","message":"must be 1 to 100"},{"field":"routes[0].pollSeconds","message":"must be 1 to 86400"}]}}}"#);
-    assert_snapshot!(refused(json!([route(json!({ "kind": "Fix" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
+    assert_snapshot!(refused(json!([route(json!({ "kind": "Fix" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].kind: must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
     assert_snapshot!(refused(json!([route(json!({ "mode": "magic" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].mode: unknown variant `magic`, expected one of `agent`, `interactive`, `async`"}}"#);
     assert_snapshot!(refused(json!([route(json!({ "rank": "first" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].rank: invalid type: string \"first\", expected f64"}}"#);
     assert_snapshot!(refused(json!([route(json!({ "priority": "P0" }))])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0].priority: unknown field `priority`, expected one of `kind`, `agent`, `mode`, `rank`, `batch`, `retry`, `maxAttempts`, `startCommand`, `pollCommand`, `pollSeconds`"}}"#);
     assert_snapshot!(refused(json!([{ "kind": "fix", "agent": "developer" }])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0]: missing field `rank`"}}"#);
     assert_snapshot!(refused(json!(["fix"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"routes[0]: invalid type: string \"fix\", expected a route"}}"#);
     assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `routes`"}}"#);
-    assert_snapshot!(refused(json!(null)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused(json!(null)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_snapshot!(refused(json!({ "routes": [], "more": [] })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"more: unknown field `more`, expected `routes`"}}"#);
     let raw = async |body: &str| {
         let request = axum::http::Request::put(ROUTES)
             .header("host", "localhost")
-            .header("authorization", format!("Bearer {OPERATOR}"));
+            .header("authorization", format!("Bearer {OPERATOR_TOKEN}"));
         app.send(request.body(body.to_owned().into()).unwrap())
             .await
             .error()
@@ -279,19 +207,19 @@ async fn everything_that_is_wrong_with_routes_is_named_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn routes_are_set_once_under_a_key() {
+async fn a_repeated_key_sets_routes_once() {
     let app = seeded().await;
     let put = async |routes: Value| {
         let request = axum::http::Request::put(ROUTES)
             .header("host", "localhost")
-            .header("authorization", format!("Bearer {OPERATOR}"))
+            .header("authorization", format!("Bearer {OPERATOR_TOKEN}"))
             .header("idempotency-key", "k");
         app.send(request.body(routes.to_string().into()).unwrap())
             .await
     };
     let one = json!([{ "kind": "fix", "agent": "qa", "rank": 1 }]);
     let first = put(one.clone()).await.data();
-    set(&app, json!([])).await.data();
+    put_routes(&app, json!([])).await.data();
     assert_eq!(put(one).await.data(), first);
     assert_eq!(kinds(&app).await, [""; 0]);
     assert_eq!(put(json!([])).await.error(), (409, "CONFLICT".to_owned()));

@@ -1,4 +1,4 @@
-//! What cannot be sent.
+//! Mail that is refused
 
 use axum::http::Method;
 use chorus::config::Limits;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{send, subjects};
 use crate::support::TestApp;
 
-/// A mail to qa with one field that is different.
+/// Returns a valid mail to qa with one field replaced.
 fn with(key: &str, value: Value) -> Value {
     let mut body = json!({ "to": ["qa"], "subject": "Look" });
     body[key] = value;
@@ -16,13 +16,13 @@ fn with(key: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_field_that_is_wrong_is_named() {
+async fn an_invalid_field_is_named() {
     let app = TestApp::new().await;
     let refused = async |key: &str, value: Value| send(&app, with(key, value)).await.line();
-    assert_snapshot!(app.request(Method::POST, "/api/mail", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is empty; send a JSON object"}}"#);
+    assert_snapshot!(app.request(Method::POST, "/api/mail", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
     assert_snapshot!(send(&app, json!({})).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `to`"}}"#);
     assert_snapshot!(send(&app, json!({ "to": ["qa"] })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `subject`"}}"#);
-    assert_snapshot!(send(&app, json!(["qa"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(send(&app, json!(["qa"])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_snapshot!(refused("to", json!("qa")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to: invalid type: string \"qa\", expected a sequence"}}"#);
     assert_snapshot!(refused("to", json!([7])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to[0]: invalid type: integer `7`, expected a string"}}"#);
     assert_snapshot!(refused("to", json!([""])).await, @r#"400 {"error":{"code":"UNKNOWN_AGENT","message":"Unknown agent: ","details":{"agents":["developer","developer-review","orchestrator","planner","qa"]}}}"#);
@@ -39,7 +39,7 @@ async fn a_field_that_is_wrong_is_named() {
     assert_snapshot!(refused("previousAttempts", json!(-1)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"previousAttempts: invalid value: integer `-1`, expected u32"}}"#);
     assert_snapshot!(refused("ackRequired", json!("yes")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ackRequired: invalid type: string \"yes\", expected a boolean"}}"#);
     assert_snapshot!(refused("threadId", json!("../x")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"threadId: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
-    assert_snapshot!(refused("handoffType", json!("")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"handoffType: must not be empty; leave it out"}}"#);
+    assert_snapshot!(refused("handoffType", json!("")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"handoffType: must not be empty; omit it instead"}}"#);
     assert_snapshot!(refused("taskId", json!("nope")).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
     assert_snapshot!(refused("id", json!("mine")).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"id: unknown field `id`, expected one of `version`, `type`, `from`, `to`, `cc`, `threadId`, `inReplyTo`, `subject`, `body`, `taskId`, `handoffType`, `context`, `previousAttempts`, `urgency`, `ackRequired`"}}"#);
     assert_eq!(subjects(&app, "").await, [""; 0]);
@@ -47,7 +47,7 @@ async fn a_field_that_is_wrong_is_named() {
 }
 
 #[tokio::test]
-async fn a_mail_has_its_limits() {
+async fn subject_body_and_context_have_limits() {
     let app = TestApp::new().await;
     let Limits {
         mail,
@@ -60,7 +60,7 @@ async fn a_mail_has_its_limits() {
     assert_snapshot!(refused("body", json!("a".repeat(mail + 1))).await, @r#"413 {"error":{"code":"TOO_LARGE","message":"body is too large: the limit is 65536 bytes","details":{"limit":65536}}}"#);
     assert_snapshot!(refused("context", json!({ "a": "b".repeat(mail) })).await, @r#"413 {"error":{"code":"TOO_LARGE","message":"context is too large: the limit is 65536 bytes","details":{"limit":65536}}}"#);
     assert_snapshot!(refused("handoffType", json!("a".repeat(1001))).await, @r#"413 {"error":{"code":"TOO_LARGE","message":"handoffType is too large: the limit is 1000 bytes","details":{"limit":1000}}}"#);
-    assert_snapshot!(refused("to", json!(vec!["qa"; mail_recipients + 1])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to: has 101 addresses with `cc`; at most 100 are possible"}}"#);
+    assert_snapshot!(refused("to", json!(vec!["qa"; mail_recipients + 1])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"to: `to` and `cc` have 101 addresses together; the limit is 100"}}"#);
     assert_eq!(subjects(&app, "").await, [""; 0]);
     let full = json!({
         "to": vec!["qa"; mail_recipients], "subject": "s".repeat(mail_subject), "body": "b".repeat(mail),
@@ -70,7 +70,7 @@ async fn a_mail_has_its_limits() {
 }
 
 #[tokio::test]
-async fn a_role_that_too_many_have_is_refused() {
+async fn a_role_with_too_many_agents_is_refused() {
     let limits = Limits {
         mail_recipients: 3,
         ..Limits::default()
@@ -80,12 +80,12 @@ async fn a_role_that_too_many_have_is_refused() {
     connection
         .execute("UPDATE agents SET roles = '[\"all\"]'", [])
         .unwrap();
-    assert_snapshot!(send(&app, with("to", json!(["role:all"]))).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"to: 5 would get this mail; at most 3 may"}}"#);
+    assert_snapshot!(send(&app, with("to", json!(["role:all"]))).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"to: 5 recipients exceed the limit of 3. Send several mails"}}"#);
     assert_eq!(subjects(&app, "").await, [""; 0]);
 }
 
 #[tokio::test]
-async fn odd_text_comes_back_as_it_went() {
+async fn unusual_text_is_stored_unchanged() {
     let app = TestApp::new().await;
     let odd = "quotes \" ' ` \\, <b>&amp;</b>, \u{1b}[2J \u{202e} 🎶 %_; DROP TABLE mail; --";
     let mut context = Map::new();

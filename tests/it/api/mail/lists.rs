@@ -1,14 +1,14 @@
-//! Lists and search. Reading changes nothing.
+//! Lists and search, which mark nothing as read
 
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::{as_operator, id_of, send, staffed, subjects, write};
+use super::{app_with_roles, id_of, mark_as_operator, send, send_note, subjects};
 use crate::support::TestApp;
 
 #[tokio::test]
-async fn mail_is_found_by_who_gets_it_sent_it_and_what_it_is_about() {
-    let app = staffed().await;
+async fn mail_is_filtered_by_recipient_sender_and_task() {
+    let app = app_with_roles().await;
     let task = app.task("Write it").await;
     let all = [
         json!({ "to": ["qa"], "subject": "a", "from": "planner" }),
@@ -39,9 +39,9 @@ async fn mail_is_found_by_who_gets_it_sent_it_and_what_it_is_about() {
 }
 
 #[tokio::test]
-async fn reading_changes_nothing_and_unread_is_what_nobody_has_marked() {
+async fn listing_does_not_mark_mail_as_read() {
     let app = TestApp::new().await;
-    let first = write(&app, "qa", "first").await;
+    let first = send_note(&app, "qa", "first").await;
     let both = json!({ "to": ["qa", "planner"], "subject": "both", "ackRequired": true });
     let both = id_of(&send(&app, both).await);
     let path = format!("/api/mail/{first}");
@@ -66,7 +66,7 @@ async fn reading_changes_nothing_and_unread_is_what_nobody_has_marked() {
     assert_eq!(subjects(&app, "to=qa&unread=true").await, [""; 0]);
     assert_eq!(subjects(&app, "to=planner&unread=true").await, ["both"]);
     assert_eq!(subjects(&app, "unread=true").await, ["both"]);
-    // What is to be acknowledged is still before them.
+    // Mail that is read but not acknowledged stays pending.
     assert_eq!(subjects(&app, "to=qa&pending=true").await, ["both"]);
     app.post(&format!("/api/mail/{both}/ack"), read)
         .await
@@ -76,7 +76,7 @@ async fn reading_changes_nothing_and_unread_is_what_nobody_has_marked() {
 }
 
 #[tokio::test]
-async fn an_acknowledgement_is_overdue_when_its_time_is_past() {
+async fn an_acknowledgement_is_overdue_after_its_deadline() {
     const HOUR: i64 = 60 * 60 * 1000;
     let app = TestApp::new().await;
     for (urgency, hours) in [("urgent", 1), ("high", 4), ("normal", 24), ("low", 7 * 24)] {
@@ -85,7 +85,7 @@ async fn an_acknowledgement_is_overdue_when_its_time_is_past() {
         let due = sent["sentAt"].as_i64().unwrap() + hours * HOUR;
         assert_eq!(sent["ackDueAt"], json!(due));
     }
-    write(&app, "qa", "needs none").await;
+    send_note(&app, "qa", "needs none").await;
     let overdue = async || subjects(&app, "overdue=true").await;
     app.clock.advance(HOUR);
     assert_eq!(overdue().await, [""; 0]);
@@ -95,23 +95,25 @@ async fn an_acknowledgement_is_overdue_when_its_time_is_past() {
     assert_eq!(overdue().await, ["urgent", "high"]);
     app.clock.advance(20 * HOUR);
     assert_eq!(overdue().await, ["urgent", "high", "normal"]);
-    // Who only is to know of it owes nothing.
+    // A recipient in `cc` owes no acknowledgement.
     assert_eq!(subjects(&app, "overdue=true&to=planner").await, [""; 0]);
     assert_eq!(subjects(&app, "overdue=true&to=qa").await.len(), 3);
     let late = app.get("/api/mail?overdue=true").await.data();
     let id = late[0]["id"].as_str().unwrap().to_owned();
-    // To have read it is not enough.
+    // Reading does not acknowledge.
     let as_qa = json!({ "recipient": "qa" });
-    as_operator(&app, &id, "read", as_qa.clone()).await.data();
+    mark_as_operator(&app, &id, "read", as_qa.clone())
+        .await
+        .data();
     assert_eq!(overdue().await.len(), 3);
-    as_operator(&app, &id, "ack", as_qa).await.data();
+    mark_as_operator(&app, &id, "ack", as_qa).await.data();
     assert_eq!(overdue().await, ["high", "normal"]);
     app.clock.advance(7 * 24 * HOUR);
     assert_eq!(overdue().await, ["high", "normal", "low"]);
 }
 
 #[tokio::test]
-async fn mail_is_searched_by_words_and_no_syntax_gets_through() {
+async fn mail_is_searched_by_words_without_query_syntax() {
     let app = TestApp::new().await;
     let all = [
         json!({ "to": ["qa"], "subject": "The parser fails", "body": "on empty input" }),
@@ -129,7 +131,7 @@ async fn mail_is_searched_by_words_and_no_syntax_gets_through() {
         ("tests/parser.rs", &["Parser"]),
         ("parser&to=qa", &["The parser fails"]),
         ("parser&unread=true&to=planner", &["Parser"]),
-        // Each of these is a word like any other.
+        // Operators of the search syntax are ordinary words.
         ("fails+OR+quotes", &[]),
         ("nothing+OR", &["Parser"]),
         ("NOT+parser", &[]),
@@ -142,7 +144,7 @@ async fn mail_is_searched_by_words_and_no_syntax_gets_through() {
         ("(parser)", &["The parser fails", "Parser"]),
         ("^parser+-+%22%22", &["The parser fails", "Parser"]),
         ("';DROP+TABLE+mail;--", &[]),
-        // A letter to us, and none to the index.
+        // Rust counts it as a letter, the full-text index does not.
         ("%E2%92%B6", &[]),
     ] {
         assert_eq!(

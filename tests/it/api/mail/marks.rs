@@ -1,15 +1,15 @@
-//! Reading and acknowledging, per recipient.
+//! Reading and acknowledging, per recipient
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{as_operator, id_of, send, write};
+use super::{id_of, mark_as_operator, send, send_note};
 use crate::support::TestApp;
 
 #[tokio::test]
-async fn a_mail_is_acknowledged_once_and_is_then_read() {
+async fn acknowledging_a_mail_also_marks_it_as_read() {
     let app = TestApp::new().await;
-    let id = write(&app, "qa", "Look").await;
+    let id = send_note(&app, "qa", "Look").await;
     app.clock.advance(1000);
     let first = app.post(&format!("/api/mail/{id}/ack"), json!({})).await;
     assert_snapshot!(first.data()["recipients"], @r#"[{"recipient":"qa","cc":false,"deliveredAt":null,"readAt":1767225601000,"acknowledgedAt":1767225601000}]"#);
@@ -24,9 +24,9 @@ async fn a_mail_is_acknowledged_once_and_is_then_read() {
 }
 
 #[tokio::test]
-async fn when_it_was_read_stays_when_it_is_acknowledged() {
+async fn acknowledging_keeps_the_time_of_reading() {
     let app = TestApp::new().await;
-    let id = write(&app, "qa", "Look").await;
+    let id = send_note(&app, "qa", "Look").await;
     let mark = async |action: &str| {
         app.clock.advance(1000);
         let marked = app
@@ -45,7 +45,7 @@ async fn when_it_was_read_stays_when_it_is_acknowledged() {
 }
 
 #[tokio::test]
-async fn each_recipient_is_marked_alone() {
+async fn each_recipient_is_marked_separately() {
     let app = TestApp::new().await;
     let body = json!({ "to": ["qa", "planner"], "cc": ["operator"], "subject": "Look" });
     let id = id_of(&send(&app, body).await);
@@ -56,27 +56,27 @@ async fn each_recipient_is_marked_alone() {
         all.map(|each| each["readAt"] != json!(null)).collect()
     };
     assert_eq!(read(&marked), [true, false, false]);
-    // The operator speaks for themselves if nobody is named, and for anybody else.
-    let marked = as_operator(&app, &id, "read", json!({})).await.data();
+    // The operator acts for `operator` by default, and may act for any recipient.
+    let marked = mark_as_operator(&app, &id, "read", json!({})).await.data();
     assert_eq!(read(&marked), [true, false, true]);
-    let marked = as_operator(&app, &id, "read", json!({ "recipient": "planner" })).await;
+    let marked = mark_as_operator(&app, &id, "read", json!({ "recipient": "planner" })).await;
     assert_eq!(read(&marked.data()), [true, true, true]);
 }
 
 #[tokio::test]
-async fn who_does_not_get_it_cannot_mark_it_and_nobody_acts_for_the_operator() {
+async fn only_recipients_mark_mail_and_only_the_operator_acts_as_operator() {
     let app = TestApp::new().await;
     let several = id_of(&send(&app, json!({ "to": ["qa", "planner"], "subject": "Look" })).await);
-    let own = write(&app, "operator", "Look").await;
+    let own = send_note(&app, "operator", "Look").await;
     let ack =
         async |id: &str, body: Value| app.post(&format!("/api/mail/{id}/ack"), body).await.line();
-    assert_snapshot!(ack(&several, json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: several get mail <id 1>; name one of: qa, planner"}}"#);
-    assert_snapshot!(ack(&several, json!({ "recipient": "developer" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: developer does not get mail <id 1>; name one of: qa, planner"}}"#);
+    assert_snapshot!(ack(&several, json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: mail <id 1> has several recipients. Name one of: qa, planner"}}"#);
+    assert_snapshot!(ack(&several, json!({ "recipient": "developer" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: developer is not a recipient of mail <id 1>. Name one of: qa, planner"}}"#);
     assert_snapshot!(ack(&several, json!({ "recipient": 7 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: invalid type: integer `7`, expected a string"}}"#);
     assert_snapshot!(ack(&several, json!({ "recipient": "a\u{0}" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"recipient: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
     assert_snapshot!(ack(&several, json!({ "as": "qa" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"as: unknown field `as`, expected `recipient`"}}"#);
-    assert_snapshot!(ack(&own, json!({})).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Mail <id 1> is for the operator, whose token is needed to mark it: Authorization: Bearer <the word in operator.token>; or name another `recipient`"}}"#);
-    assert_snapshot!(ack(&own, json!({ "recipient": "operator" })).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Mail <id 1> is for the operator, whose token is needed to mark it: Authorization: Bearer <the word in operator.token>; or name another `recipient`"}}"#);
+    assert_snapshot!(ack(&own, json!({})).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Operator token required to mark mail <id 1>, which is addressed to the operator. Send the header `Authorization: Bearer <contents of operator.token>`, or name another `recipient`"}}"#);
+    assert_snapshot!(ack(&own, json!({ "recipient": "operator" })).await, @r#"401 {"error":{"code":"UNAUTHORIZED","message":"Operator token required to mark mail <id 1>, which is addressed to the operator. Send the header `Authorization: Bearer <contents of operator.token>`, or name another `recipient`"}}"#);
     assert_snapshot!(ack("nope", json!({})).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Mail not found: nope"}}"#);
     assert_snapshot!(ack("..%2fx", json!({})).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Mail not found: ../x"}}"#);
     assert_eq!(
@@ -88,6 +88,9 @@ async fn who_does_not_get_it_cannot_mark_it_and_nobody_acts_for_the_operator() {
             .len(),
         2
     );
-    assert_eq!(as_operator(&app, &own, "ack", json!({})).await.status, 200);
+    assert_eq!(
+        mark_as_operator(&app, &own, "ack", json!({})).await.status,
+        200
+    );
     assert_snapshot!(app.get("/api/mail/nope").await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Mail not found: nope"}}"#);
 }

@@ -9,10 +9,10 @@ mod sending;
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{OPERATOR, Reply, TestApp, invariants};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp, invariants};
 
-/// Makes an installation in which two agents test and one implements.
-async fn staffed() -> TestApp {
+/// Creates an installation with two testers and one implementer, who is not available.
+async fn app_with_roles() -> TestApp {
     let app = TestApp::new().await;
     let roles = r#"UPDATE agents SET roles = '["testing"]' WHERE name IN ('qa', 'developer-review');
                    UPDATE agents SET roles = '["implementation"]', available = 0 WHERE name = 'developer';"#;
@@ -21,13 +21,12 @@ async fn staffed() -> TestApp {
     app
 }
 
-/// Sends a mail without a token.
 async fn send(app: &TestApp, body: Value) -> Reply {
     app.post("/api/mail", body).await
 }
 
-/// Sends a mail that says little, and returns its id.
-async fn write(app: &TestApp, to: &str, subject: &str) -> String {
+/// Sends a minimal mail, and returns its id.
+async fn send_note(app: &TestApp, to: &str, subject: &str) -> String {
     let body = json!({ "to": [to], "subject": subject });
     id_of(&send(app, body).await)
 }
@@ -37,9 +36,10 @@ fn id_of(reply: &Reply) -> String {
 }
 
 /// Marks a mail as the operator.
-async fn as_operator(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
+async fn mark_as_operator(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
     let path = format!("/api/mail/{id}/{action}");
-    app.with_token(OPERATOR, Method::POST, &path, body).await
+    app.with_token(OPERATOR_TOKEN, Method::POST, &path, body)
+        .await
 }
 
 /// Returns the subjects of a list.

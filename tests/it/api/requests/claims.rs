@@ -1,4 +1,4 @@
-//! Claims: one wins, a lease is extended, and an old number counts no more.
+//! Claims, leases and fencing tokens
 
 use std::time::Duration;
 
@@ -7,11 +7,13 @@ use insta::assert_snapshot;
 use reqwest::Method;
 use serde_json::json;
 
-use super::{act, act_as_operator, approve, claim, create, in_state, refusal, round, show};
-use crate::support::{BEGINNING, TestApp, settled};
+use super::{
+    act, act_as_operator, approve, claim, create, dispatch_nothing, in_state, refusal, show,
+};
+use crate::support::{START_TIME, TestApp, redact};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_hundred_claimers_at_once_one_wins_and_the_others_are_told_who() {
+async fn one_of_two_hundred_concurrent_claims_wins_and_the_others_learn_the_winner() {
     let app = TestApp::new().await;
     let client = chorus::client::Client::new(&app.listen().await, None).unwrap();
     for state in ["delegated", "next"] {
@@ -37,7 +39,7 @@ async fn of_two_hundred_claimers_at_once_one_wins_and_the_others_are_told_who() 
         assert_eq!((won.len(), lost.len()), (1, 199));
         let winner = &won[0].0;
         let told = format!(
-            r#"{{"error":{{"code":"CONFLICT","message":"Request {id} is claimed by {winner}: it cannot be claimed"}}}}"#
+            r#"{{"error":{{"code":"CONFLICT","message":"Request {id} cannot be claimed: its state is `claimed` by {winner}. Wait until its lease ends, or re-queue it"}}}}"#
         );
         for (agent, status, text) in lost {
             assert_eq!((*status, text), (409, &told), "{agent}");
@@ -51,30 +53,30 @@ async fn of_two_hundred_claimers_at_once_one_wins_and_the_others_are_told_who() 
 }
 
 #[tokio::test]
-async fn a_heartbeat_extends_a_claim_and_never_shortens_it() {
+async fn a_heartbeat_extends_a_lease_and_never_shortens_it() {
     let app = TestApp::new().await;
     let id = in_state(&app, "claimed").await;
     let expires = async |body| {
         let kept = act(&app, &id, "heartbeat", body).await.data();
         assert_eq!(kept, show(&app, &id).await);
-        kept["lease"]["expiresAt"].as_i64().unwrap() - BEGINNING.as_millis()
+        kept["lease"]["expiresAt"].as_i64().unwrap() - START_TIME.as_millis()
     };
     assert_eq!(expires(json!({})).await, 900_000);
     app.clock.advance(60_000);
     assert_eq!(expires(json!({ "fencing": 1 })).await, 960_000);
     assert_eq!(expires(json!({ "leaseSeconds": 60 })).await, 960_000);
     assert_eq!(expires(json!({ "leaseSeconds": 86_400 })).await, 86_460_000);
-    // One that is in time keeps the claim; without it the claim is lost.
+    // A heartbeat in time keeps the claim; without one the claim is lost.
     app.clock.advance(86_399_999);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     assert_eq!(expires(json!({ "leaseSeconds": 1 })).await, 86_460_999);
     app.clock.advance(999);
-    assert_eq!(round(&app).await, Duration::from_millis(1));
+    assert_eq!(dispatch_nothing(&app).await, Duration::from_millis(1));
     assert_eq!(show(&app, &id).await["state"], "claimed");
     app.clock.advance(1);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     assert_eq!(show(&app, &id).await["state"], "needs");
-    assert_snapshot!(act(&app, &id, "heartbeat", json!({})).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> is needs: it cannot be extended"}}"#);
+    assert_snapshot!(act(&app, &id, "heartbeat", json!({})).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first"}}"#);
     assert_eq!(
         show(&app, &id).await["transitions"]
             .as_array()
@@ -96,7 +98,7 @@ async fn a_heartbeat_needs_no_body() {
 }
 
 #[tokio::test]
-async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
+async fn an_old_fencing_token_is_refused() {
     let app = TestApp::new().await;
     let id = create(&app, "Look").await;
     approve(&app, &id).await;
@@ -104,7 +106,7 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
     let old = act(&app, &id, "claim", body).await.data();
     assert_eq!(old["lease"]["fencing"], 1);
     app.clock.advance(60_000);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     assert_eq!(show(&app, &id).await["state"], "needs");
     let refused = async |number: u32| {
         let mut said = String::new();
@@ -116,7 +118,7 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
             body["fencing"] = json!(number);
             let before = show(&app, &id).await;
             said += &(refusal(&act(&app, &id, action, body.clone()).await) + "\n");
-            // The operator's word does not make an old number new.
+            // The operator's token does not make an old fencing token valid.
             let reply = act_as_operator(&app, &id, action, body).await;
             assert_eq!(reply.status, 409);
             assert_eq!(show(&app, &id).await, before);
@@ -124,21 +126,21 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
         said
     };
     assert_snapshot!(refused(1).await, @"
-    409 Request <id 1> is no longer yours: it is needs
-    409 Request <id 1> is no longer yours: it is needs
-    409 Request <id 1> is no longer yours: it is needs
+    409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
     ");
     approve(&app, &id).await;
     assert_snapshot!(refused(1).await, @"
-    409 Request <id 1> is no longer yours: it is delegated
-    409 Request <id 1> is no longer yours: it is delegated
-    409 Request <id 1> is no longer yours: it is delegated
+    409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
     ");
     assert_eq!(claim(&app, &id, "quick").await, 2);
     assert_snapshot!(refused(1).await, @"
-    409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 2; you show 1
-    409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 2; you show 1
-    409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 2; you show 1
+    409 Request <id 1> is no longer yours: its fencing token is 2, not 1. Stop working on it
+    409 Request <id 1> is no longer yours: its fencing token is 2, not 1. Stop working on it
+    409 Request <id 1> is no longer yours: its fencing token is 2, not 1. Stop working on it
     ");
     let done = json!({ "response": "In time.", "fencing": 2 });
     assert_eq!(
@@ -146,28 +148,28 @@ async fn who_lost_a_claim_can_neither_keep_it_nor_end_it() {
         "In time."
     );
     assert_snapshot!(refused(1).await, @"
-    409 Request <id 1> is done: it cannot be extended
-    409 Request <id 1> is done: it cannot be finished
-    409 Request <id 1> is done: it cannot be re-queued
+    409 Request <id 1> cannot be renewed: its state is `done`. Create a new request instead
+    409 Request <id 1> cannot be finished: its state is `done`. Create a new request instead
+    409 Request <id 1> cannot be re-queued: its state is `done`. Create a new request instead
     ");
     assert_snapshot!(refused(2).await, @"
-    409 Request <id 1> is done: it cannot be extended
-    409 Request <id 1> is done: it cannot be finished
-    409 Request <id 1> is done: it cannot be re-queued
+    409 Request <id 1> cannot be renewed: its state is `done`. Create a new request instead
+    409 Request <id 1> cannot be finished: its state is `done`. Create a new request instead
+    409 Request <id 1> cannot be re-queued: its state is `done`. Create a new request instead
     ");
 }
 
 #[tokio::test]
-async fn a_claim_that_ran_out_goes_back_to_the_dispatcher_if_its_route_says_so() {
+async fn an_expired_lease_returns_the_request_to_the_dispatcher_if_its_route_retries() {
     let app = TestApp::new().await;
     let route = json!([{ "kind": "fix", "agent": "developer", "rank": 1, "retry": true, "maxAttempts": 2 }]);
     let path = "/api/dispatch/routes";
-    app.with_token(crate::support::OPERATOR, Method::PUT, path, route)
+    app.with_token(crate::support::OPERATOR_TOKEN, Method::PUT, path, route)
         .await
         .data();
     let id = in_state(&app, "claimed").await;
     app.clock.advance(900_000);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     let request = show(&app, &id).await;
     assert_eq!(
         (&request["state"], &request["stuck"]),
@@ -175,23 +177,23 @@ async fn a_claim_that_ran_out_goes_back_to_the_dispatcher_if_its_route_says_so()
     );
     assert_eq!(claim(&app, &id, "worker").await, 2);
     app.clock.advance(900_000);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     let request = show(&app, &id).await;
     assert_eq!(
         (&request["state"], &request["stuck"]),
         (&json!("needs"), &json!(true))
     );
-    assert_snapshot!(settled(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: it is stuck until a person looks at it"}]"#);
+    assert_snapshot!(redact(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for a person"}]"#);
 }
 
 #[tokio::test]
-async fn all_claims_that_ran_out_are_taken_back_in_one_round() {
+async fn all_expired_leases_end_in_one_round() {
     let app = TestApp::new().await;
     for _ in 0..250 {
         in_state(&app, "claimed").await;
     }
     app.clock.advance(900_000);
-    round(&app).await;
+    dispatch_nothing(&app).await;
     assert_eq!(
         app.get("/api/requests?state=claimed").await.data(),
         json!([])
@@ -201,7 +203,7 @@ async fn all_claims_that_ran_out_are_taken_back_in_one_round() {
 }
 
 #[tokio::test]
-async fn a_claim_says_by_whom_and_for_how_long() {
+async fn a_claim_needs_an_agent_and_a_valid_lease() {
     let app = TestApp::new().await;
     let id = in_state(&app, "delegated").await;
     let refused = async |body| act(&app, &id, "claim", body).await.line();
@@ -223,5 +225,8 @@ async fn a_claim_says_by_whom_and_for_how_long() {
         json!({ "agent": "somebody-else", "leaseSeconds": 1 }),
     )
     .await;
-    assert_snapshot!(claimed.line(), @r#"200 {"data":{"id":"<id 1>","title":"delegated","body":"All of it.","kind":"fix","state":"claimed","priority":"P2","effort":null,"source":{"sourceType":"person","taskId":null,"file":null,"line":null,"userId":"anonymous"},"taskId":null,"response":null,"attempts":1,"lease":{"agent":"somebody-else","fencing":1,"expiresAt":1767225601000},"transitions":[{"from":null,"to":"needs","by":"anonymous","at":1767225600000,"reason":null},{"from":"needs","to":"delegated","by":"operator","at":1767225600000,"reason":null},{"from":"delegated","to":"claimed","by":"somebody-else","at":1767225600000,"reason":null}],"recovery":[],"createdAt":1767225600000,"updatedAt":1767225600000,"approvedAt":1767225600000,"stuck":false,"withdrawnAt":null,"handoffId":null,"jobId":null,"agentWorkspace":null},"meta":{"timestamp":1767225600000}}"#);
+    assert_eq!(
+        claimed.data()["lease"],
+        json!({ "agent": "somebody-else", "fencing": 1, "expiresAt": 1_767_225_601_000_i64 })
+    );
 }

@@ -1,11 +1,11 @@
-//! Asking twice under one key.
+//! `Idempotency-Key`
 
 use serde_json::{Value, json};
 
 use super::{create, id, in_state, refusal, show, with_key};
 use crate::support::TestApp;
 
-/// Asks twice under a key, then something else under the same key. Returns the answer.
+/// Posts twice with one key, and then another body with the same key. Returns the answer.
 async fn twice(app: &TestApp, path: &str, body: Value, other: Value) -> Value {
     let events = async || app.events().await.len();
     let before = events().await;
@@ -16,14 +16,14 @@ async fn twice(app: &TestApp, path: &str, body: Value, other: Value) -> Value {
     assert_eq!(first.status, second.status);
     assert_eq!(first.data(), second.data(), "{path}");
     let other = with_key(app, path, path, other).await;
-    let said = "409 This Idempotency-Key was used for a different request; choose another key";
+    let said = "409 Idempotency-Key was already used for a different request. Choose another key";
     assert_eq!(refusal(&other), said, "{path}");
     assert_eq!(events().await, before + 1, "{path}");
     first.data()
 }
 
 #[tokio::test]
-async fn a_request_is_left_behind_once() {
+async fn a_repeated_key_creates_a_request_once() {
     let app = TestApp::new().await;
     let body = json!({ "title": "Look", "body": "", "kind": "fix" });
     let other = json!({ "title": "Look away", "body": "", "kind": "fix" });
@@ -32,7 +32,7 @@ async fn a_request_is_left_behind_once() {
 }
 
 #[tokio::test]
-async fn every_move_is_made_once() {
+async fn a_repeated_key_changes_the_state_once() {
     let app = TestApp::new().await;
     for (state, action, body, other) in [
         (
@@ -67,7 +67,7 @@ async fn every_move_is_made_once() {
 }
 
 #[tokio::test]
-async fn an_approval_is_made_once() {
+async fn a_repeated_key_approves_once() {
     let app = TestApp::new().await;
     for action in ["approve", "next"] {
         let id = create(&app, "Look").await;
@@ -86,7 +86,7 @@ async fn an_approval_is_made_once() {
 }
 
 #[tokio::test]
-async fn many_are_approved_once() {
+async fn a_repeated_key_approves_several_once() {
     let app = TestApp::new().await;
     let (a, b) = (create(&app, "a").await, create(&app, "b").await);
     let path = "/api/requests/approve";
@@ -98,7 +98,7 @@ async fn many_are_approved_once() {
 }
 
 #[tokio::test]
-async fn a_heartbeat_under_a_key_counts_once() {
+async fn a_repeated_key_renews_the_lease_once() {
     let app = TestApp::new().await;
     let id = in_state(&app, "claimed").await;
     let path = format!("/api/requests/{id}/heartbeat");
@@ -110,7 +110,7 @@ async fn a_heartbeat_under_a_key_counts_once() {
 }
 
 #[tokio::test]
-async fn what_was_refused_may_be_asked_again_under_its_key() {
+async fn a_refused_request_does_not_use_up_its_key() {
     let app = TestApp::new().await;
     let id = create(&app, "Look").await;
     let path = format!("/api/requests/{id}/claim");
@@ -121,7 +121,7 @@ async fn what_was_refused_may_be_asked_again_under_its_key() {
 }
 
 #[tokio::test]
-async fn a_claim_that_is_repeated_after_its_end_gives_no_second_claim() {
+async fn a_claim_repeated_after_its_end_creates_no_second_claim() {
     let app = TestApp::new().await;
     let request = in_state(&app, "delegated").await;
     let path = format!("/api/requests/{request}/claim");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{STATES, create, in_state, withdrawn};
 use crate::support::TestApp;
 
-/// Returns what a list shows of each, oldest first.
+/// Returns one field of each item of a list.
 async fn list(app: &TestApp, query: &str, key: &str) -> Vec<Value> {
     let requests = app.get(&format!("/api/requests?{query}")).await.data();
     let requests = requests.as_array().unwrap().iter();
@@ -14,7 +14,7 @@ async fn list(app: &TestApp, query: &str, key: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_list_has_what_was_asked_for() {
+async fn a_list_applies_its_filters() {
     let app = TestApp::new().await;
     assert_snapshot!(app.get("/api/requests").await.line(), @r#"200 {"data":[],"meta":{"timestamp":1767225600000}}"#);
     for kind in ["fix", "research", "unheard-of"] {
@@ -55,7 +55,7 @@ async fn a_list_has_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn what_was_withdrawn_is_only_shown_where_it_is_asked_for() {
+async fn withdrawn_requests_are_listed_only_on_demand() {
     let app = TestApp::new().await;
     create(&app, "wanted").await;
     let id = withdrawn(&app, "unwanted").await;
@@ -107,7 +107,7 @@ async fn pages_hold_every_request_once_and_oldest_first() {
             assert_eq!(found, expected, "{query} {limit}");
         }
     }
-    // A place that has left the list is still a place.
+    // An item that has left the list still works as a cursor.
     assert_eq!(
         list(
             &app,
@@ -120,7 +120,7 @@ async fn pages_hold_every_request_once_and_oldest_first() {
 }
 
 #[tokio::test]
-async fn a_list_shows_a_hundred_where_no_number_is_asked_for() {
+async fn a_list_without_a_limit_has_a_hundred_items() {
     let app = TestApp::new().await;
     for place in 0..101 {
         create(&app, &place.to_string()).await;
@@ -131,7 +131,7 @@ async fn a_list_shows_a_hundred_where_no_number_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_question_that_cannot_be_answered_is_refused_by_name() {
+async fn wrong_parameters_are_refused_by_name() {
     let app = TestApp::new().await;
     let refused = async |query: &str| app.get(&format!("/api/requests?{query}")).await.line();
     assert_snapshot!(refused("state=open").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: unknown variant `open`, expected one of `needs`, `delegated`, `next`, `claimed`, `done`"}}"#);
@@ -140,9 +140,9 @@ async fn a_question_that_cannot_be_answered_is_refused_by_name() {
     assert_snapshot!(refused("priority=p1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: priority: unknown variant `p1`, expected one of `P0`, `P1`, `P2`"}}"#);
     assert_snapshot!(refused("priority=P3").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: priority: unknown variant `P3`, expected one of `P0`, `P1`, `P2`"}}"#);
     assert_snapshot!(refused("priority=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: priority: unknown variant `1`, expected one of `P0`, `P1`, `P2`"}}"#);
-    assert_snapshot!(refused("kind=Fix").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
-    assert_snapshot!(refused("kind=").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
-    assert_snapshot!(refused("kind='%20OR%201=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64"}}"#);
+    assert_snapshot!(refused("kind=Fix").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
+    assert_snapshot!(refused("kind=").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
+    assert_snapshot!(refused("kind='%20OR%201=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: kind: must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters"}}"#);
     assert_snapshot!(refused("withdrawn=yes").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: withdrawn: provided string was not `true` or `false`"}}"#);
     assert_snapshot!(refused("limit=0").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: limit: must be 1 to 1000"}}"#);
     assert_snapshot!(refused("limit=1001").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: limit: must be 1 to 1000"}}"#);

@@ -18,29 +18,28 @@ use chorus::engine::DispatcherOptions;
 use chorus::ledger::request::{self, FileReport, FilesReport};
 use serde_json::{Value, json};
 
-use crate::support::{OPERATOR, Reply, TestApp};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
-/// Every state, in the order of a life.
+/// Every state, in the order of a request's life.
 const STATES: [&str; 5] = ["needs", "delegated", "next", "claimed", "done"];
 
-/// Leaves work behind and returns its id.
+/// Creates a request and returns its id.
 async fn create(app: &TestApp, title: &str) -> String {
     let body = json!({ "title": title, "body": "All of it.", "kind": "fix" });
     id(&app.post("/api/requests", body).await)
 }
 
-/// Returns the id of the request that was answered.
 fn id(reply: &Reply) -> String {
     reply.data()["id"].as_str().unwrap().to_owned()
 }
 
-/// Does something with a request, as anybody.
+/// Posts an action on a request without a token.
 async fn act(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
     let path = format!("/api/requests/{id}/{action}");
     app.post(&path, body).await
 }
 
-/// Does something with a request, as the operator.
+/// Posts an action on a request as the operator.
 async fn act_as_operator(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
     let path = format!("/api/requests/{id}/{action}");
     app.post_as_operator(&path, body).await
@@ -50,7 +49,7 @@ async fn approve(app: &TestApp, id: &str) {
     act_as_operator(app, id, "approve", json!({})).await.data();
 }
 
-/// Claims a request and returns the number of the claim.
+/// Claims a request and returns the fencing token.
 async fn claim(app: &TestApp, id: &str, agent: &str) -> u64 {
     let claimed = act(app, id, "claim", json!({ "agent": agent }))
         .await
@@ -58,7 +57,7 @@ async fn claim(app: &TestApp, id: &str, agent: &str) -> u64 {
     claimed["lease"]["fencing"].as_u64().unwrap()
 }
 
-/// Makes a request and brings it to a state.
+/// Creates a request and brings it to a state.
 async fn in_state(app: &TestApp, state: &str) -> String {
     let id = create(app, state).await;
     match state {
@@ -84,33 +83,33 @@ async fn show(app: &TestApp, id: &str) -> Value {
     app.get(&format!("/api/requests/{id}")).await.data()
 }
 
-/// Returns what an error says, with its status before it.
+/// Returns the status and the message of an error.
 fn refusal(reply: &Reply) -> String {
     let json = reply.json();
     let message = json["error"]["message"].as_str().unwrap();
-    crate::support::settled(&format!("{} {message}", reply.status.as_u16()))
+    crate::support::redact(&format!("{} {message}", reply.status.as_u16()))
 }
 
-/// Lets a developer work on a new task and show this token. Returns the task.
-async fn working(app: &TestApp, token: &str) -> String {
+/// Starts a run of the developer on a new task, with this token. Returns the task.
+async fn task_with_run(app: &TestApp, token: &str) -> String {
     let task = app.task("Write it").await;
-    app.let_work(&task, "developer", token).await;
+    app.start_run(&task, "developer", token).await;
     task
 }
 
-/// Sends JSON under a key.
+/// Posts JSON with an idempotency key.
 async fn with_key(app: &TestApp, key: &str, path: &str, body: Value) -> Reply {
     let request = Request::builder()
         .method(Method::POST)
         .uri(path)
         .header("host", "localhost")
-        .header("authorization", format!("Bearer {OPERATOR}"))
+        .header("authorization", format!("Bearer {OPERATOR_TOKEN}"))
         .header("idempotency-key", key);
     app.send(request.body(body.to_string().into()).unwrap())
         .await
 }
 
-/// Lets a file ask for something, and then no longer.
+/// Creates a request from a file, and withdraws it by removing it from the file.
 async fn withdrawn(app: &TestApp, title: &str) -> String {
     reconcile(app, &[title]).await;
     reconcile(app, &[]).await;
@@ -120,7 +119,7 @@ async fn withdrawn(app: &TestApp, title: &str) -> String {
     found["id"].as_str().unwrap().to_owned()
 }
 
-/// Says what a file asks for now.
+/// Reports the requests that a file contains now.
 async fn reconcile(app: &TestApp, titles: &[&str]) {
     let tag = |(line, title): (u32, &&str)| FileTag {
         kind: "fix".parse().unwrap(),
@@ -145,8 +144,8 @@ async fn reconcile(app: &TestApp, titles: &[&str]) {
         .unwrap();
 }
 
-/// Does what the dispatcher does when nobody may start anything.
-async fn round(app: &TestApp) -> Duration {
+/// Runs one round of a dispatcher that may start nothing.
+async fn dispatch_nothing(app: &TestApp) -> Duration {
     let options = DispatcherOptions {
         enabled: false,
         debounce: Duration::ZERO,

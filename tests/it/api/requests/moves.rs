@@ -1,4 +1,4 @@
-//! Every move from every state.
+//! Every action in every state
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{STATES, act_as_operator, in_state, refusal, show, withdrawn};
 use crate::support::TestApp;
 
-/// Every move, and what is sent with it.
-fn moves() -> [(&'static str, Value); 6] {
+/// Every action with its body.
+fn actions() -> [(&'static str, Value); 6] {
     [
         ("approve", json!({})),
         ("next", json!({})),
@@ -21,11 +21,11 @@ fn moves() -> [(&'static str, Value); 6] {
 }
 
 #[tokio::test]
-async fn every_move_from_every_state_leads_on_or_names_the_state() {
+async fn every_action_in_every_state_succeeds_or_names_the_state() {
     let app = TestApp::new().await;
     let mut table = String::new();
     for state in STATES {
-        for (action, body) in moves() {
+        for (action, body) in actions() {
             let id = in_state(&app, state).await;
             let before = show(&app, &id).await;
             app.clock.advance(1_000);
@@ -39,7 +39,7 @@ async fn every_move_from_every_state_leads_on_or_names_the_state() {
                 assert_eq!(after, before, "{state} {action}");
                 assert_eq!(reply.error(), (409, "CONFLICT".to_owned()));
                 assert!(
-                    refusal(&reply).contains(&format!(" is {state}")),
+                    refusal(&reply).contains(&format!(" is `{state}`")),
                     "{state} {action}"
                 );
                 writeln!(table, "{state} {action}: {}", refusal(&reply)).unwrap();
@@ -49,43 +49,43 @@ async fn every_move_from_every_state_leads_on_or_names_the_state() {
     assert_snapshot!(table, @"
     needs approve: delegated
     needs next: next
-    needs claim: 409 Request <id 1> is needs: it cannot be claimed before the operator approves it
-    needs heartbeat: 409 Request <id 1> is needs: it cannot be extended
+    needs claim: 409 Request <id 1> cannot be claimed: its state is `needs`. The operator must approve it first
+    needs heartbeat: 409 Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first
     needs done: done
-    needs requeue: 409 Request <id 1> is needs: it cannot be re-queued
-    delegated approve: 409 Request <id 1> is delegated: it cannot be approved
-    delegated next: 409 Request <id 1> is delegated: it cannot be left to whoever starts next
+    needs requeue: 409 Request <id 1> cannot be re-queued: its state is `needs`. The operator must approve it first
+    delegated approve: 409 Request <id 1> cannot be approved: its state is `delegated`. It is already approved
+    delegated next: 409 Request <id 1> cannot be moved to `next`: its state is `delegated`. It is already approved
     delegated claim: claimed
-    delegated heartbeat: 409 Request <id 1> is delegated: it cannot be extended
-    delegated done: 409 Request <id 1> is delegated: it cannot be finished
-    delegated requeue: 409 Request <id 1> is delegated: it cannot be re-queued
-    next approve: 409 Request <id 1> is next: it cannot be approved
-    next next: 409 Request <id 1> is next: it cannot be left to whoever starts next
+    delegated heartbeat: 409 Request <id 1> cannot be renewed: its state is `delegated`. Claim it first
+    delegated done: 409 Request <id 1> cannot be finished: its state is `delegated`. Claim it first
+    delegated requeue: 409 Request <id 1> cannot be re-queued: its state is `delegated`. Claim it first
+    next approve: 409 Request <id 1> cannot be approved: its state is `next`. It is already approved
+    next next: 409 Request <id 1> cannot be moved to `next`: its state is `next`. It is already approved
     next claim: claimed
-    next heartbeat: 409 Request <id 1> is next: it cannot be extended
-    next done: 409 Request <id 1> is next: it cannot be finished
-    next requeue: 409 Request <id 1> is next: it cannot be re-queued
-    claimed approve: 409 Request <id 1> is claimed by worker: it cannot be approved
-    claimed next: 409 Request <id 1> is claimed by worker: it cannot be left to whoever starts next
-    claimed claim: 409 Request <id 1> is claimed by worker: it cannot be claimed
+    next heartbeat: 409 Request <id 1> cannot be renewed: its state is `next`. Claim it first
+    next done: 409 Request <id 1> cannot be finished: its state is `next`. Claim it first
+    next requeue: 409 Request <id 1> cannot be re-queued: its state is `next`. Claim it first
+    claimed approve: 409 Request <id 1> cannot be approved: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
+    claimed next: 409 Request <id 1> cannot be moved to `next`: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
+    claimed claim: 409 Request <id 1> cannot be claimed: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
     claimed heartbeat: claimed
     claimed done: done
     claimed requeue: needs
-    done approve: 409 Request <id 1> is done: it cannot be approved
-    done next: 409 Request <id 1> is done: it cannot be left to whoever starts next
-    done claim: 409 Request <id 1> is done: it cannot be claimed
-    done heartbeat: 409 Request <id 1> is done: it cannot be extended
-    done done: 409 Request <id 1> is done: it cannot be finished
-    done requeue: 409 Request <id 1> is done: it cannot be re-queued
+    done approve: 409 Request <id 1> cannot be approved: its state is `done`. Create a new request instead
+    done next: 409 Request <id 1> cannot be moved to `next`: its state is `done`. Create a new request instead
+    done claim: 409 Request <id 1> cannot be claimed: its state is `done`. Create a new request instead
+    done heartbeat: 409 Request <id 1> cannot be renewed: its state is `done`. Create a new request instead
+    done done: 409 Request <id 1> cannot be finished: its state is `done`. Create a new request instead
+    done requeue: 409 Request <id 1> cannot be re-queued: its state is `done`. Create a new request instead
     ");
 }
 
 #[tokio::test]
-async fn a_number_that_is_not_of_the_claim_is_refused_in_every_state() {
+async fn a_wrong_fencing_token_is_refused_in_every_state() {
     let app = TestApp::new().await;
     let mut table = String::new();
     for state in STATES {
-        for (action, mut body) in moves().into_iter().skip(3) {
+        for (action, mut body) in actions().into_iter().skip(3) {
             let id = in_state(&app, state).await;
             let before = show(&app, &id).await;
             for shown in [0, 2, u32::MAX] {
@@ -104,29 +104,29 @@ async fn a_number_that_is_not_of_the_claim_is_refused_in_every_state() {
         }
     }
     assert_snapshot!(table, @"
-    needs heartbeat: 409 Request <id 1> is no longer yours: it is needs
-    needs done: 409 Request <id 1> is no longer yours: it is needs
-    needs requeue: 409 Request <id 1> is no longer yours: it is needs
-    delegated heartbeat: 409 Request <id 1> is no longer yours: it is delegated
-    delegated done: 409 Request <id 1> is no longer yours: it is delegated
-    delegated requeue: 409 Request <id 1> is no longer yours: it is delegated
-    next heartbeat: 409 Request <id 1> is no longer yours: it is next
-    next done: 409 Request <id 1> is no longer yours: it is next
-    next requeue: 409 Request <id 1> is no longer yours: it is next
-    claimed heartbeat: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
-    claimed done: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
-    claimed requeue: 409 Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 2
-    done heartbeat: 409 Request <id 1> is done: it cannot be extended
-    done done: 409 Request <id 1> is done: it cannot be finished
-    done requeue: 409 Request <id 1> is done: it cannot be re-queued
+    needs heartbeat: 409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    needs done: 409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    needs requeue: 409 Request <id 1> is no longer yours: its state is `needs`. Stop working on it
+    delegated heartbeat: 409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    delegated done: 409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    delegated requeue: 409 Request <id 1> is no longer yours: its state is `delegated`. Stop working on it
+    next heartbeat: 409 Request <id 1> is no longer yours: its state is `next`. Stop working on it
+    next done: 409 Request <id 1> is no longer yours: its state is `next`. Stop working on it
+    next requeue: 409 Request <id 1> is no longer yours: its state is `next`. Stop working on it
+    claimed heartbeat: 409 Request <id 1> is no longer yours: its fencing token is 1, not 2. Stop working on it
+    claimed done: 409 Request <id 1> is no longer yours: its fencing token is 1, not 2. Stop working on it
+    claimed requeue: 409 Request <id 1> is no longer yours: its fencing token is 1, not 2. Stop working on it
+    done heartbeat: 409 Request <id 1> cannot be renewed: its state is `done`. Create a new request instead
+    done done: 409 Request <id 1> cannot be finished: its state is `done`. Create a new request instead
+    done requeue: 409 Request <id 1> cannot be re-queued: its state is `done`. Create a new request instead
     ");
 }
 
 #[tokio::test]
-async fn what_was_withdrawn_is_not_moved() {
+async fn a_withdrawn_request_cannot_change_its_state() {
     let app = TestApp::new().await;
     let mut table = String::new();
-    for (action, body) in moves() {
+    for (action, body) in actions() {
         let id = withdrawn(&app, action).await;
         let before = show(&app, &id).await;
         assert_eq!(before["withdrawnAt"], 1_767_225_600_000_i64);
@@ -136,17 +136,17 @@ async fn what_was_withdrawn_is_not_moved() {
         assert_eq!(show(&app, &id).await, before);
     }
     assert_snapshot!(table, @"
-    approve: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
-    next: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
-    claim: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
-    heartbeat: 409 Request <id 1> is needs: it cannot be extended
-    done: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
-    requeue: 409 Request <id 1> was withdrawn: its tag was removed from its file. Put the tag back to revive it
+    approve: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    next: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    claim: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    heartbeat: 409 Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first
+    done: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
+    requeue: 409 Request <id 1> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it
     ");
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn an_unknown_request_is_not_found() {
     let app = TestApp::new().await;
     for id in [
         "nope",
@@ -160,7 +160,7 @@ async fn what_is_not_there_is_not_found() {
         "a%0ab",
         "%F0%9F%8E%B6",
     ] {
-        for (action, body) in moves() {
+        for (action, body) in actions() {
             let reply = act_as_operator(&app, id, action, body).await;
             assert_eq!(
                 reply.error(),

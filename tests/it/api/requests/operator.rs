@@ -1,16 +1,16 @@
-//! Only an operator moves a request out of `needs`, and says who gets what.
+//! Actions that need the operator's token
 
 use axum::http::Method;
 use futures_util::future::join_all;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{create, refusal, show, working};
+use super::{create, refusal, show, task_with_run};
 use crate::support::requests::Requests;
-use crate::support::{OPERATOR, Reply, TestApp};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
-/// Everything that only the operator does, with a body that is right.
-fn deeds(id: &str) -> [(Method, String, Value); 5] {
+/// Every action that only the operator may take, with a valid body.
+fn operator_actions(id: &str) -> [(Method, String, Value); 5] {
     [
         (
             Method::POST,
@@ -55,55 +55,55 @@ async fn app() -> TestApp {
 }
 
 #[tokio::test]
-async fn without_a_token_nothing_is_approved_also_on_this_machine() {
+async fn approval_needs_the_token_even_on_this_machine() {
     let app = app().await;
     let id = create(&app, "Look").await;
     let mut replies = Vec::new();
-    for (method, path, body) in deeds(&id) {
+    for (method, path, body) in operator_actions(&id) {
         let reply = app.request(method, &path, body.to_string()).await;
         assert_eq!(reply.error(), (401, "UNAUTHORIZED".to_owned()), "{path}");
         replies.push(reply);
     }
     assert_snapshot!(refused(&app, replies, &id).await, @"
-    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
-    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
-    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
-    401 Only the operator moves a request out of `needs`: Authorization: Bearer <the word in operator.token>
-    401 The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
+    401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
+    401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
+    401 Operator token required to move a request out of `needs`. Send the header `Authorization: Bearer <contents of operator.token>`
+    401 Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
     ");
 }
 
 #[tokio::test]
-async fn a_run_approves_nothing() {
+async fn a_run_cannot_approve() {
     let app = app().await;
     let id = create(&app, "Look").await;
-    working(&app, "sesame").await;
+    task_with_run(&app, "sesame").await;
     let mut replies = Vec::new();
-    for (method, path, body) in deeds(&id) {
+    for (method, path, body) in operator_actions(&id) {
         let reply = app.with_token("sesame", method, &path, body).await;
         assert_eq!(reply.error(), (403, "FORBIDDEN".to_owned()), "{path}");
         replies.push(reply);
     }
     assert_snapshot!(refused(&app, replies, &id).await, @"
-    403 This run of developer may not do what only the operator does
-    403 This run of developer may not do what only the operator does
-    403 This run of developer may not do what only the operator does
-    403 Only the operator moves a request out of `needs`
-    403 This run of developer may not do what only the operator does
+    403 Only the operator may do this, not a run of developer. Leave the decision to the operator
+    403 Only the operator may do this, not a run of developer. Leave the decision to the operator
+    403 Only the operator may do this, not a run of developer. Leave the decision to the operator
+    403 Only the operator may move a request out of `needs`. Wait for the approval
+    403 Only the operator may do this, not a run of developer. Leave the decision to the operator
     ");
 }
 
 #[tokio::test]
-async fn what_a_run_leaves_behind_it_cannot_approve_either() {
+async fn a_run_cannot_approve_its_own_requests() {
     let app = app().await;
-    working(&app, "sesame").await;
+    task_with_run(&app, "sesame").await;
     let body = json!({ "title": "Look", "body": "", "kind": "fix" });
     let own = app
         .with_token("sesame", Method::POST, "/api/requests", body)
         .await;
     let id = super::id(&own);
     let mut replies = Vec::new();
-    for (method, path, body) in deeds(&id) {
+    for (method, path, body) in operator_actions(&id) {
         let reply = app.with_token("sesame", method, &path, body).await;
         assert_eq!(reply.error(), (403, "FORBIDDEN".to_owned()), "{path}");
         replies.push(reply);
@@ -112,12 +112,12 @@ async fn what_a_run_leaves_behind_it_cannot_approve_either() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_nobodys_approves_nothing() {
+async fn an_unknown_token_cannot_approve() {
     let app = app().await;
     let id = create(&app, "Look").await;
     let mut replies = Vec::new();
-    for (method, path, body) in deeds(&id) {
-        for token in ["guess", "", &OPERATOR[1..]] {
+    for (method, path, body) in operator_actions(&id) {
+        for token in ["guess", "", &OPERATOR_TOKEN[1..]] {
             let reply = app
                 .with_token(token, method.clone(), &path, body.clone())
                 .await;
@@ -129,12 +129,12 @@ async fn a_token_that_is_nobodys_approves_nothing() {
 }
 
 #[tokio::test]
-async fn the_operator_does_all_of_it() {
+async fn the_operator_may_take_every_action() {
     let app = app().await;
     for place in 0..5 {
         let id = create(&app, "Look").await;
-        let (method, path, body) = deeds(&id)[place].clone();
-        let reply = app.with_token(OPERATOR, method, &path, body).await;
+        let (method, path, body) = operator_actions(&id)[place].clone();
+        let reply = app.with_token(OPERATOR_TOKEN, method, &path, body).await;
         assert_eq!(reply.status, 200, "{path}");
         let state = show(&app, &id).await["state"].clone();
         assert_eq!(
@@ -146,7 +146,7 @@ async fn the_operator_does_all_of_it() {
 }
 
 #[tokio::test]
-async fn an_operators_answer_under_a_key_is_not_given_to_others() {
+async fn a_key_of_the_operator_gives_nobody_else_the_answer() {
     let app = app().await;
     let id = create(&app, "Look").await;
     let path = format!("/api/requests/{id}/approve");
@@ -160,7 +160,7 @@ async fn an_operators_answer_under_a_key_is_not_given_to_others() {
 }
 
 #[tokio::test]
-async fn many_are_approved_together_in_the_order_in_which_they_were_named() {
+async fn several_requests_are_approved_in_the_given_order() {
     let app = app().await;
     let mut ids = Vec::new();
     for title in ["a", "b", "c"] {
@@ -188,7 +188,7 @@ async fn many_are_approved_together_in_the_order_in_which_they_were_named() {
 }
 
 #[tokio::test]
-async fn of_many_all_are_approved_or_none() {
+async fn several_requests_are_approved_together_or_not_at_all() {
     let app = app().await;
     let first = create(&app, "first").await;
     let done = super::in_state(&app, "done").await;
@@ -198,9 +198,9 @@ async fn of_many_all_are_approved_or_none() {
             .await
             .line()
     };
-    assert_snapshot!(approve(json!([first, done, "nope", gone])).await, @r#"409 {"error":{"code":"CONFLICT","message":"Nothing was approved: Request <id 1> is done: it cannot be approved; Request not found: nope; Request <id 2> was withdrawn: its tag was removed from its file. Put the tag back to revive it"}}"#);
+    assert_snapshot!(approve(json!([first, done, "nope", gone])).await, @r#"409 {"error":{"code":"CONFLICT","message":"No request was approved. Request <id 1> cannot be approved: its state is `done`. Create a new request instead. Request not found: nope. Request <id 2> was withdrawn, because its tag was removed from its file. Restore the tag to reopen it"}}"#);
     assert_snapshot!(approve(json!(["nope"])).await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Request not found: nope"}}"#);
-    assert_snapshot!(approve(json!([done])).await, @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> is done: it cannot be approved"}}"#);
+    assert_snapshot!(approve(json!([done])).await, @r#"409 {"error":{"code":"CONFLICT","message":"Request <id 1> cannot be approved: its state is `done`. Create a new request instead"}}"#);
     assert_snapshot!(approve(json!([])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids: must name 1 to 1000 requests"}}"#);
     assert_snapshot!(approve(json!(vec![&first; 1001])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids: must name 1 to 1000 requests"}}"#);
     assert_snapshot!(approve(json!([first, "../x"])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids[1]: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
@@ -213,7 +213,7 @@ async fn of_many_all_are_approved_or_none() {
             .line()
     };
     assert_snapshot!(refused(json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `ids`"}}"#);
-    assert_snapshot!(refused(json!([first])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"the body is not a JSON object"}}"#);
+    assert_snapshot!(refused(json!([first])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
     assert_snapshot!(refused(json!({ "ids": [first], "all": true })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"all: unknown field `all`, expected `ids`"}}"#);
     assert_eq!(show(&app, &first).await["state"], "needs");
     let more = join_all((1..1000).map(|_| create(&app, "more"))).await;

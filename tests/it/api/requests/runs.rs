@@ -1,28 +1,28 @@
-//! What a run may do with requests, by its token.
+//! The rights of a run
 
 use axum::http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{act, approve, create, id, in_state, refusal, show, working};
+use super::{act, approve, create, id, in_state, refusal, show, task_with_run};
 use crate::support::{Reply, TestApp};
 
-async fn as_run(app: &TestApp, path: &str, body: Value) -> Reply {
+async fn post_as_run(app: &TestApp, path: &str, body: Value) -> Reply {
     app.with_token("sesame", Method::POST, path, body).await
 }
 
-fn asking(source: &Value) -> Value {
+fn request_from(source: &Value) -> Value {
     json!({ "title": "Look", "body": "", "kind": "fix", "source": source })
 }
 
 #[tokio::test]
-async fn what_a_run_leaves_behind_comes_from_its_task_and_was_left_by_its_agent() {
+async fn a_request_of_a_run_has_its_task_as_source_and_its_agent_as_author() {
     let app = TestApp::new().await;
-    let task = working(&app, "sesame").await;
-    let child = as_run(&app, "/api/tasks", json!({ "description": "c" }))
+    let task = task_with_run(&app, "sesame").await;
+    let child = post_as_run(&app, "/api/tasks", json!({ "description": "c" }))
         .await
         .data();
-    // A run cannot speak for a person.
+    // A run cannot name a person as source.
     let person = json!({ "sourceType": "person", "userId": "boss" });
     let of_child = json!({ "sourceType": "task", "taskId": child["id"], "userId": "boss" });
     for (source, comes_from) in [
@@ -30,7 +30,7 @@ async fn what_a_run_leaves_behind_comes_from_its_task_and_was_left_by_its_agent(
         (person, json!(task)),
         (of_child, child["id"].clone()),
     ] {
-        let made = as_run(&app, "/api/requests", asking(&source)).await;
+        let made = post_as_run(&app, "/api/requests", request_from(&source)).await;
         assert_eq!(
             made.data()["source"],
             json!({ "sourceType": "task", "taskId": comes_from, "file": null, "line": null, "userId": null })
@@ -50,12 +50,14 @@ async fn what_a_run_leaves_behind_comes_from_its_task_and_was_left_by_its_agent(
 }
 
 #[tokio::test]
-async fn a_run_that_names_a_file_leaves_the_work_of_that_file_behind() {
+async fn a_run_may_name_a_file_as_source() {
     let app = TestApp::new().await;
-    working(&app, "sesame").await;
+    task_with_run(&app, "sesame").await;
     let file =
         json!({ "sourceType": "file", "file": "/notes/todo.md", "line": 3, "userId": "boss" });
-    let made = as_run(&app, "/api/requests", asking(&file)).await.data();
+    let made = post_as_run(&app, "/api/requests", request_from(&file))
+        .await
+        .data();
     assert_eq!(
         made["source"],
         json!({ "sourceType": "file", "taskId": null, "file": "/notes/todo.md", "line": 3, "userId": null })
@@ -64,36 +66,36 @@ async fn a_run_that_names_a_file_leaves_the_work_of_that_file_behind() {
 }
 
 #[tokio::test]
-async fn a_run_does_not_speak_of_tasks_that_it_has_nothing_to_do_with() {
+async fn a_run_may_not_name_a_foreign_task_as_source() {
     let app = TestApp::new().await;
     let other = app.task("Other").await;
-    working(&app, "sesame").await;
+    task_with_run(&app, "sesame").await;
     let source = json!({ "sourceType": "task", "taskId": other });
-    assert_snapshot!(as_run(&app, "/api/requests", asking(&source)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"This run of developer may only change its own task <id 1> and those below it"}}"#);
+    assert_snapshot!(post_as_run(&app, "/api/requests", request_from(&source)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may change only its own task <id 1> and the tasks below it"}}"#);
     let source = json!({ "sourceType": "task", "taskId": "nope" });
-    assert_snapshot!(as_run(&app, "/api/requests", asking(&source)).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
+    assert_snapshot!(post_as_run(&app, "/api/requests", request_from(&source)).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
     assert_eq!(app.get("/api/requests").await.data(), json!([]));
 }
 
 #[tokio::test]
-async fn a_run_claims_for_itself_whatever_it_says() {
+async fn a_run_always_claims_as_its_agent() {
     let app = TestApp::new().await;
-    working(&app, "sesame").await;
+    task_with_run(&app, "sesame").await;
     let id = create(&app, "Look").await;
     approve(&app, &id).await;
     let path = |action: &str| format!("/api/requests/{id}/{action}");
-    let claimed = as_run(&app, &path("claim"), json!({ "agent": "qa" }))
+    let claimed = post_as_run(&app, &path("claim"), json!({ "agent": "qa" }))
         .await
         .data();
     assert_eq!(claimed["lease"]["agent"], "developer");
     assert_eq!(claimed["transitions"][2]["by"], "developer");
     assert_eq!(
-        as_run(&app, &path("heartbeat"), json!({ "fencing": 1 }))
+        post_as_run(&app, &path("heartbeat"), json!({ "fencing": 1 }))
             .await
             .status,
         200
     );
-    let done = as_run(
+    let done = post_as_run(
         &app,
         &path("done"),
         json!({ "response": "r", "fencing": 1 }),
@@ -107,9 +109,9 @@ async fn a_run_claims_for_itself_whatever_it_says() {
 }
 
 #[tokio::test]
-async fn a_run_neither_keeps_nor_ends_what_others_have_claimed() {
+async fn a_run_cannot_renew_or_end_the_claim_of_another() {
     let app = TestApp::new().await;
-    working(&app, "sesame").await;
+    task_with_run(&app, "sesame").await;
     let id = in_state(&app, "claimed").await;
     let before = show(&app, &id).await;
     let mut said = String::new();
@@ -118,13 +120,13 @@ async fn a_run_neither_keeps_nor_ends_what_others_have_claimed() {
         ("done", json!({ "response": "r", "fencing": 1 })),
         ("requeue", json!({ "reason": "r" })),
     ] {
-        let reply = as_run(&app, &format!("/api/requests/{id}/{action}"), body).await;
+        let reply = post_as_run(&app, &format!("/api/requests/{id}/{action}"), body).await;
         said += &(refusal(&reply) + "\n");
     }
     assert_snapshot!(said, @"
-    403 Request <id 1> is not claimed by this run of developer
-    403 Request <id 1> is not claimed by this run of developer
-    403 Request <id 1> is not claimed by this run of developer
+    403 Request <id 1> is not claimed by this run of developer. Claim it first
+    403 Request <id 1> is not claimed by this run of developer. Claim it first
+    403 Request <id 1> is not claimed by this run of developer. Claim it first
     ");
     assert_eq!(show(&app, &id).await, before);
     act(&app, &id, "done", json!({ "response": "r" }))
@@ -135,7 +137,7 @@ async fn a_run_neither_keeps_nor_ends_what_others_have_claimed() {
 #[tokio::test]
 async fn a_run_may_read_all_requests() {
     let app = TestApp::new().await;
-    working(&app, "sesame").await;
+    task_with_run(&app, "sesame").await;
     let id = in_state(&app, "done").await;
     for path in [
         "/api/requests".to_owned(),

@@ -1,34 +1,22 @@
 //! Waiting for a request: `?wait=` and `&state=`.
-
-use std::time::Duration;
-
 use insta::assert_snapshot;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::{act, act_as_operator, approve, claim, create, in_state, reconcile, withdrawn};
+use crate::api::waiting::{self, answer};
 use crate::support::{Reply, TestApp};
 
-/// Asks for a request in the background, and returns when the question waits.
-async fn waiting(app: &TestApp, id: &str, query: &str) -> JoinHandle<Reply> {
-    let asked = app.in_background(&format!("/api/requests/{id}?{query}"));
-    while app.engine.feed().watched() == 0 {
-        assert!(!asked.is_finished(), "it did not wait");
-        tokio::task::yield_now().await;
-    }
-    asked
-}
-
-async fn answer(asked: JoinHandle<Reply>) -> Value {
-    let reply = tokio::time::timeout(Duration::from_mins(1), asked).await;
-    reply.expect("it answers").unwrap().data()
+/// Reads a request in the background, and returns as soon as the call waits.
+async fn start_waiting(app: &TestApp, id: &str, query: &str) -> JoinHandle<Reply> {
+    waiting::start_waiting(app, &format!("/api/requests/{id}?{query}")).await
 }
 
 #[tokio::test]
-async fn who_waits_is_answered_at_the_response_and_not_before() {
+async fn waiting_ends_at_the_response_and_not_before() {
     let app = TestApp::new().await;
     let id = create(&app, "Look").await;
-    let asked = waiting(&app, &id, "wait=600").await;
+    let asked = start_waiting(&app, &id, "wait=600").await;
     approve(&app, &id).await;
     claim(&app, &id, "worker").await;
     act(&app, &id, "requeue", json!({ "reason": "No time" }))
@@ -49,7 +37,7 @@ async fn who_waits_is_answered_at_the_response_and_not_before() {
 }
 
 #[tokio::test]
-async fn each_state_is_waited_for() {
+async fn every_state_can_be_waited_for() {
     for (state, before) in [
         ("delegated", "needs"),
         ("next", "needs"),
@@ -59,7 +47,7 @@ async fn each_state_is_waited_for() {
     ] {
         let app = TestApp::new().await;
         let id = in_state(&app, before).await;
-        let asked = waiting(&app, &id, &format!("wait=600&state={state}")).await;
+        let asked = start_waiting(&app, &id, &format!("wait=600&state={state}")).await;
         match state {
             "delegated" => approve(&app, &id).await,
             "next" => drop(act_as_operator(&app, &id, "next", json!({})).await.data()),
@@ -80,7 +68,7 @@ async fn each_state_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_state_that_is_there_or_has_been_passed_is_answered_at_once() {
+async fn a_state_reached_or_passed_answers_at_once() {
     let app = TestApp::new().await;
     for (wanted, reached) in [
         ("needs", &["needs"][..]),
@@ -91,14 +79,15 @@ async fn a_state_that_is_there_or_has_been_passed_is_answered_at_once() {
     ] {
         for state in reached {
             let id = in_state(&app, state).await;
-            let asked = app.in_background(&format!("/api/requests/{id}?wait=600&state={wanted}"));
+            let asked =
+                app.get_in_background(&format!("/api/requests/{id}?wait=600&state={wanted}"));
             assert_eq!(answer(asked).await["state"], *state);
         }
     }
 }
 
 #[tokio::test]
-async fn at_the_timeout_the_answer_is_as_things_are() {
+async fn the_timeout_answers_with_the_current_state() {
     let app = TestApp::new().await;
     let id = create(&app, "Look").await;
     for query in ["wait=0", "wait=1", "wait=0&state=claimed"] {
@@ -109,14 +98,14 @@ async fn at_the_timeout_the_answer_is_as_things_are() {
 }
 
 #[tokio::test]
-async fn who_waits_for_what_is_withdrawn_is_told() {
+async fn waiting_ends_when_the_request_is_withdrawn() {
     let app = TestApp::new().await;
     reconcile(&app, &["Look"]).await;
     let id = app.get("/api/requests").await.data()[0]["id"]
         .as_str()
         .unwrap()
         .to_owned();
-    let asked = waiting(&app, &id, "wait=600").await;
+    let asked = start_waiting(&app, &id, "wait=600").await;
     reconcile(&app, &[]).await;
     let request = answer(asked).await;
     assert_eq!(
@@ -132,10 +121,10 @@ async fn who_waits_for_what_is_withdrawn_is_told() {
 }
 
 #[tokio::test]
-async fn those_who_wait_are_let_go_when_the_server_stops() {
+async fn waiting_ends_when_the_server_stops() {
     let app = TestApp::new().await;
     let id = create(&app, "Look").await;
-    let asked = waiting(&app, &id, "wait=600").await;
+    let asked = start_waiting(&app, &id, "wait=600").await;
     app.engine.stopping().cancel();
     assert_eq!(answer(asked).await["state"], "needs");
 }
@@ -149,6 +138,6 @@ async fn wrong_waiting_parameters_are_refused_by_name() {
     assert_snapshot!(refused("wait=-1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: wait: invalid digit found in string"}}"#);
     assert_snapshot!(refused("wait=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: wait: invalid digit found in string"}}"#);
     assert_snapshot!(refused("wait=1&state=finished").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: unknown variant `finished`, expected one of `needs`, `delegated`, `next`, `claimed`, `done`"}}"#);
-    assert_snapshot!(refused("state=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: needs `wait`, the seconds to wait for it"}}"#);
+    assert_snapshot!(refused("state=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: state: needs wait, the number of seconds to wait"}}"#);
     assert_snapshot!(refused("timeout=1").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: timeout: unknown field `timeout`, expected `wait` or `state`"}}"#);
 }

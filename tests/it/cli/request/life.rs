@@ -212,7 +212,7 @@ async fn several_are_approved_together_or_not_at_all() {
     exit 4
     --- stdout
     --- stderr
-    error: Nothing was approved: Request not found: nope
+    error: No request was approved. Request not found: nope
     ");
     assert_eq!(office.show(&first).await["state"], "needs");
     assert_snapshot!(office.run(["request", "approve", &first, &second]).await, @"
@@ -226,7 +226,7 @@ async fn several_are_approved_together_or_not_at_all() {
     exit 4
     --- stdout
     --- stderr
-    error: Nothing was approved: Request <id 1> is delegated: it cannot be approved; Request <id 2> is delegated: it cannot be approved
+    error: No request was approved. Request <id 1> cannot be approved: its state is `delegated`. It is already approved. Request <id 2> cannot be approved: its state is `delegated`. It is already approved
     ");
     assert_snapshot!(office.run(["request", "approve"]).await, @"
     exit 2
@@ -256,7 +256,7 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
     exit 4
     --- stdout
     --- stderr
-    error: Request <id 1> is next: it cannot be left to whoever starts next
+    error: Request <id 1> cannot be moved to `next`: its state is `next`. It is already approved
     ");
     let claim = office
         .chorus(["request", "claim", &first])
@@ -271,13 +271,13 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
     exit 4
     --- stdout
     --- stderr
-    error: Request <id 1> is claimed by worker: it cannot be claimed
+    error: Request <id 1> cannot be claimed: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
     ");
     assert_snapshot!(office.run(["request", "requeue", &first, "The key has expired", "--fencing", "7"]).await, @"
     exit 4
     --- stdout
     --- stderr
-    error: Request <id 1> is no longer yours: it is claimed, and the number of its claim is 1; you show 7
+    error: Request <id 1> is no longer yours: its fencing token is 1, not 7. Stop working on it
     ");
     assert_snapshot!(office.run(["request", "requeue", &first, " "]).await, @"
     exit 1
@@ -295,7 +295,7 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
     exit 4
     --- stdout
     --- stderr
-    error: Request <id 1> is needs: it cannot be extended
+    error: Request <id 1> cannot be renewed: its state is `needs`. The operator must approve it first
     ");
     assert_snapshot!(office.run(["request", "show", &first]).await, @"
     exit 0
@@ -314,7 +314,7 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
       <time>  needs      worker: The key has expired
 
     Recovery
-      <time>  The key has expired (Re-queued for a person to look at)
+      <time>  The key has expired (Re-queued for a decision by a person)
     --- stderr
     ");
 }

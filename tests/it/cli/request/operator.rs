@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Office;
 use crate::cli::transcript;
-use crate::support::{Workshop, run, settled};
+use crate::support::{Sandbox, redact, run_agent};
 
 #[tokio::test]
 async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
@@ -20,21 +20,21 @@ async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
     exit 1
     --- stdout
     --- stderr
-    error: The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    error: Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
     hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(stranger(&["request", "next", &id]).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
-    error: The operator's token is needed: Authorization: Bearer <the word in operator.token>
+    error: Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
     hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(stranger(&["request", "done", &id, "No."]).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
-    error: Only the operator moves a request out of `needs`: Authorization: Bearer <the word in operator.token>
+    error: Operator token required to move a request out of `needs`. Send the header `Authorization: Bearer <contents of operator.token>`
     hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
     ");
     assert_eq!(office.show(&id).await["state"], "needs");
@@ -45,16 +45,16 @@ async fn an_agent_leaves_work_behind_and_cannot_approve_it() {
     let script = "id=$(chorus request create 'Fix the lock' --kind fix) && chorus request approve $id 2>&1; \
                   chorus request next $id 2>&1; chorus request done $id yes 2>&1; chorus request kinds --set /dev/null 2>&1; \
                   echo '[]' | chorus request kinds --set - 2>&1; echo exit $?";
-    let workshop = Workshop::new().agent("worker", script);
-    let server = workshop.serve(1);
+    let sandbox = Sandbox::new().with_agent("worker", script);
+    let server = sandbox.serve(1);
     let client = server.client();
-    let handoff = run(&client, "worker").await;
-    assert_snapshot!(settled(handoff.output.as_str()), @"
-    error: This run of worker may not do what only the operator does
-    error: This run of worker may not do what only the operator does
-    error: Only the operator moves a request out of `needs`
+    let handoff = run_agent(&client, "worker").await;
+    assert_snapshot!(redact(handoff.output.as_str()), @"
+    error: Only the operator may do this, not a run of worker. Leave the decision to the operator
+    error: Only the operator may do this, not a run of worker. Leave the decision to the operator
+    error: Only the operator may move a request out of `needs`. Wait for the approval
     error: /dev/null is not JSON: EOF while parsing a value at line 1 column 0
-    error: This run of worker may not do what only the operator does
+    error: Only the operator may do this, not a run of worker. Leave the decision to the operator
     exit 1
     ");
     let requests: Value = client
@@ -169,7 +169,7 @@ async fn what_is_before_the_dispatcher_is_shown() {
     claimed	P2	fix	worker	-	-	<id 1>	One
     waits	P2	fix	-	-	-	<id 2>	Two
     --- stderr
-    1 of kind unheard-of will not be started. The kind unheard-of has no route: add one with `chorus request routes --set FILE`, or PUT /api/dispatch/routes
+    1 of kind unheard-of will not be started. Kind unheard-of has no rule. Add one with `chorus request kinds --set FILE` or PUT /api/dispatch/routes
     The dispatcher is off: approved requests wait until somebody claims them
     ");
 }

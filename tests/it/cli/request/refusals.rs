@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Office;
 use crate::cli::transcript;
-use crate::support::{Chorus, own_port};
+use crate::support::{Chorus, reserve_port};
 
 #[tokio::test]
 async fn a_request_that_is_not_there_exits_with_three() {
@@ -61,7 +61,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'Fix it' for '--kind <KIND>': must be a kind of work such as `implementation`: small letters, digits and `-`, beginning with a letter, at most 64
+    error: invalid value 'Fix it' for '--kind <KIND>': must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters
 
     For more information, try '--help'.
     ");
@@ -126,7 +126,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_exits_with_five() {
-    let url = format!("http://127.0.0.1:{}", own_port());
+    let url = format!("http://127.0.0.1:{}", reserve_port());
     let list = Chorus::new(["request", "list", "--url", &url]);
     assert_snapshot!(transcript(list).await.unwrap(), @"
     exit 5

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Office, show};
 use crate::cli::transcript;
-use crate::support::{Chorus, Server, Workshop, own_port};
+use crate::support::{Chorus, Sandbox, Server, reserve_port};
 
 /// Starts `chorus request wait`.
 fn begin_to_wait(server: &Server, id: &str) -> std::process::Child {
@@ -85,7 +85,7 @@ async fn who_waits_is_woken_by_an_answer_from_elsewhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_survives_a_restart_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
-    let port = own_port();
+    let port = reserve_port();
     let serve = || {
         let command = Chorus::new(["serve", "--port", &port, "--max-runs", "0", "--log", "warn"]);
         Server::spawn(folder.path(), command)
@@ -110,8 +110,8 @@ async fn who_waits_survives_a_restart_of_the_server() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_is_dispatched_answers_who_waits() {
-    let workshop = Workshop::new().agent("worker", "cat >/dev/null; echo 'I did it.'");
-    let server = workshop.serve_with(1, &["--port", "0", "--debounce-seconds", "0"]);
+    let sandbox = Sandbox::new().with_agent("worker", "cat >/dev/null; echo 'I did it.'");
+    let server = sandbox.serve_with(1, &["--port", "0", "--debounce-seconds", "0"]);
     let client = server.client();
     let routes = server
         .chorus(["request", "kinds", "--set", "-"])
@@ -135,6 +135,6 @@ async fn an_agent_that_is_dispatched_answers_who_waits() {
         .map(|step| step["by"].clone())
         .collect();
     assert_eq!(moved_by, ["anonymous", "operator", "dispatcher", "worker"]);
-    workshop.until_quiet();
-    assert_eq!(workshop.violations(), [""; 0]);
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
 }

@@ -1,4 +1,4 @@
-//! Requests in the store: who may move them, who wins, in which order they are begun, and what becomes of those that fail.
+//! Requests in the ledger: permissions, races, the order of dispatch, and recovery after a failure.
 
 use chorus::domain::{
     Actor, Caller, ConversationHistory, KindMode, KindRule, NewRequest, Outcome, Priority, Refusal,
@@ -8,41 +8,38 @@ use chorus::ledger::handoff::{self, MoveSession};
 use chorus::ledger::{agent, request, run, task};
 use chorus::store::StoreError;
 
-use crate::support::requests::{LEASE, Requests, job_route, new_request, on_task, person, route};
+use crate::support::requests::{
+    LEASE, Requests, agent_rule, async_rule, new_request, on_task, person,
+};
 use crate::support::{TestApp, invariants};
 
-/// Makes an installation with these routes.
-async fn with_routes(routes: Vec<KindRule>) -> TestApp {
+async fn app_with_rules(rules: Vec<KindRule>) -> TestApp {
     let app = TestApp::new().await;
-    Requests(&app.db).set_rules(routes).await;
+    Requests(&app.db).set_rules(rules).await;
     app
 }
 
-fn refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> Refusal {
+fn expect_refusal<T: std::fmt::Debug>(result: Result<T, StoreError>) -> Refusal {
     match result {
         Err(StoreError::Refused(refusal)) => refusal,
-        other => panic!("it was not refused: {other:?}"),
+        other => panic!("not refused: {other:?}"),
     }
 }
 
-/// Says in a word where a request stands, how often it was claimed, and whether it is stuck.
-async fn stands(requests: Requests<'_>, request: &Request) -> (RequestState, u32, bool) {
+/// Returns a request's state, its number of attempts, and whether it is stuck.
+async fn state_of(requests: Requests<'_>, request: &Request) -> (RequestState, u32, bool) {
     let found = requests.find(request).await;
     (found.state, found.attempts, found.stuck)
 }
 
-fn assert_sound(app: &TestApp) {
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
-}
-
 #[tokio::test]
-async fn a_request_lives_from_needs_to_done() {
+async fn a_request_goes_from_needs_to_done() {
     let app = TestApp::new().await;
     let requests = Requests(&app.db);
-    let made = requests.leave(new_request("fix", "a")).await;
+    let made = requests.create(new_request("fix", "a")).await;
     assert_eq!(made.state, RequestState::Needs);
     app.clock.advance(1);
-    let approved = Requests(&app.db).approve(vec![made.id.clone()], Actor::Operator);
+    let approved = requests.approve(vec![made.id.clone()], Actor::Operator);
     let approved = approved.await.unwrap().remove(0);
     assert_eq!(approved.approved_at, Some(app.clock.now()));
     app.clock.advance(1);
@@ -54,7 +51,12 @@ async fn a_request_lives_from_needs_to_done() {
         app.clock.now().as_millis() + LEASE
     );
     app.clock.advance(1);
-    let kept = requests.beat(&made, Some(1)).await.unwrap().lease.unwrap();
+    let kept = requests
+        .heartbeat(&made, Some(1))
+        .await
+        .unwrap()
+        .lease
+        .unwrap();
     assert_eq!(
         kept.expires_at.as_millis(),
         app.clock.now().as_millis() + LEASE
@@ -68,13 +70,13 @@ async fn a_request_lives_from_needs_to_done() {
         ("answered", None)
     );
     let done = requests.find(&made).await;
-    let life: Vec<_> = done
+    let transitions: Vec<_> = done
         .transitions
         .iter()
         .map(|moved| (moved.to.as_str(), moved.by.as_str()))
         .collect();
     assert_eq!(
-        life,
+        transitions,
         [
             ("needs", "operator"),
             ("delegated", "operator"),
@@ -83,23 +85,23 @@ async fn a_request_lives_from_needs_to_done() {
         ]
     );
     assert_eq!(done.lease, None);
-    // What is done stays so.
+    // A request that is done stays done.
     for again in [
-        refusal(requests.claim(&made, "late").await.map(|_| ())),
-        refusal(
+        expect_refusal(requests.claim(&made, "late").await.map(|_| ())),
+        expect_refusal(
             requests
                 .finish(&made, None, Actor::Operator)
                 .await
                 .map(|_| ()),
         ),
-        refusal(
+        expect_refusal(
             requests
                 .requeue(&made, Some(1), Actor::Operator)
                 .await
                 .map(|_| ()),
         ),
-        refusal(
-            Requests(&app.db)
+        expect_refusal(
+            requests
                 .leave_to_next(made.id.clone(), Actor::Operator)
                 .await
                 .map(|_| ()),
@@ -116,14 +118,14 @@ async fn a_request_lives_from_needs_to_done() {
             "{again:?}"
         );
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_hundred_claimers_one_wins_and_the_others_are_told_who() {
+async fn one_of_two_hundred_claimers_wins_and_the_others_learn_who() {
     let app = TestApp::new().await;
     let request = Requests(&app.db)
-        .approved(new_request("fix", "wanted"))
+        .create_approved(new_request("fix", "wanted"))
         .await;
     let claimers: Vec<_> = (0..200)
         .map(|number| {
@@ -135,7 +137,7 @@ async fn of_two_hundred_claimers_one_wins_and_the_others_are_told_who() {
             })
         })
         .collect();
-    let (mut winners, mut told) = (Vec::new(), Vec::new());
+    let (mut winners, mut holders) = (Vec::new(), Vec::new());
     for claimer in claimers {
         match claimer.await.unwrap() {
             Ok(won) => winners.push(won.lease.unwrap().agent),
@@ -143,31 +145,31 @@ async fn of_two_hundred_claimers_one_wins_and_the_others_are_told_who() {
                 holder,
                 step: RequestMove::Claim,
                 ..
-            })) => told.push(holder.unwrap()),
+            })) => holders.push(holder.unwrap()),
             Err(error) => panic!("{error:?}"),
         }
     }
-    assert_eq!((winners.len(), told.len()), (1, 199));
-    assert!(told.iter().all(|holder| *holder == winners[0]));
+    assert_eq!((winners.len(), holders.len()), (1, 199));
+    assert!(holders.iter().all(|holder| *holder == winners[0]));
     assert_eq!(
-        stands(Requests(&app.db), &request).await,
+        state_of(Requests(&app.db), &request).await,
         (RequestState::Claimed, 1, false)
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn an_old_fencing_number_counts_for_nothing() {
+async fn a_stale_fencing_token_is_refused() {
     let again = KindRule {
         retry: true,
-        ..route("fix", "qa")
+        ..agent_rule("fix", "qa")
     };
-    let app = with_routes(vec![again]).await;
+    let app = app_with_rules(vec![again]).await;
     let requests = Requests(&app.db);
-    let request = requests.approved(new_request("fix", "a")).await;
+    let request = requests.create_approved(new_request("fix", "a")).await;
     requests.claim(&request, "first").await.unwrap();
     app.clock.advance(LEASE);
-    assert_eq!(Requests(&app.db).expire_leases().await, 1);
+    assert_eq!(requests.expire_leases().await, 1);
     let stale = |refused: Refusal, state: RequestState| {
         assert!(
             matches!(&refused, Refusal::StaleClaim { state: at, shown: 1, .. } if *at == state),
@@ -175,20 +177,20 @@ async fn an_old_fencing_number_counts_for_nothing() {
         );
     };
     stale(
-        refusal(requests.finish(&request, Some(1), person("first")).await),
+        expect_refusal(requests.finish(&request, Some(1), person("first")).await),
         RequestState::Delegated,
     );
     requests.claim(&request, "second").await.unwrap();
     stale(
-        refusal(requests.finish(&request, Some(1), person("first")).await),
+        expect_refusal(requests.finish(&request, Some(1), person("first")).await),
         RequestState::Claimed,
     );
     stale(
-        refusal(requests.beat(&request, Some(1)).await),
+        expect_refusal(requests.heartbeat(&request, Some(1)).await),
         RequestState::Claimed,
     );
     stale(
-        refusal(requests.requeue(&request, Some(1), person("first")).await),
+        expect_refusal(requests.requeue(&request, Some(1), person("first")).await),
         RequestState::Claimed,
     );
     let before = requests.find(&request).await;
@@ -197,33 +199,32 @@ async fn an_old_fencing_number_counts_for_nothing() {
         .finish(&request, Some(2), person("second"))
         .await
         .unwrap();
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn many_are_approved_at_once_or_none() {
+async fn a_bulk_approval_approves_all_requests_or_none() {
     let app = TestApp::new().await;
     let requests = Requests(&app.db);
     let mut ids = Vec::new();
     for title in ["a", "b", "c"] {
-        ids.push(requests.leave(new_request("fix", title)).await.id);
+        ids.push(requests.create(new_request("fix", title)).await.id);
     }
-    let done = requests.approved(new_request("fix", "approved")).await;
+    let done = requests
+        .create_approved(new_request("fix", "approved"))
+        .await;
     let number = app.last_event().await;
     let missing: RequestId = "missing".parse().unwrap();
     let bad = [&ids[..], &[done.id.clone(), missing]].concat();
-    let Refusal::NotAll(problems) = refusal(Requests(&app.db).approve(bad, Actor::Operator).await)
+    let Refusal::NotAll(problems) = expect_refusal(requests.approve(bad, Actor::Operator).await)
     else {
-        panic!("another refusal")
+        panic!("another refusal than NotAll")
     };
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert_eq!(app.last_event().await, number);
-    // One that is named twice is approved once.
+    // An id given twice is approved once.
     let twice = [&ids[..], &ids[..1]].concat();
-    let approved = Requests(&app.db)
-        .approve(twice, Actor::Operator)
-        .await
-        .unwrap();
+    let approved = requests.approve(twice, Actor::Operator).await.unwrap();
     assert_eq!(approved.len(), 3);
     assert!(
         approved
@@ -231,16 +232,20 @@ async fn many_are_approved_at_once_or_none() {
             .all(|request| request.state == RequestState::Delegated)
     );
     assert_eq!(app.last_event().await, number + 3);
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
-    let app = with_routes(vec![route("fix", "qa")]).await;
+async fn only_the_operator_or_a_file_moves_a_request_out_of_needs() {
+    let app = app_with_rules(vec![agent_rule("fix", "qa")]).await;
     let requests = Requests(&app.db);
-    let worked_on = requests.approved(new_request("fix", "worked on")).await;
-    let run = requests.take_run(&requests.begin(&worked_on).await).await;
-    let request = requests.leave(new_request("fix", "a")).await;
+    let worked_on = requests
+        .create_approved(new_request("fix", "worked on"))
+        .await;
+    let run = requests
+        .claim_run(&requests.dispatch_one(&worked_on).await)
+        .await;
+    let request = requests.create(new_request("fix", "a")).await;
     let id = || request.id.clone();
     let others = [
         person("operator"),
@@ -249,19 +254,23 @@ async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
         Actor::Dispatcher,
     ];
     for by in others {
-        let approve = Requests(&app.db).approve(vec![id()], by.clone()).await;
-        let next = Requests(&app.db).leave_to_next(id(), by.clone()).await;
+        let approve = requests.approve(vec![id()], by.clone()).await;
+        let next = requests.leave_to_next(id(), by.clone()).await;
         let finish = requests.finish(&request, None, by.clone()).await;
-        for refused in [refusal(approve), refusal(next), refusal(finish)] {
+        for refused in [
+            expect_refusal(approve),
+            expect_refusal(next),
+            expect_refusal(finish),
+        ] {
             assert_eq!(refused, Refusal::OperatorOnly, "{by:?}");
         }
     }
     assert!(matches!(
-        refusal(requests.claim(&request, "qa").await),
+        expect_refusal(requests.claim(&request, "qa").await),
         Refusal::WrongState { .. }
     ));
     assert_eq!(
-        stands(requests, &request).await,
+        state_of(requests, &request).await,
         (RequestState::Needs, 0, false)
     );
     requests
@@ -269,52 +278,52 @@ async fn only_the_operator_and_the_file_move_a_request_out_of_needs() {
         .await
         .unwrap();
     for by in [Actor::Operator, Actor::File] {
-        let made = requests.leave(new_request("fix", "b")).await;
-        Requests(&app.db)
-            .approve(vec![made.id], by.clone())
-            .await
-            .unwrap();
-        let made = requests.leave(new_request("fix", "c")).await;
-        Requests(&app.db).leave_to_next(made.id, by).await.unwrap();
+        let made = requests.create(new_request("fix", "b")).await;
+        requests.approve(vec![made.id], by.clone()).await.unwrap();
+        let made = requests.create(new_request("fix", "c")).await;
+        requests.leave_to_next(made.id, by).await.unwrap();
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
+async fn a_request_with_an_expired_lease_is_retried_and_then_stuck() {
     let again = KindRule {
         retry: true,
         max_attempts: 2,
-        ..route("fix", "qa")
+        ..agent_rule("fix", "qa")
     };
-    let app = with_routes(vec![again, route("test", "qa")]).await;
+    let app = app_with_rules(vec![again, agent_rule("test", "qa")]).await;
     let requests = Requests(&app.db);
-    let fix = requests.approved(new_request("fix", "a")).await;
-    let test = requests.approved(new_request("test", "b")).await;
+    let fix = requests.create_approved(new_request("fix", "a")).await;
+    let test = requests.create_approved(new_request("test", "b")).await;
     for request in [&fix, &test] {
         requests.claim(request, "stranger").await.unwrap();
     }
     app.clock.advance(LEASE - 1);
-    assert_eq!(Requests(&app.db).expire_leases().await, 0);
-    requests.beat(&test, None).await.unwrap();
+    assert_eq!(requests.expire_leases().await, 0);
+    requests.heartbeat(&test, None).await.unwrap();
     app.clock.advance(1);
     assert_eq!(app.read(request::due).await.lease, Some(app.clock.now()));
-    assert_eq!(Requests(&app.db).expire_leases().await, 1);
+    assert_eq!(requests.expire_leases().await, 1);
     assert_eq!(
-        stands(requests, &fix).await,
+        state_of(requests, &fix).await,
         (RequestState::Delegated, 1, false)
     );
     assert_eq!(
-        stands(requests, &test).await,
+        state_of(requests, &test).await,
         (RequestState::Claimed, 1, false)
     );
     requests.claim(&fix, "stranger").await.unwrap();
     app.clock.advance(LEASE);
-    assert_eq!(Requests(&app.db).expire_leases().await, 2);
-    // All attempts are used up; the other one is not tried again without a person.
-    assert_eq!(stands(requests, &fix).await, (RequestState::Needs, 2, true));
+    assert_eq!(requests.expire_leases().await, 2);
+    // One has used all attempts; the other has no rule to retry, and waits for a person.
     assert_eq!(
-        stands(requests, &test).await,
+        state_of(requests, &fix).await,
+        (RequestState::Needs, 2, true)
+    );
+    assert_eq!(
+        state_of(requests, &test).await,
         (RequestState::Needs, 1, false)
     );
     let actions: Vec<_> = requests
@@ -328,31 +337,33 @@ async fn a_lease_that_ran_out_is_tried_again_and_then_stuck() {
         actions,
         [
             "Re-queued for attempt 2",
-            "Stopped after attempt 2: it is stuck until a person looks at it"
+            "Stopped after attempt 2: the request is stuck and waits for a person"
         ]
     );
-    // A person may let it begin anew.
-    Requests(&app.db)
+    // A person may start it again.
+    requests
         .approve(vec![fix.id.clone()], Actor::Operator)
         .await
         .unwrap();
     assert_eq!(
-        stands(requests, &fix).await,
+        state_of(requests, &fix).await,
         (RequestState::Delegated, 2, false)
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn who_gives_up_leaves_it_to_a_person() {
+async fn a_requeued_request_waits_for_a_person() {
     let again = KindRule {
         retry: true,
         max_attempts: 9,
-        ..route("fix", "qa")
+        ..agent_rule("fix", "qa")
     };
-    let app = with_routes(vec![again]).await;
+    let app = app_with_rules(vec![again]).await;
     let requests = Requests(&app.db);
-    let claimed = requests.approved(new_request("fix", "claimed")).await;
+    let claimed = requests
+        .create_approved(new_request("fix", "claimed"))
+        .await;
     requests.claim(&claimed, "stranger").await.unwrap();
     let ended = requests
         .requeue(&claimed, Some(1), person("stranger"))
@@ -363,10 +374,12 @@ async fn who_gives_up_leaves_it_to_a_person() {
         (RequestState::Needs, None)
     );
     assert_eq!(ended.request.recovery[0].reason.as_str(), "given up");
-    // From outside, the hand-off that works on it ends too, and its run is no longer needed.
-    let dispatched = requests.approved(new_request("fix", "dispatched")).await;
-    let task = requests.begin(&dispatched).await;
-    let run = requests.take_run(&task).await;
+    // A requeue by the operator also ends the hand-off, whose run is no longer wanted.
+    let dispatched = requests
+        .create_approved(new_request("fix", "dispatched"))
+        .await;
+    let task = requests.dispatch_one(&dispatched).await;
+    let run = requests.claim_run(&task).await;
     let ended = requests
         .requeue(&dispatched, None, Actor::Operator)
         .await
@@ -375,16 +388,16 @@ async fn who_gives_up_leaves_it_to_a_person() {
         (ended.request.state, ended.unwanted),
         (RequestState::Needs, Some(run.run_id.clone()))
     );
-    let task = find(&app, &task).await;
+    let task = find_task(&app, &task).await;
     assert_eq!(
         task.agent_chain()[0].end.as_ref().unwrap().outcome,
         Outcome::Cancelled
     );
     assert!(!requests.end_run(&run, Outcome::Cancelled, "stopped").await);
-    // Its own agent goes on until it ends by itself.
-    let own = requests.approved(new_request("fix", "own")).await;
-    let task = requests.begin(&own).await;
-    let run = requests.take_run(&task).await;
+    // A requeue by its own agent lets the run continue.
+    let own = requests.create_approved(new_request("fix", "own")).await;
+    let task = requests.dispatch_one(&own).await;
+    let run = requests.claim_run(&task).await;
     let ended = requests
         .requeue(&own, None, Actor::Run(run.clone()))
         .await
@@ -395,24 +408,24 @@ async fn who_gives_up_leaves_it_to_a_person() {
     );
     assert!(requests.end_run(&run, Outcome::Completed, "sorry").await);
     assert_eq!(
-        stands(requests, &own).await,
+        state_of(requests, &own).await,
         (RequestState::Needs, 1, false)
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn the_order_is_priority_then_rank_then_age() {
+async fn requests_are_dispatched_by_priority_then_rank_then_age() {
     let early = KindRule {
         rank: 0.5,
-        ..route("early", "qa")
+        ..agent_rule("early", "qa")
     };
     let interactive = KindRule {
         mode: KindMode::Interactive,
         rank: 0.0,
-        ..route("talk", "qa")
+        ..agent_rule("talk", "qa")
     };
-    let app = with_routes(vec![route("late", "qa"), early, interactive]).await;
+    let app = app_with_rules(vec![agent_rule("late", "qa"), early, interactive]).await;
     let requests = Requests(&app.db);
     for (kind, priority, title) in [
         ("late", Priority::P2, "7"),
@@ -426,14 +439,14 @@ async fn the_order_is_priority_then_rank_then_age() {
         ("nobody", Priority::P0, "has no route"),
     ] {
         requests
-            .approved(NewRequest {
+            .create_approved(NewRequest {
                 priority,
                 ..new_request(kind, title)
             })
             .await;
     }
     requests
-        .leave(new_request("early", "is not approved"))
+        .create(new_request("early", "is not approved"))
         .await;
     let titles = async |limit| {
         let next = app
@@ -462,33 +475,33 @@ async fn the_order_is_priority_then_rank_then_age() {
 }
 
 #[tokio::test]
-async fn what_somebody_claimed_meanwhile_is_not_begun() {
-    let app = with_routes(vec![route("fix", "qa")]).await;
+async fn a_request_that_was_claimed_meanwhile_is_not_dispatched() {
+    let app = app_with_rules(vec![agent_rule("fix", "qa")]).await;
     let requests = Requests(&app.db);
-    let first = requests.approved(new_request("fix", "a")).await;
-    let second = requests.approved(new_request("fix", "b")).await;
+    let first = requests.create_approved(new_request("fix", "a")).await;
+    let second = requests.create_approved(new_request("fix", "b")).await;
     requests.claim(&second, "faster").await.unwrap();
     let number = app.last_event().await;
     assert_eq!(requests.dispatch(&[&first, &second]).await.unwrap(), None);
     assert_eq!(app.last_event().await, number);
     assert_eq!(
-        stands(requests, &first).await,
+        state_of(requests, &first).await,
         (RequestState::Delegated, 0, false)
     );
-    // Nor is what was left to whoever comes, what nobody gets, or what is to be given to nobody that is there.
-    let next = requests.leave(new_request("fix", "c")).await;
-    Requests(&app.db)
+    // Nor is a request left to the next claimer, one without a rule, or one whose agent is not available.
+    let next = requests.create(new_request("fix", "c")).await;
+    requests
         .leave_to_next(next.id.clone(), Actor::Operator)
         .await
         .unwrap();
     assert_eq!(requests.dispatch(&[&next]).await.unwrap(), None);
-    let nobody = requests.approved(new_request("nobody", "d")).await;
+    let nobody = requests.create_approved(new_request("nobody", "d")).await;
     assert_eq!(requests.dispatch(&[&nobody]).await.unwrap(), None);
     invariants::open(&app.data_dir.database())
         .execute("UPDATE agents SET available = 0", [])
         .unwrap();
     assert!(matches!(
-        refusal(requests.dispatch(&[&first]).await),
+        expect_refusal(requests.dispatch(&[&first]).await),
         Refusal::AgentUnavailable(_)
     ));
     assert_eq!(
@@ -496,50 +509,50 @@ async fn what_somebody_claimed_meanwhile_is_not_begun() {
             .await,
         []
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
-async fn find(app: &TestApp, task: &Task) -> Task {
+async fn find_task(app: &TestApp, task: &Task) -> Task {
     let id = task.id.clone();
     app.read(move |view| task::get(view, &id)).await
 }
 
-/// Begins a request and lets its run end.
-async fn end_with(app: &TestApp, request: &Request, outcome: Outcome) -> Task {
+/// Dispatches a request and ends its run.
+async fn run_to_end(app: &TestApp, request: &Request, outcome: Outcome) -> Task {
     let requests = Requests(&app.db);
-    let task = requests.begin(request).await;
-    let run = requests.take_run(&task).await;
+    let task = requests.dispatch_one(request).await;
+    let run = requests.claim_run(&task).await;
     assert!(requests.end_run(&run, outcome, "the end").await);
-    find(app, &task).await
+    find_task(app, &task).await
 }
 
 #[tokio::test]
-async fn the_end_of_its_handoff_moves_a_request() {
-    let app = with_routes(vec![KindRule {
+async fn the_outcome_of_a_handoff_decides_the_state_of_its_request() {
+    let app = app_with_rules(vec![KindRule {
         retry: true,
         max_attempts: 3,
-        ..route("fix", "qa")
+        ..agent_rule("fix", "qa")
     }])
     .await;
     let requests = Requests(&app.db);
-    let request = requests.approved(new_request("fix", "a")).await;
-    let failed = end_with(&app, &request, Outcome::Failed).await;
+    let request = requests.create_approved(new_request("fix", "a")).await;
+    let failed = run_to_end(&app, &request, Outcome::Failed).await;
     assert_eq!(failed.status, Status::Waiting);
     assert_eq!(
-        stands(requests, &request).await,
+        state_of(requests, &request).await,
         (RequestState::Delegated, 1, false)
     );
-    // The next attempt goes on with the same task.
-    let interrupted = end_with(&app, &request, Outcome::Interrupted).await;
+    // The next attempt continues on the same task.
+    let interrupted = run_to_end(&app, &request, Outcome::Interrupted).await;
     assert_eq!(
         (&interrupted.id, interrupted.agent_chain().len()),
         (&failed.id, 2)
     );
     assert_eq!(
-        stands(requests, &request).await,
+        state_of(requests, &request).await,
         (RequestState::Delegated, 2, false)
     );
-    let done = end_with(&app, &request, Outcome::Completed).await;
+    let done = run_to_end(&app, &request, Outcome::Completed).await;
     assert_eq!((&done.id, &done.status), (&failed.id, &Status::Completed));
     let found = requests.find(&request).await;
     assert_eq!(found.response.unwrap().as_str(), "the end");
@@ -551,69 +564,71 @@ async fn the_end_of_its_handoff_moves_a_request() {
         .map(|recovery| recovery.earlier_run.is_some())
         .collect();
     assert_eq!(earlier, [true, true]);
-    // What a person cancelled is not tried again without one.
-    let request = requests.approved(new_request("fix", "b")).await;
-    end_with(&app, &request, Outcome::Cancelled).await;
+    // A cancelled hand-off is not retried without a person.
+    let request = requests.create_approved(new_request("fix", "b")).await;
+    run_to_end(&app, &request, Outcome::Cancelled).await;
     assert_eq!(
-        stands(requests, &request).await,
+        state_of(requests, &request).await,
         (RequestState::Needs, 1, false)
     );
-    // From outside: the hand-off is ended, and the request with it.
+    // An outside completion or cancellation ends the request as well.
     for (outcome, state) in [
         (Outcome::Completed, RequestState::Done),
         (Outcome::Cancelled, RequestState::Needs),
     ] {
-        let request = requests.approved(new_request("fix", "c")).await;
-        let task_id = requests.begin(&request).await.id;
+        let request = requests.create_approved(new_request("fix", "c")).await;
+        let task_id = requests.dispatch_one(&request).await.id;
         let output = "said".parse().unwrap();
         let ended = app.write(move |tx| match outcome {
             Outcome::Completed => handoff::complete(tx, &task_id, &output),
             _ => handoff::cancel(tx, &task_id, Some(&output)),
         });
         ended.await.unwrap();
-        assert_eq!(stands(requests, &request).await, (state, 1, false));
+        assert_eq!(state_of(requests, &request).await, (state, 1, false));
     }
-    // All attempts are used up.
-    let request = requests.approved(new_request("fix", "d")).await;
+    // After the last attempt the request is stuck.
+    let request = requests.create_approved(new_request("fix", "d")).await;
     for _ in 0..3 {
-        end_with(&app, &request, Outcome::TimedOut).await;
+        run_to_end(&app, &request, Outcome::TimedOut).await;
     }
     assert_eq!(
-        stands(requests, &request).await,
+        state_of(requests, &request).await,
         (RequestState::Needs, 3, true)
     );
     assert_eq!(app.read(request::overview).await.stuck.len(), 1);
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn an_answer_from_outside_ends_the_handoff_and_one_of_its_own_agent_does_not() {
-    let app = with_routes(vec![route("fix", "qa")]).await;
+async fn an_outside_answer_ends_the_handoff_and_the_agents_own_answer_does_not() {
+    let app = app_with_rules(vec![agent_rule("fix", "qa")]).await;
     let requests = Requests(&app.db);
-    let request = requests.approved(new_request("fix", "a")).await;
-    let task = requests.begin(&request).await;
-    let run = requests.take_run(&task).await;
+    let request = requests.create_approved(new_request("fix", "a")).await;
+    let task = requests.dispatch_one(&request).await;
+    let run = requests.claim_run(&task).await;
     let ended = requests
         .finish(&request, None, Actor::Operator)
         .await
         .unwrap();
     assert_eq!(ended.unwanted, Some(run.run_id));
-    let task = find(&app, &task).await;
+    let task = find_task(&app, &task).await;
     assert_eq!(
         (task.current_agent(), &task.status),
         (None, &Status::Completed)
     );
-    let request = requests.approved(new_request("fix", "b")).await;
-    let task = requests.begin(&request).await;
-    let run = requests.take_run(&task).await;
-    // Another run has no say.
-    let other = requests.approved(new_request("fix", "c")).await;
-    let other_run = requests.take_run(&requests.begin(&other).await).await;
+    let request = requests.create_approved(new_request("fix", "b")).await;
+    let task = requests.dispatch_one(&request).await;
+    let run = requests.claim_run(&task).await;
+    // Another run may not answer it.
+    let other = requests.create_approved(new_request("fix", "c")).await;
+    let other_run = requests
+        .claim_run(&requests.dispatch_one(&other).await)
+        .await;
     let stranger = chorus::domain::RunIdentity {
         agent_name: "planner".parse().unwrap(),
         ..other_run
     };
-    let refused = refusal(requests.finish(&request, None, Actor::Run(stranger)).await);
+    let refused = expect_refusal(requests.finish(&request, None, Actor::Run(stranger)).await);
     assert!(
         matches!(refused, Refusal::NotItsClaim { .. }),
         "{refused:?}"
@@ -626,47 +641,47 @@ async fn an_answer_from_outside_ends_the_handoff_and_one_of_its_own_agent_does_n
         (ended.request.state, ended.unwanted),
         (RequestState::Done, None)
     );
-    assert!(find(&app, &task).await.current_agent().is_some());
+    assert!(find_task(&app, &task).await.current_agent().is_some());
     assert!(requests.end_run(&run, Outcome::Completed, "later").await);
     assert_eq!(
         requests.find(&request).await.response.unwrap().as_str(),
         "answered"
     );
-    assert_eq!(find(&app, &task).await.status, Status::Completed);
-    assert_sound(&app);
+    assert_eq!(find_task(&app, &task).await.status, Status::Completed);
+    app.assert_invariants();
 }
 
 #[tokio::test]
 async fn a_transfer_takes_the_request_along() {
-    let app = with_routes(vec![route("fix", "developer")]).await;
+    let app = app_with_rules(vec![agent_rule("fix", "developer")]).await;
     let requests = Requests(&app.db);
-    requests.tool("to_qa", "qa").await;
+    requests.create_tool("to_qa", "qa").await;
     for (outcome, state) in [
         (Outcome::Completed, RequestState::Done),
         (Outcome::Failed, RequestState::Needs),
     ] {
-        let request = requests.approved(new_request("fix", "a")).await;
-        let task = requests.begin(&request).await;
-        let run = requests.take_run(&task).await;
+        let request = requests.create_approved(new_request("fix", "a")).await;
+        let task = requests.dispatch_one(&request).await;
+        let run = requests.claim_run(&task).await;
         let child = requests
             .transfer(&task.id, "to_qa", Some(run.clone()))
             .await;
         let found = requests.find(&request).await;
         assert_eq!(found.state, RequestState::Claimed);
         assert_eq!(found.handoff_id.as_ref(), Some(&child.agent_chain()[0].id));
-        // The process of the first one ends, and that changes nothing.
+        // The end of the first agent's process changes nothing.
         assert!(
             !requests
                 .end_run(&run, Outcome::Completed, "passed on")
                 .await
         );
         assert_eq!(
-            stands(requests, &request).await,
+            state_of(requests, &request).await,
             (RequestState::Claimed, 1, false)
         );
-        let run = requests.take_run(&child).await;
+        let run = requests.claim_run(&child).await;
         assert!(requests.end_run(&run, outcome, "by the last").await);
-        assert_eq!(stands(requests, &request).await, (state, 1, false));
+        assert_eq!(state_of(requests, &request).await, (state, 1, false));
         if outcome == Outcome::Completed {
             assert_eq!(
                 requests.find(&request).await.response.unwrap().as_str(),
@@ -674,17 +689,17 @@ async fn a_transfer_takes_the_request_along() {
             );
         }
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_run_that_begins_a_conversation_keeps_its_request() {
-    let app = with_routes(vec![route("fix", "developer")]).await;
+async fn a_run_that_starts_a_session_keeps_its_request() {
+    let app = app_with_rules(vec![agent_rule("fix", "developer")]).await;
     let requests = Requests(&app.db);
     for invoke in [true, false] {
-        let request = requests.approved(new_request("fix", "a")).await;
-        let task = requests.begin(&request).await;
-        let run = requests.take_run(&task).await;
+        let request = requests.create_approved(new_request("fix", "a")).await;
+        let task = requests.dispatch_one(&request).await;
+        let run = requests.claim_run(&task).await;
         let asked = SessionMove {
             session_id: SessionId::parse(format!("session-{invoke}")).unwrap(),
             from_agent: "developer".parse().unwrap(),
@@ -707,30 +722,30 @@ async fn a_run_that_begins_a_conversation_keeps_its_request() {
         assert_eq!(found.handoff_id.as_ref(), Some(&run.handoff_id));
         assert!(requests.end_run(&run, Outcome::Completed, "done").await);
         assert_eq!(
-            stands(requests, &request).await,
+            state_of(requests, &request).await,
             (RequestState::Done, 1, false)
         );
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_batch_is_one_handoff_and_each_request_has_its_own_life() {
-    let app = with_routes(vec![KindRule {
+async fn a_batch_is_one_handoff_and_its_requests_end_separately() {
+    let app = app_with_rules(vec![KindRule {
         batch: true,
-        ..route("fix", "qa")
+        ..agent_rule("fix", "qa")
     }])
     .await;
     let requests = Requests(&app.db);
     let mut batch = Vec::new();
     for title in ["a", "b", "c"] {
-        batch.push(requests.approved(new_request("fix", title)).await);
+        batch.push(requests.create_approved(new_request("fix", title)).await);
     }
     let all: Vec<_> = batch.iter().collect();
     let task = requests.dispatch(&all).await.unwrap().unwrap();
     assert_eq!(task.agent_chain().len(), 1);
-    let run = requests.take_run(&task).await;
-    // One is answered on the way, by the agent itself; the hand-off goes on for the others.
+    let run = requests.claim_run(&task).await;
+    // The agent answers one and the operator another; the hand-off continues for the third.
     requests
         .finish(&batch[0], Some(1), Actor::Run(run.clone()))
         .await
@@ -750,28 +765,28 @@ async fn a_batch_is_one_handoff_and_each_request_has_its_own_life() {
         responses.push(requests.find(request).await.response.unwrap().into_string());
     }
     assert_eq!(responses, ["answered", "answered", "all of it"]);
-    assert_eq!(find(&app, &task).await.status, Status::Completed);
-    // One that is named twice is begun once.
-    let twice = requests.approved(new_request("fix", "d")).await;
+    assert_eq!(find_task(&app, &task).await.status, Status::Completed);
+    // A request given twice is dispatched once.
+    let twice = requests.create_approved(new_request("fix", "d")).await;
     requests.dispatch(&[&twice, &twice]).await.unwrap().unwrap();
     assert_eq!(
-        stands(requests, &twice).await,
+        state_of(requests, &twice).await,
         (RequestState::Claimed, 1, false)
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_job_goes_on_when_its_starter_has_ended() {
-    let app = with_routes(vec![job_route("build")]).await;
+async fn a_job_continues_after_its_start_command_has_ended() {
+    let app = app_with_rules(vec![async_rule("build")]).await;
     let requests = Requests(&app.db);
     for (outcome, state) in [
         (Outcome::Completed, RequestState::Done),
         (Outcome::Failed, RequestState::Needs),
     ] {
-        let request = requests.approved(new_request("build", "a")).await;
-        let task = requests.begin(&request).await;
-        let run = requests.take_run(&task).await;
+        let request = requests.create_approved(new_request("build", "a")).await;
+        let task = requests.dispatch_one(&request).await;
+        let run = requests.claim_run(&task).await;
         assert!(
             !requests
                 .end_run(&run, Outcome::Completed, "starting\n job-7 \n")
@@ -782,17 +797,17 @@ async fn a_job_goes_on_when_its_starter_has_ended() {
             (found.state, found.job_id.unwrap().as_str()),
             (RequestState::Claimed, "job-7")
         );
-        assert!(find(&app, &task).await.current_agent().is_some());
-        // The server keeps its lease.
+        assert!(find_task(&app, &task).await.current_agent().is_some());
+        // The server renews its lease.
         app.clock.advance(LEASE);
-        assert_eq!(Requests(&app.db).expire_leases().await, 0);
+        assert_eq!(requests.expire_leases().await, 0);
         assert_eq!(
             app.write(|tx| request::renew_leases(tx, LEASE))
                 .await
                 .unwrap(),
             1
         );
-        assert_sound(&app);
+        app.assert_invariants();
         let job = app.read(request::list_jobs).await.remove(0);
         assert_eq!(
             (job.request_id.clone(), job.poll_seconds),
@@ -800,26 +815,26 @@ async fn a_job_goes_on_when_its_starter_has_ended() {
         );
         let end = |job| requests.end_job(job, outcome, "built");
         assert!(end(job.clone()).await.unwrap());
-        assert!(!end(job).await.unwrap(), "it ends once");
-        assert_eq!(stands(requests, &request).await, (state, 1, false));
+        assert!(!end(job).await.unwrap(), "a job ends once");
+        assert_eq!(state_of(requests, &request).await, (state, 1, false));
         assert!(app.read(request::list_jobs).await.is_empty());
     }
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
-    let app = with_routes(vec![job_route("build")]).await;
+async fn a_job_that_is_transferred_to_an_agent_is_no_longer_a_job() {
+    let app = app_with_rules(vec![async_rule("build")]).await;
     let requests = Requests(&app.db);
-    requests.tool("to_qa", "qa").await;
-    let request = requests.approved(new_request("build", "a")).await;
-    let task = requests.begin(&request).await;
-    let run = requests.take_run(&task).await;
+    requests.create_tool("to_qa", "qa").await;
+    let request = requests.create_approved(new_request("build", "a")).await;
+    let task = requests.dispatch_one(&request).await;
+    let run = requests.claim_run(&task).await;
     requests.end_run(&run, Outcome::Completed, "job-7").await;
     let child = requests.transfer(&task.id, "to_qa", None).await;
     assert_eq!(app.read(request::list_jobs).await, []);
-    assert_sound(&app);
-    let run = requests.take_run(&child).await;
+    app.assert_invariants();
+    let run = requests.claim_run(&child).await;
     let run_id = run.run_id.clone();
     let found = app.read(move |view| run::find(view, &run_id)).await;
     let found = found.unwrap();
@@ -838,16 +853,16 @@ async fn a_job_whose_control_is_passed_to_an_agent_is_one_no_more() {
         requests.find(&request).await.response.unwrap().as_str(),
         "by hand"
     );
-    assert_sound(&app);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn what_is_noticed_on_a_task_stands_in_its_history() {
+async fn a_request_noticed_on_a_task_is_in_the_tasks_history() {
     let app = TestApp::new().await;
     let requests = Requests(&app.db);
     let task_id: TaskId = app.task("a task").await.parse().unwrap();
     let request = requests
-        .leave(on_task(&task_id, new_request("docs", "noticed")))
+        .create(on_task(&task_id, new_request("docs", "noticed")))
         .await;
     let history = app.read(move |view| task::history(view, &task_id)).await;
     let last = history.events.last().unwrap();
@@ -856,7 +871,7 @@ async fn what_is_noticed_on_a_task_stands_in_its_history() {
         ("request_created", Some(&request.id))
     );
     let nowhere = on_task(&TaskId::new(), new_request("docs", "nowhere"));
-    let refused = refusal(Requests(&app.db).leave_as(nowhere, Actor::Operator).await);
+    let refused = expect_refusal(requests.create_as(nowhere, Actor::Operator).await);
     assert!(matches!(refused, Refusal::TaskNotFound(_)), "{refused:?}");
-    assert_sound(&app);
+    app.assert_invariants();
 }

@@ -1,10 +1,9 @@
-//! Requests that change something, as values that can be compared and sent again.
+//! API calls that change a task, as values that can be compared and sent again.
 
 use axum::body::Body;
 use axum::http::{Method, Request, header};
 use serde_json::{Value, json};
 
-/// What a caller asks of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verb {
     Create {
@@ -40,16 +39,16 @@ pub enum Verb {
     },
 }
 
-/// A request: what is asked, of which task, and under which key.
+/// A call about a task, with an optional idempotency key.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ask {
+pub struct Call {
     pub task: String,
     pub verb: Verb,
     pub key: Option<String>,
 }
 
-impl Ask {
-    /// Returns method, path and body.
+impl Call {
+    /// Returns the method, the path and the body.
     pub fn parts(&self) -> (Method, String, String) {
         let (method, path, body) = match &self.verb {
             Verb::Create { description } => (
@@ -114,7 +113,7 @@ impl Ask {
         (method, format!("/api/tasks{path}"), body)
     }
 
-    /// Writes it for the router.
+    /// Builds the HTTP request.
     pub fn request(&self) -> Request<Body> {
         let (method, path, body) = self.parts();
         let mut request = Request::builder()

@@ -1,4 +1,4 @@
-//! Scripted agents that really run, and a look at their processes.
+//! A data directory with scripted agents, and their processes.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,17 +16,17 @@ use serde_json::{Value, json};
 
 use super::{Chorus, Server, invariants};
 
-/// How long a test waits for something that must happen, before it fails instead of hanging.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a test waits before it fails instead of hanging.
+pub const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A data directory with scripted agents.
-pub struct Workshop {
+/// A temporary folder with a data directory and scripted agents.
+pub struct Sandbox {
     folder: tempfile::TempDir,
     pub data_dir: PathBuf,
 }
 
-impl Workshop {
-    /// Makes a data directory with an empty database.
+impl Sandbox {
+    /// Creates a data directory with an empty database.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let data_dir = folder.path().join("data");
@@ -34,7 +34,7 @@ impl Workshop {
             .env("CHORUS_DATA_DIR", &data_dir)
             .output();
         assert!(migrated.status.success());
-        // Only those agents are there that a test adds.
+        // Only the agents that a test adds exist: the server must not add the specialists.
         let seeded = invariants::open(&data_dir.join("chorus.db"))
             .execute("UPDATE installation SET specialists_planted_at = 0", []);
         assert_eq!(seeded.unwrap(), 1);
@@ -48,16 +48,16 @@ impl Workshop {
     }
 
     /// Adds an agent that is a shell script.
-    pub fn agent(self, name: &str, script: &str) -> Self {
-        self.configured(
+    pub fn with_agent(self, name: &str, script: &str) -> Self {
+        self.with_configured_agent(
             name,
             &json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script] }),
         )
     }
 
-    /// Adds an agent that is a shell script and plays a part.
-    pub fn specialist(self, name: &str, role: &str, skills: &[&str], script: &str) -> Self {
-        self.configured(
+    /// Adds an agent that is a shell script, with a role and skills.
+    pub fn with_specialist(self, name: &str, role: &str, skills: &[&str], script: &str) -> Self {
+        self.with_configured_agent(
             name,
             &json!({
                 "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], "roles": [role], "skills": skills,
@@ -65,15 +65,15 @@ impl Workshop {
         )
     }
 
-    /// Adds an agent. What is not said is as in a new installation, but without a spec.
-    pub fn configured(self, name: &str, configuration: &Value) -> Self {
+    /// Adds an agent. Absent fields have their defaults; there is no spec.
+    pub fn with_configured_agent(self, name: &str, configuration: &Value) -> Self {
         let text = |key: &str| configuration[key].as_str().map(str::to_owned);
         let mut environment = configuration["environment"].clone();
-        // Every process below an agent can be told by this.
-        environment["WORKSHOP"] = json!(self.data_dir);
+        // Marks every process of an agent.
+        environment["SANDBOX"] = json!(self.data_dir);
         let list = |key: &str| match &configuration[key] {
             Value::Null => "[]".to_owned(),
-            given => given.to_string(),
+            value => value.to_string(),
         };
         let spec = text("specPath").unwrap_or_default();
         let added = invariants::open(&self.data_dir.join("chorus.db")).execute(
@@ -103,8 +103,8 @@ impl Workshop {
         self
     }
 
-    /// Puts a shell script on the path of the server, as a program with this name.
-    pub fn program(self, name: &str, script: &str) -> Self {
+    /// Puts a shell script into a folder on the `PATH` of the server.
+    pub fn with_program(self, name: &str, script: &str) -> Self {
         use std::os::unix::fs::PermissionsExt;
         let path = self.path("bin").join(name);
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -112,12 +112,11 @@ impl Workshop {
         self
     }
 
-    /// Starts a server that runs so many agents at once.
     pub fn serve(&self, max_runs: u32) -> Server {
         self.serve_with(max_runs, &["--port", "0"])
     }
 
-    /// Starts a server with more arguments. Agents that are stopped have a second to go.
+    /// Starts a server with more arguments. The grace period of stopped agents is one second.
     pub fn serve_with(&self, max_runs: u32, arguments: &[&str]) -> Server {
         let max_runs = max_runs.to_string();
         let own = ["serve", "--max-runs", &max_runs, "--log", "warn"];
@@ -133,7 +132,7 @@ impl Workshop {
         Server::spawn(&self.data_dir, command)
     }
 
-    /// Makes a pipe at which agents wait: `read _ <NAME` in a script.
+    /// Creates a named pipe at which agents wait with `read _ <PATH`.
     pub fn gate(&self, name: &str) -> Gate {
         let path = self.path(name);
         let made = Command::new("mkfifo").arg(&path).status().unwrap();
@@ -141,10 +140,10 @@ impl Workshop {
         Gate::open(path)
     }
 
-    /// Returns the command line of a process, if it belongs to an agent or is a supervisor.
+    /// Returns the command line of a process of an agent or a supervisor.
     fn command_line(&self, pid: i32) -> Option<String> {
         let read = |file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        let mark = format!("WORKSHOP={}", self.data_dir.display());
+        let mark = format!("SANDBOX={}", self.data_dir.display());
         let is_agent = read("environ")
             .split(|byte| *byte == 0)
             .any(|variable| variable == mark.as_bytes());
@@ -153,7 +152,7 @@ impl Workshop {
         (is_agent || (line.contains(" supervise ") && line.contains(&runs))).then_some(line)
     }
 
-    /// Lists the processes of agents. A supervisor alone, which flushes its files when all is over, is waited for.
+    /// Lists the processes of agents. Waits for supervisors without agents, which are about to end.
     pub fn processes(&self) -> Vec<(i32, String)> {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
@@ -166,7 +165,7 @@ impl Workshop {
         }
     }
 
-    /// Lists the processes of agents and supervisors that live: pid and command line.
+    /// Lists the pids and command lines of all agents and supervisors.
     pub fn all_processes(&self) -> Vec<(i32, String)> {
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         entries
@@ -175,16 +174,16 @@ impl Workshop {
             .collect()
     }
 
-    /// Kills a process of an agent, or a supervisor, with SIGKILL. Returns whether it was there.
+    /// Sends SIGKILL to a process of an agent or a supervisor. Returns whether the process existed.
     pub fn kill(&self, pid: i32) -> bool {
-        // What is looked at through a descriptor cannot become another process before it is killed.
+        // A pidfd keeps referring to the same process, even if the pid is reused.
         let process = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty());
         process.is_ok_and(|process| {
             self.command_line(pid).is_some() && pidfd_send_signal(process, Signal::KILL).is_ok()
         })
     }
 
-    /// Lists the supervisors that live.
+    /// Lists the pids of all supervisors.
     pub fn supervisors(&self) -> Vec<i32> {
         let is_supervisor = |line: &str| line.contains(" supervise ");
         self.all_processes()
@@ -194,26 +193,24 @@ impl Workshop {
             .collect()
     }
 
-    /// Waits until no process of agents and supervisors is left.
-    pub fn until_quiet(&self) {
-        let deadline = Instant::now() + PATIENCE;
+    pub fn wait_until_no_process(&self) {
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let left = self.processes();
             if left.is_empty() {
                 return;
             }
-            assert!(Instant::now() < deadline, "still there: {left:?}");
+            assert!(Instant::now() < deadline, "processes are left: {left:?}");
             std::thread::yield_now();
         }
     }
 
-    /// Lists what is wrong in the database.
-    pub fn violations(&self) -> Vec<String> {
-        invariants::violations(&self.data_dir.join("chorus.db"))
+    pub fn assert_invariants(&self) {
+        invariants::assert_hold(&self.data_dir.join("chorus.db"));
     }
 
-    /// Reads one text from the database.
-    pub fn read(&self, query: &str) -> String {
+    /// Reads one value from the database, as text.
+    pub fn query(&self, query: &str) -> String {
         let connection = invariants::open(&self.data_dir.join("chorus.db"));
         let value = connection.query_row(query, [], |row| row.get::<_, rusqlite::types::Value>(0));
         match value.unwrap() {
@@ -223,7 +220,6 @@ impl Workshop {
         }
     }
 
-    /// Returns the directory of a hand-off's run.
     pub fn run_dir(&self, handoff: &Handoff) -> PathBuf {
         self.data_dir
             .join("runs")
@@ -231,16 +227,16 @@ impl Workshop {
     }
 }
 
-impl Drop for Workshop {
+impl Drop for Sandbox {
     fn drop(&mut self) {
-        // A test that failed must not leave its agents behind.
+        // A failed test must not leave agents behind.
         for (pid, _) in self.processes() {
             self.kill(pid);
         }
     }
 }
 
-/// A pipe at which agents wait until the test lets them go on.
+/// A named pipe at which agents wait until the test lets one through.
 pub struct Gate {
     path: PathBuf,
     pipe: File,
@@ -248,27 +244,25 @@ pub struct Gate {
 
 impl Gate {
     fn open(path: PathBuf) -> Self {
-        // Open for both, so that neither side waits for the other to come.
+        // Open for reading and writing, so that neither side blocks in `open`.
         let pipe = File::options().read(true).write(true).open(&path).unwrap();
         Self { path, pipe }
     }
 
-    /// Returns where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lets one agent go on.
     pub fn let_one_through(&self) {
         (&self.pipe).write_all(b"go\n").unwrap();
     }
 }
 
-/// Returns a free port that the system gives to nobody else, for a server that comes back at the same place.
-pub fn own_port() -> String {
+/// Returns a free port that the system does not assign to others, for a server that restarts at the same address.
+pub fn reserve_port() -> String {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
-        // Ports for everybody begin at 32768.
+        // The system assigns ports from 32768.
         let first = 10_000 + u16::try_from(std::process::id() % 200).unwrap() * 100;
         let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 100;
         if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
@@ -277,114 +271,45 @@ pub fn own_port() -> String {
     }
 }
 
-/// Makes a task.
-pub async fn task(client: &Client) -> Task {
+pub async fn create_task(client: &Client) -> Task {
     let body = json!({ "description": "a task" });
     let task = client.send_json(Method::POST, "/api/tasks", &body).await;
     task.unwrap().data().unwrap()
 }
 
-/// Hands a task to an agent. The answer is the task, or its child.
+/// Hands a task to an agent. Returns the task, or its child if a run delegates.
 pub async fn hand_off(client: &Client, task: &Task, body: &Value) -> Result<Task, ClientError> {
     let path = format!("/api/tasks/{}/handoff", task.id);
     let task = client.send_json(Method::POST, &path, body).await?;
     task.data()
 }
 
-/// Waits until a hand-off has ended.
-pub async fn ended(client: &Client, handoff_id: impl std::fmt::Display) -> Handoff {
+pub async fn wait_for_end(client: &Client, handoff_id: impl std::fmt::Display) -> Handoff {
     let path = format!("/api/handoffs/{handoff_id}");
-    let seconds = PATIENCE.as_secs().to_string();
+    let seconds = TIMEOUT.as_secs().to_string();
     let handoff = client.get(&path, &[("wait", seconds)]).await.unwrap();
     let handoff: Handoff = handoff.data().unwrap();
     assert!(
         handoff.outcome.is_some(),
-        "{handoff_id} has not ended in time"
+        "{handoff_id} did not end in time"
     );
     handoff
 }
 
-/// Hands a new task to an agent and returns the open hand-off's task.
-pub async fn begin(client: &Client, agent: &str) -> Task {
+/// Creates a task and hands it to an agent.
+pub async fn start_handoff(client: &Client, agent: &str) -> Task {
     let body = json!({ "agentName": agent, "prompt": "do it" });
-    hand_off(client, &task(client).await, &body).await.unwrap()
+    hand_off(client, &create_task(client).await, &body)
+        .await
+        .unwrap()
 }
 
-/// Hands a new task to an agent and waits for the end.
-pub async fn run(client: &Client, agent: &str) -> Handoff {
-    let task = begin(client, agent).await;
-    ended(client, last_id(&task)).await
+/// Creates a task, hands it to an agent and waits for the end.
+pub async fn run_agent(client: &Client, agent: &str) -> Handoff {
+    let task = start_handoff(client, agent).await;
+    wait_for_end(client, last_handoff_id(&task)).await
 }
 
-/// Returns the id of the last hand-off of a task.
-pub fn last_id(task: &Task) -> String {
+pub fn last_handoff_id(task: &Task) -> String {
     task.agent_chain().last().unwrap().id.to_string()
-}
-
-/// The stream of events, read as they come.
-pub struct Events {
-    response: reqwest::Response,
-    buffer: Vec<u8>,
-}
-
-impl Events {
-    /// Listens from the first event on.
-    pub async fn listen(client: &Client) -> Self {
-        let request = client.request(Method::GET, "/api/events");
-        let response = request.query(&[("after", 0)]).send().await.unwrap();
-        Self {
-            response,
-            buffer: Vec::new(),
-        }
-    }
-
-    /// Waits for the next event; none if the server is gone.
-    pub async fn next(&mut self) -> Option<Value> {
-        loop {
-            if let Some(end) = self.buffer.windows(2).position(|two| two == b"\n\n") {
-                let block: Vec<u8> = self.buffer.drain(..end + 2).collect();
-                let block = String::from_utf8(block).unwrap();
-                let data = block.lines().find_map(|line| line.strip_prefix("data: "));
-                if let Some(data) = data {
-                    return Some(serde_json::from_str(data).unwrap());
-                }
-                continue;
-            }
-            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
-            let chunk = chunk.expect("an event comes in time").ok()??;
-            self.buffer.extend_from_slice(&chunk);
-        }
-    }
-
-    /// Waits for an event of a type whose data contain a text.
-    pub async fn until(&mut self, event_type: &str, text: &str) -> Value {
-        let is_it = |event: &Value| event["data"].to_string().contains(text);
-        self.until_it_is(event_type, text, is_it).await
-    }
-
-    /// Waits for an event of a type on a task, whose data contain a text.
-    pub async fn until_on(&mut self, task: &str, event_type: &str, text: &str) -> Value {
-        let is_it =
-            |event: &Value| event["taskId"] == task && event["data"].to_string().contains(text);
-        self.until_it_is(event_type, text, is_it).await
-    }
-
-    async fn until_it_is(
-        &mut self,
-        event_type: &str,
-        text: &str,
-        is_it: impl Fn(&Value) -> bool,
-    ) -> Value {
-        let found = async {
-            loop {
-                let event = self.next().await.expect("the server is there");
-                if event["eventType"] == event_type && is_it(&event) {
-                    return event;
-                }
-            }
-        };
-        // The stream itself never ends, and shows that it lives.
-        let found = tokio::time::timeout(PATIENCE, found).await;
-        found.unwrap_or_else(|_| panic!("no event {event_type} with {text:?} came in time"))
-    }
 }

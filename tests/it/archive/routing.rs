@@ -1,12 +1,12 @@
-//! Export and import of what tasks need, of increments and of reports.
+//! Export and import of task requirements, increments and reports.
 
 use serde_json::{Value, json};
 
-use crate::archive::{assert_same, bare, export, import};
+use super::{assert_same_files, export, import};
 use crate::support::{TestApp, invariants};
 
-/// Routes a task and ends it with a report.
-async fn work(app: &TestApp, task: &Value, result: &str) {
+/// Routes a task and completes it with a report.
+async fn route_and_complete(app: &TestApp, task: &Value, result: &str) {
     let id = task.as_str().unwrap();
     app.post(&format!("/api/route/{id}"), json!({}))
         .await
@@ -18,12 +18,12 @@ async fn work(app: &TestApp, task: &Value, result: &str) {
         .data();
 }
 
-async fn increment(app: &TestApp, id: &str) -> Value {
+async fn get_increment(app: &TestApp, id: &str) -> Value {
     app.get(&format!("/api/increments/{id}")).await.data()
 }
 
-/// Makes an installation in which an increment is in its second round, and others wait.
-async fn lived_in() -> (TestApp, String) {
+/// Creates an increment in its second round, one that depends on it, and tasks that wait.
+async fn app_with_increments() -> (TestApp, String) {
     let app = TestApp::new().await;
     let agent = json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation", "testing"], "skills": ["c++"] });
     app.put("/api/agents/both", agent).await.data();
@@ -35,15 +35,15 @@ async fn lived_in() -> (TestApp, String) {
         .await
         .data();
     let id = made["id"].as_str().unwrap().to_owned();
-    work(&app, &made["tasks"][0]["id"], "passed").await;
-    work(&app, &made["tasks"][1]["id"], "failed").await;
+    route_and_complete(&app, &made["tasks"][0]["id"], "passed").await;
+    route_and_complete(&app, &made["tasks"][1]["id"], "failed").await;
     app.post(
         "/api/increments",
         json!({ "title": "second", "dependsOn": [id] }),
     )
     .await
     .data();
-    // The older one waits for the newer one, and nobody suits another one.
+    // The older task depends on the newer one, for which no agent qualifies.
     let older = app.task("older").await;
     let newer = app.post("/api/tasks", json!({ "description": "newer", "agentRole": "design", "specialistTags": ["b", "a"], "priority": 0 })).await.data();
     let change = json!({ "dependsOn": [{ "taskId": newer["id"], "outcome": "any" }], "handoffInstructions": { "notes": "n" } });
@@ -61,20 +61,23 @@ async fn lived_in() -> (TestApp, String) {
 }
 
 #[tokio::test]
-async fn needs_increments_and_reports_go_out_and_in_again() {
-    let (app, id) = lived_in().await;
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+async fn requirements_increments_and_reports_are_exported_and_imported() {
+    let (app, id) = app_with_increments().await;
+    app.assert_invariants();
     let (_first, first) = export(&app).await;
-    let other = bare().await;
+    let other = TestApp::unseeded().await;
     let report = import(&other, &first, false).await.unwrap();
     assert_eq!(report.left_out, []);
     assert_eq!(report.imported.increments, 2);
     let (_second, second) = export(&other).await;
-    assert_same(&first, &second);
-    assert_eq!(increment(&app, &id).await, increment(&other, &id).await);
-    // What ended elsewhere has no run here.
+    assert_same_files(&first, &second);
+    assert_eq!(
+        get_increment(&app, &id).await,
+        get_increment(&other, &id).await
+    );
+    // Imported hand-offs have no runs.
     let mut violations = invariants::violations(&other.data_dir.database());
-    violations.retain(|violation| !violation.starts_with("a hand-off has no run"));
+    violations.retain(|violation| !violation.starts_with("an invoked hand-off has no run"));
     assert_eq!(violations, [""; 0]);
     let ready = |page: Value| -> Vec<Value> {
         page.as_array()
@@ -87,39 +90,39 @@ async fn needs_increments_and_reports_go_out_and_in_again() {
         ready(app.get("/api/ready").await.data()),
         ready(other.get("/api/ready").await.data()),
     );
-    // It goes on where it was.
-    let shown = increment(&other, &id).await;
+    // The increment continues where it was.
+    let imported = get_increment(&other, &id).await;
     assert_eq!(
-        (&shown["round"], &shown["state"]),
+        (&imported["round"], &imported["state"]),
         (&json!(2), &json!("active"))
     );
     let fix = json!({ "provider": "command", "program": "/bin/true", "roles": ["fixing", "verification"] });
     other.put("/api/agents/other", fix).await.data();
-    work(&other, &shown["tasks"][3]["id"], "passed").await;
-    work(&other, &shown["tasks"][4]["id"], "passed").await;
-    work(&other, &shown["tasks"][2]["id"], "passed").await;
-    assert_eq!(increment(&other, &id).await["state"], "done");
-    // Twice is refused, and changes nothing.
+    route_and_complete(&other, &imported["tasks"][3]["id"], "passed").await;
+    route_and_complete(&other, &imported["tasks"][4]["id"], "passed").await;
+    route_and_complete(&other, &imported["tasks"][2]["id"], "passed").await;
+    assert_eq!(get_increment(&other, &id).await["state"], "done");
+    // A second import is refused and changes nothing.
     import(&other, &first, false).await.unwrap_err();
-    assert_eq!(increment(&other, &id).await["state"], "done");
+    assert_eq!(get_increment(&other, &id).await["state"], "done");
 }
 
 #[tokio::test]
-async fn what_contradicts_itself_is_named() {
-    let (app, id) = lived_in().await;
+async fn a_contradictory_increment_is_reported() {
+    let (app, id) = app_with_increments().await;
     let (_folder, archive) = export(&app).await;
     let file = archive.join(format!("increments/{id}.json"));
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"active\"", "\"blocked\"")).unwrap();
-    let other = bare().await;
+    let other = TestApp::unseeded().await;
     let refused = import(&other, &archive, false).await.unwrap_err();
     assert!(format!("{refused:?}").contains("blockedBy"), "{refused:?}");
     assert_eq!(other.get("/api/increments").await.data(), json!([]));
 }
 
 #[tokio::test]
-async fn tasks_that_wait_for_each_other_and_reserved_names_are_not_taken_in() {
-    let (app, _) = lived_in().await;
+async fn dependency_cycles_and_reserved_names_are_not_imported() {
+    let (app, _) = app_with_increments().await;
     let waits = app
         .post(
             "/api/tasks",
@@ -139,10 +142,10 @@ async fn tasks_that_wait_for_each_other_and_reserved_names_are_not_taken_in() {
         agent.replace("\"both\"", "\"operator\""),
     )
     .unwrap();
-    let other = bare().await;
+    let other = TestApp::unseeded().await;
     let refused = format!("{:?}", import(&other, &archive, false).await.unwrap_err());
     assert_eq!(
-        refused.matches("wait for each other").count(),
+        refused.matches("depends on a cycle of tasks").count(),
         2,
         "{refused}"
     );

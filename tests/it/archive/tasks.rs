@@ -1,58 +1,17 @@
-//! Export and import: out, in, and out again is the same, and what is bad is named.
+//! Export and import of tasks, agents, tools and sessions.
 
 use std::path::Path;
 use std::process::Command;
 
-use chorus::engine::archive::{ArchiveError, BadFile, ImportOptions, ImportReport};
+use chorus::engine::archive::{ArchiveError, BadFile};
 use chorus::ledger::agent;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use crate::support::{Chorus, TestApp};
+use super::{assert_same_files, export, import};
+use crate::support::{Chorus, TestApp, env_number};
 
-/// How many tasks the large archive has.
-fn many() -> usize {
-    std::env::var("CHORUS_TEST_TASKS").map_or(300, |tasks| tasks.parse().unwrap())
-}
-
-pub async fn export(app: &TestApp) -> (TempDir, std::path::PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
-    app.engine.export(&archive, |_| {}).await.unwrap();
-    (folder, archive)
-}
-
-/// Makes an installation that has never been served, so that no agents were seeded.
-pub async fn bare() -> TestApp {
-    TestApp::unseeded().await
-}
-
-pub async fn import(
-    app: &TestApp,
-    archive: &Path,
-    skip_bad: bool,
-) -> Result<ImportReport, ArchiveError> {
-    app.engine
-        .import(archive, ImportOptions { skip_bad }, |_| {})
-        .await
-}
-
-/// Fails unless two directories hold the same files with the same bytes.
-pub fn assert_same(left: &Path, right: &Path) {
-    let output = Command::new("diff")
-        .arg("-r")
-        .args([left, right])
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stdout)
-    );
-}
-
-/// Does everything to tasks that can be done, with content that is odd but legal.
-async fn odd_content(app: &TestApp) {
+/// Performs every operation on tasks, with content that is odd but legal.
+async fn create_odd_content(app: &TestApp) {
     let plain = app.task("Plain").await;
     let large = app
         .task(&"large ünd böse 🎶 ".repeat(5 * 1024 * 1024 / 21))
@@ -132,11 +91,11 @@ async fn odd_content(app: &TestApp) {
     )
     .await
     .data();
-    transfers_and_sessions(app).await;
+    create_transfers_and_sessions(app).await;
 }
 
-/// Passes control by a tool, twice, talks meanwhile, and moves a conversation to and fro.
-async fn transfers_and_sessions(app: &TestApp) {
+/// Transfers a task twice, adds messages in between, and moves two sessions back and forth.
+async fn create_transfers_and_sessions(app: &TestApp) {
     for (name, target) in [("to_qa", "qa"), ("to_planner", "planner")] {
         let tool = json!({
             "name": name, "description": "🎶 \" \n", "targetAgent": target, "handoffInstructions": "\t",
@@ -146,7 +105,7 @@ async fn transfers_and_sessions(app: &TestApp) {
         app.post("/api/tools", tool).await.data();
     }
     let mut task = app.task("Moves on").await;
-    let say = async |task: &str, content: &str| {
+    let add_message = async |task: &str, content: &str| {
         let body = json!({ "type": "assistant_message", "content": content });
         app.post(&format!("/api/tasks/{task}/messages"), body)
             .await
@@ -158,7 +117,7 @@ async fn transfers_and_sessions(app: &TestApp) {
         .data();
     for tool in ["to_qa", "to_planner"] {
         app.clock.advance(7);
-        say(&task, tool).await;
+        add_message(&task, tool).await;
         let path = format!("/api/tasks/{task}/tools/{tool}");
         let body = json!({ "a": 1.5, "z": { "nul": "\u{0}", "b": [1, null] } });
         let child = app.post(&path, body).await.data();
@@ -183,7 +142,7 @@ async fn transfers_and_sessions(app: &TestApp) {
     }
 }
 
-/// Leaves out runs, which an archive does not have.
+/// Removes runs, which an archive does not have.
 fn without_runs(mut value: Value) -> Value {
     if let Value::Array(items) = &mut value {
         for item in items.iter_mut().filter_map(Value::as_object_mut) {
@@ -194,18 +153,18 @@ fn without_runs(mut value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn export_import_export_is_identical() {
+async fn an_imported_archive_is_exported_identically() {
     let app = TestApp::new().await;
-    odd_content(&app).await;
+    create_odd_content(&app).await;
     let (_first, first) = export(&app).await;
-    let other = bare().await;
+    let other = TestApp::unseeded().await;
     let report = import(&other, &first, false).await.unwrap();
     let imported = report.imported;
     assert_eq!((imported.tasks, imported.agents, imported.tools), (8, 5, 2));
     assert!(report.left_out.is_empty() && report.missing_attachments.is_empty());
     let (_second, second) = export(&other).await;
-    assert_same(&first, &second);
-    // What does not stand in files of its own is there too.
+    assert_same_files(&first, &second);
+    // Data without a file of its own is imported as well.
     let last = app.get("/api/tasks").await.data()[5]["id"]
         .as_str()
         .unwrap()
@@ -221,7 +180,7 @@ async fn export_import_export_is_identical() {
         let (before, after) = (app.get(&path).await.data(), other.get(&path).await.data());
         assert_eq!(without_runs(before), without_runs(after), "{path}");
     }
-    // What was imported lives on: the open hand-off can be ended, and its run with it.
+    // The imported open hand-off can be completed, and its run with it.
     let open = other.get("/api/tasks?status=active").await.data()[0]["id"]
         .as_str()
         .unwrap()
@@ -244,7 +203,7 @@ async fn export_import_export_is_identical() {
 }
 
 #[tokio::test]
-async fn agents_that_were_deleted_stay_deleted_after_an_import() {
+async fn deleted_agents_stay_deleted_after_an_import() {
     let app = TestApp::new().await;
     let (_folder, archive) = export(&app).await;
     for name in [
@@ -256,7 +215,7 @@ async fn agents_that_were_deleted_stay_deleted_after_an_import() {
     ] {
         std::fs::remove_file(archive.join(format!("agents/{name}.json"))).unwrap();
     }
-    let other = bare().await;
+    let other = TestApp::unseeded().await;
     import(&other, &archive, false).await.unwrap();
     assert_eq!(
         other
@@ -268,8 +227,8 @@ async fn agents_that_were_deleted_stay_deleted_after_an_import() {
     assert_eq!(other.get("/api/agents").await.data(), json!([]));
 }
 
-/// Takes `isPrompt` out of all messages of an archive, and returns how many had it.
-fn without_prompt_keys(archive: &Path) -> usize {
+/// Removes `isPrompt` from all messages of an archive, and returns how many had it.
+fn remove_prompt_keys(archive: &Path) -> usize {
     let mut removed = 0;
     for folder in std::fs::read_dir(archive.join("registry")).unwrap() {
         let file = folder.unwrap().path().join("messages.json");
@@ -286,20 +245,20 @@ fn without_prompt_keys(archive: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn an_archive_from_before_the_key_of_prompts_is_imported_as_before() {
+async fn an_archive_without_prompt_keys_is_imported() {
     let app = TestApp::new().await;
-    odd_content(&app).await;
+    create_odd_content(&app).await;
     let (_new, new) = export(&app).await;
     let (_old, old) = export(&app).await;
-    assert!(without_prompt_keys(&old) > 5);
-    let other = bare().await;
+    assert!(remove_prompt_keys(&old) > 5);
+    let other = TestApp::unseeded().await;
     import(&other, &old, false).await.unwrap();
     let (_again, again) = export(&other).await;
-    assert_same(&new, &again);
+    assert_same_files(&new, &again);
 }
 
-/// Writes the smallest archive that the documented keys make, by hand.
-fn by_hand(folder: &Path, ids: &[&str]) {
+/// Writes a minimal archive, which has only the documented keys.
+fn write_minimal_archive(folder: &Path, ids: &[&str]) {
     let summary = |id: &str| json!({ "id": id, "description": "By hand", "status": { "type": "waiting" }, "createdAt": 1, "updatedAt": 2, "currentAgent": null });
     let write = |file: String, value: Value| {
         let path = folder.join(file);
@@ -334,8 +293,7 @@ fn by_hand(folder: &Path, ids: &[&str]) {
     write("agents/qa.json".into(), agent);
 }
 
-/// Replaces text in a file of an archive.
-fn spoil(archive: &Path, file: &str, from: &str, to: &str) {
+fn replace_in_file(archive: &Path, file: &str, from: &str, to: &str) {
     let path = archive.join(file);
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(from), "{file} has no {from}");
@@ -343,7 +301,7 @@ fn spoil(archive: &Path, file: &str, from: &str, to: &str) {
 }
 
 #[tokio::test]
-async fn ids_of_unusual_but_legal_form_and_only_documented_keys_are_enough() {
+async fn unusual_ids_and_documented_keys_alone_are_imported() {
     let folder = tempfile::tempdir().unwrap();
     let long = "x".repeat(100);
     let ids = [
@@ -354,8 +312,8 @@ async fn ids_of_unusual_but_legal_form_and_only_documented_keys_are_enough() {
         "__proto__",
         long.as_str(),
     ];
-    by_hand(folder.path(), &ids);
-    let app = bare().await;
+    write_minimal_archive(folder.path(), &ids);
+    let app = TestApp::unseeded().await;
     import(&app, folder.path(), false).await.unwrap();
     for id in ids {
         assert_eq!(
@@ -364,25 +322,25 @@ async fn ids_of_unusual_but_legal_form_and_only_documented_keys_are_enough() {
         );
     }
     let (_first, first) = export(&app).await;
-    let other = bare().await;
+    let other = TestApp::unseeded().await;
     import(&other, &first, false).await.unwrap();
     let (_second, second) = export(&other).await;
-    assert_same(&first, &second);
+    assert_same_files(&first, &second);
 }
 
-/// Imports an archive that was spoiled in one place, and returns how that is reported.
-async fn report_of(file: &str, from: &str, to: &str) -> String {
+/// Imports an archive with one replaced text, and returns the report.
+async fn import_report(file: &str, from: &str, to: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
-    by_hand(folder.path(), &["good", "bad"]);
-    spoil(folder.path(), file, from, to);
-    let app = bare().await;
+    write_minimal_archive(folder.path(), &["good", "bad"]);
+    replace_in_file(folder.path(), file, from, to);
+    let app = TestApp::unseeded().await;
     let Err(ArchiveError::Bad(bad)) = import(&app, folder.path(), false).await else {
-        panic!("it was imported")
+        panic!("the archive was imported")
     };
     assert_eq!(
         app.get("/api/tasks").await.data(),
         json!([]),
-        "nothing is imported unless all is well"
+        "nothing is imported from a bad archive"
     );
     assert_eq!(app.get("/api/agents").await.data(), json!([]));
     bad.iter()
@@ -392,7 +350,7 @@ async fn report_of(file: &str, from: &str, to: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_way_to_be_bad_is_named_with_file_and_line() {
+async fn a_bad_file_is_reported_with_its_name_and_line() {
     let task = "registry/bad/task.json";
     for (file, from, to, report) in [
         (
@@ -411,7 +369,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             task,
             "\"currentAgent\": null",
             "\"currentAgent\": \"qa\"",
-            "registry/bad/task.json: `currentAgent` must be the agent of the open entry of `agentChain`, and null if none is open",
+            "registry/bad/task.json: `currentAgent` must be the agent of the open entry of `agentChain`, or null if no entry is open",
         ),
         (
             task,
@@ -423,7 +381,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             task,
             "\"id\": \"bad\"",
             "\"id\": \"other\"",
-            "registry/bad/task.json: holds the task other, not bad",
+            "registry/bad/task.json: contains the task other, not bad",
         ),
         (
             task,
@@ -447,7 +405,7 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             "registry/registry.json",
             "\"version\": 1",
             "\"version\": 2",
-            "registry/registry.json: version 2 is not known; this is version 1",
+            "registry/registry.json: version 2 is unknown; this Chorus reads version 1",
         ),
         (
             "registry/registry.json",
@@ -459,13 +417,13 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             "registry/registry.json",
             "\"id\": \"bad\"",
             "\"id\": \"good\"",
-            "registry/bad: is not in the index registry/registry.json\nregistry/good/task.json: task good stands twice in the index",
+            "registry/bad: is not listed in registry/registry.json\nregistry/good/task.json: task good is listed twice in the index",
         ),
         (
             "agents/qa.json",
             "\"qa\"",
             "\"other\"",
-            "agents/qa.json: holds the agent other, so it must be called other.json",
+            "agents/qa.json: contains the agent other; rename it to other.json",
         ),
         (
             "agents/qa.json",
@@ -474,25 +432,25 @@ async fn every_way_to_be_bad_is_named_with_file_and_line() {
             "agents/qa.json:4: unknown key `tool`",
         ),
     ] {
-        assert_eq!(report_of(file, from, to).await, report);
+        assert_eq!(import_report(file, from, to).await, report);
     }
 }
 
 #[tokio::test]
-async fn all_bad_files_are_named_at_once_and_can_be_skipped() {
+async fn all_bad_files_are_reported_together_and_can_be_skipped() {
     let folder = tempfile::tempdir().unwrap();
-    by_hand(folder.path(), &["one", "two", "three", "four"]);
-    spoil(
+    write_minimal_archive(folder.path(), &["one", "two", "three", "four"]);
+    replace_in_file(
         folder.path(),
         "registry/one/task.json",
         "By hand",
         "\\u0000",
     );
     std::fs::remove_file(folder.path().join("registry/two/queue.json")).unwrap();
-    spoil(folder.path(), "agents/qa.json", "default", "\\ud800");
-    let app = bare().await;
+    replace_in_file(folder.path(), "agents/qa.json", "default", "\\ud800");
+    let app = TestApp::unseeded().await;
     let Err(ArchiveError::Bad(bad)) = import(&app, folder.path(), false).await else {
-        panic!("it was imported")
+        panic!("the archive was imported")
     };
     let files: Vec<_> = bad.iter().map(|bad| bad.file.to_str().unwrap()).collect();
     assert_eq!(
@@ -512,7 +470,7 @@ async fn all_bad_files_are_named_at_once_and_can_be_skipped() {
         ),
         (2, 0, bad)
     );
-    // A second time, what came in is there already.
+    // The second import finds the imported tasks in the database.
     let report = import(&app, folder.path(), true).await.unwrap();
     assert_eq!((report.imported.tasks, report.left_out.len()), (0, 5));
     assert!(
@@ -526,21 +484,21 @@ async fn all_bad_files_are_named_at_once_and_can_be_skipped() {
 #[tokio::test]
 async fn an_agent_with_another_configuration_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
-    by_hand(folder.path(), &[]);
+    write_minimal_archive(folder.path(), &[]);
     let app = TestApp::new().await;
     let before = app.get("/api/agents/qa").await.data();
     let Err(ArchiveError::Bad(bad)) = import(&app, folder.path(), false).await else {
-        panic!("it was imported")
+        panic!("the archive was imported")
     };
     assert_eq!(
         bad[0].to_string(),
-        "agents/qa.json: agent qa is already in the database, with another configuration"
+        "agents/qa.json: agent qa is already in the database with a different configuration"
     );
     assert_eq!(app.get("/api/agents/qa").await.data(), before);
 }
 
 #[tokio::test]
-async fn attachments_whose_bytes_are_missing_are_reported_not_invented() {
+async fn attachments_without_bytes_are_reported() {
     let app = TestApp::new().await;
     let task = app.task("With a file").await;
     app.post(
@@ -551,7 +509,7 @@ async fn attachments_whose_bytes_are_missing_are_reported_not_invented() {
     .data();
     let (_first, first) = export(&app).await;
     std::fs::remove_dir_all(first.join(format!("registry/{task}/attachments"))).unwrap();
-    let other = bare().await;
+    let other = TestApp::unseeded().await;
     let report = import(&other, &first, false).await.unwrap();
     assert_eq!(
         report.missing_attachments,
@@ -571,7 +529,7 @@ async fn attachments_whose_bytes_are_missing_are_reported_not_invented() {
 }
 
 #[tokio::test]
-async fn an_export_never_mixes_with_what_is_there() {
+async fn an_export_into_a_folder_with_files_is_refused() {
     let app = TestApp::new().await;
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("mine"), "").unwrap();
@@ -583,15 +541,17 @@ async fn an_export_never_mixes_with_what_is_there() {
 }
 
 #[test]
-fn a_large_archive_goes_through_the_commands() {
+fn a_large_archive_is_imported_and_exported_by_the_commands() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, data, out) = (
         folder.path().join("in"),
         folder.path().join("data"),
         folder.path().join("out"),
     );
-    let ids: Vec<_> = (0..many()).map(|number| format!("task-{number}")).collect();
-    by_hand(
+    let ids: Vec<_> = (0..env_number("CHORUS_TEST_TASKS", 300))
+        .map(|number| format!("task-{number}"))
+        .collect();
+    write_minimal_archive(
         &archive,
         &ids.iter().map(String::as_str).collect::<Vec<_>>(),
     );
@@ -620,11 +580,11 @@ fn a_large_archive_goes_through_the_commands() {
 }
 
 #[test]
-fn an_import_that_is_killed_leaves_nothing() {
+fn a_killed_import_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, data) = (folder.path().join("in"), folder.path().join("data"));
     let ids: Vec<_> = (0..2000).map(|number| format!("task-{number}")).collect();
-    by_hand(
+    write_minimal_archive(
         &archive,
         &ids.iter().map(String::as_str).collect::<Vec<_>>(),
     );
@@ -636,7 +596,7 @@ fn an_import_that_is_killed_leaves_nothing() {
             .code(),
         Some(0)
     );
-    // Files that are pipes show where the import is: it reads what somebody writes, and waits for it.
+    // Files that are named pipes show how far the import is: it waits there for a writer.
     let pipe = |file: &str| {
         let path = Path::new(archive).join(file);
         let content = std::fs::read(&path).unwrap();
@@ -655,8 +615,8 @@ fn an_import_that_is_killed_leaves_nothing() {
     let mut import = Chorus::new(["import", archive, "--data-dir", data_dir]).spawn();
     std::fs::write(&last_queue, queue).unwrap();
     std::fs::write(&agent, qa).unwrap();
-    // All was checked; when it opens this file again, all tasks but the last are written and not committed.
-    let _waits = std::fs::File::options()
+    // The check is over. When the import opens this file again, all tasks but the last are written and not committed.
+    let _writer = std::fs::File::options()
         .write(true)
         .open(&last_queue)
         .unwrap();
@@ -671,9 +631,9 @@ fn an_import_that_is_killed_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn bad_tools_conversations_and_sessions_are_named() {
+async fn bad_tools_conversations_and_sessions_are_reported() {
     let app = TestApp::new().await;
-    transfers_and_sessions(&app).await;
+    create_transfers_and_sessions(&app).await;
     let ids = |tasks: Value| {
         let tasks = tasks.as_array().unwrap().clone();
         tasks
@@ -688,7 +648,7 @@ async fn bad_tools_conversations_and_sessions_are_named() {
             "tools/to_qa.json".to_owned(),
             "\"to_qa\"",
             "\"to_x\"",
-            "holds the tool to_x, so it must be called to_x.json",
+            "contains the tool to_x; rename it to to_x.json",
         ),
         (
             "tools/to_qa.json".to_owned(),
@@ -700,13 +660,13 @@ async fn bad_tools_conversations_and_sessions_are_named() {
             "tools/to_qa.json".to_owned(),
             "\"targetAgent\": \"qa\"",
             "\"targetAgent\": \"x\"",
-            "its target x is no agent",
+            "target agent x is neither",
         ),
         (
             of_task(0, "messages.json"),
             "\"handoffId\": \"",
             "\"handoffId\": \"x",
-            "that the task does not have",
+            "which is not a hand-off of the task",
         ),
         (
             of_task(0, "messages.json"),
@@ -718,13 +678,13 @@ async fn bad_tools_conversations_and_sessions_are_named() {
             of_task(0, "messages.json"),
             "\"isPrompt\": true,\n      \"content\": \"\"",
             "\"isPrompt\": true,\n      \"content\": \"Mine\"",
-            "is a prompt (`isPrompt`): it must be",
+            "has `isPrompt`; it must be",
         ),
         (
             of_task(4, "task.json"),
             "\"sessionId\": \"plain\"",
             "\"sessionId\": \" \"",
-            "`sessionId` of a task whose conversation moved must not be empty",
+            "`sessionId` of a task with a moved session must not be empty",
         ),
         (
             of_task(4, "task.json"),
@@ -744,7 +704,7 @@ async fn bad_tools_conversations_and_sessions_are_named() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.contains(from), "{from} is not in {text}");
         std::fs::write(&path, text.replacen(from, to, 1)).unwrap();
-        let other = bare().await;
+        let other = TestApp::unseeded().await;
         match import(&other, &archive, false).await {
             Err(ArchiveError::Bad(bad)) => {
                 let named: Vec<_> = bad.iter().map(ToString::to_string).collect();
@@ -755,7 +715,7 @@ async fn bad_tools_conversations_and_sessions_are_named() {
         assert_eq!(ids(other.get("/api/tasks").await.data()), [""; 0]);
         assert_eq!(other.get("/api/tools").await.data(), json!([]));
     }
-    // What is there already is named too.
+    // Sessions and tools that exist already are reported as well.
     let (_folder, archive) = export(&app).await;
     let other = TestApp::new().await;
     let body = json!({
@@ -774,7 +734,7 @@ async fn bad_tools_conversations_and_sessions_are_named() {
                 named,
                 [
                     "session plain is already in the database",
-                    "tool to_qa is already in the database, and is another one"
+                    "tool to_qa is already in the database with a different definition"
                 ]
             );
         }

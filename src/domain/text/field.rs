@@ -1,16 +1,18 @@
-//! How the fields of a change are read and written.
+//! Lists of words and optional fields of a change, as they are read and written.
 
 use serde::{Deserialize, Deserializer};
 
-/// Distinguishes an absent field (`None`) from an explicit null.
-pub(in crate::domain) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+/// Distinguishes an absent field (`None`) from an explicit null (`Some(None)`).
+pub(in crate::domain) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// The same for a list without duplicates.
-pub(in crate::domain) fn given_words<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+/// Combines [`present`] and [`distinct`].
+pub(in crate::domain) fn present_distinct<'de, D, T>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + PartialEq,
@@ -24,10 +26,10 @@ pub(in crate::domain) const fn absent<T>(field: &Option<T>) -> bool {
     field.is_none()
 }
 
-/// How many roles or skills there may be in one list.
+/// The limit of roles or skills in one list.
 const MOST_WORDS: usize = 50;
 
-/// Reads a list in which everything stands once, in the order in which it was first named.
+/// Removes duplicates and keeps the order.
 pub(in crate::domain) fn distinct<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -40,7 +42,7 @@ where
         }
         if all.len() > MOST_WORDS {
             return Err(serde::de::Error::custom(format_args!(
-                "must not have more than {MOST_WORDS} different words"
+                "must have at most {MOST_WORDS} distinct words"
             )));
         }
     }
@@ -53,7 +55,7 @@ mod tests {
     use crate::domain::Skill;
 
     #[test]
-    fn a_list_names_everything_once() {
+    fn a_list_drops_duplicates_and_has_a_limit() {
         #[derive(Deserialize)]
         struct List(#[serde(deserialize_with = "distinct")] Vec<Skill>);
         let List(skills) = serde_json::from_str(r#"["b", "A", "B", "a"]"#).unwrap();

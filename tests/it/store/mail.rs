@@ -1,4 +1,4 @@
-//! Mail in the store: deliveries, and many who act at once.
+//! Mail in the ledger: deliveries and concurrent writers.
 
 use chorus::domain::{
     AgentName, Caller, Correspondent, HandoffId, Mail, MailContent, MailId, MailQuery, Outcome,
@@ -10,7 +10,7 @@ use chorus::store::StoreError;
 use chorus::store::tables::handoffs;
 use serde_json::json;
 
-use crate::support::{TestApp, invariants};
+use crate::support::TestApp;
 
 fn mail_to(to: &str, subject: &str) -> SendMail {
     SendMail {
@@ -27,8 +27,7 @@ fn mail_to(to: &str, subject: &str) -> SendMail {
     }
 }
 
-/// Hands a new task to qa. Returns the task and the hand-off.
-async fn handed(app: &TestApp) -> (TaskId, HandoffId) {
+async fn hand_off_to_qa(app: &TestApp) -> (TaskId, HandoffId) {
     let task = app.task("Test it").await;
     let body = json!({ "agentName": "qa", "prompt": "Do it" });
     let handed = app
@@ -50,7 +49,7 @@ async fn deliver(app: &TestApp, handoff_id: &HandoffId, mail: &Mail) {
         .unwrap();
 }
 
-async fn end(app: &TestApp, task_id: &TaskId, outcome: Outcome) {
+async fn end_handoff(app: &TestApp, task_id: &TaskId, outcome: Outcome) {
     let (task_id, output) = (task_id.clone(), "said".parse().unwrap());
     let ended = app.write(move |tx| {
         let number = task::number(tx, &task_id)?;
@@ -70,21 +69,20 @@ async fn find(app: &TestApp, mail: &Mail) -> Mail {
     app.read(move |view| mail::get(view, &id)).await
 }
 
-/// Returns whether a mail was delivered and read.
-async fn stands(app: &TestApp, mail: &Mail) -> (bool, bool) {
+async fn delivered_and_read(app: &TestApp, mail: &Mail) -> (bool, bool) {
     let mail = find(app, mail).await;
     let own = &mail.recipients[0];
     (own.delivered_at.is_some(), own.read_at.is_some())
 }
 
-async fn events(app: &TestApp, event_type: &str) -> usize {
+async fn count_events(app: &TestApp, event_type: &str) -> usize {
     let all = app.events().await;
-    let is_meant = |event: &&chorus::domain::Event| event.event_type.as_str() == event_type;
-    all.iter().filter(is_meant).count()
+    let has_type = |event: &&chorus::domain::Event| event.event_type.as_str() == event_type;
+    all.iter().filter(has_type).count()
 }
 
 #[tokio::test]
-async fn only_a_completed_hand_off_has_read_its_mail() {
+async fn only_a_completed_hand_off_marks_its_mail_as_read() {
     let app = TestApp::new().await;
     let mail = send(&app, "qa", "Look").await.unwrap();
     for outcome in [
@@ -93,67 +91,71 @@ async fn only_a_completed_hand_off_has_read_its_mail() {
         Outcome::TimedOut,
         Outcome::Interrupted,
     ] {
-        let (task, handoff) = handed(&app).await;
+        let (task, handoff) = hand_off_to_qa(&app).await;
         deliver(&app, &handoff, &mail).await;
-        // A second time is the same delivery.
+        // A repetition is the same delivery.
         deliver(&app, &handoff, &mail).await;
-        end(&app, &task, outcome).await;
-        assert_eq!(stands(&app, &mail).await, (true, false), "{outcome:?}");
+        end_handoff(&app, &task, outcome).await;
+        assert_eq!(
+            delivered_and_read(&app, &mail).await,
+            (true, false),
+            "{outcome:?}"
+        );
     }
-    assert_eq!(events(&app, "mail_delivered").await, 4);
-    let (task, handoff) = handed(&app).await;
+    assert_eq!(count_events(&app, "mail_delivered").await, 4);
+    let (task, handoff) = hand_off_to_qa(&app).await;
     deliver(&app, &handoff, &mail).await;
-    end(&app, &task, Outcome::Completed).await;
-    assert_eq!(stands(&app, &mail).await, (true, true));
-    assert_eq!(events(&app, "mail_read").await, 1);
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    end_handoff(&app, &task, Outcome::Completed).await;
+    assert_eq!(delivered_and_read(&app, &mail).await, (true, true));
+    assert_eq!(count_events(&app, "mail_read").await, 1);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn mail_that_came_too_late_for_a_prompt_stays_unread() {
+async fn mail_that_came_after_the_prompt_stays_unread() {
     let app = TestApp::new().await;
-    let (task, handoff) = handed(&app).await;
+    let (task, handoff) = hand_off_to_qa(&app).await;
     let early = send(&app, "qa", "early").await.unwrap();
     deliver(&app, &handoff, &early).await;
     let late = send(&app, "qa", "late").await.unwrap();
-    end(&app, &task, Outcome::Completed).await;
-    assert_eq!(stands(&app, &early).await, (true, true));
-    assert_eq!(stands(&app, &late).await, (false, false));
-    // What was never for qa is not delivered to it.
+    end_handoff(&app, &task, Outcome::Completed).await;
+    assert_eq!(delivered_and_read(&app, &early).await, (true, true));
+    assert_eq!(delivered_and_read(&app, &late).await, (false, false));
+    // Mail to another agent is not delivered to qa.
     let other = send(&app, "planner", "other").await.unwrap();
-    let (_, handoff) = handed(&app).await;
+    let (_, handoff) = hand_off_to_qa(&app).await;
     deliver(&app, &handoff, &other).await;
-    assert_eq!(stands(&app, &other).await, (false, false));
+    assert_eq!(delivered_and_read(&app, &other).await, (false, false));
 }
 
 #[tokio::test]
-async fn a_hand_off_that_has_ended_gets_no_mail() {
+async fn an_ended_hand_off_gets_no_mail() {
     let app = TestApp::new().await;
     let mail = send(&app, "qa", "Look").await.unwrap();
-    let (task, handoff) = handed(&app).await;
-    end(&app, &task, Outcome::Completed).await;
+    let (task, handoff) = hand_off_to_qa(&app).await;
+    end_handoff(&app, &task, Outcome::Completed).await;
     deliver(&app, &handoff, &mail).await;
-    assert_eq!(stands(&app, &mail).await, (false, false));
-    assert_eq!(events(&app, "mail_delivered").await, 0);
+    assert_eq!(delivered_and_read(&app, &mail).await, (false, false));
+    assert_eq!(count_events(&app, "mail_delivered").await, 0);
 }
 
 #[tokio::test]
-async fn two_hand_offs_of_one_agent_may_both_have_a_mail() {
+async fn two_hand_offs_of_one_agent_may_receive_the_same_mail() {
     let app = TestApp::new().await;
     let mail = send(&app, "qa", "Look").await.unwrap();
-    let (first, second) = (handed(&app).await, handed(&app).await);
+    let (first, second) = (hand_off_to_qa(&app).await, hand_off_to_qa(&app).await);
     deliver(&app, &first.1, &mail).await;
     deliver(&app, &second.1, &mail).await;
-    // The last that got it decides: told twice is better than not at all.
-    end(&app, &first.0, Outcome::Completed).await;
-    assert_eq!(stands(&app, &mail).await, (true, false));
-    end(&app, &second.0, Outcome::Completed).await;
-    assert_eq!(stands(&app, &mail).await, (true, true));
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    // The last delivery decides: reading a mail twice is better than never.
+    end_handoff(&app, &first.0, Outcome::Completed).await;
+    assert_eq!(delivered_and_read(&app, &mail).await, (true, false));
+    end_handoff(&app, &second.0, Outcome::Completed).await;
+    assert_eq!(delivered_and_read(&app, &mail).await, (true, true));
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn many_who_acknowledge_at_once_acknowledge_once() {
+async fn concurrent_acknowledgements_are_recorded_once() {
     let app = TestApp::new().await;
     let mail = send(&app, "qa", "Look").await.unwrap();
     let mark = |mark| MarkMail {
@@ -173,12 +175,12 @@ async fn many_who_acknowledge_at_once_acknowledge_once() {
         assert!(each.unwrap().recipients[0].read_at.is_some());
     }
     assert!(last.recipients[0].acknowledged_at.is_some());
-    assert_eq!(events(&app, "mail_acknowledged").await, 1);
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    assert_eq!(count_events(&app, "mail_acknowledged").await, 1);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn many_who_write_at_once_lose_nothing() {
+async fn no_mail_of_concurrent_senders_is_lost() {
     let app = TestApp::new().await;
     let sent = (0..200).map(|place| {
         let to = if place % 10 == 0 { "nobody" } else { "qa" };
@@ -196,6 +198,6 @@ async fn many_who_write_at_once_lose_nothing() {
     let found = app.read(move |view| mail::list(view, &query)).await;
     let found = found.items.len();
     assert_eq!((refused, found), (20, 180));
-    assert_eq!(events(&app, "mail_sent").await, 180);
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    assert_eq!(count_events(&app, "mail_sent").await, 180);
+    app.assert_invariants();
 }

@@ -1,4 +1,4 @@
-//! What the store promises beyond single operations: seeding, snapshots, imports, and keys that are forgotten.
+//! Guarantees of the database beyond single operations: seeding, snapshots, imports, and expiry of idempotency keys.
 
 use chorus::clock::Clock;
 use chorus::domain::{
@@ -14,7 +14,7 @@ use chorus::ledger::run::{self, ClaimRun};
 use chorus::ledger::{self, Tx, idempotency, task};
 use chorus::store::{Database, DatabaseOptions, DatabaseUrl, StoreError};
 
-use crate::support::{BEGINNING, TestApp, invariants};
+use crate::support::{START_TIME, TestApp, invariants};
 
 async fn open(app: &TestApp) -> Database {
     let options = DatabaseOptions {
@@ -26,7 +26,7 @@ async fn open(app: &TestApp) -> Database {
     Database::open(options).await.unwrap()
 }
 
-async fn names(store: &Database) -> Vec<String> {
+async fn agent_names(store: &Database) -> Vec<String> {
     let agents = store.read(agent::list).await.unwrap();
     agents.iter().map(|agent| agent.name.to_string()).collect()
 }
@@ -53,7 +53,7 @@ async fn put(store: &Database, agent: &Agent, only_new: bool) -> AgentPut {
     put.unwrap()
 }
 
-async fn find(store: &Database, name: &AgentName) -> Option<Agent> {
+async fn find_agent(store: &Database, name: &AgentName) -> Option<Agent> {
     let name = name.clone();
     let found = store.read(move |view| agent::find(view, &name)).await;
     found.unwrap()
@@ -71,7 +71,7 @@ async fn delete_keys_older_than(store: &Database, millis: i64) -> usize {
 }
 
 #[tokio::test]
-async fn agents_that_were_deleted_stay_deleted() {
+async fn deleted_agents_stay_deleted() {
     let app = TestApp::new().await;
     app.engine.close().await;
     let mut left = ["developer", "developer-review", "orchestrator", "planner"].as_slice();
@@ -81,18 +81,18 @@ async fn agents_that_were_deleted_stay_deleted() {
             .unwrap();
         let store = open(&app).await;
         assert_eq!(seed(&store).await, 0);
-        assert_eq!(names(&store).await, left);
+        assert_eq!(agent_names(&store).await, left);
         store.close().await;
         left = &[];
     }
 }
 
 #[tokio::test]
-async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
+async fn default_agents_are_not_added_to_existing_agents() {
     let folder = tempfile::tempdir().unwrap();
     let options = DatabaseOptions {
         url: DatabaseUrl::file(folder.path().join("chorus.db")),
-        clock: Clock::standing_at(BEGINNING),
+        clock: Clock::standing_at(START_TIME),
         max_batch: 1,
         rules: Rules::default(),
     };
@@ -107,11 +107,11 @@ async fn agents_that_are_there_already_are_not_mixed_with_the_defaults() {
     };
     import(&store, mine).await.unwrap();
     assert_eq!(seed(&store).await, 0);
-    assert_eq!(names(&store).await, ["mine"]);
+    assert_eq!(agent_names(&store).await, ["mine"]);
 }
 
 #[tokio::test]
-async fn specialists_are_seeded_once_beside_the_agents_that_are_there() {
+async fn specialists_are_added_once_to_the_existing_agents() {
     let app = TestApp::new().await;
     let mine = Agent {
         name: "Testing_Specialist".parse().unwrap(),
@@ -121,7 +121,7 @@ async fn specialists_are_seeded_once_beside_the_agents_that_are_there() {
     assert_eq!(
         seed_specialists(&app.db).await,
         3,
-        "one of that name is there"
+        "an agent with one of the names exists"
     );
     app.engine.close().await;
     let store = open(&app).await;
@@ -136,27 +136,27 @@ async fn specialists_are_seeded_once_beside_the_agents_that_are_there() {
         "Testing_Specialist",
         "verification-specialist",
     ];
-    assert_eq!(names(&store).await, seeded);
+    assert_eq!(agent_names(&store).await, seeded);
     let deleted: AgentName = "fixing-specialist".parse().unwrap();
     let deleted = store.write(move |tx| agent::delete(tx, &deleted)).await;
     deleted.unwrap();
     assert_eq!(seed_specialists(&store).await, 0);
-    assert_eq!(names(&store).await.len(), seeded.len() - 1);
+    assert_eq!(agent_names(&store).await.len(), seeded.len() - 1);
 }
 
 #[tokio::test]
-async fn an_archive_brings_the_specialists_that_it_has() {
+async fn an_import_into_an_empty_ledger_suppresses_the_specialists() {
     let app = TestApp::unseeded().await;
     import(&app.db, Import::default()).await.unwrap();
     assert_eq!(seed_specialists(&app.db).await, 0);
-    // An import into a ledger that was in use before does not say that it has none.
+    // An import into a ledger in use does not suppress the specialists.
     let app = TestApp::new().await;
     import(&app.db, Import::default()).await.unwrap();
     assert_eq!(seed_specialists(&app.db).await, 4);
 }
 
 #[tokio::test]
-async fn an_agent_with_everything_is_kept_as_it_is() {
+async fn an_agent_with_every_field_is_stored_unchanged() {
     let app = TestApp::unseeded().await;
     let agent: Agent = serde_json::from_value(serde_json::json!({
         "name": "Mine", "specPath": "agents/qa.md", "allowedTools": "Bash(a 'b' \"c\")", "permissionMode": "plan",
@@ -167,9 +167,9 @@ async fn an_agent_with_everything_is_kept_as_it_is() {
     .unwrap();
     let made = put(&app.db, &agent, false).await;
     assert_eq!((&made.agent, made.is_new), (&agent, true));
-    assert_eq!(find(&app.db, &agent.name).await.unwrap(), agent);
+    assert_eq!(find_agent(&app.db, &agent.name).await.unwrap(), agent);
     app.clock.advance(1000);
-    let written = || {
+    let update_delay = || {
         let connection = invariants::open(&app.data_dir.database());
         let times = connection.query_row("SELECT updated_at - created_at FROM agents", [], |row| {
             row.get::<_, i64>(0)
@@ -177,14 +177,14 @@ async fn an_agent_with_everything_is_kept_as_it_is() {
         times.unwrap()
     };
     assert!(!put(&app.db, &agent, false).await.is_new);
-    assert_eq!(written(), 0, "nothing changed");
+    assert_eq!(update_delay(), 0, "nothing changed");
     let changed = Agent {
         available: true,
         ..agent
     };
     put(&app.db, &changed, false).await;
-    assert_eq!(written(), 1000);
-    assert_eq!(find(&app.db, &changed.name).await.unwrap(), changed);
+    assert_eq!(update_delay(), 1000);
+    assert_eq!(find_agent(&app.db, &changed.name).await.unwrap(), changed);
 }
 
 fn new_task(description: &str) -> NewTask {
@@ -208,7 +208,7 @@ async fn create(store: &Database, new: NewTask, once: Option<Idempotency>) -> Ta
     created.await.unwrap()
 }
 
-async fn count(store: &Database) -> usize {
+async fn count_tasks(store: &Database) -> usize {
     let all = TaskQuery {
         status: None,
         agent_role: None,
@@ -221,7 +221,7 @@ async fn count(store: &Database) -> usize {
 }
 
 #[tokio::test]
-async fn a_snapshot_sees_one_moment_while_writers_and_readers_go_on() {
+async fn a_snapshot_does_not_see_later_writes() {
     let app = TestApp::new().await;
     create(&app.db, new_task("before"), None).await;
     let snapshot = app.db.snapshot().await.unwrap();
@@ -231,18 +231,18 @@ async fn a_snapshot_sees_one_moment_while_writers_and_readers_go_on() {
     assert_eq!(snapshot.read(archive::count_tasks).await.unwrap(), 1);
     let tasks = snapshot.read(|view| archive::tasks(view, 0)).await;
     assert_eq!(tasks.unwrap().len(), 1);
-    assert_eq!(count(&app.db).await, 11);
+    assert_eq!(count_tasks(&app.db).await, 11);
 }
 
 #[tokio::test]
-async fn a_writer_in_the_middle_of_a_transaction_does_not_hold_up_readers() {
+async fn an_open_write_transaction_does_not_block_readers() {
     let app = TestApp::new().await;
     let (entered, is_entered) = tokio::sync::oneshot::channel();
     let (release, is_released) = std::sync::mpsc::channel::<()>();
-    // The import is read inside its transaction, so it holds the writer for as long as we like.
+    // The import reads its source inside its transaction, so the source decides how long the writer is held.
     let mut entered = Some(entered);
     let source = std::iter::from_fn(move || {
-        let task = Task::new(new_task("imported"), BEGINNING);
+        let task = Task::new(new_task("imported"), START_TIME);
         entered.take()?.send(()).unwrap();
         let _ = is_released.recv();
         Some(Ok(archived(task)))
@@ -254,11 +254,11 @@ async fn a_writer_in_the_middle_of_a_transaction_does_not_hold_up_readers() {
     };
     let importing = tokio::spawn(async move { import(&store, source).await });
     is_entered.await.unwrap();
-    assert_eq!(count(&app.db).await, 0);
-    assert_eq!(names(&app.db).await.len(), 5);
+    assert_eq!(count_tasks(&app.db).await, 0);
+    assert_eq!(agent_names(&app.db).await.len(), 5);
     release.send(()).unwrap();
     assert_eq!(importing.await.unwrap().unwrap().tasks, 1);
-    assert_eq!(count(&app.db).await, 1);
+    assert_eq!(count_tasks(&app.db).await, 1);
 }
 
 fn archived(task: Task) -> TaskArchive {
@@ -272,17 +272,17 @@ fn archived(task: Task) -> TaskArchive {
 }
 
 #[tokio::test]
-async fn an_import_that_fails_in_the_middle_leaves_nothing() {
+async fn a_failed_import_leaves_nothing() {
     let app = TestApp::new().await;
-    let task = Task::new(new_task("good"), BEGINNING);
+    let task = Task::new(new_task("good"), START_TIME);
     let other = Agent {
         name: "other".parse().unwrap(),
         ..default_agents().remove(0)
     };
-    let good = || Ok(archived(Task::new(new_task("good"), BEGINNING)));
+    let good = || Ok(archived(Task::new(new_task("good"), START_TIME)));
     let sources: [Vec<Result<TaskArchive, Box<dyn std::error::Error + Send + Sync>>>; 2] = [
         vec![good(), good(), Err("the disk is gone".into()), good()],
-        // The same id twice is refused by the database itself.
+        // The database itself refuses a duplicate id.
         vec![good(), Ok(archived(task.clone())), Ok(archived(task))],
     ];
     for source in sources {
@@ -296,17 +296,17 @@ async fn an_import_that_fails_in_the_middle_leaves_nothing() {
             matches!(error, StoreError::Source(_) | StoreError::Driver(_)),
             "{error:?}"
         );
-        assert_eq!(count(&app.db).await, 0);
-        assert_eq!(find(&app.db, &other.name).await, None);
+        assert_eq!(count_tasks(&app.db).await, 0);
+        assert_eq!(find_agent(&app.db, &other.name).await, None);
         assert_eq!(app.last_event().await, 0);
     }
-    // The writer is none the worse for it.
+    // The writer still works.
     create(&app.db, new_task("later"), None).await;
-    assert_eq!(invariants::violations(&app.data_dir.database()), [""; 0]);
+    app.assert_invariants();
 }
 
 #[tokio::test]
-async fn keys_are_forgotten_when_they_are_old_and_not_before() {
+async fn idempotency_keys_expire_at_their_age_limit() {
     const MINUTE: i64 = 60_000;
     let app = TestApp::new().await;
     let once = |number: u8| {
@@ -320,7 +320,7 @@ async fn keys_are_forgotten_when_they_are_old_and_not_before() {
         tasks.push(create(&app.db, new_task("keyed"), once(number)).await);
         app.clock.advance(MINUTE);
     }
-    // They are 4, 3, 2 and 1 minutes old. One that is exactly as old as allowed stays.
+    // The keys are 4, 3, 2 and 1 minutes old. A key that is exactly as old as the limit stays.
     assert_eq!(delete_keys_older_than(&app.db, 4 * MINUTE).await, 0);
     assert_eq!(delete_keys_older_than(&app.db, 2 * MINUTE).await, 2);
     assert_eq!(delete_keys_older_than(&app.db, 2 * MINUTE).await, 0);
@@ -339,7 +339,7 @@ async fn delegate(store: &Database, asked: Delegate) -> ledger::Result<Task> {
 }
 
 #[tokio::test]
-async fn a_run_that_was_ended_cannot_hand_on_its_task() {
+async fn an_ended_run_cannot_hand_off_its_task() {
     let app = TestApp::new().await;
     app.engine.close().await;
     let store = open(&app).await;
@@ -369,7 +369,7 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
         .write(move |tx| handoff::cancel(tx, &task_id, Some(&reason)))
         .await;
     cancelled.unwrap();
-    // Its token was looked at before the end; the task is free now, but not for it.
+    // The run was identified before it ended. The task is free now, but not for this run.
     let refused = delegate(&store, start(Caller::Run(identity))).await;
     assert!(
         matches!(refused, Err(StoreError::Refused(Refusal::RunEnded))),
@@ -378,11 +378,11 @@ async fn a_run_that_was_ended_cannot_hand_on_its_task() {
 }
 
 #[tokio::test]
-async fn a_database_that_was_closed_is_one_file() {
+async fn a_closed_database_is_one_file() {
     for _ in 0..100 {
         let app = TestApp::new().await;
         create(&app.db, new_task("kept"), None).await;
-        assert_eq!(count(&app.db).await, 1);
+        assert_eq!(count_tasks(&app.db).await, 1);
         app.engine.close().await;
         let file = app.data_dir.database();
         let left = ["-wal", "-shm"].map(|end| file.with_extension(format!("db{end}")).exists());

@@ -5,26 +5,26 @@ use chorus::engine::archive::ArchiveError;
 use chorus::ledger::mail;
 use serde_json::{Value, json};
 
-use crate::archive::{assert_same, bare, export, import};
-use crate::support::{OPERATOR, TestApp};
+use super::{assert_same_files, export, import};
+use crate::support::{OPERATOR_TOKEN, TestApp};
 
-/// Makes an installation in which mail was sent, delivered, read and acknowledged.
-async fn lived_in() -> TestApp {
+/// Creates mail that is unread, read and acknowledged.
+async fn app_with_mail() -> TestApp {
     let app = TestApp::new().await;
     let task = app.task("Write it").await;
-    let sent = async |body: Value| {
+    let send = async |body: Value| {
         app.clock.advance(7);
         let mail = app.post("/api/mail", body).await.data();
         format!("/api/mail/{}", mail["id"].as_str().unwrap())
     };
-    sent(json!({ "to": ["qa"], "subject": "unread" })).await;
+    send(json!({ "to": ["qa"], "subject": "unread" })).await;
     let odd = json!({ "z": [1, 2.5, null], "a": { "nul": "\u{0}" } });
     let body = json!({
         "type": "fix_complete", "from": "developer", "to": ["qa", "operator"], "cc": ["planner"], "subject": "odd \" ' \\ 🎶",
         "body": "a\r\nb\n", "taskId": task, "handoffType": "fix_to_test", "context": odd, "previousAttempts": 3,
         "urgency": "low", "ackRequired": true, "threadId": "named",
     });
-    let path = sent(body).await;
+    let path = send(body).await;
     app.clock.advance(7);
     app.post(&format!("{path}/read"), json!({ "recipient": "planner" }))
         .await
@@ -33,21 +33,26 @@ async fn lived_in() -> TestApp {
         .await
         .data();
     let by_operator = json!({ "to": ["planner"], "subject": "verified", "taskId": task });
-    app.with_token(OPERATOR, axum::http::Method::POST, "/api/mail", by_operator)
-        .await
-        .data();
+    app.with_token(
+        OPERATOR_TOKEN,
+        axum::http::Method::POST,
+        "/api/mail",
+        by_operator,
+    )
+    .await
+    .data();
     app
 }
 
 #[tokio::test]
-async fn mail_goes_out_and_in_again_and_is_found_there() {
-    let app = lived_in().await;
+async fn exported_mail_is_imported_and_found() {
+    let app = app_with_mail().await;
     let (_first, first) = export(&app).await;
-    let other = bare().await;
+    let other = TestApp::unseeded().await;
     let report = import(&other, &first, false).await.unwrap();
     assert_eq!((report.imported.mail, report.left_out.len()), (3, 0));
     let (_second, second) = export(&other).await;
-    assert_same(&first, &second);
+    assert_same_files(&first, &second);
     assert_eq!(
         app.get("/api/mail").await.data(),
         other.get("/api/mail").await.data()
@@ -65,7 +70,7 @@ async fn mail_goes_out_and_in_again_and_is_found_there() {
         assert_ne!(found, json!([]), "{query}");
     }
     assert!(other.db.problems().await.unwrap().is_empty());
-    // It lives on there.
+    // The imported mail can be acknowledged.
     let query = MailQuery {
         limit: 1,
         ..MailQuery::default()
@@ -77,19 +82,19 @@ async fn mail_goes_out_and_in_again_and_is_found_there() {
         .await
         .data();
     assert_ne!(marked["recipients"][0]["readAt"], json!(null));
-    // And what is there is not brought in twice.
+    // A second import is refused.
     let Err(ArchiveError::Bad(bad)) = import(&other, &first, false).await else {
-        panic!("it was imported twice")
+        panic!("the archive was imported twice")
     };
-    let said: Vec<_> = bad.iter().map(ToString::to_string).collect();
+    let reports: Vec<_> = bad.iter().map(ToString::to_string).collect();
     let is_there =
         |line: &&String| line.starts_with("mail/") && line.ends_with("is already in the database");
-    assert_eq!(said.iter().filter(is_there).count(), 3, "{said:?}");
+    assert_eq!(reports.iter().filter(is_there).count(), 3, "{reports:?}");
 }
 
 #[tokio::test]
-async fn the_hand_off_that_mail_came_with_is_kept_and_what_is_not_there_is_referred_to_by_nobody() {
-    let app = lived_in().await;
+async fn mail_keeps_its_hand_off_and_dangling_references_become_null() {
+    let app = app_with_mail().await;
     let task = app.get("/api/tasks").await.data()[0]["id"]
         .as_str()
         .unwrap()
@@ -117,7 +122,7 @@ async fn the_hand_off_that_mail_came_with_is_kept_and_what_is_not_there_is_refer
     change("\"verified\"", "handoffId", handoff_id.clone());
     change("unread", "handoffId", json!("gone"));
     change("unread", "taskId", json!("gone"));
-    let other = bare().await;
+    let other = TestApp::unseeded().await;
     import(&other, &archive, false).await.unwrap();
     let all = other.get("/api/mail").await.data();
     assert_eq!(
@@ -128,8 +133,8 @@ async fn the_hand_off_that_mail_came_with_is_kept_and_what_is_not_there_is_refer
 }
 
 #[tokio::test]
-async fn a_mail_that_cannot_be_is_named() {
-    let app = lived_in().await;
+async fn invalid_mail_is_reported() {
+    let app = app_with_mail().await;
     let (_folder, archive) = export(&app).await;
     let file = archive
         .join("mail")
@@ -147,7 +152,7 @@ async fn a_mail_that_cannot_be_is_named() {
         ("subject", json!("a\nb"), "subject: must be one line"),
         ("to", json!([]), "`to` must not be empty"),
         ("to", json!(["a b"]), "must be the name of an agent"),
-        ("recipients", json!([]), "must have somebody whom it is for"),
+        ("recipients", json!([]), "at least one without `cc`"),
         (
             "ackDueAt",
             if good["ackRequired"] == json!(true) {
@@ -155,20 +160,21 @@ async fn a_mail_that_cannot_be_is_named() {
             } else {
                 json!(5)
             },
-            "`ackDueAt` is there",
+            "`ackDueAt` must be set",
         ),
-        ("id", json!("other"), "must be called other.json"),
+        ("id", json!("other"), "rename it to other.json"),
     ] {
         let mut bad = good.clone();
         bad[key] = value;
         std::fs::write(&file, bad.to_string()).unwrap();
-        let Err(ArchiveError::Bad(bad)) = import(&bare().await, &archive, false).await else {
+        let Err(ArchiveError::Bad(bad)) = import(&TestApp::unseeded().await, &archive, false).await
+        else {
             panic!("{key} was imported")
         };
-        let said = bad[0].to_string();
+        let report = bad[0].to_string();
         assert!(
-            bad.len() == 1 && said.starts_with("mail/") && said.contains(expected),
-            "{said}"
+            bad.len() == 1 && report.starts_with("mail/") && report.contains(expected),
+            "{report}"
         );
     }
 }

@@ -1,7 +1,7 @@
-//! Asks whether a job elsewhere is finished.
+//! Polls an external job.
 //!
-//! The command of an asynchronous route is asked with the id of the job. It ends with 0 when the job is finished, and has then
-//! printed the response; with 75 (`EX_TEMPFAIL`: try again later) while it is not; with anything else when it has failed.
+//! The poll command of the kind rule is run with the job's id. Exit code 0 means that the job is finished and standard output is the
+//! response. Exit code 75 (`EX_TEMPFAIL`: try again later) means that the job is still running. Any other code means that it failed.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -16,39 +16,36 @@ use tokio::task::JoinHandle;
 use super::start::JOB_REQUEST;
 use crate::domain::Job;
 
-/// How long the question may take.
+/// The time limit of the poll command.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How many bytes of a response are taken.
+/// The maximum size of a response in bytes.
 const LARGEST: usize = 4 * 1024 * 1024;
 
-/// How many bytes of a complaint are taken.
+/// The maximum number of bytes of standard error in a message.
 const COMPLAINT: usize = 16 * 1024;
 
-/// How long a pipe is read on when the command has ended and somebody else holds it.
+/// How long a pipe is read after the command has ended while another process holds it open.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// The code that says: not yet.
 const NOT_YET: i32 = 75;
 
-/// What the command says of its job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobState {
-    /// It goes on.
     Running,
-    /// It is finished, and this is the response.
+    /// The response.
     Finished(String),
-    /// It has failed, and this is why.
+    /// The reason.
     Failed(String),
-    /// The command could not be asked; the job may still go on.
+    /// The reason why the command gave no answer; the job may still be running.
     Unknown(String),
 }
 
-/// Asks the command of a job's route whether the job is finished.
-pub async fn ask(job: &Job) -> JobState {
+/// Runs the poll command of a job.
+pub async fn poll(job: &Job) -> JobState {
     let Some([program, arguments @ ..]) = job.poll_command.as_deref() else {
         return JobState::Failed(format!(
-            "The kind {} has no asynchronous route any more; nobody can be asked after job {}",
+            "Kind {} no longer has a poll command, so job {} cannot be polled; set the command with `chorus request kinds`",
             job.kind, job.job_id
         ));
     };
@@ -71,18 +68,18 @@ pub async fn ask(job: &Job) -> JobState {
     if workspace.is_dir() {
         command.current_dir(workspace);
     }
-    match answer(command).await {
+    match run_command(command).await {
         Ok(Some(state)) => state,
         Ok(None) => JobState::Unknown(format!(
-            "{program} did not answer within {} s",
+            "{program} did not end within {} s",
             PATIENCE.as_secs()
         )),
-        Err(error) => JobState::Unknown(format!("{program} cannot be run: {error}")),
+        Err(error) => JobState::Unknown(format!("{program} cannot be started: {error}")),
     }
 }
 
-/// Runs the command. Nothing if it takes too long.
-async fn answer(mut command: Command) -> std::io::Result<Option<JobState>> {
+/// Runs the command. `None` means that it reached the time limit.
+async fn run_command(mut command: Command) -> std::io::Result<Option<JobState>> {
     let mut child = command.spawn()?;
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let printed = Collected::of(child.stdout.take(), LARGEST);
@@ -91,26 +88,26 @@ async fn answer(mut command: Command) -> std::io::Result<Option<JobState>> {
     if status.is_err() {
         child.start_kill()?;
     }
-    // What it printed is there when it has ended; a child that it left behind may hold the pipes open for ever.
+    // The command's own output is complete when it has ended, but a child that it left behind may hold the pipes open forever.
     let (printed, complaint) = (printed.finish().await, complaint.finish().await);
     if let Some(group) = group {
-        // An error means that nobody of it is left.
+        // An error means that the process group is empty.
         let _ = kill_process_group(group, Signal::KILL);
     }
     let Ok(status) = status else { return Ok(None) };
     let status = status?;
     let complaint = String::from_utf8_lossy(&complaint.bytes).into_owned();
     Ok(Some(match status.code() {
-        Some(0) if printed.is_cut => {
-            JobState::Failed(format!("The response is larger than {LARGEST} bytes"))
-        }
+        Some(0) if printed.is_cut => JobState::Failed(format!(
+            "The response is larger than {LARGEST} bytes; shorten it"
+        )),
         Some(0) => {
             let response = String::from_utf8_lossy(&printed.bytes);
             JobState::Finished(response.trim_end().to_owned())
         }
         Some(NOT_YET) => JobState::Running,
         _ => JobState::Failed(format!(
-            "The job has failed ({status}){}{}",
+            "The job failed ({status}){}{}",
             if complaint.trim().is_empty() {
                 ""
             } else {
@@ -121,21 +118,20 @@ async fn answer(mut command: Command) -> std::io::Result<Option<JobState>> {
     }))
 }
 
-/// What a pipe brings, up to a limit.
+/// The output of a pipe, up to a limit.
 #[derive(Default)]
 struct Printed {
     bytes: Vec<u8>,
     is_cut: bool,
 }
 
-/// A pipe that is read in the background.
 struct Collected {
     printed: Arc<Mutex<Printed>>,
     reading: JoinHandle<()>,
 }
 
 impl Collected {
-    /// Begins to read a pipe. What is above the limit is read away, so that the command does not hang.
+    /// Begins to read a pipe. Bytes above the limit are read and dropped, so that the command does not block.
     fn of(pipe: Option<impl AsyncRead + Unpin + Send + 'static>, limit: usize) -> Self {
         let printed = Arc::new(Mutex::new(Printed::default()));
         let kept = printed.clone();
@@ -152,9 +148,9 @@ impl Collected {
         Self { printed, reading }
     }
 
-    /// Returns what came, once the pipe is closed, or a moment after its command has ended.
+    /// Returns the output once the pipe is closed, at most [`MOMENT`] after the command has ended.
     async fn finish(mut self) -> Printed {
-        // Either way all that the command itself printed has been read.
+        // In both cases the command's own output has been read.
         let _ = tokio::time::timeout(MOMENT, &mut self.reading).await;
         self.reading.abort();
         std::mem::take(&mut self.printed.lock().unwrap_or_else(PoisonError::into_inner))

@@ -1,4 +1,4 @@
-//! The operator, who leaves requests, approves them and waits for them.
+//! The operator: creates requests, approves them and waits for them.
 
 use chorus::client::{Client, ClientError};
 use chorus::domain::{Request, RequestState};
@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 use super::Server;
 
 /// How long a test waits for a request, in seconds, before it fails instead of hanging.
-const PATIENCE: &str = "60";
+const TIMEOUT: &str = "60";
 
-/// The operator of a server.
-pub struct Desk {
+/// A client with the operator's token.
+pub struct Operator {
     pub client: Client,
 }
 
-impl Desk {
-    /// Takes the operator's token from the data directory of a server.
-    pub fn at(server: &Server) -> Self {
+impl Operator {
+    /// Reads the token from the data directory of a server.
+    pub fn of(server: &Server) -> Self {
         let token = std::fs::read_to_string(server.data_dir.join("operator.token")).unwrap();
         let token = Token::given(token.trim().to_owned());
         Self {
@@ -26,26 +26,24 @@ impl Desk {
         }
     }
 
-    /// Sets who gets requests of which kind.
-    pub async fn route(&self, routes: &Value) {
+    pub async fn set_kind_rules(&self, rules: &Value) {
         let set = self
             .client
-            .send_json(Method::PUT, "/api/dispatch/routes", routes)
+            .send_json(Method::PUT, "/api/dispatch/routes", rules)
             .await;
         set.unwrap();
     }
 
-    /// Leaves a request.
-    pub async fn leave(&self, kind: &str, title: &str, priority: &str) -> Request {
+    pub async fn create_request(&self, kind: &str, title: &str, priority: &str) -> Request {
         let body = json!({ "title": title, "body": "Please.", "kind": kind, "priority": priority });
-        let made = self
+        let created = self
             .client
             .send_json(Method::POST, "/api/requests", &body)
             .await;
-        made.unwrap().data().unwrap()
+        created.unwrap().data().unwrap()
     }
 
-    /// Approves requests together.
+    /// Approves requests in one call.
     pub async fn approve(&self, requests: &[&Request]) {
         let ids: Vec<_> = requests.iter().map(|request| &request.id).collect();
         let approved = self
@@ -59,14 +57,13 @@ impl Desk {
         approved.unwrap();
     }
 
-    /// Leaves a request and approves it.
-    pub async fn delegate(&self, kind: &str, title: &str) -> Request {
-        let request = self.leave(kind, title, "P2").await;
+    pub async fn create_approved(&self, kind: &str, title: &str) -> Request {
+        let request = self.create_request(kind, title, "P2").await;
         self.approve(&[&request]).await;
         request
     }
 
-    /// Does something with a request.
+    /// Posts to `/api/requests/ID/ACTION`.
     pub async fn post(
         &self,
         request: &Request,
@@ -80,17 +77,15 @@ impl Desk {
             .data()
     }
 
-    /// Reads a request.
-    pub async fn look(&self, request: &Request) -> Request {
+    pub async fn get_request(&self, request: &Request) -> Request {
         let path = format!("/api/requests/{}", request.id);
         self.client.get(&path, &[]).await.unwrap().data().unwrap()
     }
 
-    /// Waits until a request has come to a state.
-    pub async fn until(&self, request: &Request, state: RequestState) -> Request {
+    pub async fn wait_for_state(&self, request: &Request, state: RequestState) -> Request {
         let path = format!("/api/requests/{}", request.id);
         let query = [
-            ("wait", PATIENCE.to_owned()),
+            ("wait", TIMEOUT.to_owned()),
             ("state", state.as_str().to_owned()),
         ];
         let found = self.client.get(&path, &query).await.unwrap();

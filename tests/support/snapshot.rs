@@ -1,25 +1,25 @@
-//! What users see, made fit for a snapshot: what differs from run to run gets a name.
+//! Output for snapshots: ids, paths and addresses, which differ from run to run, get fixed names.
 
 use std::fmt::Write;
 
 use super::Reply;
 
 impl Reply {
-    /// Writes the status and the body in one line.
+    /// Formats the status and the body in one line.
     pub fn line(&self) -> String {
         let body = String::from_utf8_lossy(&self.body);
-        settled(&format!("{} {body}", self.status.as_u16()))
+        redact(&format!("{} {body}", self.status.as_u16()))
     }
 
-    /// Writes the status and the JSON body, indented, keys in the order in which they came.
+    /// Formats the status and the indented JSON body, with the keys in their original order.
     pub fn page(&self) -> String {
         let body = std::str::from_utf8(&self.body).unwrap();
-        settled(&format!("{}\n{}", self.status.as_u16(), indented(body)))
+        redact(&format!("{}\n{}", self.status.as_u16(), indent_json(body)))
     }
 }
 
 /// Indents JSON by two spaces and changes nothing else.
-pub fn indented(json: &str) -> String {
+pub fn indent_json(json: &str) -> String {
     let mut out = String::new();
     let (mut depth, mut is_text, mut is_escaped) = (0, false, false);
     let mut characters = json.chars().peekable();
@@ -64,22 +64,22 @@ pub fn indented(json: &str) -> String {
     out
 }
 
-/// Replaces what differs from run to run: ids are numbered in the order in which they appear.
-pub fn settled(text: &str) -> String {
+/// Replaces the parts that differ from run to run. Ids are numbered in the order of their appearance.
+pub fn redact(text: &str) -> String {
     let mut ids: Vec<&str> = Vec::new();
     let mut out = String::new();
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
         let found = [
-            temporary_folder(rest).map(|length| (length, "<tmp>")),
-            address(rest).map(|length| (length, "http://<server>")),
-            process(rest).map(|length| (length, "(pid <n>)")),
-            shaped(rest, &"x".repeat(32)).map(|length| (length, "<trace>")),
+            match_temporary_folder(rest).map(|length| (length, "<tmp>")),
+            match_address(rest).map(|length| (length, "http://<server>")),
+            match_pid(rest).map(|length| (length, "(pid <n>)")),
+            match_shape(rest, &"x".repeat(32)).map(|length| (length, "<trace>")),
         ]
         .into_iter()
         .flatten()
         .next();
-        if let Some(length) = shaped(rest, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") {
+        if let Some(length) = match_shape(rest, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") {
             let id = &rest[..length];
             let place = ids.iter().position(|known| *known == id);
             let place = place.unwrap_or_else(|| {
@@ -99,8 +99,8 @@ pub fn settled(text: &str) -> String {
     out
 }
 
-/// Tells how long the beginning is that has a shape, in which `x` is a hexadecimal digit.
-fn shaped(text: &str, shape: &str) -> Option<usize> {
+/// Returns the length of the shape if the text starts with it. In a shape, `x` is a hexadecimal digit.
+fn match_shape(text: &str, shape: &str) -> Option<usize> {
     let fits = |(byte, shape): (u8, u8)| match shape {
         b'x' => byte.is_ascii_hexdigit(),
         other => byte == other,
@@ -108,7 +108,7 @@ fn shaped(text: &str, shape: &str) -> Option<usize> {
     (text.len() >= shape.len() && text.bytes().zip(shape.bytes()).all(fits)).then_some(shape.len())
 }
 
-fn temporary_folder(text: &str) -> Option<usize> {
+fn match_temporary_folder(text: &str) -> Option<usize> {
     let root = std::env::temp_dir().canonicalize().unwrap();
     let folder = format!("{}/.tmp", root.display());
     let name = text.strip_prefix(&folder)?;
@@ -116,13 +116,13 @@ fn temporary_folder(text: &str) -> Option<usize> {
     Some(folder.len() + length)
 }
 
-fn address(text: &str) -> Option<usize> {
+fn match_address(text: &str) -> Option<usize> {
     let prefix = "http://127.0.0.1:";
     let port = text.strip_prefix(prefix)?;
     Some(prefix.len() + port.bytes().take_while(u8::is_ascii_digit).count())
 }
 
-fn process(text: &str) -> Option<usize> {
+fn match_pid(text: &str) -> Option<usize> {
     let pid = text.strip_prefix("(pid ")?;
     let digits = pid.bytes().take_while(u8::is_ascii_digit).count();
     pid[digits..]
