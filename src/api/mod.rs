@@ -19,6 +19,7 @@ mod extract;
 mod guard;
 mod handoffs;
 mod health;
+mod ids;
 mod increments;
 mod logs;
 mod mail;

@@ -12,8 +12,8 @@ use utoipa_axum::routes;
 
 use super::{
     agents, alerts, analytics, attachments, deprecation, description, dispatch, docs, events,
-    guard, handoffs, health, increments, logs, mail, messages, observe, queue, requests, routing,
-    sessions, task_lists, tasks, tools, usage,
+    guard, handoffs, health, ids, increments, logs, mail, messages, observe, queue, requests,
+    routing, sessions, task_lists, tasks, tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -159,6 +159,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(mail::get_mail))
         .routes(routes!(mail::acknowledge_mail))
         .routes(routes!(mail::mark_mail_read))
+        .routes(routes!(ids::list_ids))
         .routes(routes!(events::stream_events))
         .routes(routes!(health::check_health))
         .routes(routes!(health::check_readiness))

@@ -1,6 +1,6 @@
 //! `chorus alert`
 
-use super::arguments::{AlertCommand, ServerArguments};
+use super::arguments::{AlertArgument, AlertCommand, ServerArguments};
 use super::input::{optional, text_or_stdin};
 use super::ui::{Failure, Table, Ui, time};
 use crate::api::{AlertInput, Answer};
@@ -31,7 +31,7 @@ pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
             let list = AlertList {
                 resolved: all,
                 limit: Some(limit),
-                after,
+                after: after.map(Into::into),
             };
             let reply = server.client()?.alerts().list(&list).await?;
             server.show_list(ui, &reply, table)
@@ -40,7 +40,11 @@ pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
 }
 
 /// Resolves all alerts, also after a refusal. The first refusal decides the exit code.
-async fn resolve(ui: Ui, alerts: &[String], server: &ServerArguments) -> Result<(), Failure> {
+async fn resolve(
+    ui: Ui,
+    alerts: &[AlertArgument],
+    server: &ServerArguments,
+) -> Result<(), Failure> {
     let client = server.client()?;
     let mut failed: Option<Failure> = None;
     for alert in alerts {

@@ -10,15 +10,18 @@ use super::ui::Failure;
 use crate::domain::{Source, Text};
 
 /// Parses an argument that becomes a field of a body. The error names the field, as the server's would.
-pub(super) fn field<T>(name: &str, argument: String) -> Result<T, Failure>
+pub(super) fn field<T>(name: &str, argument: impl Into<String>) -> Result<T, Failure>
 where
     T: TryFrom<String, Error: Display>,
 {
-    T::try_from(argument).map_err(|error| Failure::new(format!("{name}: {error}")))
+    T::try_from(argument.into()).map_err(|error| Failure::new(format!("{name}: {error}")))
 }
 
 /// Parses an optional argument like [`field`].
-pub(super) fn optional<T>(name: &str, argument: Option<String>) -> Result<Option<T>, Failure>
+pub(super) fn optional<T>(
+    name: &str,
+    argument: Option<impl Into<String>>,
+) -> Result<Option<T>, Failure>
 where
     T: TryFrom<String, Error: Display>,
 {

@@ -6,9 +6,11 @@ mod archive;
 mod arguments;
 mod backup;
 mod collector;
+mod completion;
 mod demo;
 mod doctor;
 mod handoff;
+mod ids;
 mod increment;
 mod input;
 mod ledger;
@@ -46,6 +48,11 @@ pub fn main() -> ExitCode {
     if let Some(dir) = run_to_supervise() {
         return hold_run(ui, &dir);
     }
+    match completion::answer() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => error.exit(),
+    }
     let matches = arguments::command().get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = match arguments.command {
@@ -53,7 +60,10 @@ pub fn main() -> ExitCode {
         Command::Tag(command) => tag::run(ui, command),
         Command::AwaitTag(arguments) => tag::wait(&arguments),
         command => match runtime(&command) {
-            Ok(runtime) => runtime.block_on(run(ui, command)),
+            Ok(runtime) => runtime.block_on(async {
+                ids::resolve(&matches).await?;
+                run(ui, command).await
+            }),
             Err(error) => Err(Failure::new(format!("cannot start: {error}"))),
         },
     };
@@ -110,11 +120,7 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Backup(arguments) => backup::run(ui, arguments).await,
         Command::Migrate(arguments) => migrate::run(ui, arguments).await,
         Command::Doctor(arguments) => doctor::run(ui, arguments).await,
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut arguments::command(), "chorus", &mut script);
-            ui.line(String::from_utf8_lossy(&script).trim_end())
-        }
+        Command::Completions { shell } => completion::print_script(ui, shell),
         Command::Ready(arguments) => ready::run(ui, arguments).await,
         Command::Route(arguments) => route::run(ui, arguments).await,
         Command::Report(arguments) => report::run(ui, arguments).await,
@@ -128,4 +134,9 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
 /// Returns the whole grammar of the command line, for tests and for docs/cli.md.
 pub fn command() -> clap::Command {
     arguments::command()
+}
+
+/// Returns the names of the commands by group, for docs/cli.md.
+pub fn groups() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    arguments::GROUPS.into_iter()
 }

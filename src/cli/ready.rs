@@ -15,7 +15,7 @@ pub(super) async fn run(ui: Ui, arguments: ReadyArguments) -> Result<(), Failure
     let list = ReadyList {
         for_agent,
         limit: Some(limit),
-        after,
+        after: after.map(Into::into),
     };
     let reply = server.client()?.tasks().ready(&list).await?;
     server.show_list(ui, &reply, |answer| {

@@ -10,6 +10,7 @@ mod error;
 mod events;
 mod handoffs;
 mod health;
+mod ids;
 mod increments;
 mod input;
 mod mail;
@@ -24,6 +25,7 @@ pub use alerts::AlertList;
 pub use error::ClientError;
 pub use events::Events;
 pub use handoffs::AnalyticsQuery;
+pub use ids::IdList;
 pub use increments::IncrementList;
 pub use input::Input;
 pub use mail::MailList;
@@ -54,6 +56,7 @@ nouns! {
     alerts: Alerts,
     dispatch: Dispatch,
     handoffs: Handoffs,
+    ids: Ids,
     increments: Increments,
     mail: Mailbox,
     requests: Requests,

@@ -10,6 +10,7 @@ mod caller;
 mod event;
 mod handoff;
 mod idempotency;
+mod ids;
 mod increment;
 mod mail;
 mod message;
@@ -41,6 +42,7 @@ pub use handoff::{
     RunState, Slots, SpanId, TraceId, TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
+pub use ids::{FoundId, IdPrefix, Noun};
 pub use increment::{
     Increment, IncrementId, IncrementPart, IncrementState, IncrementTasks, Stage, Step,
 };

@@ -11,6 +11,7 @@ pub mod archive;
 pub mod handoff;
 pub mod history;
 pub mod idempotency;
+pub mod ids;
 pub mod increment;
 pub mod installation;
 pub mod mail;

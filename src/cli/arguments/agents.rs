@@ -39,7 +39,7 @@ pub(in crate::cli) enum AgentsCommand {
         fields: Box<AgentFields>,
         #[command(flatten)]
         offered: OfferedFields,
-        /// Create the agent as unavailable: it gets no hand-offs yet
+        /// Create the agent without giving it hand-offs yet
         #[arg(long)]
         unavailable: bool,
         /// JSON file with the whole agent; - reads standard input
@@ -61,9 +61,12 @@ pub(in crate::cli) enum AgentsCommand {
         server: ServerArguments,
     },
     /// Change fields of an agent
+    ///
+    /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
     #[command(group(ArgGroup::new("change").required(true).multiple(true).args(FIELDS).args(["clear", "file"])))]
     Edit {
         /// Agent to change
+        #[arg(value_name = "AGENT")]
         name: String,
         #[command(flatten)]
         fields: Box<AgentFields>,
@@ -72,7 +75,7 @@ pub(in crate::cli) enum AgentsCommand {
         /// Whether the agent accepts hand-offs
         #[arg(long, value_name = "true|false")]
         available: Option<bool>,
-        /// Field to clear (repeatable, or separated by commas)
+        /// Fields to clear, separated by commas (repeatable)
         #[arg(long, value_name = "FIELD", value_delimiter = ',')]
         clear: Vec<Clearable>,
         /// JSON file with the fields to change; - reads standard input
@@ -84,6 +87,7 @@ pub(in crate::cli) enum AgentsCommand {
     /// Delete an unused agent; its hand-offs stay
     Rm {
         /// Agent to delete
+        #[arg(value_name = "AGENT")]
         name: String,
         #[command(flatten)]
         server: ServerArguments,
@@ -93,8 +97,8 @@ pub(in crate::cli) enum AgentsCommand {
     /// An agent declares its own capabilities inside its run.
     #[command(group(ArgGroup::new("change").required(true).multiple(true).args(&FIELDS[11..])))]
     Capabilities {
-        /// Agent [default inside a run: the run's agent]
-        #[arg(env = "CHORUS_AGENT")]
+        /// Agent [default: the run's agent]
+        #[arg(env = "CHORUS_AGENT", value_name = "AGENT")]
         name: String,
         #[command(flatten)]
         offered: OfferedFields,
@@ -117,10 +121,10 @@ pub(in crate::cli) struct AgentFields {
     /// Program to run instead of the provider's own
     #[arg(long, value_name = "PATH")]
     pub program: Option<String>,
-    /// Argument of the program (repeatable; replaces all)
+    /// Argument of the program (repeatable)
     #[arg(long = "arg", value_name = "ARGUMENT", allow_hyphen_values = true)]
     pub arguments: Vec<String>,
-    /// Environment variable, not for secrets (repeatable; replaces all)
+    /// Environment variable, not for secrets (repeatable)
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     pub environment: Vec<(String, String)>,
     /// Markdown file with the agent's system prompt
@@ -131,7 +135,9 @@ pub(in crate::cli) struct AgentFields {
     /// Tools that the agent may use
     #[arg(long, value_name = "TOOLS")]
     pub allowed_tools: Option<String>,
-    /// Permission mode: default, plan, bypassPermissions or the provider's own
+    /// Permission mode of the provider, such as default or plan
+    ///
+    /// For example default, plan or bypassPermissions.
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<String>,
     /// Model that the agent uses
@@ -140,7 +146,7 @@ pub(in crate::cli) struct AgentFields {
     #[arg(
         long,
         value_name = "FORM",
-        help = "Final message of a command: all, last_line or json:FIELD"
+        help = "Final message: all, last_line or json:FIELD"
     )]
     pub output_form: Option<String>,
     /// Seconds that a run may take
@@ -154,13 +160,15 @@ pub(in crate::cli) struct AgentFields {
 /// The capabilities of an agent.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OfferedFields {
-    /// Role, such as testing (repeatable, or separated by commas)
+    /// Roles, such as testing,fixing (repeatable)
     #[arg(long, value_name = "ROLE", value_delimiter = ',')]
     pub roles: Vec<Role>,
-    /// Skill, such as python (repeatable, or separated by commas)
+    /// Skills, such as python,sql (repeatable)
     #[arg(long, value_name = "SKILL", value_delimiter = ',')]
     pub skills: Vec<Skill>,
-    /// Maximum minutes of a run, above every other limit
+    /// Maximum minutes of a run
+    ///
+    /// Holds whatever other limits allow.
     #[arg(long, value_name = "MINUTES")]
     pub max_session_duration: Option<Minutes>,
     /// Responsibilities of the agent

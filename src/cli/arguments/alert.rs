@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::ServerArguments;
+use super::{AlertArgument, ServerArguments, TaskArgument};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum AlertCommand {
@@ -11,9 +11,9 @@ pub(in crate::cli) enum AlertCommand {
     Raise {
         /// Message to the operator; - reads standard input
         message: String,
-        /// Task the alert is about [default inside a run: the run's task]
+        /// Task the alert is about [default: the run's task]
         #[arg(long, value_name = "TASK")]
-        task: Option<String>,
+        task: Option<TaskArgument>,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -25,9 +25,9 @@ pub(in crate::cli) enum AlertCommand {
         /// Maximum number of alerts
         #[arg(long, default_value_t = 100)]
         limit: u32,
-        /// List only alerts created after this one
+        /// Only alerts created after this one
         #[arg(long, value_name = "ALERT")]
-        after: Option<String>,
+        after: Option<AlertArgument>,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -35,7 +35,7 @@ pub(in crate::cli) enum AlertCommand {
     Resolve {
         /// Alerts to resolve
         #[arg(required = true, value_name = "ALERT")]
-        alerts: Vec<String>,
+        alerts: Vec<AlertArgument>,
         #[command(flatten)]
         server: ServerArguments,
     },

@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-use super::{COMMON, DataArguments, ServerArguments};
+use super::{COMMON, DataArguments, HandoffArgument, ServerArguments, TaskArgument};
 use crate::client::DEFAULT_URL;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct HandoffArguments {
     /// Task to hand off
-    pub task: String,
+    pub task: TaskArgument,
     /// Agent that gets the task
     pub agent: String,
     /// Prompt for the agent; - reads standard input
@@ -22,7 +22,7 @@ pub(in crate::cli) struct HandoffArguments {
     /// Print the hand-off's id without waiting
     #[arg(long)]
     pub no_wait: bool,
-    /// Stop waiting after this many seconds; the hand-off continues
+    /// Seconds to wait; the hand-off continues
     #[arg(long, value_name = "SECONDS", conflicts_with = "no_wait")]
     pub timeout: Option<u64>,
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub(in crate::cli) struct HandoffArguments {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CancelArguments {
     /// Task whose hand-off is cancelled
-    pub task: String,
+    pub task: TaskArgument,
     /// Reason for the cancellation
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
@@ -43,11 +43,11 @@ pub(in crate::cli) struct CancelArguments {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LogArguments {
     /// Hand-off, or a task to read its last hand-off
-    pub handoff: String,
+    pub handoff: HandoffArgument,
     /// Follow the output until the run has ended
     #[arg(short, long)]
     pub follow: bool,
-    /// Print standard error instead of standard output
+    /// Print standard error instead
     #[arg(long)]
     pub stderr: bool,
     /// URL of the server

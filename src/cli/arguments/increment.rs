@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
-use super::{ServerArguments, Tags};
-use crate::domain::{IncrementId, IncrementState, TaskPriority};
+use super::{IncrementArgument, ServerArguments, Tags};
+use crate::domain::{IncrementState, TaskPriority};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum IncrementCommand {
@@ -17,22 +17,22 @@ pub(in crate::cli) enum IncrementCommand {
     Create(CreateIncrementArguments),
     /// List increments, oldest first
     List {
-        /// List only increments in this state
+        /// Only increments in this state
         #[arg(long, value_parser = states())]
         state: Option<IncrementState>,
         /// Maximum number of increments
         #[arg(long, default_value_t = 100)]
         limit: u32,
-        /// List only increments created after this one
+        /// Only increments created after this one
         #[arg(long, value_name = "INCREMENT")]
-        after: Option<String>,
+        after: Option<IncrementArgument>,
         #[command(flatten)]
         server: ServerArguments,
     },
     /// Show the stages of an increment
     Show {
         /// Increment to show
-        increment: String,
+        increment: IncrementArgument,
         /// Wait until the increment is done; exit 1 if it is blocked
         #[arg(long)]
         wait: bool,
@@ -44,7 +44,7 @@ pub(in crate::cli) enum IncrementCommand {
     /// A blocked stage runs again. A failed test gets one more round of fix and test.
     Retry {
         /// Increment to retry
-        increment: String,
+        increment: IncrementArgument,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -67,7 +67,7 @@ pub(in crate::cli) struct CreateIncrementArguments {
     pub test_command: Option<String>,
     /// Increment that must be done first (repeatable)
     #[arg(long, value_name = "INCREMENT")]
-    pub depends_on: Vec<IncrementId>,
+    pub depends_on: Vec<IncrementArgument>,
     /// Skills the agents should have, such as `python,mcp`
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::ServerArguments;
+use super::{MailArgument, ServerArguments, TaskArgument, ThreadArgument};
 use crate::domain::{MailType, Urgency};
 
 #[derive(Debug, Subcommand)]
@@ -20,7 +20,7 @@ pub(in crate::cli) enum MailCommand {
     /// Show a mail and its recipients without marking it as read
     Show {
         /// Mail to show
-        mail: String,
+        mail: MailArgument,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -31,7 +31,7 @@ pub(in crate::cli) enum MailCommand {
     /// Show the mail of a thread, oldest first
     Thread {
         /// Thread, or a mail of the thread
-        thread: String,
+        thread: ThreadArgument,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -40,7 +40,7 @@ pub(in crate::cli) enum MailCommand {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SendMailArguments {
     /// Recipients: agents, operator, or role:NAME for everybody in a role
-    #[arg(required = true, value_name = "TO")]
+    #[arg(required = true, value_name = "RECIPIENT")]
     pub to: Vec<String>,
     /// Subject, in one line
     #[arg(long, value_name = "TEXT")]
@@ -52,36 +52,36 @@ pub(in crate::cli) struct SendMailArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "body")]
     pub body_file: Option<PathBuf>,
     /// Recipient of a copy (repeatable)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "RECIPIENT")]
     pub cc: Vec<String>,
-    /// Type of the mail, such as `test_failure_report` or `note`
+    /// Type of the mail, such as `note`
     ///
     /// One of `task_handoff`, `test_failure_report`, `fix_complete`, `verification_request`, `assignment` or `note`.
     #[arg(long = "type", value_name = "TYPE", value_parser = mail_type)]
     pub mail_type: Option<MailType>,
-    /// Task the mail is about [default inside a run: the run's task]
+    /// Task the mail is about [default: the run's task]
     #[arg(long, value_name = "TASK")]
-    pub task: Option<String>,
+    pub task: Option<TaskArgument>,
     /// Thread that the mail continues
     #[arg(long, value_name = "THREAD", conflicts_with = "reply_to")]
-    pub thread: Option<String>,
+    pub thread: Option<ThreadArgument>,
     /// Mail that this one answers
     #[arg(long, value_name = "MAIL")]
-    pub reply_to: Option<String>,
+    pub reply_to: Option<MailArgument>,
     /// Urgency of the mail
     #[arg(long, value_name = "low|normal|high|urgent", value_parser = urgency)]
     pub urgency: Option<Urgency>,
     /// Ask the recipients to acknowledge the mail
     #[arg(long)]
     pub ack: bool,
-    /// Context for the recipients, a JSON object; - reads standard input
+    /// Context, a JSON object; - reads standard input
     #[arg(long, value_name = "JSON")]
     pub context: Option<String>,
-    /// Kind of hand-off, such as `implementation_to_testing`
+    /// Kind of hand-off, such as `testing_to_fixing`
     #[arg(long, value_name = "WORD")]
     pub handoff_type: Option<String>,
-    /// Send as this agent; shown as unverified without the agent's token
-    #[arg(long = "as", alias = "from", value_name = "NAME")]
+    /// Send as this agent; unverified without its token
+    #[arg(long = "as", alias = "from", value_name = "AGENT")]
     pub from: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,
@@ -90,23 +90,27 @@ pub(in crate::cli) struct SendMailArguments {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InboxArguments {
     /// Agent or operator whose mail is listed
-    #[arg(env = "CHORUS_AGENT", default_value = "operator")]
+    #[arg(
+        env = "CHORUS_AGENT",
+        default_value = "operator",
+        value_name = "RECIPIENT"
+    )]
     pub name: String,
     /// Include mail that was read and acknowledged
     #[arg(long)]
     pub all: bool,
-    /// List only mail with an overdue acknowledgement
+    /// Only mail with an overdue acknowledgement
     #[arg(long)]
     pub overdue: bool,
-    /// List only mail that contains these words
+    /// Only mail that contains these words
     #[arg(long, value_name = "WORDS")]
     pub search: Option<String>,
     /// Maximum number of mails
     #[arg(long, default_value_t = 100)]
     pub limit: u32,
-    /// List only mail sent after this one
+    /// Only mail sent after this one
     #[arg(long, value_name = "MAIL")]
-    pub after: Option<String>,
+    pub after: Option<MailArgument>,
     #[command(flatten)]
     pub server: ServerArguments,
 }
@@ -114,9 +118,9 @@ pub(in crate::cli) struct InboxArguments {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MarkArguments {
     /// Mail to mark
-    pub mail: String,
+    pub mail: MailArgument,
     /// Recipient to mark it for, if the mail has several
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(long = "as", value_name = "RECIPIENT")]
     pub recipient: Option<String>,
     #[command(flatten)]
     pub server: ServerArguments,

@@ -4,6 +4,7 @@ mod agents;
 mod alert;
 mod data;
 mod handoff;
+mod id;
 mod increment;
 mod mail;
 mod needs;
@@ -27,9 +28,14 @@ pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
 };
 pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
+pub(super) use id::{
+    AlertArgument, HandoffArgument, IncrementArgument, MailArgument, RequestArgument, ShortId,
+    TaskArgument, ThreadArgument, nouns_of, short_ids, value_name,
+};
 pub(super) use increment::{CreateIncrementArguments, IncrementCommand};
 pub(super) use mail::{InboxArguments, MailCommand, MarkArguments, SendMailArguments};
-pub(super) use needs::{NeedsArguments, OrNothing, Tags};
+pub(super) use needs::{DependencyArgument, NeedsArguments, OrNothing, Tags};
+pub(super) use overview::GROUPS;
 pub(super) use request::{AwaitArguments, CreateRequestArguments, RequestCommand};
 pub(super) use routing::{ReadyArguments, ReportArguments, RouteArguments};
 pub(super) use serve::{DemoArguments, ServeArguments};
@@ -115,6 +121,9 @@ pub(super) enum Command {
     /// Apply pending database migrations
     Migrate(MigrateArguments),
     /// Print a completion script for a shell
+    ///
+    /// For bash, add `source <(chorus completions bash)` to ~/.bashrc; for zsh, `source <(chorus completions zsh)` to ~/.zshrc; for fish,
+    /// `chorus completions fish | source` to ~/.config/fish/config.fish. Completion also offers ids and names, if the server answers.
     Completions {
         /// Shell to complete for
         shell: clap_complete::Shell,

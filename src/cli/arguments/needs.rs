@@ -4,9 +4,8 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use crate::domain::{
-    Dependency, DependencyOutcome, IllegalSkill, Minutes, Role, Skill, TaskId, TaskPriority,
-};
+use super::TaskArgument;
+use crate::domain::{DependencyOutcome, IllegalSkill, Minutes, Role, Skill, TaskId, TaskPriority};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct NeedsArguments {
@@ -15,10 +14,10 @@ pub(in crate::cli) struct NeedsArguments {
     /// The router gives the task to an agent that has this role.
     #[arg(long, value_name = "ROLE")]
     pub agent_role: Option<OrNothing<Role>>,
-    /// Skills, one of which the agent should have: `python,mcp`; '' for none
+    /// Skills, one of which is needed: `python,mcp`; '' for none
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,
-    /// Estimated duration in minutes; '' for unknown
+    /// Estimate in minutes; '' for unknown
     #[arg(long, value_name = "MINUTES")]
     pub estimated_duration: Option<OrNothing<Minutes>>,
     /// Priority: 0 (most urgent) to 4, or P0 to P4 [default: 2]
@@ -28,7 +27,7 @@ pub(in crate::cli) struct NeedsArguments {
     ///
     /// OUTCOME is `completed` (the default), `failed` or `any`.
     #[arg(long, value_name = "TASK[:OUTCOME]", value_parser = or_nothing(dependency))]
-    pub depends_on: Vec<OrNothing<Dependency>>,
+    pub depends_on: Vec<OrNothing<DependencyArgument>>,
     /// Context of earlier work, a JSON object, @FILE or -
     ///
     /// @FILE reads the object from a file, - from standard input.
@@ -62,6 +61,13 @@ fn or_nothing<T, E>(
     }
 }
 
+/// A task that must end first, and how.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct DependencyArgument {
+    pub task: TaskArgument,
+    pub outcome: DependencyOutcome,
+}
+
 /// Tags separated by commas; '' is the empty list.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct Tags(pub Vec<Skill>);
@@ -86,7 +92,7 @@ impl std::fmt::Display for Tags {
 }
 
 /// Reads `TASK[:OUTCOME]`.
-fn dependency(text: &str) -> Result<Dependency, String> {
+fn dependency(text: &str) -> Result<DependencyArgument, String> {
     let (task, outcome) = match text.rsplit_once(':') {
         None => (text, DependencyOutcome::default()),
         Some((task, word)) => {
@@ -96,8 +102,7 @@ fn dependency(text: &str) -> Result<Dependency, String> {
             (task, outcome)
         }
     };
-    Ok(Dependency {
-        task_id: TaskId::parse(task).map_err(|error| format!("the id of a task {error}"))?,
-        outcome,
-    })
+    TaskId::parse(task).map_err(|error| format!("the id of a task {error}"))?;
+    let Ok(task) = task.parse();
+    Ok(DependencyArgument { task, outcome })
 }

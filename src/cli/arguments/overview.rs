@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::Command;
 
 /// The visible commands by group. A test compares the list with the command tree.
-const GROUPS: [(&str, &[&str]); 4] = [
+pub(in crate::cli) const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Work",
         &[

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{DataArguments, ServerArguments};
+use super::{DataArguments, RequestArgument, ServerArguments, TaskArgument};
 use crate::domain::{Effort, Kind, Priority, RequestState};
 
 #[derive(Debug, Subcommand)]
@@ -13,13 +13,13 @@ pub(in crate::cli) enum RequestCommand {
     Create(CreateRequestArguments),
     /// List requests, oldest first
     List {
-        /// List only requests of this kind
+        /// Only requests of this kind
         #[arg(long)]
         kind: Option<Kind>,
-        /// List only requests in this state
+        /// Only requests in this state
         #[arg(long)]
         state: Option<StateArgument>,
-        /// List only requests of this priority
+        /// Only requests of this priority
         #[arg(long, value_name = "P0|P1|P2", value_parser = priority)]
         priority: Option<Priority>,
         /// List withdrawn requests instead of the others
@@ -28,16 +28,16 @@ pub(in crate::cli) enum RequestCommand {
         /// Maximum number of requests
         #[arg(long)]
         limit: Option<u32>,
-        /// List only requests created after this one
+        /// Only requests created after this one
         #[arg(long, value_name = "REQUEST")]
-        after: Option<String>,
+        after: Option<RequestArgument>,
         #[command(flatten)]
         server: ServerArguments,
     },
     /// Show a request, its history and its response
     Show {
         /// Request to show
-        request: String,
+        request: RequestArgument,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -47,8 +47,8 @@ pub(in crate::cli) enum RequestCommand {
     Approve {
         /// Requests to approve
         #[arg(required_unless_present = "all", value_name = "REQUEST")]
-        requests: Vec<String>,
-        /// Approve all requests that wait for a decision
+        requests: Vec<RequestArgument>,
+        /// Approve all undecided requests
         #[arg(long, conflicts_with = "requests")]
         all: bool,
         /// With --all, approve only requests of this kind
@@ -63,7 +63,7 @@ pub(in crate::cli) enum RequestCommand {
     Next {
         /// Requests to release
         #[arg(required = true, value_name = "REQUEST")]
-        requests: Vec<String>,
+        requests: Vec<RequestArgument>,
         #[command(flatten)]
         server: ServerArguments,
     },
@@ -72,7 +72,7 @@ pub(in crate::cli) enum RequestCommand {
     /// Pass the fencing token to `heartbeat`, `done` and `requeue` as --fencing: a later claim then makes these calls fail.
     Claim {
         /// Request to claim
-        request: String,
+        request: RequestArgument,
         /// Claim as this agent or person [default: $USER]
         #[arg(
             long = "as",
@@ -90,11 +90,11 @@ pub(in crate::cli) enum RequestCommand {
     /// Extend the lease of a claimed request
     Heartbeat {
         /// Request to keep
-        request: String,
+        request: RequestArgument,
         /// Fencing token that `claim` printed
         #[arg(long, value_name = "N")]
         fencing: Option<u32>,
-        /// Seconds until the claim ends without another heartbeat
+        /// Seconds until the claim ends without a heartbeat
         #[arg(long, value_name = "SECONDS")]
         lease: Option<u64>,
         #[command(flatten)]
@@ -103,7 +103,7 @@ pub(in crate::cli) enum RequestCommand {
     /// Finish a request with a response
     Done {
         /// Request to finish
-        request: String,
+        request: RequestArgument,
         /// Response; - reads standard input
         response: String,
         /// Fencing token that `claim` printed
@@ -115,7 +115,7 @@ pub(in crate::cli) enum RequestCommand {
     /// Return a request to the operator, and stop its agent
     Requeue {
         /// Request to return
-        request: String,
+        request: RequestArgument,
         /// Reason; - reads standard input
         reason: String,
         /// Fencing token that `claim` printed
@@ -131,7 +131,7 @@ pub(in crate::cli) enum RequestCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Show or replace the rules that map kinds of requests to agents
+    /// Show or replace the agent of each kind of request
     #[command(name = "kinds", alias = "routes")]
     Routes {
         /// JSON list that replaces all rules; - reads standard input
@@ -177,7 +177,7 @@ pub(in crate::cli) struct CreateRequestArguments {
     pub effort: Option<Effort>,
     /// Task that the request comes from
     #[arg(long)]
-    pub task: Option<String>,
+    pub task: Option<TaskArgument>,
     /// Working directory of the agent
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
@@ -188,11 +188,11 @@ pub(in crate::cli) struct CreateRequestArguments {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AwaitArguments {
     /// Request to wait for
-    pub request: String,
+    pub request: RequestArgument,
     /// State to wait for
     #[arg(long, default_value = "done")]
     pub state: StateArgument,
-    /// Stop waiting after this many seconds, and exit 1
+    /// Seconds to wait, then exit 1
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
     #[command(flatten)]

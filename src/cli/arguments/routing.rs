@@ -3,20 +3,20 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::ServerArguments;
+use super::{ServerArguments, TaskArgument};
 use crate::domain::{AgentName, ReportResult};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ReadyArguments {
-    /// List only tasks that suit the roles and skills of this agent
+    /// Only tasks that suit this agent
     #[arg(long = "as", alias = "for-agent", value_name = "AGENT")]
     pub for_agent: Option<AgentName>,
     /// Maximum number of tasks
     #[arg(long, default_value_t = 100)]
     pub limit: u32,
-    /// List only tasks after this one in the list
+    /// Only tasks after this one in the list
     #[arg(long, value_name = "TASK")]
-    pub after: Option<String>,
+    pub after: Option<TaskArgument>,
     #[command(flatten)]
     pub server: ServerArguments,
 }
@@ -25,8 +25,8 @@ pub(in crate::cli) struct ReadyArguments {
 pub(in crate::cli) struct RouteArguments {
     /// Task to route; optional with --dry-run, which then lists ready tasks
     #[arg(required_unless_present = "dry_run")]
-    pub task: Option<String>,
-    /// Only show the agent that would be chosen, and the reasons
+    pub task: Option<TaskArgument>,
+    /// Show the choice and its reasons only
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]

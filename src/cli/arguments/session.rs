@@ -13,7 +13,7 @@ pub(in crate::cli) enum SessionCommand {
         /// Maximum number of sessions
         #[arg(long, default_value_t = 100)]
         limit: u32,
-        /// List only sessions after this one in the list
+        /// Only sessions after this one in the list
         #[arg(long, value_name = "SESSION")]
         after: Option<String>,
         #[command(flatten)]
@@ -34,10 +34,10 @@ pub(in crate::cli) enum SessionCommand {
     Count {
         /// Session to count
         session: String,
-        /// Count only hand-offs from this agent
+        /// Only hand-offs from this agent
         #[arg(long, value_name = "AGENT")]
         from: Option<String>,
-        /// Count only hand-offs to this agent
+        /// Only hand-offs to this agent
         #[arg(long, value_name = "AGENT")]
         to: Option<String>,
         #[command(flatten)]
@@ -59,18 +59,18 @@ pub(in crate::cli) struct SessionHandoffArguments {
     /// Goal of the user
     #[arg(long, value_name = "TEXT")]
     pub intent: String,
-    /// JSON array of the messages so far, a file or - for standard input
+    /// JSON array of the messages so far; - reads standard input
     ///
     /// Without it, the session keeps the messages of its last move.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
-    /// Trace id of the harness that leads the conversation
+    /// Trace id of the calling harness
     #[arg(long, value_name = "ID")]
     pub harness_trace: Option<String>,
     /// Record the move without running the agent
     #[arg(long)]
     pub no_invoke: bool,
-    /// Wait for the end of the chain and print its last message
+    /// Wait for the chain to end and print its last message
     #[arg(long, conflicts_with = "no_invoke")]
     pub wait: bool,
     #[command(flatten)]

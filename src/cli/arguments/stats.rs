@@ -8,12 +8,12 @@ use crate::domain::Timestamp;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct StatsArguments {
-    /// Count only hand-offs started since then, such as 24h or 2026-01-31
+    /// Only hand-offs started since then, such as 24h or 2026-01-31
     ///
     /// A length of time (30m, 24h, 7d, 2w), a day (2026-01-31) or milliseconds since the epoch.
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub since: Option<Since>,
-    /// Count only hand-offs from or to this agent
+    /// Only hand-offs from or to this agent
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
     #[command(flatten)]

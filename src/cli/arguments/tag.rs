@@ -89,7 +89,7 @@ pub(in crate::cli) struct AwaitTagArguments {
     /// Tag, with or without the #; may end in a wildcard: '#needs-*'
     #[arg(value_parser = pattern)]
     pub tag: TagPattern,
-    /// Stop waiting after this many seconds, and exit 1
+    /// Seconds to wait, then exit 1
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
 }

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     NeedsArguments, ReadyArguments, ReportArguments, RouteArguments, ServerArguments, Tags,
+    TaskArgument,
 };
 use crate::domain::{MessageType, Role, StatusName};
 
@@ -19,23 +20,25 @@ pub(in crate::cli) enum TaskCommand {
     /// Show a task
     Show {
         /// Task to show
-        task: String,
-        /// Show needs, dependencies, context and instructions too
+        task: TaskArgument,
+        /// Show needs, context and instructions too
         #[arg(long)]
         full: bool,
         #[command(flatten)]
         server: ServerArguments,
     },
     /// Change the needs of a task: role, skills, priority, dependencies
+    ///
+    /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
     #[command(name = "edit", alias = "update")]
     Update {
         /// Task to change
-        task: String,
+        task: TaskArgument,
         #[command(flatten)]
         needs: Box<NeedsArguments>,
-        /// Merge the two JSON objects key by key instead of replacing them
+        /// Merge the JSON objects key by key; null removes a key
         ///
-        /// Applies to --agent-context and --handoff-instructions. A null removes its key.
+        /// Applies to --agent-context and --handoff-instructions.
         #[arg(long)]
         merge: bool,
         #[command(flatten)]
@@ -44,7 +47,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Set the status of a task
     Status {
         /// Task to change
-        task: String,
+        task: TaskArgument,
         /// New status
         #[arg(value_enum)]
         status: StatusArgument,
@@ -55,19 +58,21 @@ pub(in crate::cli) enum TaskCommand {
         server: ServerArguments,
     },
     /// Set the plan of a task
+    ///
+    /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
     Plan {
         /// Task to plan
-        task: String,
+        task: TaskArgument,
         /// Summary of the task
         #[arg(long, value_name = "TEXT")]
         summary: Option<String>,
-        /// Requirement (repeatable; replaces all)
+        /// Requirement (repeatable)
         #[arg(long = "requirement", value_name = "TEXT")]
         requirements: Vec<String>,
-        /// Acceptance criterion (repeatable; replaces all)
+        /// Acceptance criterion (repeatable)
         #[arg(long = "criterion", value_name = "TEXT")]
         acceptance_criteria: Vec<String>,
-        /// Step of the plan (repeatable; replaces all)
+        /// Step of the plan (repeatable)
         #[arg(long = "step", value_name = "TEXT")]
         plan: Vec<String>,
         #[command(flatten)]
@@ -76,7 +81,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Show the task tree with agents, outcomes, durations and costs
     Tree {
         /// Any task of the tree
-        task: String,
+        task: TaskArgument,
         /// Print a Mermaid flowchart
         #[arg(long, conflicts_with_all = ["dot", "json"])]
         mermaid: bool,
@@ -89,11 +94,11 @@ pub(in crate::cli) enum TaskCommand {
     /// Show the messages and transfers of a task tree
     Conversation {
         /// Any task of the tree
-        task: String,
+        task: TaskArgument,
         /// Maximum number of messages [default: all]
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
-        /// Show only messages after this number
+        /// Only messages after this number
         #[arg(long, value_name = "NUMBER")]
         after: Option<i64>,
         #[command(flatten)]
@@ -102,7 +107,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Add a message to the conversation of a task
     Say {
         /// Task to add the message to
-        task: String,
+        task: TaskArgument,
         /// Message; - reads standard input
         text: String,
         /// Type of the message
@@ -134,21 +139,21 @@ pub(in crate::cli) struct CreateTaskArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ListTasksArguments {
-    /// List only tasks with this status
+    /// Only tasks with this status
     #[arg(long, value_enum)]
     pub status: Option<StatusArgument>,
-    /// List only tasks for this role
+    /// Only tasks for this role
     #[arg(long, value_name = "ROLE")]
     pub agent_role: Option<Role>,
-    /// List only tasks with at least one of these skills
+    /// Only tasks with one of these skills
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,
     /// Maximum number of tasks
     #[arg(long, default_value_t = 100)]
     pub limit: u32,
-    /// List only tasks created after this one
+    /// Only tasks created after this one
     #[arg(long, value_name = "TASK")]
-    pub after: Option<String>,
+    pub after: Option<TaskArgument>,
     #[command(flatten)]
     pub server: ServerArguments,
 }

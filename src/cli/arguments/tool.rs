@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand};
 
-use super::ServerArguments;
+use super::{ServerArguments, TaskArgument};
 use crate::domain::{ContextVariable, VariableType};
 
 #[derive(Debug, Subcommand)]
@@ -17,7 +17,7 @@ pub(in crate::cli) enum ToolCommand {
         /// Agent that gets control
         #[arg(long, value_name = "AGENT", required_unless_present = "file")]
         target: Option<String>,
-        /// Situation in which agents should use the tool
+        /// When agents should use the tool
         #[arg(long, value_name = "TEXT", required_unless_present = "file")]
         description: Option<String>,
         #[command(flatten)]
@@ -30,7 +30,7 @@ pub(in crate::cli) enum ToolCommand {
     },
     /// List hand-off tools
     List {
-        /// List only tools that this agent may use
+        /// Only tools that this agent may use
         #[arg(long = "as", alias = "for-agent", value_name = "AGENT")]
         for_agent: Option<String>,
         #[command(flatten)]
@@ -39,11 +39,14 @@ pub(in crate::cli) enum ToolCommand {
     /// Show a hand-off tool
     Show {
         /// Tool to show
+        #[arg(value_name = "TOOL")]
         name: String,
         #[command(flatten)]
         server: ServerArguments,
     },
     /// Change fields of a hand-off tool
+    ///
+    /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
     #[command(group(
         ArgGroup::new("change").required(true).multiple(true).args([
             "target", "description", "variables", "no_variables", "instructions", "allow", "allow_all", "file",
@@ -51,11 +54,12 @@ pub(in crate::cli) enum ToolCommand {
     ))]
     Edit {
         /// Tool to change
+        #[arg(value_name = "TOOL")]
         name: String,
         /// Agent that gets control
         #[arg(long, value_name = "AGENT")]
         target: Option<String>,
-        /// Situation in which agents should use the tool
+        /// When agents should use the tool
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
         #[command(flatten)]
@@ -78,6 +82,7 @@ pub(in crate::cli) enum ToolCommand {
     /// Delete a hand-off tool; its hand-offs stay
     Rm {
         /// Tool to delete
+        #[arg(value_name = "TOOL")]
         name: String,
         #[command(flatten)]
         server: ServerArguments,
@@ -85,16 +90,16 @@ pub(in crate::cli) enum ToolCommand {
     /// Transfer a task with a tool and print the id of the child task
     Call {
         /// Task to transfer
-        task: String,
+        task: TaskArgument,
         /// Tool to call
         tool: String,
         /// Variables as a JSON object; - reads standard input
         #[arg(default_value = "{}")]
         arguments: String,
-        /// Variable as text, or as JSON if its type is not string (repeatable)
+        /// Variable, JSON unless its type is string (repeatable)
         #[arg(long = "var", value_name = "NAME=VALUE", value_parser = named_value)]
         variables: Vec<(String, String)>,
-        /// Wait for the end of the chain and print its last message
+        /// Wait for the chain to end and print its last message
         #[arg(long)]
         wait: bool,
         #[command(flatten)]
@@ -105,7 +110,7 @@ pub(in crate::cli) enum ToolCommand {
 /// The optional fields of a tool.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ToolFields {
-    /// Variable to pass on, ! if required (repeatable; replaces all)
+    /// Variable to pass on, ! if required (repeatable)
     ///
     /// TYPE is string, number, boolean, object or array. Example: `lead_id:string!=The lead`.
     #[arg(long = "variable", value_name = "NAME:TYPE[!]=DESCRIPTION", value_parser = variable)]

@@ -8,7 +8,7 @@ use super::input::{absolute, source, text_or_stdin};
 use super::ui::{Failure, Table, Ui, time};
 use crate::api::{Answer, IncrementInput};
 use crate::client::{Client, IncrementList};
-use crate::domain::{Increment, IncrementState, IncrementTasks, Text};
+use crate::domain::{Increment, IncrementId, IncrementState, IncrementTasks, Text};
 
 pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure> {
     match command {
@@ -55,7 +55,7 @@ pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure
             let list = IncrementList {
                 state,
                 limit: Some(limit),
-                after,
+                after: after.map(Into::into),
             };
             let reply = server.client()?.increments().list(&list).await?;
             server.show_list(ui, &reply, table)
@@ -89,7 +89,13 @@ async fn create(ui: Ui, arguments: CreateIncrementArguments) -> Result<(), Failu
         title: Text::lossy(title),
         description: text_or_stdin(description)?,
         test_command: test_command.map(Text::lossy),
-        depends_on,
+        depends_on: depends_on
+            .into_iter()
+            .map(|id| {
+                IncrementId::parse(id)
+                    .map_err(|error| Failure::usage(format!("--depends-on: an id {error}")))
+            })
+            .collect::<Result<_, _>>()?,
         specialist_tags: tags.map(|tags| tags.0).unwrap_or_default(),
         priority,
         agent_workspace: workspace.as_deref().map(absolute).transpose()?,

@@ -105,7 +105,7 @@ async fn inbox(ui: Ui, arguments: InboxArguments) -> Result<(), Failure> {
         overdue,
         words: search,
         limit: Some(limit),
-        after,
+        after: after.map(Into::into),
         ..MailList::default()
     };
     let reply = server.client()?.mail().list(&list).await?;

@@ -42,7 +42,7 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
                 priority,
                 withdrawn,
                 limit,
-                after,
+                after: after.map(Into::into),
             };
             let client = server.client()?;
             let reply = client.requests().list(&list).await?;
@@ -66,7 +66,7 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             let requests = if all {
                 undecided(&client, kind).await?
             } else {
-                requests
+                requests.into_iter().map(Into::into).collect()
             };
             approve(ui, &client, &requests, &server).await
         }

@@ -20,7 +20,7 @@ pub(super) async fn run(ui: Ui, arguments: ListTasksArguments) -> Result<(), Fai
         agent_role,
         tags: tags.map(|tags| tags.to_string()),
         limit: Some(limit),
-        after,
+        after: after.map(Into::into),
     };
     let client = server.client()?;
     let reply = client.tasks().list(&list).await?;

@@ -2,10 +2,12 @@
 
 use super::done;
 use crate::api::TaskInput;
-use crate::cli::arguments::{CreateTaskArguments, NeedsArguments, OrNothing, ServerArguments};
-use crate::cli::input::{absolute, json_object, source, text_or_stdin};
+use crate::cli::arguments::{
+    CreateTaskArguments, DependencyArgument, NeedsArguments, OrNothing, ServerArguments,
+};
+use crate::cli::input::{absolute, field, json_object, source, text_or_stdin};
 use crate::cli::ui::{Failure, Ui};
-use crate::domain::NeedsChange;
+use crate::domain::{Dependency, NeedsChange};
 
 /// Creates a task, and prints its id.
 pub(super) async fn create(ui: Ui, arguments: CreateTaskArguments) -> Result<(), Failure> {
@@ -57,18 +59,23 @@ fn change(needs: NeedsArguments) -> Result<NeedsChange, Failure> {
             .map(|argument| json_object(option, &argument))
             .transpose()
     };
-    let waits_for = needs.depends_on;
+    let is_given = !needs.depends_on.is_empty();
+    let tasks = needs
+        .depends_on
+        .into_iter()
+        .filter_map(|OrNothing(one)| one);
+    let depends_on = tasks
+        .map(|DependencyArgument { task, outcome }| {
+            let task_id = field("dependsOn", task)?;
+            Ok(Dependency { task_id, outcome })
+        })
+        .collect::<Result<_, Failure>>()?;
     Ok(NeedsChange {
         agent_role: needs.agent_role.map(|OrNothing(role)| role),
         specialist_tags: needs.tags.map(|tags| tags.0),
         estimated_duration: needs.estimated_duration.map(|OrNothing(minutes)| minutes),
         priority: needs.priority,
-        depends_on: (!waits_for.is_empty()).then(|| {
-            waits_for
-                .into_iter()
-                .filter_map(|OrNothing(one)| one)
-                .collect()
-        }),
+        depends_on: is_given.then_some(depends_on),
         agent_context: object("--agent-context", needs.agent_context)?,
         handoff_instructions: object("--handoff-instructions", needs.handoff_instructions)?,
     })

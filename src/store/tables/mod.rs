@@ -11,6 +11,7 @@ pub mod events;
 pub mod handoff_sums;
 pub mod handoffs;
 pub mod idempotency_keys;
+pub mod ids;
 pub mod increments;
 pub mod installation;
 pub mod lineage;

@@ -13,6 +13,7 @@ mod guard;
 mod handoffs;
 mod health;
 mod idempotency;
+mod ids;
 mod mail;
 mod messages;
 mod openapi;

@@ -1,13 +1,19 @@
-//! `chorus completions`
+//! `chorus completions`, and the questions that its scripts ask.
 
-use crate::support::Chorus;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use chorus::engine::default_kind_rules;
+
+use super::Desk;
+use crate::support::{Chorus, reserve_port};
 
 #[test]
 fn there_is_a_script_for_every_usual_shell() {
     for (shell, mark) in [
-        ("bash", "_chorus()"),
+        ("bash", "_clap_complete_chorus()"),
         ("zsh", "#compdef chorus"),
-        ("fish", "complete -c chorus"),
+        ("fish", "complete --keep-order --exclusive --command chorus"),
     ] {
         let output = Chorus::new(["completions", shell]).output();
         assert!(
@@ -15,11 +21,10 @@ fn there_is_a_script_for_every_usual_shell() {
             "{shell}"
         );
         let script = String::from_utf8(output.stdout).unwrap();
-        assert!(script.contains(mark), "{shell}");
-        for command in ["handoff", "migrate", "--data-dir"] {
-            let name = command.trim_start_matches('-');
-            assert!(script.contains(name), "{shell} {command}");
-        }
+        assert!(
+            script.contains(mark) && script.contains("CHORUS_COMPLETE"),
+            "{shell}\n{script}"
+        );
     }
 }
 
@@ -33,4 +38,146 @@ fn bash_accepts_its_script() {
         .arg(file.path())
         .status();
     assert!(status.unwrap().success());
+}
+
+/// Asks as the script of fish does. Returns one line per value, without options: the value, a tab and its description.
+fn ask<'a>(url: &str, words: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let words = ["--", "chorus"].into_iter().chain(words);
+    let command = Chorus::new(words).env("CHORUS_COMPLETE", "fish");
+    let output = command.env("CHORUS_URL", url).output();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let lines = shown.lines().filter(|line| !line.starts_with("--"));
+    lines.map(str::to_owned).collect()
+}
+
+/// Returns the values alone.
+fn values(lines: &[String]) -> Vec<&str> {
+    lines
+        .iter()
+        .map(|line| line.split('\t').next().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn ids_are_offered_newest_first_with_their_titles() {
+    let desk = Desk::open().await;
+    let first = desk.make(["task", "create", "Write the parser"]).await;
+    let second = desk.make(["task", "create", "Test the parser"]).await;
+    let handoff = desk
+        .make(["handoff", &first, "qa", "Look at it", "--no-wait"])
+        .await;
+    let ask = |words: Vec<String>| {
+        let url = desk.url.clone();
+        async move {
+            let asked = move || ask(&url, words.iter().map(String::as_str));
+            tokio::task::spawn_blocking(asked).await.unwrap()
+        }
+    };
+    let words = |line: &str| {
+        line.split(' ')
+            .map(|word| word.trim_matches('_').to_owned())
+            .collect::<Vec<_>>()
+    };
+    let tasks = [
+        format!("{second}\tTest the parser"),
+        format!("{first}\tWrite the parser"),
+    ];
+    assert_eq!(ask(words("task show _")).await, tasks);
+    assert_eq!(ask(words("task edit _")).await, tasks);
+    assert_eq!(ask(words("task create d --depends-on _")).await, tasks);
+    assert_eq!(
+        ask(words(&format!("task show {}", &first[..first.len() - 1]))).await,
+        tasks[1..]
+    );
+    assert_eq!(
+        ask(words(&format!("task show {}", first.to_uppercase()))).await,
+        tasks[1..]
+    );
+    assert_eq!(
+        ask(words("log _")).await[0],
+        format!("{handoff}\tqa: Look at it")
+    );
+    assert_eq!(ask(words("request show _")).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn names_and_fixed_values_are_offered() {
+    let desk = Desk::open().await;
+    let seeded = desk.app.engine.seed_kind_rules(default_kind_rules());
+    seeded.await.unwrap();
+    let url = desk.url.clone();
+    let seen = tokio::task::spawn_blocking(move || {
+        [
+            &["handoff", "x", "d"][..],
+            &["agent", "show", "q"],
+            &["mail", "send", "op"],
+            &["task", "status", "x", "c"],
+            &["request", "list", "--kind", "imp"],
+            &["ta"],
+        ]
+        .map(|words| values(&ask(&url, words.iter().copied())).join(" "))
+    });
+    let expected = [
+        "developer developer-review",
+        "qa",
+        "operator",
+        "completed",
+        "implementation",
+        "task tag",
+    ];
+    assert_eq!(seen.await.unwrap(), expected);
+}
+
+#[test]
+fn a_server_that_is_away_or_silent_offers_nothing_and_does_not_hold_up_the_shell() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for address in [
+        format!("127.0.0.1:{}", reserve_port()),
+        silent.local_addr().unwrap().to_string(),
+    ] {
+        let started = Instant::now();
+        assert_eq!(
+            ask(&format!("http://{address}"), ["task", "show", ""]),
+            [""; 0]
+        );
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+}
+
+/// The whole way: the script in bash, which asks the real program.
+#[tokio::test]
+async fn bash_completes_an_id() {
+    let desk = Desk::open().await;
+    let task = desk.make(["task", "create", "Write the parser"]).await;
+    let typed = task[..9].to_owned();
+    let url = desk.url.clone();
+    let seen = tokio::task::spawn_blocking(move || {
+        let program = std::path::Path::new(env!("CARGO_BIN_EXE_chorus"));
+        let path = format!(
+            "{}:{}",
+            program.parent().unwrap().display(),
+            std::env::var("PATH").unwrap()
+        );
+        let script = format!(
+            "source <(chorus completions bash)
+             COMP_WORDS=(chorus task show {typed}) COMP_CWORD=3 COMP_TYPE=9
+             _clap_complete_chorus chorus {typed} show
+             printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["-c", &script])
+            .env("PATH", path)
+            .env("CHORUS_URL", url);
+        bash.output().unwrap()
+    });
+    let seen = seen.await.unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&seen.stdout).trim(),
+        task,
+        "{seen:?}"
+    );
 }

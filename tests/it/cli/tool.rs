@@ -341,7 +341,7 @@ async fn what_is_wrong_with_a_tool_is_said() {
     error: the following required arguments were not provided:
       <--target <AGENT>|--description <TEXT>|--variable <NAME:TYPE[!]=DESCRIPTION>|--no-variables|--instructions <TEXT>|--allow <AGENT>|--allow-all|--file <FILE>>
 
-    Usage: chorus tool edit --url <URL> <--target <AGENT>|--description <TEXT>|--variable <NAME:TYPE[!]=DESCRIPTION>|--no-variables|--instructions <TEXT>|--allow <AGENT>|--allow-all|--file <FILE>> <NAME>
+    Usage: chorus tool edit --url <URL> <--target <AGENT>|--description <TEXT>|--variable <NAME:TYPE[!]=DESCRIPTION>|--no-variables|--instructions <TEXT>|--allow <AGENT>|--allow-all|--file <FILE>> <TOOL>
 
     For more information, try '--help'.
     ");

@@ -37,6 +37,8 @@ pages! {
     readme: "README.md",
     agents_and_providers: "docs/agents-and-providers.md",
     architecture: "docs/architecture.md",
+    cli: "docs/cli.md",
+    cli_server: "docs/cli-server.md",
     concepts: "docs/concepts.md",
     delegating: "docs/delegating.md",
     http_api: "docs/http-api.md",

@@ -1,0 +1,201 @@
+//! Completion in a shell: `chorus completions`, and the questions that its scripts ask.
+//!
+//! # How it works
+//! A script calls `chorus` with `CHORUS_COMPLETE` and the words of the command line; clap's engine finds the argument that is being
+//! typed. Commands, options and fixed values come from the grammar. Ids and names come from the server, which is asked only for the
+//! argument at hand. A server that is away or slow offers nothing, without a message: a message would land in the middle of the line.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Arg;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::Shells;
+use clap_complete::{CompleteEnv, Shell};
+
+use super::arguments::{self, nouns_of, value_name};
+use super::server;
+use super::ui::{Failure, Ui, one_line};
+use crate::client::{Client, DEFAULT_URL, IdList};
+use crate::domain::Noun;
+
+/// The variable that tells a question of a script from a command.
+const VARIABLE: &str = "CHORUS_COMPLETE";
+
+/// The longest time that a person waits after pressing Tab.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// The most ids that are offered, newest first.
+const OFFERED: u32 = 20;
+
+/// The most sessions that are looked at: the server lists them oldest first.
+const SESSIONS: u32 = 1000;
+
+/// Prints the script that connects a shell to [`answer`].
+pub(super) fn print_script(ui: Ui, shell: Shell) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    let shells = Shells::builtins();
+    let shell = shells
+        .completer(&shell.to_string())
+        .ok_or_else(|| Failure::usage(format!("Completion is not supported for {shell}")))?;
+    shell
+        .write_registration(VARIABLE, "chorus", "chorus", "chorus", &mut script)
+        .map_err(|error| Failure::caused(&error))?;
+    ui.line(String::from_utf8_lossy(&script).trim())
+}
+
+/// Answers a script that asks for completions. Returns whether one did.
+pub(super) fn answer() -> clap::error::Result<bool> {
+    let folder = std::env::current_dir().ok();
+    CompleteEnv::with_factory(|| with_values(arguments::command()))
+        .var(VARIABLE)
+        .try_complete(std::env::args_os(), folder.as_deref())
+}
+
+/// Adds the values that only the server knows.
+fn with_values(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|argument| match Values::of(&argument) {
+            None => argument,
+            Some(values) => argument.add(ArgValueCompleter::new(move |typed: &OsStr| {
+                offer(&values, typed)
+            })),
+        })
+        .mut_subcommands(with_values)
+}
+
+/// The values of an argument.
+#[derive(Debug)]
+enum Values {
+    Ids(&'static [Noun]),
+    Agents,
+    /// Agents and the operator.
+    Correspondents,
+    Tools,
+    Kinds,
+    Sessions,
+}
+
+impl Values {
+    fn of(argument: &Arg) -> Option<Self> {
+        let nouns = nouns_of(argument);
+        if !nouns.is_empty() {
+            return Some(Self::Ids(nouns));
+        }
+        match value_name(argument).as_str() {
+            "AGENT" | "FROM" | "TO" => Some(Self::Agents),
+            "RECIPIENT" => Some(Self::Correspondents),
+            "TOOL" => Some(Self::Tools),
+            "KIND" => Some(Self::Kinds),
+            "SESSION" => Some(Self::Sessions),
+            _ => None,
+        }
+    }
+
+    /// Asks the server for values, each with a description.
+    async fn list(&self, client: &Client, typed: &str) -> Result<Vec<(String, String)>, Failure> {
+        Ok(match self {
+            Self::Ids(nouns) => {
+                let mut ids = Vec::new();
+                for noun in *nouns {
+                    let list = IdList {
+                        noun: *noun,
+                        prefix: typed,
+                        limit: OFFERED,
+                    };
+                    let found = client.ids().list(&list).await?.data()?;
+                    ids.extend(found.into_iter().map(|found| (found.id, found.title)));
+                }
+                ids
+            }
+            Self::Agents | Self::Correspondents => {
+                let agents = client.agents().list().await?.data()?;
+                let mut names: Vec<_> = agents
+                    .iter()
+                    .map(|agent| (agent.name.to_string(), agent.provider.as_str().to_owned()))
+                    .collect();
+                if matches!(self, Self::Correspondents) {
+                    names.push(("operator".to_owned(), "the person in charge".to_owned()));
+                }
+                names
+            }
+            Self::Tools => {
+                let tools = client.tools().list().await?.data()?;
+                let tools = tools.into_iter();
+                tools
+                    .map(|tool| (tool.name.to_string(), tool.description.to_string()))
+                    .collect()
+            }
+            Self::Kinds => {
+                let rules = client.dispatch().rules().await?.data()?;
+                let rules = rules.into_iter();
+                rules
+                    .map(|rule| (rule.kind.to_string(), rule.agent.to_string()))
+                    .collect()
+            }
+            Self::Sessions => {
+                let sessions = client.sessions().list(SESSIONS, None).await?.data()?;
+                let sessions = sessions.into_iter();
+                sessions
+                    .map(|session| (session.id.to_string(), String::new()))
+                    .collect()
+            }
+        })
+    }
+}
+
+/// Returns the values that continue the typed text; none if no server answers in time.
+fn offer(values: &Values, typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let (Ok(runtime), Ok(client)) = (runtime, client()) else {
+        return Vec::new();
+    };
+    let listed = runtime
+        .block_on(async { tokio::time::timeout(PATIENCE, values.list(&client, &typed)).await });
+    let Ok(Ok(values)) = listed else {
+        return Vec::new();
+    };
+    let typed = typed.to_lowercase();
+    values
+        .into_iter()
+        .filter(|(value, _)| value.to_lowercase().starts_with(&typed))
+        .map(|(value, description)| {
+            let description = one_line(&description);
+            let help = (!description.is_empty()).then(|| description.into());
+            CompletionCandidate::new(value).help(help)
+        })
+        .collect()
+}
+
+/// Returns a client of the server that the command line names, or of the usual one.
+fn client() -> Result<Client, Failure> {
+    let url = given("--url").or_else(|| std::env::var_os("CHORUS_URL"));
+    let url = url.map_or_else(
+        || DEFAULT_URL.to_owned(),
+        |url| url.to_string_lossy().into_owned(),
+    );
+    let data_dir = given("--data-dir").or_else(|| std::env::var_os("CHORUS_DATA_DIR"));
+    let data_dir = data_dir.map_or_else(|| PathBuf::from("./data"), PathBuf::from);
+    server::client(&url, &data_dir)
+}
+
+/// Returns the value of an option among the typed words.
+fn given(option: &str) -> Option<OsString> {
+    let mut words = std::env::args_os();
+    while let Some(word) = words.next() {
+        if word == option {
+            return words.next();
+        }
+        let value = word
+            .to_str()
+            .and_then(|word| word.strip_prefix(option)?.strip_prefix('='));
+        if let Some(value) = value {
+            return Some(value.into());
+        }
+    }
+    None
+}

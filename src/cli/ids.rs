@@ -1,0 +1,124 @@
+//! The full ids of shortened ones. A full id costs no question to the server.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+use reqwest::StatusCode;
+
+use super::arguments::{ShortId, short_ids};
+use super::server;
+use super::ui::{Failure, one_line};
+use crate::client::{Client, ClientError, IdList};
+use crate::domain::{FoundId, IdPrefix, Noun};
+
+/// The fewest characters of an id.
+const SHORTEST: usize = 4;
+
+/// The most candidates that an error lists.
+const SHOWN: usize = 10;
+
+/// Sets the full id of every shortened id among the arguments.
+pub(super) async fn resolve(matches: &ArgMatches) -> Result<(), Failure> {
+    let mut command = matches;
+    while let Some((_, below)) = command.subcommand() {
+        command = below;
+    }
+    let short: Vec<_> = short_ids(command)
+        .into_iter()
+        .filter(|id| !is_full(&id.typed))
+        .collect();
+    if short.is_empty() {
+        return Ok(());
+    }
+    let (Ok(Some(url)), Ok(Some(data_dir))) = (
+        command.try_get_one::<String>("url"),
+        command.try_get_one::<PathBuf>("data_dir"),
+    ) else {
+        return Ok(());
+    };
+    let client = server::client(url, data_dir)?;
+    for id in &short {
+        resolve_one(&client, id).await?;
+    }
+    Ok(())
+}
+
+fn is_full(id: &str) -> bool {
+    id.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(id).is_ok()
+}
+
+/// Sets the full id of one. An id that matches nothing stays as it is: the server then says that it is not found.
+async fn resolve_one(client: &Client, id: &ShortId) -> Result<(), Failure> {
+    if IdPrefix::try_from(id.typed.clone()).is_err() {
+        return Ok(());
+    }
+    let mut candidates = Vec::new();
+    for noun in id.nouns {
+        let found = list(client, *noun, &id.typed).await?;
+        // An imported id may be short, and the beginning of another one.
+        if let Some(exact) = found
+            .iter()
+            .find(|found| found.id.eq_ignore_ascii_case(&id.typed))
+        {
+            id.set_full(exact.id.clone());
+            return Ok(());
+        }
+        candidates.extend(found.into_iter().map(|found| (*noun, found)));
+    }
+    match candidates.as_slice() {
+        _ if id.typed.len() < SHORTEST && id.may_be_name => Ok(()),
+        _ if id.typed.len() < SHORTEST => Err(Failure::usage(format!(
+            "{} is too short for an id: use at least {SHORTEST} characters",
+            id.typed
+        ))),
+        [] => Ok(()),
+        [(_, only)] => {
+            id.set_full(only.id.clone());
+            Ok(())
+        }
+        several => Err(ambiguous(&id.typed, several)),
+    }
+}
+
+async fn list(client: &Client, noun: Noun, prefix: &str) -> Result<Vec<FoundId>, Failure> {
+    let list = IdList {
+        noun,
+        prefix,
+        limit: u32::try_from(SHOWN + 1).unwrap_or(u32::MAX),
+    };
+    match client.ids().list(&list).await {
+        // A server of an older version has no such list.
+        Err(ClientError::Refused {
+            status: StatusCode::NOT_FOUND,
+            ..
+        }) => Ok(Vec::new()),
+        reply => Ok(reply?.data()?),
+    }
+}
+
+fn ambiguous(typed: &str, candidates: &[(Noun, FoundId)]) -> Failure {
+    let more = if candidates.len() > SHOWN {
+        "More than "
+    } else {
+        ""
+    };
+    let number = candidates.len().min(SHOWN);
+    let mut message = format!("{more}{number} ids begin with {typed}: use more characters");
+    for (noun, FoundId { id, title }) in candidates.iter().take(SHOWN) {
+        // Writing to a string cannot fail.
+        let _ = write!(message, "\n  {} {id}  {}", word(*noun), one_line(title));
+    }
+    Failure::usage(message)
+}
+
+const fn word(noun: Noun) -> &'static str {
+    match noun {
+        Noun::Task => "task",
+        Noun::Handoff => "hand-off",
+        Noun::Request => "request",
+        Noun::Increment => "increment",
+        Noun::Alert => "alert",
+        Noun::Mail => "mail",
+    }
+}
