@@ -26,7 +26,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What a command ends with when it does not do what it was asked.
+/// The error that ends a command.
 #[derive(Debug)]
 pub(in crate::cli) struct Failure {
     pub exit: Exit,
