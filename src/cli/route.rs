@@ -32,9 +32,9 @@ async fn route(ui: Ui, task: &str, server: &ServerArguments) -> Result<(), Failu
     let reply = client.tasks().route(task).await.map_err(|error| {
         let failure = Failure::from(error);
         match failure.exit {
-            Exit::Conflict if failure.message.contains("No available agent") => failure.with_hint(
-                format!("`chorus task route {task} --dry-run` says why each agent is taken or not"),
-            ),
+            Exit::Conflict => failure.with_hint(format!(
+                "`chorus task route {task} --dry-run` explains the choice agent by agent"
+            )),
             _ => failure,
         }
     })?;

@@ -48,7 +48,7 @@ impl Engine {
             Ok(0) => {}
             Ok(keys) => tracing::info!(keys, "deleted old idempotency keys"),
             Err(error) => {
-                tracing::warn!(%error, "cannot delete old idempotency keys; retrying in an hour")
+                tracing::warn!(%error, "cannot delete old idempotency keys; retrying in an hour");
             }
         }
     }

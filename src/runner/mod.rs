@@ -324,7 +324,7 @@ async fn end_processes(handoff_id: HandoffId) {
             tracing::warn!(%handoff_id, signals, "ended the processes of a killed supervisor");
         }
         Err(error) => {
-            tracing::error!(%error, %handoff_id, "cannot end the processes of a killed supervisor; end them by hand")
+            tracing::error!(%error, %handoff_id, "cannot end the processes of a killed supervisor; end them by hand");
         }
     }
 }

@@ -278,7 +278,7 @@ fn in_a_read_only_folder_the_file_stays_and_the_reason_is_printed() {
     let output = if rustix::process::geteuid().is_root() {
         let copy = tempfile::tempdir().unwrap();
         std::fs::set_permissions(copy.path(), Permissions::from_mode(0o755)).unwrap();
-        command.as_nobody(copy.path()).output()
+        command.without_privileges(copy.path()).output()
     } else {
         command.output()
     };

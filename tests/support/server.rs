@@ -64,7 +64,7 @@ impl Chorus {
 
     /// Runs as the user nobody, from a copy of the program in a folder that everybody can read: the build folder may be readable
     /// by root alone. Works only for root.
-    pub fn as_nobody(self, folder: &Path) -> Self {
+    pub fn without_privileges(self, folder: &Path) -> Self {
         let program = folder.join("chorus");
         std::fs::copy(self.0.get_program(), &program).unwrap();
         let mut command = Command::new(program);

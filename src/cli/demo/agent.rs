@@ -89,7 +89,7 @@ fn develop(ui: Ui, is_second: bool) -> Result<String, Failure> {
     let draft = if is_second { SECOND_DRAFT } else { FIRST_DRAFT };
     std::fs::write(FILE, draft)
         .map_err(|error| Failure::new(format!("cannot write {FILE}: {error}")))?;
-    Ok(format!("Wrote {FILE}:\n{draft}"))
+    Ok(format!("Wrote {FILE}: {draft}"))
 }
 
 fn read() -> Result<String, Failure> {

@@ -34,21 +34,22 @@ pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure>
     let data_dir = DataDir::prepare(&folder)?;
     if data_dir.database().exists() {
         return Err(Failure::new(format!(
-            "{} has a database already; the demo needs a directory of its own",
+            "{} already has a database; choose another --data-dir for the demo",
             folder.display()
         )));
     }
     let serve = ServeArguments::for_demo(folder, arguments.port);
     let serving = Serving::start(ui, serve, cast(arguments.pace)?, Vec::new()).await?;
+    ui.line("")?;
     let shown = show::Show::begin(ui, &serving.engine);
     let result = play(&serving.engine).await;
     shown.end().await;
     let task = result?;
-    where_to_look(ui, &serving, &task)?;
+    print_hints(ui, &serving, &task)?;
     if arguments.once {
         serving.engine.stopping().cancel();
     } else {
-        ui.line("\nThe server goes on; Ctrl-C ends it.")?;
+        ui.line("\nThe server is still running. Press Ctrl-C to stop it.")?;
     }
     serving.until_stopped().await;
     Ok(())
@@ -58,7 +59,7 @@ fn temporary_folder() -> Result<PathBuf, Failure> {
     let folder = tempfile::Builder::new().prefix("chorus-demo-").tempdir();
     folder
         .map(tempfile::TempDir::keep)
-        .map_err(|error| Failure::new(format!("cannot make a directory: {error}")))
+        .map_err(|error| Failure::new(format!("cannot create a temporary directory: {error}")))
 }
 
 /// Returns the scripted agents, all of which run this program.
@@ -98,7 +99,7 @@ async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
     let task = engine.create_task(input, &Caller::Person, None).await?;
     let input = HandoffInput {
         agent_name: text("orchestrator"),
-        prompt: text("Bring this task to its end."),
+        prompt: text("Complete this task."),
         ..HandoffInput::default()
     };
     let task = engine
@@ -108,41 +109,34 @@ async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
     Ok(engine.task_when_idle(&task.id, minute).await?)
 }
 
-fn where_to_look(ui: Ui, serving: &Serving, task: &crate::domain::Task) -> Result<(), Failure> {
+fn print_hints(ui: Ui, serving: &Serving, task: &crate::domain::Task) -> Result<(), Failure> {
     let handoff = task
         .agent_chain()
         .last()
         .ok_or_else(|| Failure::new("the task was not handed off"))?;
     let output = handoff.end.as_ref().map_or("", |end| end.output.as_str());
     let (url, data) = (&serving.url, serving.data_dir.path().display());
+    let task = &task.id;
     ui.line(format_args!(
-        "\nThe orchestrator's final message:\n\n{output}\n\nWhere to look:"
+        "\nFinal message of the orchestrator:\n\n{output}\n\nLook around:"
     ))?;
     for (what, how) in [
+        ("agents", format!("chorus task tree {task} --url {url}")),
         (
-            "the task",
-            format!("curl -s {url}/api/tasks/{} | jq .data", task.id),
+            "conversation",
+            format!("chorus task conversation {task} --url {url}"),
         ),
         (
-            "its history",
-            format!(
-                "curl -s {url}/api/tasks/{}/history | jq -c '.data.events[]'",
-                task.id
-            ),
-        ),
-        (
-            "what it printed",
+            "agent's output",
             format!("chorus log {} --url {url}", handoff.id),
         ),
         (
-            "the database",
-            format!("sqlite3 -readonly {data}/chorus.db 'select * from board'"),
+            "history",
+            format!("curl -s {url}/api/tasks/{task}/history | jq -c '.data.events[]'"),
         ),
         (
-            "who did what",
-            format!(
-                "sqlite3 -readonly -box {data}/chorus.db 'select agent_name, from_agent, outcome, seconds from chain'"
-            ),
+            "database",
+            format!("sqlite3 -readonly -box {data}/chorus.db 'select * from chain'"),
         ),
     ] {
         ui.line(format_args!("  {what:<16} {how}"))?;

@@ -1,5 +1,7 @@
 //! The events of the demo on the screen.
 
+use std::collections::HashMap;
+
 use anstyle::{AnsiColor, Style};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -7,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::ui::{Ui, one_line, time};
-use crate::domain::Event;
+use crate::domain::{Event, HandoffId};
 use crate::engine::Engine;
 use crate::engine::Published;
 
@@ -38,6 +40,7 @@ impl Show {
 }
 
 async fn show(ui: Ui, mut events: Receiver<Published>, over: CancellationToken) {
+    let mut screen = Screen::default();
     loop {
         let published = tokio::select! {
             biased;
@@ -48,9 +51,11 @@ async fn show(ui: Ui, mut events: Receiver<Published>, over: CancellationToken) 
             Ok(Published {
                 event: Some(event), ..
             }) => {
-                if let Some(line) = line(&event) {
+                if let Some(line) = screen.line(&event) {
                     // The demo continues when the screen is closed.
-                    let _ = ui.line(format_args!("{}  {line}", time(event.timestamp)));
+                    let now = time(event.timestamp);
+                    let clock = now.rsplit(' ').next().unwrap_or_default();
+                    let _ = ui.line(format_args!("{clock}  {line}"));
                 }
             }
             Ok(_) | Err(RecvError::Lagged(_)) => {}
@@ -59,35 +64,63 @@ async fn show(ui: Ui, mut events: Receiver<Published>, over: CancellationToken) 
     }
 }
 
-/// Formats an event; nothing for events without interest.
-fn line(event: &Event) -> Option<String> {
-    let data = |key: &str| event.data.get(key).map_or("", |value| value.as_str());
-    let agent = || format!("{AGENT}{:<16}{AGENT:#}", data("agentName"));
-    Some(match event.event_type.as_str() {
-        "task_created" => format!("task             {}", one_line(data("description"))),
-        "child_task_created" => format!(
-            "                 a child task goes to {AGENT}{}{AGENT:#}",
-            data("agentName")
-        ),
-        "agent_handoff_started" => format!("{} is asked", agent()),
-        "run_started" => format!("{} works", agent()),
-        "message_added" => format!("                 {}", one_line(&said(data("content"))?)),
-        "agent_handoff_completed" => format!("{} {GOOD}has finished{GOOD:#}", agent()),
-        kind if kind.starts_with("agent_handoff_") => {
-            format!(
-                "{} {BAD}{}{BAD:#}: {}",
-                agent(),
-                &kind["agent_handoff_".len()..],
-                one_line(data("reason"))
-            )
-        }
-        _ => return None,
-    })
+#[derive(Default)]
+struct Screen {
+    agents: HashMap<HandoffId, String>,
 }
 
-/// Takes the text out of the JSON line of a scripted agent.
-fn said(content: &str) -> Option<String> {
-    let line: serde_json::Value = serde_json::from_str(content).ok()?;
-    let text = line["text"].as_str().map(|text| format!("… {text}"));
-    text.or_else(|| line["final"].as_str().map(|text| format!("→ {text}")))
+impl Screen {
+    /// Formats an event; nothing for events without interest.
+    fn line(&mut self, event: &Event) -> Option<String> {
+        let data = |key: &str| event.data.get(key).map_or("", |value| value.as_str());
+        let row = |agent: &str, text: &str| format!("{AGENT}{agent:<16}{AGENT:#} {text}");
+        Some(match event.event_type.as_str() {
+            // Child tasks repeat the description of the first task.
+            "task_created" if self.agents.is_empty() => row("task", &one_line(data("description"))),
+            "agent_handoff_started" => {
+                let agent = data("agentName").to_owned();
+                let line = row(&agent, "starts");
+                self.agents.insert(event.handoff_id.clone()?, agent);
+                line
+            }
+            "message_added" => {
+                let message: ScriptLine = serde_json::from_str(data("content")).ok()?;
+                match message {
+                    ScriptLine::Step { text } => row("", &format!("… {}", one_line(&text))),
+                    ScriptLine::Result { message } => {
+                        let agent = self.agents.get(event.handoff_id.as_ref()?)?;
+                        row(
+                            agent,
+                            &format!(
+                                "{GOOD}→{GOOD:#} {}",
+                                one_line(&message.trim().replace('\n', " / "))
+                            ),
+                        )
+                    }
+                }
+            }
+            "agent_handoff_completed" => return None,
+            kind => {
+                let outcome = kind.strip_prefix("agent_handoff_")?;
+                let reason = one_line(data("reason"));
+                row(
+                    data("agentName"),
+                    &format!("{BAD}{outcome}{BAD:#}: {reason}"),
+                )
+            }
+        })
+    }
+}
+
+/// A JSON line of a scripted agent.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum ScriptLine {
+    Step {
+        text: String,
+    },
+    Result {
+        #[serde(rename = "final")]
+        message: String,
+    },
 }

@@ -118,6 +118,7 @@ async fn a_task_goes_to_the_agent_that_suits_best() {
     --- stdout
     --- stderr
     error: Task <id 1> was not routed. Agent bob is working on the task
+    hint: `chorus task route <id 1> --dry-run` explains the choice agent by agent
     ");
     let other = desk
         .make(["task", "create", "More", "--agent-role", "implementation"])
@@ -146,7 +147,7 @@ async fn whom_nobody_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
     --- stdout
     --- stderr
     error: Task <id 1> was not routed. No available agent has the role verification and one of the skills x
-    hint: `chorus task route <id 1> --dry-run` says why each agent is taken or not
+    hint: `chorus task route <id 1> --dry-run` explains the choice agent by agent
     ");
     assert_snapshot!(desk.run(["task", "route", "nope"]).await, @"
     exit 3

@@ -241,7 +241,7 @@ fn a_collector_is_told_to_be_out_of_reach_without_the_feature() {
 #[cfg(feature = "otlp")]
 #[test]
 fn a_collector_that_cannot_be_sent_to_is_refused_only_if_it_is_meant_for_chorus() {
-    let why = "the address of the collector must be a URL that begins with http://";
+    let why = "The collector's address must be a URL that begins with http://";
     let endpoint = "https://user:hush@collector:4318";
     let own = refused_with("CHORUS_OTLP_ENDPOINT", endpoint);
     assert!(own.contains(&format!("error: {why}")), "{own}");

@@ -1,4 +1,5 @@
-//! The documents: every page is short, its links and commands exist, and its examples run and print what the page shows.
+//! The documents: every page is short, its links and commands exist, and its examples run and print what the page shows. The page on
+//! the architecture names only files and functions that exist.
 //!
 //! # How it works
 //! All `sh` blocks of a page are one script, which bash runs in an empty directory with the real program on its path. A `text` block
@@ -8,6 +9,7 @@
 //!
 //! `CHORUS_DOCS=overwrite cargo test --test it docs::` writes the real output into the pages where it differs; put each `…` back.
 
+mod code;
 mod commands;
 mod links;
 mod output;
@@ -76,6 +78,9 @@ fn check(path: &str) {
     }
     problems.extend(links::problems(root(), &page));
     problems.extend(commands::problems(&page));
+    if path == "docs/architecture.md" {
+        problems.extend(code::problems(root(), &page));
+    }
     assert!(problems.is_empty(), "{path}:\n{}", problems.join("\n"));
     script::run(&page);
 }

@@ -16,13 +16,13 @@ fn the_demo_runs_a_whole_chain_and_ends() {
     );
     assert!(output.status.success(), "{stdout}{stderr}");
     // The agents in the order of their hand-offs.
-    let asked: Vec<_> = stdout
+    let started: Vec<_> = stdout
         .lines()
-        .filter_map(|line| line.strip_suffix(" is asked"))
+        .filter_map(|line| line.strip_suffix(" starts"))
         .map(|line| line.split_whitespace().last().unwrap())
         .collect();
     assert_eq!(
-        asked,
+        started,
         [
             "orchestrator",
             "planner",
@@ -38,7 +38,7 @@ fn the_demo_runs_a_whole_chain_and_ends() {
         "CHANGES REQUESTED",
         "APPROVED",
         "PASSED",
-        "Where to look:",
+        "Look around:",
         "sqlite3",
     ] {
         assert!(stdout.contains(shown), "{shown}: {stdout}");
