@@ -1,12 +1,29 @@
 //! Tables.
+//!
+//! # How it works
+//! A pipe gets every cell in full. A terminal gets columns that fit its width. Ids are shortened to a prefix that is unique in the
+//! table, which every command accepts. If the table is still too wide, the widest columns give way first, in the order of [`STEPS`]:
+//! long texts and the ends of times, then short texts, and at last everything.
 
-use comfy_table::presets;
-use comfy_table::{ColumnConstraint, ContentArrangement};
+use std::fmt::Write;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::text::one_line;
 
-/// The headings of columns that are never cut.
-const KEPT: [&str; 3] = ["id", "task", "name"];
+/// The headings of columns that are copied into commands, and so cut last.
+const NAMES: [&str; 6] = ["id", "task", "name", "request", "hand-off", "agent"];
+
+/// The shortest prefix of an id that is shown: the time at which the id was made, in milliseconds.
+const SHORTEST_ID: usize = 13;
+
+/// The length of a time without its seconds: `2026-01-31 12:00`.
+const TO_THE_MINUTE: usize = 16;
+
+/// The length of the date of a time: `2026-01-31`.
+const DATE: usize = 10;
+
+const GAP: &str = "  ";
 
 /// Rows under headings.
 #[derive(Debug, Default)]
@@ -15,8 +32,39 @@ pub(in crate::cli) struct Table {
     rows: Vec<Vec<String>>,
 }
 
+/// A column of a table for a terminal.
+struct Column {
+    heading: String,
+    cells: Vec<String>,
+    content: Content,
+    width: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Ids,
+    Names,
+    Times,
+    Text,
+}
+
+/// Makes columns narrower: those with one of these contents, the widest first, until the table fits or they have this width.
+type Step = (&'static [Content], usize);
+
+const STEPS: [Step; 7] = [
+    (&[Content::Text], 24),
+    (&[Content::Times], TO_THE_MINUTE),
+    (&[Content::Text], 16),
+    (&[Content::Times], DATE),
+    (&[Content::Text], 8),
+    (&[Content::Text, Content::Times, Content::Names], 4),
+    (
+        &[Content::Text, Content::Times, Content::Names, Content::Ids],
+        1,
+    ),
+];
+
 impl Table {
-    /// Begins a table.
     pub fn new(headings: &[&'static str]) -> Self {
         Self {
             headings: headings.to_vec(),
@@ -30,32 +78,9 @@ impl Table {
             .push(cells.iter().map(|cell| one_line(cell)).collect());
     }
 
-    /// Aligns the columns, and cuts them to the width of the terminal.
+    /// Aligns the columns under their headings, and fits them to the terminal.
     pub fn aligned(&self) -> String {
-        let mut table = comfy_table::Table::new();
-        table
-            .load_style(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Dynamic);
-        if let Some(width) = terminal_width() {
-            table.set_width(width);
-        }
-        table.set_header(self.headings.iter().map(|heading| heading.to_uppercase()));
-        // What is cut cannot be pasted.
-        for (place, heading) in self.headings.iter().enumerate() {
-            if let (true, Some(column)) = (KEPT.contains(heading), table.column_mut(place)) {
-                column.set_constraint(ColumnConstraint::ContentWidth);
-            }
-        }
-        for row in &self.rows {
-            let mut row = comfy_table::Row::from(row);
-            row.max_height(1);
-            table.add_row(row);
-        }
-        table
-            .lines()
-            .map(|line| line.trim_end().to_owned())
-            .collect::<Vec<_>>()
-            .join("\n")
+        self.fit(terminal_width())
     }
 
     /// Separates the columns by tabs, without headings.
@@ -66,11 +91,241 @@ impl Table {
             .collect::<Vec<_>>()
             .join("\n")
     }
+
+    fn fit(&self, width: Option<usize>) -> String {
+        let mut columns = self.columns();
+        if let Some(width) = width {
+            let gaps = GAP.len() * columns.len().saturating_sub(1);
+            narrow(&mut columns, width.saturating_sub(gaps));
+        }
+        let heading = line(&columns, |column| &column.heading);
+        let rows = (0..self.rows.len()).map(|place| line(&columns, |column| &column.cells[place]));
+        let lines = std::iter::once(heading).chain(rows);
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let ids: Vec<_> = self
+            .rows
+            .iter()
+            .flatten()
+            .filter(|cell| is_id(cell))
+            .map(String::as_str)
+            .collect();
+        let length = unique_length(&ids);
+        let columns = self.headings.iter().enumerate();
+        columns
+            .map(|(place, heading)| {
+                let cells = self.rows.iter().map(|row| row[place].as_str());
+                let content = content(heading, cells.clone());
+                let cells: Vec<_> = cells
+                    .map(|cell| if is_id(cell) { &cell[..length] } else { cell }.to_owned())
+                    .collect();
+                let heading = heading.to_uppercase();
+                let widths = cells.iter().chain([&heading]).map(|cell| cell.width());
+                Column {
+                    width: widths.max().unwrap_or_default(),
+                    heading,
+                    cells,
+                    content,
+                }
+            })
+            .collect()
+    }
 }
 
-fn terminal_width() -> Option<u16> {
+fn total(columns: &[Column]) -> usize {
+    columns.iter().map(|column| column.width).sum()
+}
+
+/// Makes columns narrower until they have this width together.
+fn narrow(columns: &mut [Column], width: usize) {
+    let natural: Vec<_> = columns.iter().map(|column| column.width).collect();
+    for (contents, least) in STEPS {
+        while total(columns) > width {
+            let wide = columns.iter_mut();
+            let wide =
+                wide.filter(|column| contents.contains(&column.content) && column.width > least);
+            let Some(widest) = wide.max_by_key(|column| column.width) else {
+                break;
+            };
+            // Between two forms of a time there is nothing to show.
+            widest.width = if contents == [Content::Times] {
+                least
+            } else {
+                widest.width - 1
+            };
+        }
+    }
+    // A shorter form of a time may leave room.
+    while total(columns) < width {
+        let cut = columns.iter_mut().zip(&natural);
+        let cut = cut.filter(|(column, natural)| {
+            column.content == Content::Text && column.width < **natural
+        });
+        let Some((narrowest, _)) = cut.min_by_key(|(column, _)| column.width) else {
+            break;
+        };
+        narrowest.width += 1;
+    }
+}
+
+/// Recognises the content of a column. A dash stands for nothing in every column.
+fn content<'a>(heading: &str, cells: impl Iterator<Item = &'a str> + Clone) -> Content {
+    let cells = cells.filter(|cell| !matches!(*cell, "-" | ""));
+    let all =
+        |is_one: fn(&str) -> bool| cells.clone().next().is_some() && cells.clone().all(is_one);
+    if all(is_id) {
+        Content::Ids
+    } else if all(is_time) {
+        Content::Times
+    } else if NAMES.contains(&heading) {
+        Content::Names
+    } else {
+        Content::Text
+    }
+}
+
+fn is_id(cell: &str) -> bool {
+    cell.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(cell).is_ok()
+}
+
+/// Recognises the form that [`super::time`] writes.
+fn is_time(cell: &str) -> bool {
+    let form = b"0000-00-00 00:00:00";
+    cell.len() == form.len()
+        && cell.bytes().zip(form).all(|(byte, form)| match form {
+            b'0' => byte.is_ascii_digit(),
+            form => byte == *form,
+        })
+}
+
+/// Returns the length at which the ids differ. A prefix never ends in a dash.
+fn unique_length(ids: &[&str]) -> usize {
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let shared = sorted.windows(2).map(|pair| {
+        let same = pair[0].bytes().zip(pair[1].bytes());
+        same.take_while(|(one, other)| one == other).count()
+    });
+    let length = shared.max().map_or(0, |shared| shared + 1).max(SHORTEST_ID);
+    let ends_in_dash = sorted.iter().any(|id| id.as_bytes()[length - 1] == b'-');
+    length + usize::from(ends_in_dash)
+}
+
+fn line<'a>(columns: &'a [Column], cell: impl Fn(&'a Column) -> &'a str) -> String {
+    let mut line = String::new();
+    for column in columns {
+        let shown = cut(cell(column), column);
+        let padding = column.width.saturating_sub(shown.width());
+        // Writing to a string cannot fail.
+        let _ = write!(line, "{shown}{:padding$}{GAP}", "");
+    }
+    line.trim_end().to_owned()
+}
+
+/// Cuts a cell to the width of its column. The end of a text that is cut is marked.
+fn cut(cell: &str, column: &Column) -> String {
+    if cell.width() <= column.width {
+        return cell.to_owned();
+    }
+    if column.content == Content::Times
+        && is_time(cell)
+        && let Some(length) = [TO_THE_MINUTE, DATE]
+            .into_iter()
+            .find(|length| *length <= column.width)
+    {
+        return cell[..length].to_owned();
+    }
+    let mut width = 0;
+    let fits = |character: &char| {
+        width += character.width().unwrap_or(0);
+        width < column.width
+    };
+    let kept: String = cell.chars().take_while(fits).collect();
+    format!("{}…", kept.trim_end())
+}
+
+fn terminal_width() -> Option<usize> {
     rustix::termios::tcgetwinsize(std::io::stdout())
         .ok()
-        .map(|size| size.ws_col)
+        .map(|size| usize::from(size.ws_col))
         .filter(|width| *width > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "01a1eccf-0407-743e-9681-0684472a27bb";
+    const SECOND: &str = "01a1eccf-0407-743f-9681-0684472a27bb";
+
+    fn table() -> Table {
+        let mut table = Table::new(&["id", "sent", "from", "state", "subject"]);
+        let subject =
+            "The parser reads every date of the archive, but not yet in the order of the calendar";
+        table.row([FIRST, "2026-11-18 03:59:12", "operator", "unread", subject]);
+        table.row([SECOND, "-", "実装者", "read", "Short"]);
+        table
+    }
+
+    #[test]
+    fn a_wide_terminal_shows_everything_but_the_ends_of_ids() {
+        insta::assert_snapshot!(table().fit(Some(200)), @"
+        ID                  SENT                 FROM      STATE   SUBJECT
+        01a1eccf-0407-743e  2026-11-18 03:59:12  operator  unread  The parser reads every date of the archive, but not yet in the order of the calendar
+        01a1eccf-0407-743f  -                    実装者    read    Short
+        ");
+        assert_eq!(table().fit(None), table().fit(Some(200)));
+    }
+
+    #[test]
+    fn a_narrow_terminal_cuts_the_longest_text_first() {
+        insta::assert_snapshot!(table().fit(Some(80)), @"
+        ID                  SENT              FROM      STATE   SUBJECT
+        01a1eccf-0407-743e  2026-11-18 03:59  operator  unread  The parser reads every…
+        01a1eccf-0407-743f  -                 実装者    read    Short
+        ");
+        insta::assert_snapshot!(table().fit(Some(60)), @"
+        ID                  SENT        FROM      STATE   SUBJECT
+        01a1eccf-0407-743e  2026-11-18  operator  unread  The parse…
+        01a1eccf-0407-743f  -           実装者    read    Short
+        ");
+        insta::assert_snapshot!(table().fit(Some(40)), @"
+        ID                SENT  FROM  STA…  SUB…
+        01a1eccf-0407-7…  202…  ope…  unr…  The…
+        01a1eccf-0407-7…  -     実…   read  Sho…
+        ");
+    }
+
+    #[test]
+    fn every_line_fits_however_narrow_the_terminal_is() {
+        for width in 20..=200 {
+            for line in table().fit(Some(width)).lines() {
+                assert!(line.width() <= width, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pipe_gets_everything() {
+        assert!(table().separated().starts_with(&format!(
+            "{FIRST}\t2026-11-18 03:59:12\toperator\tunread\tThe parser"
+        )));
+    }
+
+    #[test]
+    fn ids_are_as_long_as_it_takes_to_tell_them_apart() {
+        assert_eq!(unique_length(&[]), 13);
+        assert_eq!(unique_length(&[FIRST, FIRST]), 13);
+        assert_eq!(unique_length(&[FIRST, SECOND]), 18);
+        assert_eq!(
+            unique_length(&[
+                "01a1eccf-0407-743e-9681-0684472a27bb",
+                "01a1eccf-0407-843e-9681-0684472a27bb"
+            ]),
+            15
+        );
+    }
 }

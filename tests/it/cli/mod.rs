@@ -23,6 +23,7 @@ mod tag;
 mod task;
 mod task_needs;
 mod template;
+mod terminal;
 mod tool;
 
 use chorus::ledger::agent;
