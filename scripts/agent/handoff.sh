@@ -81,7 +81,7 @@ while :; do
     handoff=$next
     ask "$url/api/handoffs/$handoff"
     [ "$status" = 200 ] || refuse
-    say "→ $(jq -r '.data.agentName' <<<"$body") goes on (hand-off $handoff)"
+    say "→ $(jq -r '.data.agentName' <<<"$body") continues (hand-off $handoff)"
 done
 
 if [ "$(jq -r '.data.outcome' <<<"$body")" != completed ]; then

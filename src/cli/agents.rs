@@ -3,20 +3,21 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::arguments::{AgentFields, AgentsCommand, Clearable, OfferedFields, ServerArguments};
+use super::arguments::{AgentCommand, AgentFields, Clearable, OfferedFields, ServerArguments};
 use super::input::{json_file, optional};
 use super::ui::{Failure, Table, Ui, printable, usage};
 use crate::api::Answer;
 use crate::client::{Input, Reply};
 use crate::domain::{Agent, AgentChange, Capabilities, Provider, Text};
+use crate::words::counted;
 
-pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
+pub(super) async fn run(ui: Ui, command: AgentCommand) -> Result<(), Failure> {
     match command {
-        AgentsCommand::List { server } => {
+        AgentCommand::List { server } => {
             server.show_list(ui, &server.client()?.agents().list().await?, table)
         }
-        AgentsCommand::Show { agent, server } => show(ui, &agent, &server).await,
-        AgentsCommand::Add {
+        AgentCommand::Show { agent, server } => show(ui, &agent, &server).await,
+        AgentCommand::Create {
             name,
             fields,
             offered,
@@ -34,9 +35,9 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
                 (name.unwrap_or_default(), Input::Typed(agent))
             };
             let reply = server.client()?.agents().create(&name, &agent).await?;
-            done(ui, &server, &reply, "made")
+            done(ui, &server, &reply, "created")
         }
-        AgentsCommand::Edit {
+        AgentCommand::Edit {
             name,
             fields,
             offered,
@@ -54,11 +55,11 @@ pub(super) async fn run(ui: Ui, command: AgentsCommand) -> Result<(), Failure> {
             let reply = server.client()?.agents().edit(&name, &change).await?;
             done(ui, &server, &reply, "changed")
         }
-        AgentsCommand::Rm { name, server } => {
+        AgentCommand::Rm { name, server } => {
             let reply = server.client()?.agents().delete(&name).await?;
             done(ui, &server, &reply, "deleted")
         }
-        AgentsCommand::Capabilities {
+        AgentCommand::Capabilities {
             name,
             offered,
             available,
@@ -148,8 +149,8 @@ fn from_here(program: String) -> Text {
 fn name_in(json: &RawValue) -> Result<String, Failure> {
     let agent: Value = serde_json::from_str(json.get()).map_err(|error| Failure::caused(&error))?;
     agent["name"].as_str().map(str::to_owned).ok_or_else(|| {
-        Failure::new("the file says no name")
-            .with_hint("write it before --file, or as \"name\" in the file")
+        Failure::new("the file has no name")
+            .with_hint("write the name before --file, or as \"name\" in the file")
     })
 }
 
@@ -215,15 +216,15 @@ async fn show(ui: Ui, agent: &str, server: &ServerArguments) -> Result<(), Failu
             "output",
             (agent.provider == Provider::Command).then_some(form),
         ),
-        ("at most", seconds(agent.max_seconds)),
-        ("silent", seconds(agent.idle_seconds)),
+        ("max time", seconds(agent.max_seconds)),
+        ("max silence", seconds(agent.idle_seconds)),
         ("roles", Some(words(&agent.roles))),
         ("skills", Some(words(&agent.skills))),
         (
-            "session",
+            "max session",
             agent
                 .max_session_duration
-                .map(|minutes| format!("{minutes} minutes at most")),
+                .map(|minutes| counted(u64::from(minutes.get()), "minute")),
         ),
         ("used", usage(&used)),
     ] {

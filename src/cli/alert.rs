@@ -9,7 +9,7 @@ use crate::domain::Alert;
 
 pub(super) async fn run(ui: Ui, command: AlertCommand) -> Result<(), Failure> {
     match command {
-        AlertCommand::Raise {
+        AlertCommand::Create {
             message,
             task,
             server,

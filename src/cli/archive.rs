@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use super::arguments::{ExportArguments, ImportArguments};
 use super::ledger;
-use super::ui::{Failure, ProgressBar, Ui, count};
+use super::ui::{Failure, ProgressBar, Ui};
 use crate::config::{DataDir, Limits};
 use crate::domain::Rules;
 use crate::engine::archive::{ArchiveError, BadFile, ImportOptions};
+use crate::words::counted;
 
 pub(super) async fn export(ui: Ui, arguments: ExportArguments) -> Result<(), Failure> {
     let data_dir = DataDir::existing(&arguments.data.data_dir)?;
@@ -55,7 +56,7 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
             report_bad(ui, &report.left_out);
             report_missing(ui, &report.missing_attachments);
             ui.line(format_args!(
-                "Imported {}; left out {}",
+                "Imported {}; skipped {}",
                 counts([
                     report.imported.tasks,
                     report.imported.agents,
@@ -65,13 +66,13 @@ pub(super) async fn import(ui: Ui, arguments: ImportArguments) -> Result<(), Fai
                     report.imported.increments,
                     report.imported.mail,
                 ]),
-                report.left_out.len()
+                counted(report.left_out.len(), "file")
             ))
         }
         Err(ArchiveError::Bad(bad)) => {
             report_bad(ui, &bad);
             Err(Failure::caused(&ArchiveError::Bad(bad))
-                .with_hint("mend the files, or leave them out with --skip-bad"))
+                .with_hint("correct the files, or skip them with --skip-bad"))
         }
         Err(error) => Err(Failure::caused(&error)),
     }
@@ -92,7 +93,7 @@ fn counts(numbers: [u64; 7]) -> String {
         .into_iter()
         .zip(things)
         .filter(|(number, thing)| *number > 0 || matches!(*thing, "task" | "agent"))
-        .map(|(number, thing)| count(number, thing))
+        .map(|(number, thing)| counted(number, thing))
         .collect();
     let (last, others) = counted.split_last().expect("there are tasks and agents");
     format!("{} and {last}", others.join(", "))
@@ -107,7 +108,7 @@ fn report_bad(ui: Ui, bad: &[BadFile]) {
 fn report_missing(ui: Ui, missing: &[PathBuf]) {
     for file in missing {
         ui.notice(format_args!(
-            "{}: the bytes of this attachment are missing",
+            "{}: the file of this attachment is missing",
             file.display()
         ));
     }

@@ -20,7 +20,7 @@ pub(super) async fn run(ui: Ui, arguments: BackupArguments) -> Result<(), Failur
         && !folder.is_dir()
     {
         return Err(Failure::new(format!(
-            "there is no folder {}; make it first",
+            "folder {} does not exist; create it first",
             folder.display()
         )));
     }

@@ -37,7 +37,7 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
         return server.show(ui, &reply, |_| ui.line(&entry.id));
     }
     ui.notice(format_args!(
-        "{} works on {} (hand-off {})",
+        "{} is working on {} (hand-off {})",
         entry.agent_name, task.id, entry.id
     ));
     let timeout = timeout.map(Duration::from_secs);
@@ -80,9 +80,6 @@ pub(super) async fn cancel(ui: Ui, arguments: CancelArguments) -> Result<(), Fai
     server.show(ui, &reply, |task| {
         let last = task.agent_chain().last();
         let agent = last.map_or("nobody", |entry| entry.agent_name.as_str());
-        ui.line(format_args!(
-            "{} cancelled: {agent} no longer works on it",
-            task.id
-        ))
+        ui.line(format_args!("{} cancelled: {agent} was stopped", task.id))
     })
 }

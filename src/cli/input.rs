@@ -80,8 +80,11 @@ pub(super) fn json_object(option: &str, argument: &str) -> Result<Map<String, Va
         Ok(_) => Err(Failure::usage(format!(
             "{from} must be a JSON object such as {{\"key\": \"value\"}}"
         ))),
-        Err(error) => Err(Failure::usage(format!("{from} is not JSON: {error}"))
-            .with_hint("a JSON object is given as it is, as @FILE, or as - for standard input")),
+        Err(error) => Err(
+            Failure::usage(format!("{from} is not JSON: {error}")).with_hint(
+                "write the object itself, @FILE to read a file, or - to read standard input",
+            ),
+        ),
     }
 }
 

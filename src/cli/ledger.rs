@@ -15,8 +15,8 @@ pub(super) async fn open_to_read(data_dir: &DataDir) -> Result<Engine, Failure> 
     for migration in migration_status(&data_dir.database()).await? {
         if migration.state == MigrationState::Pending {
             return Err(
-                Failure::new("the database is of an older version of Chorus")
-                    .with_hint("bring it up to date with `chorus migrate`"),
+                Failure::new("an older version of Chorus wrote the database")
+                    .with_hint("migrate the database with `chorus migrate`"),
             );
         }
     }

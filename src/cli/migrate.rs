@@ -17,11 +17,13 @@ pub(super) async fn run(ui: Ui, arguments: MigrateArguments) -> Result<(), Failu
     show(ui, &migrations)?;
     let is = |state| migrations.iter().any(|migration| migration.state == state);
     if is(MigrationState::Unknown) {
-        Err(Failure::new(
-            "the database was made by a newer version of Chorus",
-        ))
+        Err(Failure::new("a newer version of Chorus wrote the database")
+            .with_hint("use that version or a later one"))
     } else if is(MigrationState::Changed) {
-        Err(Failure::new("a migration is not the one that was applied"))
+        Err(
+            Failure::new("an applied migration differs from the one in this version of Chorus")
+                .with_hint("use the version that wrote the database, or restore a backup"),
+        )
     } else if is(MigrationState::Pending) {
         Err(Failure::new("migrations are pending").with_hint("apply them with `chorus migrate`"))
     } else {

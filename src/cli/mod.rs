@@ -73,8 +73,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Recognises `supervise RUN-DIR` as the server writes it, because building the whole command line first would take
-/// time before every run, and memory during it.
+/// Recognises `supervise RUN-DIR` without clap: building the whole grammar would cost time before every run, and memory during it.
 fn run_to_supervise() -> Option<PathBuf> {
     let mut arguments = std::env::args_os().skip(1);
     let (command, dir) = (arguments.next()?, arguments.next()?);
@@ -109,7 +108,7 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Session(command) => session::run(ui, command).await,
         Command::Mail(command) => mail::run(ui, command).await,
         Command::Alert(command) => alert::run(ui, command).await,
-        Command::Agents(command) => agents::run(ui, command).await,
+        Command::Agent(command) => agents::run(ui, command).await,
         Command::Tool(command) => tool::run(ui, command).await,
         Command::Serve(arguments) => serve::run(ui, arguments).await,
         Command::Demo(arguments) => demo::run(ui, arguments).await,

@@ -19,9 +19,9 @@ pub(super) async fn run(ui: Ui, arguments: ReportArguments) -> Result<(), Failur
     let of_the_run = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let (Some(task), Some(_)) = (of_the_run("CHORUS_TASK_ID"), of_the_run("CHORUS_TOKEN")) else {
         return Err(Failure::usage(
-            "`chorus task report` is for agents: it works inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN",
+            "`chorus task report` works only inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN",
         )
-        .with_hint("a person sets the status instead: chorus task status TASK completed|failed"));
+        .with_hint("outside a run, set the status: chorus task status TASK completed|failed"));
     };
     let report = Report {
         result,

@@ -65,7 +65,7 @@ async fn explain_ready(ui: Ui, server: &ServerArguments) -> Result<(), Failure> 
         let why = match (&choice.reason, taken) {
             (Some(reason), _) => reason.as_str(),
             (None, Some(taken)) => taken.why.as_str(),
-            (None, None) => "It gets what nobody suits",
+            (None, None) => "Fallback agent",
         };
         table.row([
             &task.needs.priority.get().to_string(),
@@ -77,7 +77,7 @@ async fn explain_ready(ui: Ui, server: &ServerArguments) -> Result<(), Failure> 
     }
     ui.table(&table)?;
     if meta.next.is_some() {
-        ui.notice("There are more: chorus task ready");
+        ui.notice("More tasks: chorus task ready");
     }
     Ok(())
 }
@@ -105,30 +105,27 @@ fn show(ui: Ui, choice: &RouteChoice) -> Result<(), Failure> {
     let reason = reason.map_or_else(String::new, |reason| one_line(reason.as_str()));
     ui.line(match (&choice.agent, choice.ready) {
         (Some(agent), true) if choice.fallback => {
-            format!(
-                "{} goes to {agent}, who gets what nobody suits",
-                choice.task_id
-            )
+            format!("{} goes to {agent}, the fallback agent", choice.task_id)
         }
         (Some(agent), true) => format!("{} goes to {agent}", choice.task_id),
         (Some(agent), false) => format!(
-            "{} goes to nobody now: {}. Then it would go to {agent}",
+            "{} is not routed now: {}. Later it would go to {agent}",
             choice.task_id,
             reason.trim_end_matches('.')
         ),
-        (None, _) => format!("{} goes to nobody: {reason}", choice.task_id),
+        (None, _) => format!("{} goes to no agent: {reason}", choice.task_id),
     })?;
-    let mut table = Table::new(&["agent", "score", "suits", "why"]);
+    let mut table = Table::new(&["agent", "score", "choice", "why"]);
     for candidate in &choice.candidates {
-        let suits = match (candidate.taken, candidate.suits) {
-            (true, _) => "taken",
-            (false, true) => "suits",
+        let word = match (candidate.taken, candidate.suits) {
+            (true, _) => "chosen",
+            (false, true) => "suitable",
             (false, false) => "-",
         };
         table.row([
             candidate.agent.as_str(),
             &candidate.score.to_string(),
-            suits,
+            word,
             candidate.why.as_str(),
         ]);
     }

@@ -64,7 +64,7 @@ impl Serving {
         let token_file = data_dir.operator_token();
         let operator = Token::load_or_create(&token_file).map_err(|error| {
             Failure::new(format!(
-                "cannot keep the token in {}: {error}",
+                "cannot write the operator's token to {}: {error}",
                 token_file.display()
             ))
         })?;
@@ -134,11 +134,11 @@ impl Serving {
             && !is_agent(&engine, name).await?
         {
             ui.notice(format_args!(
-                "there is no agent {name} yet, which is to get what nobody suits; add it with `chorus agent create {name}`"
+                "the fallback agent {name} does not exist; create it with `chorus agent create {name}`"
             ));
         }
         if arguments.tmux && !tmux_is_installed() {
-            ui.notice("tmux is not installed: logs are not followed in windows");
+            ui.notice("tmux is not installed: --tmux has no effect");
         }
         let watch = (!arguments.watch.is_empty())
             .then(|| {
@@ -206,11 +206,11 @@ impl Serving {
     /// Serves until it is stopped, then finishes open requests. Agents continue.
     pub async fn until_stopped(self) {
         if let Err(error) = self.connections.await {
-            tracing::error!(%error, "the server broke off");
+            tracing::error!(%error, "the server stopped unexpectedly");
         }
         self.engine.close().await;
         if let Err(error) = self.telling.await {
-            tracing::error!(%error, "hand-offs were no longer told");
+            tracing::error!(%error, "spans of hand-offs are no longer sent");
         }
         self.collector.finish().await;
         tracing::info!("stopped");
@@ -226,7 +226,7 @@ async fn is_agent(engine: &Engine, name: &AgentName) -> Result<bool, crate::Erro
 fn workspace_root(root: &Path) -> Result<PathBuf, Failure> {
     root.canonicalize().map_err(|error| {
         Failure::new(format!(
-            "the workspace root {} cannot be used: {error}",
+            "cannot use the workspace root {}: {error}",
             root.display()
         ))
     })

@@ -46,7 +46,7 @@ impl ServerArguments {
         let answer = reply.answer()?;
         ui.table(&table(&answer))?;
         if let Some(next) = answer.meta.next {
-            ui.notice(format_args!("There are more: --after {}", one_line(&next)));
+            ui.notice(format_args!("More rows: --after {}", one_line(&next)));
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ pub(super) async fn run(ui: Ui, command: SessionCommand) -> Result<(), Failure> 
 }
 
 fn table(answer: &Answer<Vec<Session>>) -> Table {
-    let mut table = Table::new(&["id", "agent", "works", "handoffs", "updated", "task"]);
+    let mut table = Table::new(&["id", "agent", "working", "handoffs", "updated", "task"]);
     for session in &answer.data {
         table.row([
             session.id.as_str(),
@@ -66,7 +66,7 @@ async fn show(ui: Ui, id: &str, server: &ServerArguments) -> Result<(), Failure>
         format!("task     {}", session.task_id),
         format!("agent    {}", session.agent_name),
         format!(
-            "works    {}",
+            "working  {}",
             session
                 .current_agent
                 .as_ref()
@@ -98,7 +98,7 @@ fn entry(handoff: &SessionHandoff) -> String {
             outcome(how),
             duration(at.as_millis() - handoff.created_at.as_millis())
         ),
-        _ => "works".to_owned(),
+        _ => "working".to_owned(),
     };
     format!(
         "  {}  {} → {}  {how}\n    reason  {}\n    intent  {}",
@@ -161,7 +161,7 @@ async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Fail
         return server.show(ui, &reply, |_| ui.line(&started.id));
     }
     ui.notice(format_args!(
-        "{} works on {} (hand-off {})",
+        "{} is working on {} (hand-off {})",
         one_line(&input.to_agent),
         started.task_id,
         started.id

@@ -29,25 +29,22 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
         paths,
     } = analytics;
     let open = total.handoffs.saturating_sub(total.ended);
+    ui.line(format_args!("hand-offs  {} ({open} open)", total.handoffs))?;
     ui.line(format_args!(
-        "hand-offs  {}, {open} of them open",
-        total.handoffs
-    ))?;
-    ui.line(format_args!(
-        "success    {} ({} of {} that ended)",
+        "success    {} ({} of {} ended)",
         rate(total),
         total.completed,
         total.ended
     ))?;
     ui.line(format_args!(
-        "time       median {}, 95 of 100 within {}",
+        "time       median {}, p95 {}",
         took(total.median_ms),
         took(total.p95_ms)
     ))?;
     ui.line(format_args!("cost       ${:.4}", total.cost_usd))?;
     ui.line(format_args!("bounces    {bounces}"))?;
     if !pairs.is_empty() {
-        ui.line("\nWho handed to whom")?;
+        ui.line("\nBy pair of agents")?;
         let mut table = Table::new(&[
             "from", "to", "handoffs", "success", "median", "p95", "cost", "bounces",
         ]);

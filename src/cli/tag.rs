@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::arguments::{AwaitTagArguments, TagCommand, TagFindArguments};
+use super::arguments::{TagCommand, TagFindArguments, TagWaitArguments};
 use super::ui::{Exit, Failure, Ui, one_line, printable};
 use crate::domain::tag::{Tag, TagRefusal};
 use crate::tags::{self, ContextLine, EditError, Found, Search, TagError, WaitError};
@@ -202,7 +202,7 @@ fn with_context(found: &[Found]) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-pub(super) fn wait(arguments: &AwaitTagArguments) -> Result<(), Failure> {
+pub(super) fn wait(arguments: &TagWaitArguments) -> Result<(), Failure> {
     let timeout = arguments.timeout.map(Duration::from_secs);
     Ok(tags::await_tag(&arguments.file, &arguments.tag, timeout)?)
 }

@@ -1,4 +1,4 @@
-//! The forms of requests and of their responses.
+//! `chorus request template`
 
 use std::path::Path;
 
@@ -13,15 +13,19 @@ pub(super) fn run(ui: Ui, data_dir: &Path, kind: &str, response: bool) -> Result
     } else {
         Form::Request
     };
-    let kind = Kind::parse(kind)
-        .map_err(|error| missing(data_dir, format!("{kind:?} is not a kind: it {error}")))?;
+    let kind = Kind::parse(kind).map_err(|error| {
+        missing(
+            data_dir,
+            format!("{kind:?} is not a valid kind: it {error}"),
+        )
+    })?;
     let found = template(data_dir, &kind, form).map_err(|error| Failure::caused(&error))?;
     if let Some(text) = found {
         return ui.text(text.trim_end());
     }
-    let what = format!("there is no {} form for {kind}", form.as_str());
+    let what = format!("no {} template for requests of kind {kind}", form.as_str());
     let own = template_path(data_dir, &kind, form);
-    let advice = format!("write your own in {}", own.display());
+    let advice = format!("write your own template in {}", own.display());
     Err(missing(data_dir, what).with_hint(advice))
 }
 
@@ -33,5 +37,5 @@ fn missing(data_dir: &Path, what: String) -> Failure {
         exit: Exit::NotFound,
         ..Failure::new(what)
     }
-    .with_hint(format!("there are forms for: {}", kinds.join(", ")))
+    .with_hint(format!("kinds with a template: {}", kinds.join(", ")))
 }

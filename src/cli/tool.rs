@@ -37,7 +37,7 @@ pub(super) async fn run(ui: Ui, command: ToolCommand) -> Result<(), Failure> {
                 Input::Typed(edited(tool, None, description, fields)?)
             };
             let reply = server.client()?.tools().create(&tool).await?;
-            done(ui, &server, &reply, "made")
+            done(ui, &server, &reply, "created")
         }
         ToolCommand::List { for_agent, server } => {
             let client = server.client()?;
@@ -267,7 +267,7 @@ async fn call(
         return server.show(ui, &reply, |child| ui.line(&child.id));
     }
     ui.notice(format_args!(
-        "{} works on {} (hand-off {})",
+        "{} is working on {} (hand-off {})",
         entry.agent_name, child.id, entry.id
     ));
     let reply = follow(ui, client, progress, entry.id, None).await?;

@@ -60,7 +60,7 @@ async fn to_the_end(
         };
         let goes_on = ask(client, &next, 0, deadline).await?.data()?;
         ui.notice(format_args!(
-            "→ {} goes on (hand-off {next})",
+            "→ {} continues (hand-off {next})",
             goes_on.agent_name
         ));
         current.send_replace(next);
@@ -149,11 +149,11 @@ pub(super) fn print_end(
     }
     if handoff.outcome.is_none() {
         return Err(Failure::new(format!(
-            "{} has not finished in time; the hand-off goes on",
+            "{} has not finished in time; the hand-off continues",
             handoff.agent_name
         ))
         .with_hint(format!(
-            "wait again: curl '{}/api/handoffs/{}?wait=25'",
+            "wait again with curl '{}/api/handoffs/{}?wait=25'",
             client.url(),
             handoff.id
         )));

@@ -28,10 +28,10 @@ const FIELDS: [&str; 16] = [
 ];
 
 #[derive(Debug, Subcommand)]
-pub(in crate::cli) enum AgentsCommand {
+pub(in crate::cli) enum AgentCommand {
     /// Create an agent
-    #[command(name = "create", alias = "add")]
-    Add {
+    #[command(alias = "add")]
+    Create {
         /// Name: letters, digits, ., _ and -
         #[arg(required_unless_present = "file")]
         name: Option<String>,

@@ -7,8 +7,8 @@ use super::{AlertArgument, ServerArguments, TaskArgument};
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum AlertCommand {
     /// Create an alert and print its id
-    #[command(name = "create", alias = "raise")]
-    Raise {
+    #[command(alias = "raise")]
+    Create {
         /// Message to the operator; - reads standard input
         message: String,
         /// Task the alert is about [default: the run's task]

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-pub(super) use agents::{AgentFields, AgentsCommand, Clearable, OfferedFields};
+pub(super) use agents::{AgentCommand, AgentFields, Clearable, OfferedFields};
 pub(super) use alert::AlertCommand;
 pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,
@@ -36,12 +36,12 @@ pub(super) use increment::{CreateIncrementArguments, IncrementCommand};
 pub(super) use mail::{InboxArguments, MailCommand, MarkArguments, SendMailArguments};
 pub(super) use needs::{DependencyArgument, NeedsArguments, OrNothing, Tags};
 pub(super) use overview::GROUPS;
-pub(super) use request::{AwaitArguments, CreateRequestArguments, RequestCommand};
+pub(super) use request::{CreateRequestArguments, RequestCommand, WaitArguments};
 pub(super) use routing::{ReadyArguments, ReportArguments, RouteArguments};
 pub(super) use serve::{DemoArguments, ServeArguments};
 pub(super) use session::{SessionCommand, SessionHandoffArguments};
 pub(super) use stats::{Since, StatsArguments};
-pub(super) use tag::{AwaitTagArguments, TagCommand, TagFindArguments};
+pub(super) use tag::{TagCommand, TagFindArguments, TagWaitArguments};
 pub(super) use task::{CreateTaskArguments, ListTasksArguments, TaskCommand};
 pub(super) use tool::{ToolCommand, ToolFields};
 
@@ -90,8 +90,8 @@ pub(super) enum Command {
     #[command(subcommand)]
     Alert(AlertCommand),
     /// Create, show, change and delete agents
-    #[command(name = "agent", subcommand, visible_alias = "agents")]
-    Agents(AgentsCommand),
+    #[command(subcommand, visible_alias = "agents")]
+    Agent(AgentCommand),
     /// Create, change and call hand-off tools
     #[command(subcommand)]
     Tool(ToolCommand),
@@ -139,10 +139,10 @@ pub(super) enum Command {
     Report(ReportArguments),
     /// Old name of `chorus request wait`
     #[command(hide = true)]
-    Await(AwaitArguments),
+    Await(WaitArguments),
     /// Old name of `chorus tag wait`
     #[command(hide = true)]
-    AwaitTag(AwaitTagArguments),
+    AwaitTag(TagWaitArguments),
     /// Play an agent of the demo; started by the server
     #[command(hide = true)]
     DemoAgent,

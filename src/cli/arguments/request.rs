@@ -125,15 +125,15 @@ pub(in crate::cli) enum RequestCommand {
         server: ServerArguments,
     },
     /// Wait until a request is done, and print its response
-    Wait(AwaitArguments),
+    Wait(WaitArguments),
     /// Show running, queued and stuck requests
     Top {
         #[command(flatten)]
         server: ServerArguments,
     },
     /// Show or replace the agent of each kind of request
-    #[command(name = "kinds", alias = "routes")]
-    Routes {
+    #[command(alias = "routes")]
+    Kinds {
         /// JSON list that replaces all rules; - reads standard input
         ///
         /// Needs the operator's token, which is in the data directory.
@@ -186,7 +186,7 @@ pub(in crate::cli) struct CreateRequestArguments {
 }
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct AwaitArguments {
+pub(in crate::cli) struct WaitArguments {
     /// Request to wait for
     pub request: RequestArgument,
     /// State to wait for

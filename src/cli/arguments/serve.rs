@@ -113,7 +113,7 @@ pub(in crate::cli) struct ServeArguments {
     /// Do not route tasks; leave them to `chorus task route`
     #[arg(long, help_heading = ROUTING, env = "CHORUS_NO_ROUTE")]
     pub no_route: bool,
-    /// Agent for tasks with a role that suits nobody
+    /// Fallback agent for tasks that have no suitable agent
     #[arg(long, help_heading = ROUTING, env = "CHORUS_FALLBACK_AGENT", value_name = "AGENT")]
     pub fallback_agent: Option<AgentName>,
     /// Attempts to route a task whose runs fail, before a person decides

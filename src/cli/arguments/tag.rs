@@ -60,7 +60,7 @@ pub(in crate::cli) enum TagCommand {
     /// followed.
     Find(TagFindArguments),
     /// Wait until a file has a tag
-    Wait(AwaitTagArguments),
+    Wait(TagWaitArguments),
 }
 
 #[derive(Debug, Args)]
@@ -83,7 +83,7 @@ pub(in crate::cli) struct TagFindArguments {
 }
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct AwaitTagArguments {
+pub(in crate::cli) struct TagWaitArguments {
     /// File to watch; it may not exist yet
     pub file: PathBuf,
     /// Tag, with or without the #; may end in a wildcard: '#needs-*'

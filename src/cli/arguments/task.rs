@@ -30,8 +30,8 @@ pub(in crate::cli) enum TaskCommand {
     /// Change the needs of a task: role, skills, priority, dependencies
     ///
     /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
-    #[command(name = "edit", alias = "update")]
-    Update {
+    #[command(alias = "update")]
+    Edit {
         /// Task to change
         task: TaskArgument,
         #[command(flatten)]

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::cli::handoff::hand_off;
 use crate::cli::server;
 use crate::cli::ui::{Failure, Ui};
+use crate::words::counted;
 
 /// The middle line is too short.
 const FIRST_DRAFT: &str = "Ink dries, entries stay\nnothing is lost\nthe book remembers\n";
@@ -33,14 +34,17 @@ pub(in crate::cli) async fn run(ui: Ui) -> Result<(), Failure> {
         "developer" => develop(ui, asked.contains("CHANGES REQUESTED"))?,
         "developer-review" => review(ui)?,
         "qa" => test(ui)?,
-        other => return Err(Failure::new(format!("the demo has no part for {other}"))),
+        other => return Err(Failure::new(format!("the demo has no agent {other}"))),
     };
     ui.line(Value::from_iter([("final", message)]))
 }
 
 fn variable(name: &str) -> Result<String, Failure> {
-    std::env::var(name)
-        .map_err(|_| Failure::new(format!("{name} is not set; `chorus demo` starts this")))
+    std::env::var(name).map_err(|_| {
+        Failure::new(format!(
+            "{name} is not set: only `chorus demo` starts this command"
+        ))
+    })
 }
 
 /// Prints a message, and pauses.
@@ -69,12 +73,13 @@ async fn orchestrate(ui: Ui) -> Result<String, Failure> {
         if review.starts_with("APPROVED") {
             let tested = ask("qa", "Test it.".to_owned()).await?;
             return Ok(format!(
-                "Done after {round} rounds. Review: {review} QA: {tested}"
+                "Done after {}. Review: {review} QA: {tested}",
+                counted(round, "round")
             ));
         }
         work = format!("The review says:\n{review}");
     }
-    Err(Failure::new("five rounds and still not approved"))
+    Err(Failure::new("the work was not approved in 5 rounds"))
 }
 
 fn plan(ui: Ui) -> Result<String, Failure> {

@@ -12,7 +12,7 @@ use crate::api::DispatchOverview;
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::ledger;
 use crate::cli::server;
-use crate::cli::ui::{Failure, Ui, count, one_line, time};
+use crate::cli::ui::{Failure, Ui, one_line, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
@@ -25,6 +25,7 @@ use crate::ledger::{agent, mail};
 use crate::runner::providers::{command_line, find_program, version};
 use crate::runner::read_spec;
 use crate::store::{MigrationState, migration_status};
+use crate::words::counted;
 
 /// The tolerated difference of two clocks, in milliseconds.
 const TOLERANCE: i64 = 5_000;
@@ -50,7 +51,7 @@ pub(super) async fn run(ui: Ui, arguments: DoctorArguments) -> Result<(), Failur
         Err(error @ DataDirError::Empty { .. }) => findings.push(Note(error.to_string())),
         Err(error) => findings.push(Bad(
             error.to_string(),
-            "make it readable for this user".to_owned(),
+            "make the directory readable for this user".to_owned(),
         )),
     }
     findings.push(check_server(&arguments).await);
@@ -61,8 +62,10 @@ pub(super) async fn run(ui: Ui, arguments: DoctorArguments) -> Result<(), Failur
     }
     match problems {
         0 => Ok(()),
-        1 => Err(Failure::new("1 problem found")),
-        _ => Err(Failure::new(format!("{problems} problems found"))),
+        _ => Err(Failure::new(format!(
+            "{} found",
+            counted(problems, "problem")
+        ))),
     }
 }
 
@@ -87,7 +90,8 @@ async fn check_data(data_dir: &DataDir, findings: &mut Vec<Finding>) {
         )),
         Err(error) => Bad(
             error.to_string(),
-            "let this user write there, or choose another with --data-dir".into(),
+            "make the directory writable for this user, or choose another one with --data-dir"
+                .into(),
         ),
     });
     findings.push(check_token(&data_dir.operator_token()));
@@ -111,7 +115,7 @@ async fn check_data(data_dir: &DataDir, findings: &mut Vec<Finding>) {
 fn check_token(path: &Path) -> Finding {
     match std::fs::metadata(path) {
         Err(_) => Note(format!(
-            "{} is not there yet; `chorus serve` makes it",
+            "{} does not exist yet; `chorus serve` creates it",
             path.display()
         )),
         Ok(file) if file.permissions().mode().trailing_zeros() >= 6 => {
@@ -132,30 +136,33 @@ async fn check_migrations(data_dir: &DataDir) -> (bool, Finding) {
                 false,
                 Bad(
                     Failure::from(error).message,
-                    "is it a Chorus database? restore a backup if not".into(),
+                    "check that the file is a Chorus database, or restore a backup".into(),
                 ),
             );
         }
     };
     let is = |state| migrations.iter().any(|migration| migration.state == state);
     if is(MigrationState::Unknown) {
-        let what = "the database was made by a newer version of Chorus".to_owned();
+        let what = "a newer version of Chorus wrote the database".to_owned();
         (
             false,
             Bad(what, "use that version or a later one".to_owned()),
         )
     } else if is(MigrationState::Changed) {
-        let what = "a migration of the database is not the one that this version has".to_owned();
+        let what = "an applied migration differs from the one in this version of Chorus".to_owned();
         (
             false,
-            Bad(what, "use the version that made the database".to_owned()),
+            Bad(
+                what,
+                "use the version that wrote the database, or restore a backup".to_owned(),
+            ),
         )
     } else if is(MigrationState::Pending) {
         (
             false,
             Bad(
-                "the database is of an older version of Chorus".to_owned(),
-                "chorus migrate".to_owned(),
+                "an older version of Chorus wrote the database".to_owned(),
+                "migrate it with chorus migrate".to_owned(),
             ),
         )
     } else {
@@ -163,7 +170,7 @@ async fn check_migrations(data_dir: &DataDir) -> (bool, Finding) {
             true,
             Good(format!(
                 "the database is up to date ({})",
-                count(migrations.len() as u64, "migration")
+                counted(migrations.len(), "migration")
             )),
         )
     }
@@ -237,7 +244,7 @@ async fn active_alerts(engine: &Engine) -> Result<Vec<Alert>, crate::Error> {
 
 fn note_alert(alert: &Alert) -> Finding {
     Note(format!(
-        "alert of {}, {}: {}\n      when it is seen to: chorus alert resolve {}",
+        "alert by {}, {}: {}\n      to do: see to it, then chorus alert resolve {}",
         one_line(alert.raised_by.as_str()),
         time(alert.raised_at),
         one_line(alert.message.beginning(ALERT).as_str()),
@@ -274,7 +281,7 @@ fn note_overdue(mail: &Mail, now: Timestamp) -> Finding {
         .collect();
     let due = mail.ack_due_at.map(time).unwrap_or_default();
     Note(format!(
-        "mail of {} should have been acknowledged by {due}, and was not by {}: {}\n      look with: chorus mail show {}; hand the agent a task, or: chorus mail ack {} --as NAME",
+        "mail from {}, due {due}, is not acknowledged by {}: {}\n      to do: read it with chorus mail show {}; hand the agent a task, or acknowledge it with chorus mail ack {} --as NAME",
         mail.from,
         late.join(", "),
         one_line(mail.subject.beginning(ALERT).as_str()),
@@ -287,8 +294,8 @@ fn note_overdue(mail: &Mail, now: Timestamp) -> Finding {
 fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
     for held in &overview.held {
         findings.push(Note(format!(
-            "{} of kind {} will not be started. {}",
-            count(held.count, "request"),
+            "{} of kind {} will not start. {}",
+            counted(held.count, "request"),
             held.kind,
             held.reason
         )));
@@ -296,7 +303,7 @@ fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
     for claimed in &overview.running {
         if claimed.agent.is_none() {
             findings.push(Note(format!(
-                "request {} is claimed in its file since {}; nobody says whether they still work on it: {}",
+                "request {} has been claimed in its file since {}, without a heartbeat: {}",
                 claimed.id,
                 time(claimed.since),
                 one_line(claimed.title.as_str())
@@ -305,9 +312,9 @@ fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
     }
     for stuck in &overview.stuck {
         findings.push(Note(format!(
-            "request {} is stuck after {}; look at `chorus request show {}` and approve it again: {}",
+            "request {} is stuck after {}; see `chorus request show {}`, then approve it again: {}",
             stuck.id,
-            count(stuck.attempts.into(), "attempt"),
+            counted(stuck.attempts, "attempt"),
             stuck.id,
             one_line(stuck.title.as_str())
         )));
@@ -332,7 +339,7 @@ async fn check_routes(engine: &Engine, agents: &[Agent], findings: &mut Vec<Find
     }
     for (agent, kinds) in missing {
         findings.push(Note(format!(
-            "requests of kind {} go to the agent {agent}, which is not configured; change that with `chorus request kinds --set FILE`",
+            "requests of kind {} go to the agent {agent}, which does not exist; create the agent, or change the rule with `chorus request kinds --set FILE`",
             kinds.join(", ")
         )));
     }

@@ -19,7 +19,7 @@ pub(super) async fn check(engine: &Engine) -> Result<Vec<Finding>, crate::Error>
     let mut findings: Vec<_> = tasks.items.iter().map(note_task).collect();
     if tasks.next.is_some() {
         findings.push(Finding::Note(
-            "more tasks wait for an agent or a person; chorus task list shows why".to_owned(),
+            "more tasks wait for an agent or a person; see chorus task list".to_owned(),
         ));
     }
     let blocked = Some(IncrementState::Blocked);
@@ -41,14 +41,14 @@ fn note_task(task: &TaskSummary) -> Finding {
         (
             "is blocked",
             format!(
-                "chorus task show {id} --full; then chorus task status {id} pending lets it go on, completed or failed ends it"
+                "read chorus task show {id} --full; then continue with chorus task status {id} pending, or end it with completed or failed"
             ),
         )
     } else {
         (
             "waits for an agent",
             format!(
-                "chorus task route {id} --dry-run says why nobody suits; give an agent the role, or change the task: chorus task edit {id} --agent-role ROLE"
+                "read the reasons with chorus task route {id} --dry-run; give an agent the role, or change the task with chorus task edit {id} --agent-role ROLE"
             ),
         )
     };
@@ -61,7 +61,7 @@ fn note_task(task: &TaskSummary) -> Finding {
 fn note_increment(increment: &Increment) -> Finding {
     let id = &increment.id;
     Finding::Note(format!(
-        "increment {id} is blocked ({}): {}\n      to do: chorus increment show {id}; then chorus increment retry {id} lets it go on",
+        "increment {id} is blocked ({}): {}\n      to do: read chorus increment show {id}; then continue with chorus increment retry {id}",
         one_line(increment.title.as_str()),
         shortened(increment.blocked_by.as_ref())
     ))

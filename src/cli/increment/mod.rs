@@ -41,7 +41,7 @@ pub(super) async fn run(ui: Ui, command: IncrementCommand) -> Result<(), Failure
             let reply = client.increments().retry(&increment).await?;
             server.show(ui, &reply, |shown| {
                 ui.line(format_args!(
-                    "{} goes on, in round {}",
+                    "{} continues in round {}",
                     shown.increment.id, shown.increment.round
                 ))
             })

@@ -97,7 +97,7 @@ fn standing(task: &Task) -> Standing {
         (None, _) => what,
     };
     let (mark, style, what) = if let Some(agent) = task.current_agent().map(AgentName::as_str) {
-        ('▶', AT_WORK, format!("{agent} works on it"))
+        ('▶', AT_WORK, format!("{agent} is working"))
     } else if task.routing.blocked {
         ('!', BAD, by(reason.unwrap_or_default()))
     } else {

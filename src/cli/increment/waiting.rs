@@ -42,7 +42,7 @@ pub(super) fn blocked(shown: &IncrementTasks) -> Failure {
     let reason = increment.blocked_by.as_ref();
     let reason = reason.map_or_else(String::new, |reason| one_line(reason.as_str()));
     Failure::new(format!("increment {} is blocked: {reason}", increment.id)).with_hint(format!(
-        "`chorus increment retry {}` lets it go on",
+        "see `chorus increment show {0}`; then continue with `chorus increment retry {0}`",
         increment.id
     ))
 }

@@ -98,7 +98,7 @@ async fn inbox(ui: Ui, arguments: InboxArguments) -> Result<(), Failure> {
         server,
     } = arguments;
     let reader = Correspondent::parse(name.as_str())
-        .map_err(|error| Failure::new(format!("{name:?} is no name: it {error}")))?;
+        .map_err(|error| Failure::new(format!("{name:?} is not a valid name: it {error}")))?;
     let list = MailList {
         to: Some(name),
         pending: !overdue && !all && search.is_none(),

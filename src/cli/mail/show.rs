@@ -74,7 +74,7 @@ pub(super) fn one(ui: Ui, mail: &Mail) -> Result<(), Failure> {
     let handoff_type = mail.handoff_type.as_ref();
     lines.extend(handoff_type.map(|it| format!("kind      {it}")));
     if mail.previous_attempts > 0 {
-        lines.push(format!("attempts  {} before", mail.previous_attempts));
+        lines.push(format!("attempts  {} earlier", mail.previous_attempts));
     }
     lines.extend(
         mail.ack_due_at

@@ -85,7 +85,7 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             server,
         } => {
             let agent = agent.or_else(|| std::env::var("USER").ok());
-            let agent = agent.ok_or_else(|| Failure::new("say who works on it with --as"))?;
+            let agent = agent.ok_or_else(|| Failure::new("a claim needs a name: use --as NAME"))?;
             let input = ClaimInput {
                 agent: field("agent", agent)?,
                 lease_seconds: lease,
@@ -132,7 +132,7 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
         }
         RequestCommand::Wait(arguments) => wait(ui, arguments).await,
         RequestCommand::Top { server } => top::run(ui, &server).await,
-        RequestCommand::Routes { set, server } => {
+        RequestCommand::Kinds { set, server } => {
             let client = server.client()?;
             let reply = match set {
                 None => client.dispatch().rules().await?,
@@ -208,7 +208,7 @@ async fn notice_kind(ui: Ui, client: &Client, kind: &Kind) {
     if rules.iter().all(|rule| rule.kind != *kind) {
         let kinds: Vec<_> = rules.iter().map(|rule| rule.kind.as_str()).collect();
         ui.notice(format_args!(
-            "no route takes requests of kind {kind}; those that have one are: {}",
+            "no agent handles requests of kind {kind}; kinds with an agent: {}",
             kinds.join(", ")
         ));
     }

@@ -28,7 +28,7 @@ fn state(request: &Request) -> String {
     } else if request.stuck {
         format!("{state} (stuck)")
     } else if request.state == RequestState::Needs && !request.recovery.is_empty() {
-        format!("{state} (came back)")
+        format!("{state} (returned)")
     } else {
         state.to_owned()
     }
@@ -49,7 +49,7 @@ pub(super) fn one(ui: Ui, request: &Request) -> Result<(), Failure> {
     );
     lines.push(format!("source    {}", source(request)));
     let workspace = request.agent_workspace.as_ref();
-    lines.extend(workspace.map(|workspace| format!("works in  {workspace}")));
+    lines.extend(workspace.map(|workspace| format!("workspace {workspace}")));
     lines.extend(request.task_id.as_ref().map(|id| format!("task      {id}")));
     lines.extend(
         request
@@ -60,7 +60,7 @@ pub(super) fn one(ui: Ui, request: &Request) -> Result<(), Failure> {
     lines.extend(request.job_id.as_ref().map(|id| format!("job       {id}")));
     lines.extend(request.lease.as_ref().map(|lease| {
         format!(
-            "claimed   by {} as claim {}, until {}",
+            "claimed   by {}, fencing token {}, until {}",
             lease.agent,
             lease.fencing,
             time(lease.expires_at)
@@ -69,7 +69,7 @@ pub(super) fn one(ui: Ui, request: &Request) -> Result<(), Failure> {
     if !request.body.is_blank() {
         lines.push(format!("\n{}", request.body.as_str().trim_end()));
     }
-    lines.push("\nLife".to_owned());
+    lines.push("\nHistory".to_owned());
     lines.extend(request.transitions.iter().map(transition));
     if !request.recovery.is_empty() {
         lines.push("\nRecovery".to_owned());

@@ -4,6 +4,7 @@ use super::super::arguments::ServerArguments;
 use super::super::ui::{Failure, Table, Ui, duration};
 use crate::api::Answer;
 use crate::domain::{DispatchedRequest, Timestamp, WaitingRequest};
+use crate::words::counted;
 
 pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
     let reply = server.client()?.dispatch().overview().await?;
@@ -18,7 +19,7 @@ pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure>
     for request in &data.running {
         running(&mut table, request, now);
     }
-    for (what, requests) in [("waits", &data.waiting), ("stuck", &data.stuck)] {
+    for (what, requests) in [("queued", &data.waiting), ("stuck", &data.stuck)] {
         for request in requests {
             waiting(&mut table, what, request, now);
         }
@@ -26,15 +27,17 @@ pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure>
     ui.table(&table)?;
     for held in &data.held {
         ui.notice(format_args!(
-            "{} of kind {} will not be started. {}",
-            held.count, held.kind, held.reason
+            "{} of kind {} will not start. {}",
+            counted(held.count, "request"),
+            held.kind,
+            held.reason
         ));
     }
     if data.running.is_empty() && data.waiting.is_empty() && data.stuck.is_empty() {
-        ui.notice("Nothing is worked on, and nothing waits");
+        ui.notice("No request is running or queued");
     }
     if !data.enabled {
-        ui.notice("The dispatcher is off: approved requests wait until somebody claims them");
+        ui.notice("The dispatcher is off: approved requests wait to be claimed");
     }
     Ok(())
 }

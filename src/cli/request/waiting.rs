@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::arguments::AwaitArguments;
-use super::super::ui::{Failure, Ui, count, one_line};
+use super::super::arguments::WaitArguments;
+use super::super::ui::{Failure, Ui, one_line};
 use super::super::wait::{Question, patiently};
 use crate::domain::RequestState;
+use crate::words::counted;
 
 /// Waits until a request has reached a state, and prints its response.
-pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<(), Failure> {
-    let AwaitArguments {
+pub(in crate::cli) async fn wait(ui: Ui, arguments: WaitArguments) -> Result<(), Failure> {
+    let WaitArguments {
         request: id,
         state,
         timeout,
@@ -45,15 +46,15 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: AwaitArguments) -> Result<()
         if request.stuck {
             return Err(Failure::new(format!(
                 "request {id} is stuck after {}{went_wrong}",
-                count(request.attempts.into(), "attempt")
+                counted(request.attempts, "attempt")
             ))
             .with_hint(format!(
-                "look at `chorus request show {id}`; when the operator has approved it again, wait again"
+                "see `chorus request show {id}`; ask the operator to approve the request again, then wait again"
             )));
         }
         if is_last {
             return Err(Failure::new(format!(
-                "request {id} is still {} and not {}{went_wrong}",
+                "request {id} is still {}, not {}{went_wrong}",
                 request.state.as_str(),
                 state.as_str()
             )));

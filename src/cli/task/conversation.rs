@@ -50,7 +50,7 @@ pub(super) async fn show(
         };
         match next {
             Some(next) if limit.is_some() => {
-                ui.notice(format_args!("There are more: --after {next}"));
+                ui.notice(format_args!("More messages: --after {next}"));
                 return Ok(());
             }
             Some(next) => after = Some(next),

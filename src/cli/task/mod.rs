@@ -20,7 +20,7 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
         TaskCommand::Ready(arguments) => super::ready::run(ui, arguments).await,
         TaskCommand::Route(arguments) => super::route::run(ui, arguments).await,
         TaskCommand::Report(arguments) => super::report::run(ui, arguments).await,
-        TaskCommand::Update {
+        TaskCommand::Edit {
             task,
             needs,
             merge,

@@ -44,8 +44,8 @@ pub(super) async fn update(
     let change = change(needs)?;
     if change.is_empty() {
         return Err(
-            Failure::usage("say what is to be set, such as --agent-role")
-                .with_hint("`chorus task edit --help` lists what can be"),
+            Failure::usage("no field is given: set one, such as --agent-role ROLE")
+                .with_hint("`chorus task edit --help` lists the fields"),
         );
     }
     let reply = server.client()?.tasks().edit(task, &change, merge).await?;

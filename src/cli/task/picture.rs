@@ -63,10 +63,10 @@ struct Numbered<'a> {
 }
 
 impl Numbered<'_> {
-    /// Returns the word for the kind of the first hand-off; `made` without one.
+    /// Returns the word for the kind of the first hand-off; `created` without one.
     fn door(&self) -> &'static str {
         let first = self.task.handoffs.first();
-        first.map_or("made", |handoff| handoff.mode.as_str())
+        first.map_or("created", |handoff| handoff.mode.as_str())
     }
 }
 

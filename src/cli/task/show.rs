@@ -7,6 +7,7 @@ use crate::cli::arguments::ServerArguments;
 use crate::cli::ui::{Failure, Ui, duration, one_line, outcome, printable, time, usage};
 use crate::client::Client;
 use crate::domain::{ChainEntry, DependencyOutcome, Needs, Skill, Task, UsageSum};
+use crate::words::counted;
 
 pub(super) async fn run(
     ui: Ui,
@@ -72,8 +73,9 @@ fn head(task: &Task, used: &UsageSum) -> Vec<String> {
     lines.extend(usage(used).map(|used| format!("used       {used}")));
     for attachment in &task.attachments {
         lines.push(format!(
-            "file       {} ({} bytes)",
-            attachment.filename, attachment.size
+            "file       {} ({})",
+            attachment.filename,
+            counted(attachment.size, "byte")
         ));
     }
     lines
@@ -188,7 +190,7 @@ fn entry_line(entry: &ChainEntry, full: bool) -> String {
         agent = format!("{}  {agent}", entry.id);
     }
     match &entry.end {
-        None => format!("{agent}  works since {}", time(entry.started_at)),
+        None => format!("{agent}  working since {}", time(entry.started_at)),
         Some(end) => {
             let took = duration(end.at.as_millis() - entry.started_at.as_millis());
             format!(

@@ -1,7 +1,8 @@
 //! `chorus task tree`, drawn with lines.
 
-use crate::cli::ui::{count, duration, one_line, outcome, time};
+use crate::cli::ui::{duration, one_line, outcome, time};
 use crate::domain::{Door, Status, TaskTree, Timestamp, TreeHandoff};
+use crate::words::counted;
 
 /// A branch below a task: a hand-off or a child.
 enum Branch<'a> {
@@ -64,7 +65,7 @@ fn branches(task: &TaskTree) -> Vec<Branch<'_>> {
 
 /// Formats the number of omitted tasks.
 pub(super) fn not_shown(task: &TaskTree) -> Option<String> {
-    (task.omitted > 0).then(|| format!("{} not shown", count(task.omitted, "task")))
+    (task.omitted > 0).then(|| format!("{} not shown", counted(task.omitted, "task")))
 }
 
 fn head(task: &TaskTree, asked: &str) -> String {
@@ -105,7 +106,7 @@ pub(super) fn ending(handoff: &TreeHandoff) -> String {
             outcome(how),
             duration(at.as_millis() - handoff.started_at.as_millis())
         ),
-        _ => "works".to_owned(),
+        _ => "working".to_owned(),
     }
 }
 

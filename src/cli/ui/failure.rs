@@ -1,4 +1,4 @@
-//! Why a command failed, and the exit code that says so to a script.
+//! Failures of commands, with their exit codes.
 
 use std::process::ExitCode;
 
@@ -9,11 +9,11 @@ use crate::config::DataDirError;
 use crate::error::with_sources;
 use crate::store::OpenError;
 
-/// The exit codes, which scripts rely on.
+/// The exit codes. Scripts rely on them: docs/cli.md lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum Exit {
     Failed = 1,
-    /// As the argument parser's own.
+    /// The same code as clap's.
     Usage = 2,
     NotFound = 3,
     Conflict = 4,
@@ -35,7 +35,6 @@ pub(in crate::cli) struct Failure {
 }
 
 impl Failure {
-    /// Makes a plain failure.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Failed,
@@ -44,12 +43,11 @@ impl Failure {
         }
     }
 
-    /// Makes a failure that only the exit code tells of.
+    /// Makes a failure without a message, for commands such as `tag find`.
     pub fn silent() -> Self {
         Self::new("")
     }
 
-    /// Makes a failure of what was typed.
     pub fn usage(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Usage,
@@ -57,13 +55,12 @@ impl Failure {
         }
     }
 
-    /// Says what to do.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Makes a failure of an error with all that caused it.
+    /// Makes a failure of an error and its sources.
     pub fn caused(error: &(dyn std::error::Error + 'static)) -> Self {
         Self::new(with_sources(error))
     }
@@ -77,7 +74,9 @@ impl From<ClientError> for Failure {
                 exit: Exit::Unreachable,
                 ..failure
             }
-            .with_hint("start one with `chorus serve`, or name another with --url or CHORUS_URL"),
+            .with_hint(
+                "start a server with `chorus serve`, or name another one with --url or CHORUS_URL",
+            ),
             ClientError::Garbled { .. } => failure,
             ClientError::Refused { status, error } => {
                 let exit = match status {
@@ -92,7 +91,7 @@ impl From<ClientError> for Failure {
                 let mut failure = Self { exit, ..failure };
                 if status == StatusCode::UNAUTHORIZED {
                     failure = failure.with_hint(
-                        "the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR",
+                        "name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR",
                     );
                 }
                 match agents {
@@ -102,7 +101,7 @@ impl From<ClientError> for Failure {
                             .iter()
                             .filter_map(serde_json::Value::as_str)
                             .collect();
-                        failure.with_hint(format!("the agents are: {}", names.join(", ")))
+                        failure.with_hint(format!("known agents: {}", names.join(", ")))
                     }
                 }
             }
@@ -120,11 +119,11 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         Self::new(match error {
             OpenError::Newer { path, version } => format!(
-                "the database {} was made by a newer version of Chorus (it has migration {version}); use that version or a later one",
+                "a newer version of Chorus wrote the database {} (it has migration {version}); use that version or a later one",
                 path.display()
             ),
             OpenError::Changed { path, version } => format!(
-                "migration {version} of the database {} is not the one that this version of Chorus has; restore a backup, or use the version that made it",
+                "migration {version} of the database {} differs from the one in this version of Chorus; use the version that wrote the database, or restore a backup",
                 path.display()
             ),
             OpenError::Failed { path, cause } => {

@@ -1,4 +1,4 @@
-//! All that the command line prints: for a person on a terminal, plain when piped.
+//! Output of the command line: for a person on a terminal, plain when piped.
 
 mod failure;
 mod progress;
@@ -13,12 +13,12 @@ use anstyle::{AnsiColor, Style};
 pub(super) use failure::{Exit, Failure};
 pub(super) use progress::ProgressBar;
 pub(super) use table::Table;
-pub(super) use text::{count, duration, one_line, outcome, printable, time, usage};
+pub(super) use text::{duration, one_line, outcome, printable, time, usage};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default();
 
-/// Where everything is printed.
+/// The only place that prints.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ui;
 
@@ -29,7 +29,7 @@ impl Ui {
         printed(writeln!(anstream::stdout(), "{line}"))
     }
 
-    /// Prints text that came from others: harmless on a terminal, as it is in a pipe.
+    /// Prints foreign text: without control characters on a terminal, unchanged in a pipe.
     #[expect(clippy::unused_self, reason = "printing is what a Ui is for")]
     pub fn text(self, text: &str) -> Result<(), Failure> {
         let mut stdout = std::io::stdout();
@@ -40,7 +40,7 @@ impl Ui {
         })
     }
 
-    /// Prints bytes as they are to standard output.
+    /// Prints bytes unchanged to standard output.
     #[expect(clippy::unused_self, reason = "printing is what a Ui is for")]
     pub fn bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = std::io::stdout();
@@ -64,7 +64,7 @@ impl Ui {
         }
     }
 
-    /// Prints any number of pairs, each on a line of its own: apart for a person, separated by a tab for a program.
+    /// Prints pairs, one per line: separated by spaces for a person, by a tab for a program.
     pub fn pairs(self, pairs: impl IntoIterator<Item = (String, String)>) -> Result<(), Failure> {
         let gap = if std::io::stdout().is_terminal() {
             "  "
@@ -86,7 +86,7 @@ impl Ui {
         let _ = writeln!(anstream::stderr(), "{notice}");
     }
 
-    /// Prints why a command failed.
+    /// Prints a failure and its hints, and returns its exit code.
     pub fn fail(self, failure: &Failure) -> ExitCode {
         if failure.message.is_empty() {
             return failure.exit.into();
@@ -102,7 +102,7 @@ impl Ui {
     }
 }
 
-/// Forgives a reader that has seen enough.
+/// Ignores a reader that closed its end of the pipe.
 fn printed(result: std::io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

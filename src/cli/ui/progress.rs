@@ -11,7 +11,6 @@ use crate::engine::archive::Progress;
 pub(in crate::cli) struct ProgressBar(indicatif::ProgressBar);
 
 impl ProgressBar {
-    /// Begins a bar.
     pub fn new(what: &'static str) -> Self {
         let target = if std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
@@ -27,13 +26,11 @@ impl ProgressBar {
         )
     }
 
-    /// Shows how far it has come.
     pub fn show(&self, progress: Progress) {
         self.0.set_length(progress.total);
         self.0.set_position(progress.done);
     }
 
-    /// Takes the bar away.
     pub fn clear(&self) {
         self.0.finish_and_clear();
     }

@@ -14,7 +14,7 @@ use super::text::one_line;
 /// The headings of columns that are copied into commands, and so cut last.
 const NAMES: [&str; 6] = ["id", "task", "name", "request", "hand-off", "agent"];
 
-/// The shortest prefix of an id that is shown: the time at which the id was made, in milliseconds.
+/// The shortest prefix of an id that is shown: the time of its creation, in milliseconds.
 const SHORTEST_ID: usize = 13;
 
 /// The length of a time without its seconds: `2026-01-31 12:00`.

@@ -1,8 +1,9 @@
-//! Text that came from others, made fit for a terminal.
+//! Text for a terminal: foreign text made harmless, times and durations.
 
 use chrono::{DateTime, Local};
 
 use crate::domain::{Outcome, Timestamp, UsageSum};
+use crate::words::counted;
 
 /// Replaces control characters, which could move the cursor or change what was printed before.
 pub(in crate::cli) fn printable(text: &str) -> String {
@@ -18,21 +19,12 @@ pub(in crate::cli) fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Puts text on one line.
+/// Joins the lines of a text, and makes it [`printable`].
 pub(in crate::cli) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Counts things.
-pub(in crate::cli) fn count(number: u64, thing: &str) -> String {
-    if number == 1 {
-        format!("1 {thing}")
-    } else {
-        format!("{number} {thing}s")
-    }
-}
-
-/// Writes what runs used, if there were any.
+/// Formats the usage of runs; nothing without a run.
 pub(in crate::cli) fn usage(sum: &UsageSum) -> Option<String> {
     let UsageSum {
         runs,
@@ -44,15 +36,16 @@ pub(in crate::cli) fn usage(sum: &UsageSum) -> Option<String> {
     } = sum;
     (*runs > 0).then(|| {
         format!(
-            "{}, {} s, {}, {input_tokens} tokens in, {output_tokens} out, ${cost_usd:.4}",
-            count(*runs, "run"),
+            "{}, {} s, {}, {} in, {output_tokens} out, ${cost_usd:.4}",
+            counted(*runs, "run"),
             duration_ms / 1000,
-            count(*turns, "turn"),
+            counted(*turns, "turn"),
+            counted(*input_tokens, "token"),
         )
     })
 }
 
-/// Writes a time as the clock on the wall shows it.
+/// Formats a time in the local time zone.
 pub(in crate::cli) fn time(timestamp: Timestamp) -> String {
     match DateTime::from_timestamp_millis(timestamp.as_millis()) {
         Some(time) => time
@@ -63,7 +56,6 @@ pub(in crate::cli) fn time(timestamp: Timestamp) -> String {
     }
 }
 
-/// Writes how long something took.
 pub(in crate::cli) fn duration(millis: i64) -> String {
     let millis = millis.max(0);
     let seconds = millis / 1000;
@@ -75,7 +67,6 @@ pub(in crate::cli) fn duration(millis: i64) -> String {
     }
 }
 
-/// Writes how something ended.
 pub(in crate::cli) const fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::TimedOut => "timed out",

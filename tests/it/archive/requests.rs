@@ -504,7 +504,7 @@ async fn a_server_on_imported_data_requeues_the_requests_that_were_worked_on() {
         .env("CHORUS_DATA_DIR", &sandbox.data_dir)
         .transcript();
     assert!(
-        imported.contains("Imported 2 tasks, 5 agents and 2 requests; left out 0"),
+        imported.contains("Imported 2 tasks, 5 agents and 2 requests; skipped 0 files"),
         "{imported}"
     );
     let server = Server::start(&sandbox.data_dir);

@@ -564,7 +564,9 @@ fn a_large_archive_is_imported_and_exported_by_the_commands() {
     let count = ids.len();
     assert_eq!(
         run(["import", archive, "--data-dir", data]),
-        format!("exit 0\n--- stdout\nImported {count} tasks and 1 agent; left out 0\n--- stderr\n")
+        format!(
+            "exit 0\n--- stdout\nImported {count} tasks and 1 agent; skipped 0 files\n--- stderr\n"
+        )
     );
     assert_eq!(
         run(["export", out, "--data-dir", data]),

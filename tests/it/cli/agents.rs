@@ -86,7 +86,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     assert_snapshot!(desk.run(add).await, @"
     exit 0
     --- stdout
-    reviewer made
+    reviewer created
     --- stderr
     ");
     assert_eq!(
@@ -111,11 +111,11 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     program      /bin/sh
     arguments    "-c" "echo 'a, b'"
     output       last_line
-    at most      60 s
-    silent       30 s
+    max time     60 s
+    max silence  30 s
     roles        verification testing
     skills       rust c++ go
-    session      45 minutes at most
+    max session  45 minutes
     environment  LANG=C=D
 
     Reads changes
@@ -197,7 +197,7 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     assert_snapshot!(transcript(add.current_dir(folder)).await.unwrap(), @"
     exit 0
     --- stdout
-    reviewer made
+    reviewer created
     --- stderr
     ");
     let edit = desk.chorus(["agent", "edit", "reviewer", "--file", "-"]);
@@ -224,8 +224,8 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     exit 1
     --- stdout
     --- stderr
-    error: the file says no name
-    hint: write it before --file, or as "name" in the file
+    error: the file has no name
+    hint: write the name before --file, or as "name" in the file
     "#);
     let other = desk.chorus(["agent", "create", "other", "--file", "-"]);
     assert_snapshot!(transcript(other.input(json)).await.unwrap(), @"

@@ -72,7 +72,7 @@ async fn an_alert_is_raised_listed_and_resolved() {
     --- stdout
     <id 1>	2026-01-01 00:00:00	anonymous	<id 2>	2026-01-01 00:00:10	The disk is full
     --- stderr
-    There are more: --after <id 1>
+    More rows: --after <id 1>
     ");
     assert_snapshot!(desk.run(["alert", "list", "--all", "--after", &second]).await, @"
     exit 0

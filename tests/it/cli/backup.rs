@@ -80,7 +80,7 @@ fn a_file_that_is_there_is_not_replaced() {
     exit 1
     --- stdout
     --- stderr
-    error: there is no folder <tmp>/no/such/folder; make it first
+    error: folder <tmp>/no/such/folder does not exist; create it first
     ");
 }
 

@@ -100,10 +100,10 @@ fn every_active_alert_is_noted() {
         .collect();
     let alerts = alerts.join("\n").replace(&"x".repeat(500), "<500 times x>");
     assert_snapshot!(alerts, @"
-    note  alert of qa, 1970-01-01 00:00:00: The key �[2Jhas expired
-          when it is seen to: chorus alert resolve a
-    note  alert of qa, 1970-01-01 00:00:00: <500 times x>…
-          when it is seen to: chorus alert resolve c
+    note  alert by qa, 1970-01-01 00:00:00: The key �[2Jhas expired
+          to do: see to it, then chorus alert resolve a
+    note  alert by qa, 1970-01-01 00:00:00: <500 times x>…
+          to do: see to it, then chorus alert resolve c
     ");
     assert!(
         seen.starts_with("exit 0") && !seen.contains("No more"),
@@ -147,7 +147,7 @@ fn a_database_that_is_not_ours_is_a_problem() {
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
     bad   cannot open the database <tmp>/chorus.db: while executing migrations: error returned from database: (code: 26) file is not a database
-          to do: is it a Chorus database? restore a backup if not
+          to do: check that the file is a Chorus database, or restore a backup
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     error: 1 problem found
@@ -168,8 +168,8 @@ fn a_database_of_another_version_is_a_problem() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    bad   a migration of the database is not the one that this version has
-          to do: use the version that made the database
+    bad   an applied migration differs from the one in this version of Chorus
+          to do: use the version that wrote the database, or restore a backup
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     error: 1 problem found
@@ -182,8 +182,8 @@ fn a_database_of_another_version_is_a_problem() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    bad   the database is of an older version of Chorus
-          to do: chorus migrate
+    bad   an older version of Chorus wrote the database
+          to do: migrate it with chorus migrate
     note  cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     --- stderr
     error: 1 problem found
@@ -264,11 +264,11 @@ fn what_the_router_does_not_go_on_with_is_noted() {
     let held = held.join("\n").replace(&"x".repeat(496), "<496 times x>");
     assert_snapshot!(held, @r#"
     note  task <id 1> waits for an agent: No available agent has the role knitting
-          to do: chorus task route <id 1> --dry-run says why nobody suits; give an agent the role, or change the task: chorus task edit <id 1> --agent-role ROLE
+          to do: read the reasons with chorus task route <id 1> --dry-run; give an agent the role, or change the task with chorus task edit <id 1> --agent-role ROLE
     note  task <id 2> is blocked: �[2J<496 times x>…
-          to do: chorus task show <id 2> --full; then chorus task status <id 2> pending lets it go on, completed or failed ends it
+          to do: read chorus task show <id 2> --full; then continue with chorus task status <id 2> pending, or end it with completed or failed
     note  increment <id 3> is blocked (Read "dates"): Which calendar?
-          to do: chorus increment show <id 3>; then chorus increment retry <id 3> lets it go on
+          to do: read chorus increment show <id 3>; then continue with chorus increment retry <id 3>
     "#);
     assert!(seen.starts_with("exit 0"), "{seen}");
 }

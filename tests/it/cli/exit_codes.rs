@@ -104,7 +104,7 @@ async fn five_is_a_server_that_cannot_be_reached() {
     --- stdout
     --- stderr
     error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
-    hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
+    hint: start a server with `chorus serve`, or name another one with --url or CHORUS_URL
     ");
 }
 

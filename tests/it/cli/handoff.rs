@@ -52,7 +52,7 @@ async fn the_final_message_is_all_that_is_printed_to_standard_output() {
     Done:
     all tests pass
     --- stderr
-    developer works on <id 1> (hand-off <id 2>)
+    developer is working on <id 1> (hand-off <id 2>)
     ");
     let handoff = desk
         .app
@@ -80,7 +80,7 @@ async fn a_handoff_that_does_not_end_well_fails_with_its_error() {
     exit 1
     --- stdout
     --- stderr
-    qa works on <id 1> (hand-off <id 2>)
+    qa is working on <id 1> (hand-off <id 2>)
     error: cancelled: no �[31mlonger needed
     ");
 }
@@ -157,9 +157,9 @@ async fn waiting_ends_at_the_timeout_and_the_handoff_goes_on() {
     exit 1
     --- stdout
     --- stderr
-    qa works on <id 1> (hand-off <id 2>)
-    error: qa has not finished in time; the hand-off goes on
-    hint: wait again: curl 'http://<server>/api/handoffs/<id 2>?wait=25'
+    qa is working on <id 1> (hand-off <id 2>)
+    error: qa has not finished in time; the hand-off continues
+    hint: wait again with curl 'http://<server>/api/handoffs/<id 2>?wait=25'
     ");
     let task = desk.app.get(&format!("/api/tasks/{id}")).await.data();
     assert_eq!(task["currentAgent"], "qa");
@@ -174,7 +174,7 @@ async fn an_unknown_agent_comes_with_the_names_of_the_known_ones() {
     --- stdout
     --- stderr
     error: Unknown agent: desinger
-    hint: the agents are: developer, developer-review, orchestrator, planner, qa
+    hint: known agents: developer, developer-review, orchestrator, planner, qa
     ");
 }
 
@@ -192,7 +192,7 @@ async fn a_handoff_is_cancelled_once() {
     assert_snapshot!(desk.run(["cancel", &id, "--reason", "too slow"]).await, @"
     exit 0
     --- stdout
-    <id 1> cancelled: qa no longer works on it
+    <id 1> cancelled: qa was stopped
     --- stderr
     ");
     assert_snapshot!(desk.run(["cancel", &id]).await, @"

@@ -144,7 +144,7 @@ async fn an_increment_is_drawn_stage_by_stage() {
     desk.run(["task", "route", &first]).await;
     let seen = desk.run(["increment", "show", &id]).await;
     assert!(
-        seen.contains("\n▶ implementation  round 1  <id 2>  ada works on it\n"),
+        seen.contains("\n▶ implementation  round 1  <id 2>  ada is working\n"),
         "{seen}"
     );
     desk.app
@@ -230,7 +230,7 @@ async fn increments_are_listed_by_state() {
     --- stdout
     <id 1>	blocked	1	2026-01-01 00:00:00	First	No key
     --- stderr
-    There are more: --after <id 1>
+    More rows: --after <id 1>
     ");
     let seen = desk.run(["increment", "list", "--after", &first]).await;
     assert!(seen.contains("Second") && !seen.contains("First"), "{seen}");
@@ -285,7 +285,7 @@ async fn who_waits_for_what_is_blocked_fails_and_is_told_what_to_do() {
     · verify          round 1  <id 4>
     --- stderr
     error: increment <id 1> is blocked: Which "calendar"?
-    hint: `chorus increment retry <id 1>` lets it go on
+    hint: see `chorus increment show <id 1>`; then continue with `chorus increment retry <id 1>`
     "#);
     let first = stage(&desk, &id, "implementation").await;
     desk.run(["task", "status", &first, "pending"]).await;

@@ -267,14 +267,14 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     --- stdout
     --- stderr
     error: Unknown agent: nobody
-    hint: the agents are: developer, developer-review, orchestrator, planner, qa
+    hint: known agents: developer, developer-review, orchestrator, planner, qa
     ");
     assert_snapshot!(desk.run(["mail", "send", "qa", "--subject", "x"]).await, @"
     exit 1
     --- stdout
     --- stderr
     error: Operator token required to send mail as `operator`. Send the header `Authorization: Bearer <contents of operator.token>`, or name another `from`
-    hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
+    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(desk.run(["mail", "ack", &id]).await, @"
     exit 1
@@ -292,7 +292,7 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     exit 1
     --- stdout
     --- stderr
-    error: "a/b" is no name: it may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`
+    error: "a/b" is not a valid name: it may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`
     "#);
     assert_eq!(
         desk.app
@@ -358,8 +358,8 @@ fn the_operators_token_is_taken_from_the_data_directory_and_overdue_mail_is_in_t
         note.take(2).collect::<Vec<_>>().join("\n")
     };
     assert_snapshot!(doctor(&server), @"
-    note  mail of operator should have been acknowledged by 1970-01-01 00:00:00, and was not by operator: To myself
-          look with: chorus mail show <id 1>; hand the agent a task, or: chorus mail ack <id 1> --as NAME
+    note  mail from operator, due 1970-01-01 00:00:00, is not acknowledged by operator: To myself
+          to do: read it with chorus mail show <id 1>; hand the agent a task, or acknowledge it with chorus mail ack <id 1> --as NAME
     ");
     assert_snapshot!(run(&["mail", "ack", &id]), @"
     exit 0

@@ -78,13 +78,14 @@ fn a_migration_that_was_changed_is_told() {
     0006	applied	mail
     0007	applied	facts_as_columns
     --- stderr
-    error: a migration is not the one that was applied
+    error: an applied migration differs from the one in this version of Chorus
+    hint: use the version that wrote the database, or restore a backup
     ");
     assert_snapshot!(migrate(folder.path(), &[]), @"
     exit 1
     --- stdout
     --- stderr
-    error: migration 1 of the database <tmp>/chorus.db is not the one that this version of Chorus has; restore a backup, or use the version that made it
+    error: migration 1 of the database <tmp>/chorus.db differs from the one in this version of Chorus; use the version that wrote the database, or restore a backup
     ");
 }
 
@@ -108,13 +109,14 @@ fn a_migration_that_is_not_known_is_told() {
     0007	applied	facts_as_columns
     9999	unknown	of a newer version of Chorus
     --- stderr
-    error: the database was made by a newer version of Chorus
+    error: a newer version of Chorus wrote the database
+    hint: use that version or a later one
     ");
     assert_snapshot!(migrate(folder.path(), &[]), @"
     exit 1
     --- stdout
     --- stderr
-    error: the database <tmp>/chorus.db was made by a newer version of Chorus (it has migration 9999); use that version or a later one
+    error: a newer version of Chorus wrote the database <tmp>/chorus.db (it has migration 9999); use that version or a later one
     ");
 }
 

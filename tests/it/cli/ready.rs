@@ -67,7 +67,7 @@ async fn the_most_urgent_task_comes_first_and_what_waits_is_not_there() {
     --- stdout
     0	<id 1>	testing	python,mcp	Now "quoted"
     --- stderr
-    There are more: --after <id 1>
+    More rows: --after <id 1>
     "#);
     let ready = desk.app.get("/api/ready").await.data();
     let first = ready[0]["id"].as_str().unwrap();
@@ -76,7 +76,7 @@ async fn the_most_urgent_task_comes_first_and_what_waits_is_not_there() {
     --- stdout
     2	<id 1>	-	-	Plain
     --- stderr
-    There are more: --after <id 1>
+    More rows: --after <id 1>
     ");
     let seen = desk.make(["task", "ready", "--json"]).await;
     let seen: Value = serde_json::from_str(&seen).unwrap();

@@ -14,8 +14,8 @@ async fn outside_of_a_run_it_says_what_a_person_does() {
     exit 2
     --- stdout
     --- stderr
-    error: `chorus task report` is for agents: it works inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN
-    hint: a person sets the status instead: chorus task status TASK completed|failed
+    error: `chorus task report` works only inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN
+    hint: outside a run, set the status: chorus task status TASK completed|failed
     ");
     let alone = desk
         .chorus(["task", "report", "passed"])
@@ -83,14 +83,14 @@ async fn a_bad_report_is_refused_and_says_why() {
     let handoff = run_agent(&server.client(), "tess").await;
     assert_snapshot!(redact(handoff.output.as_str()), @"
     error: --agent-context is not JSON: expected value at line 1 column 7
-    hint: a JSON object is given as it is, as @FILE, or as - for standard input
+    hint: write the object itself, @FILE to read a file, or - to read standard input
     exit 2
     error: agentContext.attempts: must be a number, 0 or more
     exit 1
     error: Task not found: nope
     exit 3
     error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
-    hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
+    hint: start a server with `chorus serve`, or name another one with --url or CHORUS_URL
     exit 5
     ");
     assert_eq!(sandbox.query("SELECT count(*) FROM reports"), "0");

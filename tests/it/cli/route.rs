@@ -34,8 +34,8 @@ async fn a_dry_run_says_who_is_taken_and_why() {
     exit 0
     --- stdout
     <id 1> goes to bob
-    bob	2	taken	Has the role and 2 of 2 skills; works on 0 other tasks
-    ada	1	suits	Has 1 of the skills; bob has 2
+    bob	2	chosen	Has the role and 2 of 2 skills; works on 0 other tasks
+    ada	1	suitable	Has 1 of the skills; bob has 2
     cleo	0	-	Has none of the skills rust, qa
     dan	0	-	Does not have the role testing
     --- stderr
@@ -58,7 +58,7 @@ async fn a_dry_run_says_why_nobody_is_taken() {
     assert_snapshot!(desk.run(["task", "route", &plain, "--dry-run"]).await, @"
     exit 0
     --- stdout
-    <id 1> goes to nobody: The task has no role. Set one with `chorus task edit ID --agent-role ROLE`, or hand it off with `chorus handoff`
+    <id 1> goes to no agent: The task has no role. Set one with `chorus task edit ID --agent-role ROLE`, or hand it off with `chorus handoff`
     --- stderr
     ");
     let early = desk
@@ -75,8 +75,8 @@ async fn a_dry_run_says_why_nobody_is_taken() {
     assert_snapshot!(desk.run(["task", "route", &early, "--dry-run"]).await, @"
     exit 0
     --- stdout
-    <id 1> goes to nobody now: The task waits for <id 2> (pending, must be completed). Then it would go to ada
-    ada	0	taken	Has the role; works on 0 other tasks
+    <id 1> is not routed now: The task waits for <id 2> (pending, must be completed). Later it would go to ada
+    ada	0	chosen	Has the role; works on 0 other tasks
     bob	0	-	Does not have the role implementation
     cleo	0	-	Does not have the role implementation
     dan	0	-	Does not have the role implementation
@@ -87,7 +87,7 @@ async fn a_dry_run_says_why_nobody_is_taken() {
         .await;
     let seen = desk.run(["task", "route", &lost, "--dry-run"]).await;
     assert!(
-        seen.contains("<id 1> goes to nobody: No available agent has the role verification\n"),
+        seen.contains("<id 1> goes to no agent: No available agent has the role verification\n"),
         "{seen}"
     );
 }
@@ -227,7 +227,7 @@ async fn without_a_task_the_first_ready_ones_are_explained() {
     let seen = desk.run(["task", "route", "--dry-run"]).await;
     assert_eq!(seen.lines().filter(|line| line.contains('\t')).count(), 20);
     assert!(
-        seen.ends_with("--- stderr\nThere are more: chorus task ready\n"),
+        seen.ends_with("--- stderr\nMore tasks: chorus task ready\n"),
         "{seen}"
     );
 }

@@ -144,7 +144,7 @@ fn a_database_of_a_newer_version_is_left_alone() {
     exit 1
     --- stdout
     --- stderr
-    error: the database <tmp>/chorus.db was made by a newer version of Chorus (it has migration 9999); use that version or a later one
+    error: a newer version of Chorus wrote the database <tmp>/chorus.db (it has migration 9999); use that version or a later one
     ");
 }
 
@@ -161,7 +161,7 @@ fn a_database_with_other_migrations_is_left_alone() {
     exit 1
     --- stdout
     --- stderr
-    error: migration 1 of the database <tmp>/chorus.db is not the one that this version of Chorus has; restore a backup, or use the version that made it
+    error: migration 1 of the database <tmp>/chorus.db differs from the one in this version of Chorus; use the version that wrote the database, or restore a backup
     ");
 }
 
@@ -193,7 +193,7 @@ fn arguments_that_cannot_be_used_are_named() {
     exit 1
     --- stdout
     --- stderr
-    error: the workspace root /nowhere cannot be used: No such file or directory (os error 2)
+    error: cannot use the workspace root /nowhere: No such file or directory (os error 2)
     ");
     assert_snapshot!(refused(folder.path(), &["--bind", "192.0.2.1"]), @"
     exit 1

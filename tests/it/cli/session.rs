@@ -57,7 +57,7 @@ async fn a_conversation_moves_and_is_shown() {
     --- stdout
     s 1	qa	-	2	2026-01-01 00:00:05	<id 1>
     --- stderr
-    There are more: --after s 1
+    More rows: --after s 1
     ");
     assert_snapshot!(desk.run(["session", "list", "--after", "s 1"]).await, @"
     exit 0
@@ -71,7 +71,7 @@ async fn a_conversation_moves_and_is_shown() {
     session  s 1
     task     <id 1>
     agent    qa
-    works    -
+    working  -
     created  2026-01-01 00:00:00
     updated  2026-01-01 00:00:05
 
@@ -175,7 +175,7 @@ async fn who_waits_for_a_move_gets_the_final_message() {
     --- stdout
     All is well
     --- stderr
-    qa works on <id 1> (hand-off <id 2>)
+    qa is working on <id 1> (hand-off <id 2>)
     ");
 }
 

@@ -26,9 +26,9 @@ async fn figures_of_nothing_are_shown() {
     assert_snapshot!(desk.run(["stats"]).await, @"
     exit 0
     --- stdout
-    hand-offs  0, 0 of them open
-    success    - (0 of 0 that ended)
-    time       median -, 95 of 100 within -
+    hand-offs  0 (0 open)
+    success    - (0 of 0 ended)
+    time       median -, p95 -
     cost       $0.0000
     bounces    0
     --- stderr
@@ -52,13 +52,13 @@ async fn figures_are_shown_by_pair_and_path() {
     assert_snapshot!(desk.run(["stats"]).await, @"
     exit 0
     --- stdout
-    hand-offs  6, 0 of them open
-    success    83 % (5 of 6 that ended)
-    time       median 1 min 23 s, 95 of 100 within 2 h 1 min
+    hand-offs  6 (0 open)
+    success    83 % (5 of 6 ended)
+    time       median 1 min 23 s, p95 2 h 1 min
     cost       $0.0000
     bounces    1
 
-    Who handed to whom
+    By pair of agents
     -	developer	3	67 %	1 min 23 s	2 h 1 min	$0.0000	0
     developer	qa	1	100 %	-	-	$0.0000	0
     planner	developer	1	100 %	-	-	$0.0000	0
@@ -73,13 +73,13 @@ async fn figures_are_shown_by_pair_and_path() {
     assert_snapshot!(desk.run(["stats", "--agent", "qa"]).await, @"
     exit 0
     --- stdout
-    hand-offs  2, 0 of them open
-    success    100 % (2 of 2 that ended)
-    time       median -, 95 of 100 within -
+    hand-offs  2 (0 open)
+    success    100 % (2 of 2 ended)
+    time       median -, p95 -
     cost       $0.0000
     bounces    1
 
-    Who handed to whom
+    By pair of agents
     developer	qa	1	100 %	-	-	$0.0000	0
     qa	developer	1	100 %	-	-	$0.0000	1
 
@@ -92,13 +92,13 @@ async fn figures_are_shown_by_pair_and_path() {
     assert_snapshot!(desk.run(["stats", "--since", "1767225683001"]).await, @"
     exit 0
     --- stdout
-    hand-offs  4, 0 of them open
-    success    75 % (3 of 4 that ended)
-    time       median 2 h 1 min, 95 of 100 within 2 h 1 min
+    hand-offs  4 (0 open)
+    success    75 % (3 of 4 ended)
+    time       median 2 h 1 min, p95 2 h 1 min
     cost       $0.0000
     bounces    1
 
-    Who handed to whom
+    By pair of agents
     -	developer	1	0 %	2 h 1 min	2 h 1 min	$0.0000	0
     developer	qa	1	100 %	-	-	$0.0000	0
     planner	developer	1	100 %	-	-	$0.0000	0
@@ -113,16 +113,16 @@ async fn figures_are_shown_by_pair_and_path() {
     assert_snapshot!(desk.run(["stats", "--since", "2026-01-02"]).await, @"
     exit 0
     --- stdout
-    hand-offs  0, 0 of them open
-    success    - (0 of 0 that ended)
-    time       median -, 95 of 100 within -
+    hand-offs  0 (0 open)
+    success    - (0 of 0 ended)
+    time       median -, p95 -
     cost       $0.0000
     bounces    0
     --- stderr
     ");
     // The server's clock stands in the past; ours does not.
     let ago = desk.run(["stats", "--since", "60m"]).await;
-    assert!(ago.contains("hand-offs  0,"), "{ago}");
+    assert!(ago.contains("hand-offs  0 ("), "{ago}");
     let json = desk.run(["stats", "--agent", "qa", "--json"]).await;
     let answer = desk.app.get("/api/analytics/handoffs?agent=qa").await.body;
     let answer = String::from_utf8(answer).unwrap();

@@ -85,7 +85,7 @@ async fn a_list_that_is_piped_is_separated_by_tabs_and_has_no_headings() {
     --- stdout
     <id 1>	active	qa	2026-01-01 00:00:00	Write the parser
     --- stderr
-    There are more: --after <id 1>
+    More rows: --after <id 1>
     ");
     assert_snapshot!(desk.run(["task", "list", "--after", &id]).await, @"
     exit 0
@@ -170,7 +170,7 @@ async fn a_task_is_shown_with_all_that_belongs_to_it() {
 
     Agents
       developer  completed after 1 min 23 s  Done: all tests pass
-      qa  works since 2026-01-01 00:01:23
+      qa  working since 2026-01-01 00:01:23
     --- stderr
     ");
     assert_snapshot!(desk.run(["task", "tree", &id]).await, @"
@@ -178,7 +178,7 @@ async fn a_task_is_shown_with_all_that_belongs_to_it() {
     --- stdout
     * <id 1> active Write the parser
     ├─ developer  2026-01-01 00:00:00  completed after 1 min 23 s
-    └─ qa  2026-01-01 00:01:23  works
+    └─ qa  2026-01-01 00:01:23  working
     --- stderr
     ");
 }
@@ -411,7 +411,7 @@ async fn a_chain_is_drawn_as_a_tree() {
     └─ <id 2> completed Write the parser
        ├─ developer  2026-01-01 00:00:02  completed after 1 min 30 s  (transfer from planner)
        └─ <id 3> active Write the parser
-          └─ qa  2026-01-01 00:01:32  works  (transfer from developer)
+          └─ qa  2026-01-01 00:01:32  working  (transfer from developer)
     --- stderr
     ");
     assert_snapshot!(desk.run(["task", "tree", &second]).await, @"
@@ -422,7 +422,7 @@ async fn a_chain_is_drawn_as_a_tree() {
     └─ * <id 2> completed Write the parser
        ├─ developer  2026-01-01 00:00:02  completed after 1 min 30 s  (transfer from planner)
        └─ <id 3> active Write the parser
-          └─ qa  2026-01-01 00:01:32  works  (transfer from developer)
+          └─ qa  2026-01-01 00:01:32  working  (transfer from developer)
     --- stderr
     ");
     assert_snapshot!(desk.run(["task", "tree", "nope"]).await, @"
@@ -446,7 +446,7 @@ async fn a_chain_is_printed_as_the_source_of_a_picture() {
         t1["Write #34;it#34;#93;#59; #60;b#62; #35;1 #92; #96;x#96; #38; 漢字 now<br/>completed<br/>developer, completed after 1 min 30 s"]
         t0 -->|transfer| t1
         style t1 stroke-width:3px
-        t2["Write #34;it#34;#93;#59; #60;b#62; #35;1 #92; #96;x#96; #38; 漢字 now<br/>active<br/>qa, works"]
+        t2["Write #34;it#34;#93;#59; #60;b#62; #35;1 #92; #96;x#96; #38; 漢字 now<br/>active<br/>qa, working"]
         t1 -->|transfer| t2
     --- stderr
     "#);
@@ -458,7 +458,7 @@ async fn a_chain_is_printed_as_the_source_of_a_picture() {
         t0 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\ncompleted\nplanner, completed after 2 s", penwidth=1];
         t1 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\ncompleted\ndeveloper, completed after 1 min 30 s", penwidth=3];
         t0 -> t1 [label="transfer"];
-        t2 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\nactive\nqa, works", penwidth=1];
+        t2 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\nactive\nqa, working", penwidth=1];
         t1 -> t2 [label="transfer"];
     }
     --- stderr
@@ -520,7 +520,7 @@ async fn a_conversation_shows_who_said_what_and_where_control_moved() {
         Plan it,
         please
     --- stderr
-    There are more: --after 1
+    More messages: --after 1
     ");
     assert_snapshot!(desk.run(["task", "conversation", &first, "--limit", "1", "--after", "3"]).await, @"
     exit 0
@@ -529,7 +529,7 @@ async fn a_conversation_shows_who_said_what_and_where_control_moved() {
         Be
         strict
     --- stderr
-    There are more: --after 4
+    More messages: --after 4
     ");
     assert_snapshot!(desk.run(["task", "conversation", &first, "--after", "9999"]).await, @"
     exit 0

@@ -152,7 +152,7 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
     --- stdout
     --- stderr
     error: --agent-context is not JSON: expected `:` at line 2 column 6
-    hint: a JSON object is given as it is, as @FILE, or as - for standard input
+    hint: write the object itself, @FILE to read a file, or - to read standard input
     ");
     let seen = desk
         .run(["task", "edit", &id, "--handoff-instructions", "[]"])
@@ -176,8 +176,8 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
     exit 2
     --- stdout
     --- stderr
-    error: say what is to be set, such as --agent-role
-    hint: `chorus task edit --help` lists what can be
+    error: no field is given: set one, such as --agent-role ROLE
+    hint: `chorus task edit --help` lists the fields
     ");
     assert_snapshot!(desk.run(["task", "edit", &id, "--agent-role", "No Role"]).await, @"
     exit 2

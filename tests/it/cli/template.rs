@@ -94,16 +94,16 @@ fn a_form_of_your_own_is_printed_and_one_that_is_missing_is_told() {
     exit 3
     --- stdout
     --- stderr
-    error: there is no response form for audit
-    hint: there are forms for: audit, brainstorm, chores, documentation, fix, implementation, loop, research
-    hint: write your own in <tmp>/templates/audit.response.md
+    error: no response template for requests of kind audit
+    hint: kinds with a template: audit, brainstorm, chores, documentation, fix, implementation, loop, research
+    hint: write your own template in <tmp>/templates/audit.response.md
     ");
     assert_snapshot!(form(folder.path(), &["../x"]), @r#"
     exit 3
     --- stdout
     --- stderr
-    error: "../x" is not a kind: it must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters
-    hint: there are forms for: audit, brainstorm, chores, documentation, fix, implementation, loop, research
+    error: "../x" is not a valid kind: it must be a kind of work such as `implementation`: lowercase letters, digits and `-`, starting with a letter, at most 64 characters
+    hint: kinds with a template: audit, brainstorm, chores, documentation, fix, implementation, loop, research
     "#);
     assert_snapshot!(form(folder.path(), &["fix"]), @"
     exit 1

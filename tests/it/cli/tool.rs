@@ -50,7 +50,7 @@ async fn a_tool_is_made_listed_and_shown() {
     assert_snapshot!(desk.run(create).await, @"
     exit 0
     --- stdout
-    to_qa made
+    to_qa created
     --- stderr
     ");
     assert_eq!(
@@ -129,7 +129,7 @@ async fn a_whole_tool_comes_from_a_file_or_standard_input() {
     assert_snapshot!(transcript(create.current_dir(folder)).await.unwrap(), @"
     exit 0
     --- stdout
-    to_qa made
+    to_qa created
     --- stderr
     ");
     let edit = desk.chorus(["tool", "edit", "to_qa", "--file", "-"]);
@@ -480,7 +480,7 @@ async fn who_waits_for_a_call_gets_the_final_message() {
     --- stdout
     All is well
     --- stderr
-    qa works on <id 1> (hand-off <id 2>)
+    qa is working on <id 1> (hand-off <id 2>)
     ");
 }
 

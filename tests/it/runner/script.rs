@@ -244,15 +244,18 @@ async fn a_waiter_follows_transfers_to_the_last_agent() {
                     (Some(0), "1\ndone by third\n"),
                     "{stderr}"
                 );
-                assert!(stderr.contains("→ second goes on (hand-off "), "{stderr}");
-                assert!(stderr.contains("→ third goes on (hand-off "), "{stderr}");
+                assert!(stderr.contains("→ second continues (hand-off "), "{stderr}");
+                assert!(stderr.contains("→ third continues (hand-off "), "{stderr}");
             } else {
                 assert_eq!(
                     (output.status.code(), stdout.as_str()),
                     (Some(1), ""),
                     "{stderr}"
                 );
-                assert!(stderr.contains("→ failing goes on (hand-off "), "{stderr}");
+                assert!(
+                    stderr.contains("→ failing continues (hand-off "),
+                    "{stderr}"
+                );
                 assert!(
                     stderr.contains("failed: ") && stderr.contains("no idea"),
                     "{stderr}"
@@ -292,6 +295,6 @@ async fn a_waiter_of_a_tool_call_or_session_follows_transfers() {
             "done by last\n",
             "{stderr}"
         );
-        assert!(stderr.contains("→ last goes on (hand-off "), "{stderr}");
+        assert!(stderr.contains("→ last continues (hand-off "), "{stderr}");
     }
 }

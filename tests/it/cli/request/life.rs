@@ -59,12 +59,12 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
     priority  P1
     effort    M
     source    tester
-    claimed   by worker as claim 1, until <time>
+    claimed   by worker, fencing token 1, until <time>
 
     It is held
     too long.
 
-    Life
+    History
       <time>  needs      anonymous
       <time>  delegated  operator
       <time>  claimed    worker
@@ -94,7 +94,7 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
     It is held
     too long.
 
-    Life
+    History
       <time>  needs      anonymous
       <time>  delegated  operator
       <time>  claimed    worker
@@ -164,7 +164,7 @@ async fn requests_are_listed_with_what_a_person_must_know() {
     --- stdout
     <id 1>	claimed	P2	fix	tester	One
     --- stderr
-    There are more: --after <id 1>
+    More rows: --after <id 1>
     ");
     assert_snapshot!(office.run(["request", "list", "--after", &second]).await, @"
     exit 0
@@ -302,12 +302,12 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
     --- stdout
     request   <id 1>
     title     One
-    state     needs (came back)
+    state     needs (returned)
     kind      fix
     priority  P2
     source    anonymous
 
-    Life
+    History
       <time>  needs      anonymous
       <time>  next       operator
       <time>  claimed    worker
@@ -386,9 +386,9 @@ async fn a_person_sees_where_a_request_is_to_be_worked_on_and_what_it_came_from(
     kind      fix
     priority  P2
     source    tester
-    works in  <tmp>/here
+    workspace <tmp>/here
 
-    Life
+    History
       <time>  needs      anonymous
     --- stderr
     ");
@@ -411,9 +411,9 @@ async fn a_person_sees_where_a_request_is_to_be_worked_on_and_what_it_came_from(
     kind      fix
     priority  P2
     source    task <id 2>
-    works in  <tmp>/workspaces/<id 2>
+    workspace <tmp>/workspaces/<id 2>
 
-    Life
+    History
       <time>  needs      anonymous
     --- stderr
     ");

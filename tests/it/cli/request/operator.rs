@@ -21,21 +21,21 @@ async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
     --- stdout
     --- stderr
     error: Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
-    hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
+    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(stranger(&["request", "next", &id]).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
     error: Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
-    hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
+    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(stranger(&["request", "done", &id, "No."]).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
     error: Operator token required to move a request out of `needs`. Send the header `Authorization: Bearer <contents of operator.token>`
-    hint: the operator's token is in operator.token of the server's data directory: name that directory with --data-dir or CHORUS_DATA_DIR
+    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR
     ");
     assert_eq!(office.show(&id).await["state"], "needs");
 }
@@ -167,9 +167,9 @@ async fn what_is_before_the_dispatcher_is_shown() {
     exit 0
     --- stdout
     claimed	P2	fix	worker	-	-	<id 1>	One
-    waits	P2	fix	-	-	-	<id 2>	Two
+    queued	P2	fix	-	-	-	<id 2>	Two
     --- stderr
-    1 of kind unheard-of will not be started. Kind unheard-of has no rule. Add one with `chorus request kinds --set FILE` or PUT /api/dispatch/routes
-    The dispatcher is off: approved requests wait until somebody claims them
+    1 request of kind unheard-of will not start. Kind unheard-of has no rule. Add one with `chorus request kinds --set FILE` or PUT /api/dispatch/routes
+    The dispatcher is off: approved requests wait to be claimed
     ");
 }

@@ -133,7 +133,7 @@ async fn a_server_that_is_not_there_exits_with_five() {
     --- stdout
     --- stderr
     error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
-    hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
+    hint: start a server with `chorus serve`, or name another one with --url or CHORUS_URL
     ");
     // Who waits is patient with a server that restarts, but not beyond the time that they have.
     let wait = Chorus::new(["request", "wait", "x", "--timeout", "1", "--url", &url]);
@@ -142,6 +142,6 @@ async fn a_server_that_is_not_there_exits_with_five() {
     --- stdout
     --- stderr
     error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
-    hint: start one with `chorus serve`, or name another with --url or CHORUS_URL
+    hint: start a server with `chorus serve`, or name another one with --url or CHORUS_URL
     ");
 }

@@ -43,13 +43,13 @@ async fn who_waits_in_vain_is_told_at_the_timeout() {
     exit 1
     --- stdout
     --- stderr
-    error: request <id 1> is still needs and not done
+    error: request <id 1> is still needs, not done
     ");
     assert_snapshot!(office.run(["request", "wait", &id, "--timeout", "1", "--state", "claimed"]).await, @"
     exit 1
     --- stdout
     --- stderr
-    error: request <id 1> is still needs and not claimed
+    error: request <id 1> is still needs, not claimed
     ");
     assert_snapshot!(office.run(["request", "wait", &id, "--state", "needs", "--timeout", "60"]).await, @"
     exit 0
