@@ -26,7 +26,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The end of a command that did not do its work: what happened, and what to do.
+/// The error that ends a command.
 #[derive(Debug)]
 pub(in crate::cli) struct Failure {
     pub exit: Exit,

@@ -12,7 +12,7 @@ use crate::store::{Result, StoreError, Tx};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// Its run has ended.
+    /// The run of the hand-off has ended.
     RunEnded,
     /// A caller ends it; its run may still be active.
     EndedFromOutside,

@@ -1,4 +1,4 @@
-//! What a task needs, on the command line: `chorus task create`, `update`, `list` and `show`.
+//! The needs of a task on the command line: `chorus task create`, `edit`, `list` and `show`.
 
 use insta::assert_snapshot;
 use serde_json::json;

@@ -5,6 +5,7 @@
 //! through imports and re-exports to the file that defines the item, [`cycles`] finds the files that import each other. [`rules`] has
 //! the checks. A method call is not an import; a use of its type is.
 
+mod comments;
 mod cycles;
 mod items;
 mod parse;

@@ -1,4 +1,4 @@
-//! What only the operator does, and what is before the dispatcher.
+//! The commands of the operator, and the overview of the dispatcher.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};

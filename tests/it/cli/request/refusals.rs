@@ -1,4 +1,4 @@
-//! What is refused, and with which exit code.
+//! Refusals and their exit codes.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
