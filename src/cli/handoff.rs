@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::arguments::{CancelArguments, HandoffArguments};
+use super::arguments::{CancelArguments, HandoffArguments, ServerArguments};
 use super::input::text_or_stdin;
 use super::progress::Progress;
 use super::ui::{Failure, Ui};
@@ -42,7 +42,34 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     ));
     let timeout = timeout.map(Duration::from_secs);
     let reply = follow(ui, &client, progress, entry.id, timeout).await?;
-    print_end(ui, &server, &client, &reply)
+    print_end(ui, &server, &reply)
+}
+
+/// Waits for the last hand-off of a task.
+pub(super) async fn wait(
+    ui: Ui,
+    task: &str,
+    timeout: Option<u64>,
+    server: &ServerArguments,
+) -> Result<(), Failure> {
+    let client = server.client()?;
+    let progress = Progress::begin(ui, &client).await;
+    let task = patiently(None, async || client.tasks().get(task).await)
+        .await?
+        .data()?;
+    let Some(entry) = task.agent_chain().last() else {
+        return Err(Failure::new(format!(
+            "Task {} was never handed off, so there is nothing to wait for",
+            task.id
+        ))
+        .with_hint(format!(
+            "`chorus handoff {} AGENT PROMPT` hands it off",
+            task.id
+        )));
+    };
+    let timeout = timeout.map(Duration::from_secs);
+    let reply = follow(ui, &client, progress, entry.id.clone(), timeout).await?;
+    print_end(ui, server, &reply)
 }
 
 /// Hands a task to an agent and waits for the final message.

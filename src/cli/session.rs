@@ -167,5 +167,5 @@ async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Fail
         started.id
     ));
     let reply = follow(ui, &client, progress, started.id, None).await?;
-    print_end(ui, &server, &client, &reply)
+    print_end(ui, &server, &reply)
 }

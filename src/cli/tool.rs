@@ -271,7 +271,7 @@ async fn call(
         entry.agent_name, child.id, entry.id
     ));
     let reply = follow(ui, client, progress, entry.id, None).await?;
-    print_end(ui, server, client, &reply)
+    print_end(ui, server, &reply)
 }
 
 #[cfg(test)]

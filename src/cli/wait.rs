@@ -137,7 +137,6 @@ pub(super) async fn patiently<T>(
 pub(super) fn print_end(
     ui: Ui,
     server: &ServerArguments,
-    client: &Client,
     reply: &Reply<Handoff>,
 ) -> Result<(), Failure> {
     let handoff = reply.data()?;
@@ -153,9 +152,8 @@ pub(super) fn print_end(
             handoff.agent_name
         ))
         .with_hint(format!(
-            "wait again with curl '{}/api/handoffs/{}?wait=25'",
-            client.url(),
-            handoff.id
+            "`chorus task wait {}` waits again",
+            handoff.task_id
         )));
     }
     ui.text(&final_message(handoff)?)

@@ -116,6 +116,16 @@ pub(in crate::cli) enum TaskCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
+    /// Wait for the last hand-off of a task, and print its final message
+    Wait {
+        /// Task
+        task: TaskArgument,
+        /// Seconds to wait; the hand-off continues
+        #[arg(long, value_name = "SECONDS")]
+        timeout: Option<u64>,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
     /// List tasks that are ready to start, most urgent first
     Ready(ReadyArguments),
     /// Give a task to the most suitable agent, or show the choice

@@ -45,7 +45,7 @@ pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure>
     let result = play(&serving.engine).await;
     shown.end().await;
     let task = result?;
-    print_hints(ui, &serving, &task)?;
+    print_hints(ui, &serving, &task, arguments.once)?;
     if arguments.once {
         serving.engine.stopping().cancel();
     } else {
@@ -109,37 +109,43 @@ async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
     Ok(engine.task_when_idle(&task.id, minute).await?)
 }
 
-fn print_hints(ui: Ui, serving: &Serving, task: &crate::domain::Task) -> Result<(), Failure> {
+/// Prints the result and the commands that show more. Those that need a server are left out if it stops.
+fn print_hints(
+    ui: Ui,
+    serving: &Serving,
+    task: &crate::domain::Task,
+    stops: bool,
+) -> Result<(), Failure> {
     let handoff = task
         .agent_chain()
         .last()
         .ok_or_else(|| Failure::new("the task was not handed off"))?;
     let output = handoff.end.as_ref().map_or("", |end| end.output.as_str());
-    let (url, data) = (&serving.url, serving.data_dir.path().display());
-    let task = &task.id;
     ui.line(format_args!(
         "\nFinal message of the orchestrator:\n\n{output}\n\nLook around:"
     ))?;
-    for (what, how) in [
-        ("agents", format!("chorus task tree {task} --url {url}")),
-        (
+    let hint = |what: &str, how: String| ui.line(format_args!("  {what:<16} {how}"));
+    let (url, data) = (&serving.url, serving.data_dir.path().display());
+    let task = &task.id;
+    if stops {
+        hint("server", format!("chorus serve --data-dir {data}"))?;
+    } else {
+        hint("agents", format!("chorus task tree {task} --url {url}"))?;
+        hint(
             "conversation",
             format!("chorus task conversation {task} --url {url}"),
-        ),
-        (
+        )?;
+        hint(
             "agent's output",
             format!("chorus log {} --url {url}", handoff.id),
-        ),
-        (
+        )?;
+        hint(
             "history",
             format!("curl -s {url}/api/tasks/{task}/history | jq -c '.data.events[]'"),
-        ),
-        (
-            "database",
-            format!("sqlite3 -readonly -box {data}/chorus.db 'select * from chain'"),
-        ),
-    ] {
-        ui.line(format_args!("  {what:<16} {how}"))?;
+        )?;
     }
-    Ok(())
+    hint(
+        "database",
+        format!("sqlite3 -readonly -box {data}/chorus.db 'select * from chain'"),
+    )
 }

@@ -17,6 +17,11 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
     match command {
         TaskCommand::Create(arguments) => needs::create(ui, arguments).await,
         TaskCommand::List(arguments) => list::run(ui, arguments).await,
+        TaskCommand::Wait {
+            task,
+            timeout,
+            server,
+        } => super::handoff::wait(ui, &task, timeout, &server).await,
         TaskCommand::Ready(arguments) => super::ready::run(ui, arguments).await,
         TaskCommand::Route(arguments) => super::route::run(ui, arguments).await,
         TaskCommand::Report(arguments) => super::report::run(ui, arguments).await,

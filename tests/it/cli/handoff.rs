@@ -159,10 +159,50 @@ async fn waiting_ends_at_the_timeout_and_the_handoff_goes_on() {
     --- stderr
     qa is working on <id 1> (hand-off <id 2>)
     error: qa has not finished in time; the hand-off continues
-    hint: wait again with curl 'http://<server>/api/handoffs/<id 2>?wait=25'
+    hint: `chorus task wait <id 1>` waits again
     ");
     let task = desk.app.get(&format!("/api/tasks/{id}")).await.data();
     assert_eq!(task["currentAgent"], "qa");
+}
+
+#[tokio::test]
+async fn a_task_is_waited_for_until_its_last_handoff_has_ended() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    assert_snapshot!(desk.run(["task", "wait", &id]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: Task <id 1> was never handed off, so there is nothing to wait for
+    hint: `chorus handoff <id 1> AGENT PROMPT` hands it off
+    ");
+    desk.run(["handoff", &id, "qa", "p", "--no-wait"]).await;
+    assert_snapshot!(desk.run(["task", "wait", &id, "--timeout", "0"]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: qa has not finished in time; the hand-off continues
+    hint: `chorus task wait <id 1>` waits again
+    ");
+    let command = desk.chorus(["task", "wait", &id]);
+    let waiting = tokio::task::spawn_blocking(move || command.output());
+    while desk.app.engine.feed().watched() == 0 {
+        assert!(!waiting.is_finished(), "the command did not wait");
+        tokio::task::yield_now().await;
+    }
+    let path = format!("/api/tasks/{id}/handoff/complete");
+    let end = r#"{"output": "All is well"}"#;
+    desk.app.request(Method::PUT, &path, end).await.data();
+    let printed = waiting.await.unwrap();
+    assert!(printed.status.success());
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), "All is well\n");
+    // A hand-off that has already ended answers at once.
+    assert_snapshot!(desk.run(["task", "wait", &id]).await, @"
+    exit 0
+    --- stdout
+    All is well
+    --- stderr
+    ");
 }
 
 #[tokio::test]
