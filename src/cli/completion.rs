@@ -4,6 +4,9 @@
 //! A script calls `chorus` with `CHORUS_COMPLETE` and the words of the command line; clap's engine finds the argument that is being
 //! typed. Commands, options and fixed values come from the grammar. Ids and names come from the server, which is asked only for the
 //! argument at hand. A server that is away or slow offers nothing, without a message: a message would land in the middle of the line.
+//!
+//! Bash puts a value on the command line as it is, without quotes. An agent chooses the ids of sessions, so [`is_harmless`] decides
+//! which values are offered.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -162,13 +165,19 @@ fn offer(values: &Values, typed: &OsStr) -> Vec<CompletionCandidate> {
     let typed = typed.to_lowercase();
     values
         .into_iter()
-        .filter(|(value, _)| value.to_lowercase().starts_with(&typed))
+        .filter(|(value, _)| is_harmless(value) && value.to_lowercase().starts_with(&typed))
         .map(|(value, description)| {
             let description = one_line(&description);
             let help = (!description.is_empty()).then(|| description.into());
             CompletionCandidate::new(value).help(help)
         })
         .collect()
+}
+
+/// Whether every shell reads this value as one plain word, which is not an option.
+fn is_harmless(value: &str) -> bool {
+    let is_plain = |character: char| character.is_alphanumeric() || "-_.:@/+".contains(character);
+    !value.starts_with('-') && value.chars().all(is_plain)
 }
 
 /// Returns a client of the server that the command line names, or of the usual one.
