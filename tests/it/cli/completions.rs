@@ -259,3 +259,33 @@ async fn a_value_with_characters_of_a_shell_is_not_offered() {
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
+
+#[tokio::test]
+async fn bash_quotes_the_names_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a b.md", "c;touch pwned.md", "plain.md"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    let typed = [
+        "chorus tag add a\t",
+        "chorus tag add c\t",
+        "chorus tag find --tag x p\t",
+        "chorus mail send qa --body-file p\t",
+    ];
+    let away = format!("http://127.0.0.1:{}", reserve_port());
+    let seen = type_into_bash(&away, folder.path(), &typed).await;
+    assert_eq!(
+        seen,
+        "tag\nadd\na b.md\ntag\nadd\nc;touch pwned.md\ntag\nfind\n--tag\nx\nplain.md\nmail\nsend\nqa\n--body-file\nplain.md\n"
+    );
+    assert!(!folder.path().join("pwned.md").exists());
+}
+
+#[test]
+fn fish_is_offered_the_names_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a b.md"), "").unwrap();
+    let command = Chorus::new(["--", "chorus", "tag", "add", "a"]).env("CHORUS_COMPLETE", "fish");
+    let output = command.current_dir(folder.path()).output();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), "a b.md");
+}
