@@ -50,7 +50,7 @@ async fn to_the_end(
     current: &watch::Sender<HandoffId>,
     timeout: Option<Duration>,
 ) -> Result<Reply<Handoff>, Failure> {
-    let deadline = timeout.map(|timeout| Instant::now() + timeout);
+    let deadline = deadline_after(timeout);
     loop {
         let id = current.borrow().clone();
         let reply = wait(client, &id, deadline).await?;
@@ -81,6 +81,11 @@ async fn wait(
             return Ok(reply);
         }
     }
+}
+
+/// Returns no deadline for a timeout that ends after the last instant of the clock.
+pub(super) fn deadline_after(timeout: Option<Duration>) -> Option<Instant> {
+    Instant::now().checked_add(timeout?)
 }
 
 /// A long poll.

@@ -76,7 +76,8 @@ pub(in crate::cli) struct ServeArguments {
         long, help_heading = RUNS,
         env = "CHORUS_GRACE_SECONDS",
         default_value_t = 10,
-        value_name = "SECONDS"
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(..=24 * 60 * 60)
     )]
     pub grace_seconds: u64,
     /// Do not start approved requests; leave them to be claimed
@@ -205,4 +206,19 @@ pub(in crate::cli) struct DemoArguments {
     /// Exit when the chain has ended
     #[arg(long)]
     pub once: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::command;
+
+    /// A supervisor adds the grace period to the time of the stop.
+    #[test]
+    fn a_grace_period_is_a_day_at_most() {
+        let serve = |seconds| {
+            command().try_get_matches_from(["chorus", "serve", "--grace-seconds", seconds])
+        };
+        assert!(serve("86400").is_ok());
+        assert!(serve("86401").is_err() && serve("18446744073709551615").is_err());
+    }
 }

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use super::super::arguments::WaitArguments;
 use super::super::ui::{Failure, Ui, one_line};
-use super::super::wait::{Question, patiently};
+use super::super::wait::{Question, deadline_after, patiently};
 use crate::domain::RequestState;
 use crate::words::counted;
 
@@ -20,7 +18,7 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: WaitArguments) -> Result<(),
     } = arguments;
     let state = RequestState::from(state);
     let client = server.client()?;
-    let deadline = timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let deadline = deadline_after(timeout.map(Duration::from_secs));
     loop {
         let Question { seconds, is_last } = Question::before(deadline);
         let ask = async || client.requests().wait(&id, state, seconds).await;

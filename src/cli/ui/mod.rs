@@ -96,7 +96,7 @@ impl Ui {
             printable(&failure.message)
         ));
         for hint in &failure.hints {
-            self.notice(format_args!("{HINT}hint:{HINT:#} {hint}"));
+            self.notice(format_args!("{HINT}hint:{HINT:#} {}", printable(hint)));
         }
         failure.exit.into()
     }

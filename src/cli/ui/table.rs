@@ -141,6 +141,9 @@ fn total(columns: &[Column]) -> usize {
 /// Makes columns narrower until they have this width together.
 fn narrow(columns: &mut [Column], width: usize) {
     let natural: Vec<_> = columns.iter().map(|column| column.width).collect();
+    for column in &mut *columns {
+        column.width = column.width.min(width);
+    }
     for (contents, least) in STEPS {
         while total(columns) > width {
             let wide = columns.iter_mut();
@@ -306,6 +309,19 @@ mod tests {
                 assert!(line.width() <= width, "{width}: {line}");
             }
         }
+    }
+
+    /// Quadratic work would take minutes.
+    #[test]
+    fn a_word_of_a_million_characters_is_cut_to_the_terminal() {
+        let mut table = Table::new(&["id", "description", "note"]);
+        table.row([FIRST, &"a".repeat(1_000_000), &"実".repeat(1_000_000)]);
+        table.row([SECOND, "short", "-"]);
+        insta::assert_snapshot!(table.fit(Some(80)), @"
+        ID                  DESCRIPTION                    NOTE
+        01a1eccf-0407-743e  aaaaaaaaaaaaaaaaaaaaaaaaaaaa…  実実実実実実実実実実実実実実…
+        01a1eccf-0407-743f  short                          -
+        ");
     }
 
     #[test]

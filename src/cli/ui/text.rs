@@ -5,18 +5,33 @@ use chrono::{DateTime, Local};
 use crate::domain::{Outcome, Timestamp, UsageSum};
 use crate::words::counted;
 
-/// Replaces control characters, which could move the cursor or change what was printed before.
+/// Replaces control characters, which could move the cursor, and characters that reorder or hide text.
 pub(in crate::cli) fn printable(text: &str) -> String {
     text.replace("\r\n", "\n")
         .chars()
         .map(|c| {
-            if c.is_control() && !matches!(c, '\n' | '\t') {
+            if c.is_control() && !matches!(c, '\n' | '\t') || is_deceptive(c) {
                 '\u{fffd}'
             } else {
                 c
             }
         })
         .collect()
+}
+
+/// Recognises controls of the writing direction and invisible characters, which make a text look like another one. The joiners
+/// U+200C and U+200D stay: emoji and some scripts need them.
+const fn is_deceptive(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}'
+            | '\u{200b}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+    )
 }
 
 /// Joins the lines of a text, and makes it [`printable`].
@@ -83,5 +98,23 @@ mod tests {
         assert_eq!(printable("a\x1b[2Jb\rc\nd"), "a\u{fffd}[2Jb\u{fffd}c\nd");
         assert_eq!(printable("a\r\nb\u{9b}2J"), "a\nb\u{fffd}2J");
         assert_eq!(one_line(" a\n\tb\x07 "), "a b\u{fffd}");
+    }
+
+    #[test]
+    fn text_from_others_cannot_hide_or_reorder_characters() {
+        let hidden = [
+            '\u{61c}', '\u{200b}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}', '\u{2060}',
+            '\u{2066}', '\u{2069}', '\u{feff}',
+        ];
+        for character in hidden {
+            assert_eq!(
+                printable(&format!("a{character}b")),
+                "a\u{fffd}b",
+                "{character:?}"
+            );
+            assert_eq!(one_line(&format!("a{character}b")), "a\u{fffd}b");
+        }
+        let joined = "👩\u{200d}🔬 می\u{200c}خواهم é";
+        assert_eq!(printable(joined), joined);
     }
 }

@@ -1,9 +1,13 @@
 //! `chorus completions`, and the questions that its scripts ask.
 
+use std::io::Write;
 use std::net::TcpListener;
+use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use chorus::engine::default_kind_rules;
+use serde_json::json;
 
 use super::Desk;
 use crate::support::{Chorus, reserve_port};
@@ -180,4 +184,108 @@ async fn bash_completes_an_id() {
         task,
         "{seen:?}"
     );
+}
+
+/// Types lines into an interactive bash in a folder, and returns the arguments that `chorus` then got, one per line. A tab completes.
+async fn type_into_bash(url: &str, folder: &Path, typed: &[&str]) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_chorus")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let lines = [
+        "source <(command chorus completions bash)",
+        r#"chorus() { if [ "$CHORUS_COMPLETE" ]; then command chorus "$@"; else printf '%s\n' "$@" >> .seen; fi; }"#,
+    ];
+    let lines = lines.iter().chain(typed).chain(&["exit 0"]);
+    let input: String = lines.map(|line| format!("{line}\n")).collect();
+    let mut bash = std::process::Command::new("script");
+    bash.args(["-qec", "bash --norc --noprofile -i", "/dev/null"])
+        .current_dir(folder)
+        .envs([("PATH", path.as_str()), ("CHORUS_URL", url)])
+        .envs([("INPUTRC", "/dev/null"), ("HISTFILE", ""), ("TERM", "dumb")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let shown = tokio::task::spawn_blocking(move || {
+        let mut bash = bash.spawn().unwrap();
+        let mut keyboard = bash.stdin.take().unwrap();
+        keyboard.write_all(input.as_bytes()).unwrap();
+        let output = bash.wait_with_output().unwrap();
+        drop(keyboard);
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    });
+    let shown = shown.await.unwrap();
+    std::fs::read_to_string(folder.join(".seen")).expect(&shown)
+}
+
+/// A run may create sessions, and so choose the words that the operator's shell is offered.
+#[tokio::test]
+async fn a_value_with_characters_of_a_shell_is_not_offered() {
+    let desk = Desk::open().await;
+    for session in [
+        "chat-7;touch pwned",
+        "chat-$(touch pwned)",
+        "chat-8:+49@web/1.x_é",
+        "chat *",
+        "-chat",
+    ] {
+        let path = format!("/api/sessions/{}/handoffs", encoded(session));
+        let input = json!({
+            "fromAgent": "developer", "toAgent": "qa", "reason": "r", "userIntent": "i", "conversationHistory": [], "invoke": false,
+        });
+        desk.app.post(&path, input).await.data();
+    }
+    let url = desk.url.clone();
+    let offered = tokio::task::spawn_blocking(move || ask(&url, ["session", "show", ""]));
+    assert_eq!(offered.await.unwrap(), ["chat-8:+49@web/1.x_é"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let typed = [
+        "chorus session show chat-7\t",
+        "chorus session show chat-8\t",
+    ];
+    let seen = type_into_bash(&desk.url, folder.path(), &typed).await;
+    assert_eq!(
+        seen.lines().collect::<Vec<_>>(),
+        [
+            "session",
+            "show",
+            "chat-7",
+            "session",
+            "show",
+            "chat-8:+49@web/1.x_é"
+        ]
+    );
+    assert!(!folder.path().join("pwned").exists());
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+#[tokio::test]
+async fn bash_quotes_the_names_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a b.md", "c;touch pwned.md", "plain.md"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    let typed = [
+        "chorus tag add a\t",
+        "chorus tag add c\t",
+        "chorus tag find --tag x p\t",
+        "chorus mail send qa --body-file p\t",
+    ];
+    let away = format!("http://127.0.0.1:{}", reserve_port());
+    let seen = type_into_bash(&away, folder.path(), &typed).await;
+    assert_eq!(
+        seen,
+        "tag\nadd\na b.md\ntag\nadd\nc;touch pwned.md\ntag\nfind\n--tag\nx\nplain.md\nmail\nsend\nqa\n--body-file\nplain.md\n"
+    );
+    assert!(!folder.path().join("pwned.md").exists());
+}
+
+#[test]
+fn fish_is_offered_the_names_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a b.md"), "").unwrap();
+    let command = Chorus::new(["--", "chorus", "tag", "add", "a"]).env("CHORUS_COMPLETE", "fish");
+    let output = command.current_dir(folder.path()).output();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), "a b.md");
 }

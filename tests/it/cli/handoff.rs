@@ -25,6 +25,35 @@ async fn begin(desk: &Desk, command: Chorus) -> JoinHandle<String> {
     command
 }
 
+/// The largest number of seconds that the command line accepts.
+#[tokio::test]
+async fn a_timeout_beyond_the_end_of_time_waits_for_ever() {
+    let desk = Desk::open().await;
+    let id = desk.app.task("d").await;
+    let longest = u64::MAX.to_string();
+    let command = desk.chorus(["handoff", &id, "qa", "Test it", "--timeout", &longest]);
+    let command = begin(&desk, command).await;
+    let path = format!("/api/tasks/{id}/handoff/complete");
+    desk.app
+        .put(&path, json!({ "output": "Done" }))
+        .await
+        .data();
+    assert_snapshot!(command.await.unwrap(), @"
+    exit 0
+    --- stdout
+    Done
+    --- stderr
+    qa is working on <id 1> (hand-off <id 2>)
+    ");
+    let missing = "0198f3c0-aaaa-7000-8000-000000000000";
+    assert_snapshot!(desk.run(["request", "wait", missing, "--timeout", &longest]).await, @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: Request not found: <id 1>
+    ");
+}
+
 #[tokio::test]
 async fn the_final_message_is_all_that_is_printed_to_standard_output() {
     let desk = Desk::open().await;
