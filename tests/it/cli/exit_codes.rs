@@ -70,6 +70,45 @@ async fn three_is_not_found() {
     ");
 }
 
+/// A URL parser folds `..` away, even percent-encoded.
+#[tokio::test]
+async fn a_dot_segment_is_not_found_and_reaches_no_other_path() {
+    let desk = Desk::open().await;
+    for (command, message) in [
+        (&["task", "show", ".."][..], "Task not found: .."),
+        (&["tool", "list", "--as", ".."], "Agent not found: .."),
+        (&["session", "count", ".."], "Session not found: .."),
+        (&["request", "approve", "."], "Request not found: ."),
+        (&["agent", "rm", ".."], "Agent not found: .."),
+        (&["log", ".."], "Hand-off not found: .."),
+        (&["increment", "show", "."], "Increment not found: ."),
+        (&["alert", "resolve", "."], "Alert not found: ."),
+        (&["mail", "show", "."], "Mail not found: ."),
+        (&["tool", "show", ".."], "Tool not found: .."),
+        (&["agent", "show", ""], "Agent not found: ''"),
+    ] {
+        assert_eq!(
+            desk.run(command.iter().copied()).await,
+            format!("exit 3\n--- stdout\n--- stderr\nerror: {message}\n"),
+            "{command:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_is_too_long_for_a_request_is_wrong_usage() {
+    let desk = Desk::open().await;
+    let long = "a".repeat(100_000);
+    let seen = desk.run(["task", "show", &long]).await;
+    assert!(seen.starts_with("exit 2\n"), "{seen}");
+    assert!(
+        seen.contains("error: An id, a name or a filter is too long: ") && !seen.contains(&long),
+        "{seen}"
+    );
+    let seen = desk.run(["mail", "search", &long]).await;
+    assert!(seen.starts_with("exit 2\n"), "{seen}");
+}
+
 #[tokio::test]
 async fn four_is_a_conflict() {
     let desk = Desk::open().await;
