@@ -1,5 +1,7 @@
 //! Exit codes, which scripts rely on.
 
+use std::os::unix::ffi::OsStrExt;
+
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -107,6 +109,26 @@ async fn an_id_that_is_too_long_for_a_request_is_wrong_usage() {
     );
     let seen = desk.run(["mail", "search", &long]).await;
     assert!(seen.starts_with("exit 2\n"), "{seen}");
+}
+
+/// A token that is ignored would make a run act as a person.
+#[tokio::test]
+async fn a_token_that_cannot_be_sent_is_wrong_usage() {
+    let desk = Desk::open().await;
+    for token in [&b"abc\nx: y"[..], b"abc\xff", "ü".as_bytes(), b"a b"] {
+        for command in [
+            &["task", "list"][..],
+            &["mail", "send", "qa", "--subject", "s"],
+        ] {
+            let command = desk.chorus(command.iter().copied());
+            let command = command.env("CHORUS_TOKEN", std::ffi::OsStr::from_bytes(token));
+            assert_eq!(
+                transcript(command).await.unwrap(),
+                "exit 2\n--- stdout\n--- stderr\nerror: CHORUS_TOKEN is not a token: a token is one word of ASCII characters\n",
+                "{token:?}"
+            );
+        }
+    }
 }
 
 #[tokio::test]
