@@ -44,12 +44,19 @@ pub(super) async fn resolve(matches: &ArgMatches) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether this is the spelling of an id of Chorus, which has no capitals.
 fn is_full(id: &str) -> bool {
-    id.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(id).is_ok()
+    let is_lower = !id.bytes().any(|byte| byte.is_ascii_uppercase());
+    is_lower && id.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(id).is_ok()
 }
 
 /// Sets the full id of one. An id that matches nothing stays as it is: the server then says that it is not found.
 async fn resolve_one(client: &Client, id: &ShortId) -> Result<(), Failure> {
+    if id.typed.is_empty() && !id.may_be_name {
+        return Err(Failure::usage(format!(
+            "The id is empty: use at least {SHORTEST} characters"
+        )));
+    }
     if IdPrefix::try_from(id.typed.clone()).is_err() {
         return Ok(());
     }

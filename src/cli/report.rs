@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::arguments::ReportArguments;
 use super::input::{json_object, text_or_stdin};
+use super::server::token;
 use super::ui::{Failure, Ui, one_line};
 use crate::domain::Report;
 
@@ -16,8 +17,8 @@ pub(super) async fn run(ui: Ui, arguments: ReportArguments) -> Result<(), Failur
         agent_context,
         server,
     } = arguments;
-    let of_the_run = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let (Some(task), Some(_)) = (of_the_run("CHORUS_TASK_ID"), of_the_run("CHORUS_TOKEN")) else {
+    let task = std::env::var("CHORUS_TASK_ID").ok();
+    let (Some(task), Some(_)) = (task.filter(|task| !task.is_empty()), token()?) else {
         return Err(Failure::usage(
             "`chorus task report` works only inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN",
         )

@@ -61,10 +61,7 @@ pub(super) fn print_answer(ui: Ui, answer: &Answer<Vec<Value>>) -> Result<(), Fa
 /// Returns a client with the trace of `TRACEPARENT` and the token of `CHORUS_TOKEN`. Without the latter, a server on this machine that
 /// asks for a token is shown the operator's, from the data directory; a server elsewhere never is.
 pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
-    let given = std::env::var("CHORUS_TOKEN")
-        .ok()
-        .filter(|token| !token.is_empty())
-        .map(Token::given);
+    let given = token()?;
     let spare = given
         .is_none()
         .then(|| operator_token(url, data_dir))
@@ -72,6 +69,19 @@ pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
     Ok(Client::new(url, given)?
         .with_spare_token(spare)
         .with_trace(trace()))
+}
+
+/// Reads the token from the environment. A malformed one is an error: without its token, a run would act as a person.
+pub(super) fn token() -> Result<Option<Token>, Failure> {
+    let Some(token) = std::env::var_os("CHORUS_TOKEN").filter(|token| !token.is_empty()) else {
+        return Ok(None);
+    };
+    let token = token.into_string().ok();
+    let token = token.filter(|token| token.bytes().all(|byte| byte.is_ascii_graphic()));
+    let token = token.ok_or_else(|| {
+        Failure::usage("CHORUS_TOKEN is not a token: a token is one word of ASCII characters")
+    })?;
+    Ok(Some(Token::given(token)))
 }
 
 /// Reads the trace from the environment; a malformed one is ignored.

@@ -9,7 +9,7 @@ use crate::domain::{Agent, AgentChange, Capabilities, FunctionDefinition, UsageS
 impl Agents<'_> {
     /// Is refused if there is an agent with this name.
     pub async fn create(&self, name: &str, agent: &Input<AgentChange>) -> Replied<Agent> {
-        let request = self.0.at(Method::PUT, &["agents", name]);
+        let request = self.0.at(Method::PUT, &["agents", name])?;
         let request = request.header(IF_NONE_MATCH, "*").json(agent);
         self.0.exchange(request).await
     }
@@ -23,7 +23,7 @@ impl Agents<'_> {
     }
 
     pub async fn edit(&self, name: &str, change: &Input<AgentChange>) -> Replied<Agent> {
-        let request = self.0.at(Method::PATCH, &["agents", name]).json(change);
+        let request = self.0.at(Method::PATCH, &["agents", name])?.json(change);
         self.0.exchange(request).await
     }
 

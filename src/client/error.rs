@@ -16,6 +16,9 @@ pub enum ClientError {
     /// The answer is not one of this API.
     #[error("{url} is not a Chorus server, or its version differs from this client's: {cause}")]
     Garbled { url: String, cause: String },
+    /// Nothing was sent.
+    #[error("An id, a name or a filter is too long: the address of the request has {bytes} bytes")]
+    TooLong { bytes: usize },
 }
 
 impl ClientError {
@@ -28,6 +31,31 @@ impl ClientError {
         Self::Unreachable {
             url: url.to_owned(),
             cause: cause.to_string(),
+        }
+    }
+
+    /// Makes the server's answer to an id or a name that cannot be sent.
+    pub(super) fn not_found(segment: &str, id: &str) -> Self {
+        let noun = match segment {
+            "agents" => "Agent",
+            "alerts" => "Alert",
+            "handoffs" => "Hand-off",
+            "increments" => "Increment",
+            "mail" => "Mail",
+            "requests" => "Request",
+            "sessions" => "Session",
+            "tasks" => "Task",
+            "tools" => "Tool",
+            other => other,
+        };
+        let id = if id.is_empty() { "''" } else { id };
+        Self::Refused {
+            status: StatusCode::NOT_FOUND,
+            error: Box::new(ErrorBody {
+                code: "NOT_FOUND".to_owned(),
+                message: format!("{noun} not found: {id}"),
+                details: None,
+            }),
         }
     }
 

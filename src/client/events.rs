@@ -17,7 +17,7 @@ pub struct Events {
 
 impl Client {
     pub async fn events(&self) -> Result<Events, ClientError> {
-        let request = self.at(Method::GET, &["events"]);
+        let request = self.at(Method::GET, &["events"])?;
         Ok(Events {
             pieces: Box::pin(self.stream(request).await?),
             unread: Vec::new(),

@@ -30,7 +30,7 @@ impl Handoffs<'_> {
         stream: LogStream,
         follow: bool,
     ) -> Result<impl Stream<Item = Result<Bytes, ClientError>> + Unpin + use<>, ClientError> {
-        let request = self.0.at(Method::GET, &["handoffs", id, "log"]);
+        let request = self.0.at(Method::GET, &["handoffs", id, "log"])?;
         let query = (("stream", stream), ("follow", follow));
         self.0.stream(request.query(&query)).await
     }

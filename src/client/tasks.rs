@@ -38,12 +38,12 @@ impl Tasks<'_> {
     }
 
     pub async fn list(&self, list: &TaskList) -> Replied<Vec<TaskSummary>> {
-        let request = self.0.at(Method::GET, &["tasks"]).query(list);
+        let request = self.0.at(Method::GET, &["tasks"])?.query(list);
         self.0.exchange(request.query(&[("view", "summary")])).await
     }
 
     pub async fn ready(&self, list: &ReadyList) -> Replied<Vec<Task>> {
-        let request = self.0.at(Method::GET, &["tasks"]).query(list);
+        let request = self.0.at(Method::GET, &["tasks"])?.query(list);
         self.0.exchange(request.query(&[("ready", true)])).await
     }
 
@@ -53,7 +53,7 @@ impl Tasks<'_> {
 
     /// Changes the needs. With `merge`, objects are merged key by key instead of replaced.
     pub async fn edit(&self, id: &str, change: &NeedsChange, merge: bool) -> Replied<Task> {
-        let request = self.0.at(Method::PATCH, &["tasks", id]);
+        let request = self.0.at(Method::PATCH, &["tasks", id])?;
         let request = request.query(&[("merge", merge)]).json(change);
         self.0.exchange(request).await
     }

@@ -16,6 +16,9 @@ use crate::secret::Token;
 /// The address at which a server listens by default.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
+/// The longest address of a request, in bytes; the server refuses one of 65,535.
+const LONGEST_ADDRESS: usize = 65_000;
+
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The characters of a path segment that are encoded.
@@ -131,34 +134,44 @@ impl Client {
             .map(move |piece| piece.map_err(|error| ClientError::unreachable(&url, &error))))
     }
 
-    /// Begins a request to a path below `/api`, whose segments may have any characters.
-    pub(super) fn at(&self, method: Method, segments: &[&str]) -> RequestBuilder {
+    /// Begins a request to a path below `/api`, whose segments may have any characters. A dot segment is not found and never sent: URL
+    /// parsers fold it away, even percent-encoded, and the request would reach another path.
+    pub(super) fn at(
+        &self,
+        method: Method,
+        segments: &[&str],
+    ) -> Result<RequestBuilder, ClientError> {
         let mut path = "/api".to_owned();
+        let mut noun = "";
         for segment in segments {
+            if matches!(*segment, "" | "." | "..") {
+                return Err(ClientError::not_found(noun, segment));
+            }
             path.push('/');
             path.extend(utf8_percent_encode(segment, ENCODED));
+            noun = segment;
         }
-        self.request(method, &path)
+        Ok(self.request(method, &path))
     }
 
     pub(super) async fn fetch<T>(&self, segments: &[&str], query: &impl Serialize) -> Replied<T> {
-        self.exchange(self.at(Method::GET, segments).query(query))
+        self.exchange(self.at(Method::GET, segments)?.query(query))
             .await
     }
 
     pub(super) async fn post<T>(&self, segments: &[&str], body: &impl Serialize) -> Replied<T> {
-        self.exchange(self.at(Method::POST, segments).json(body))
+        self.exchange(self.at(Method::POST, segments)?.json(body))
             .await
     }
 
     pub(super) async fn put<T>(&self, segments: &[&str], body: &impl Serialize) -> Replied<T> {
-        self.exchange(self.at(Method::PUT, segments).json(body))
+        self.exchange(self.at(Method::PUT, segments)?.json(body))
             .await
     }
 
     /// Sends a request without a body.
     pub(super) async fn call<T>(&self, method: Method, segments: &[&str]) -> Replied<T> {
-        self.exchange(self.at(method, segments)).await
+        self.exchange(self.at(method, segments)?).await
     }
 
     /// Sends a request and reads the whole answer.
@@ -175,6 +188,11 @@ impl Client {
     /// Sends a request, a second time with the spare token if the server asks for one.
     async fn respond(&self, request: RequestBuilder) -> Result<Response, ClientError> {
         let again = self.spare_token.as_ref().zip(request.try_clone());
+        let address = request.try_clone().and_then(|request| request.build().ok());
+        let bytes = address.map_or(0, |request| request.url().as_str().len());
+        if bytes > LONGEST_ADDRESS {
+            return Err(ClientError::TooLong { bytes });
+        }
         let mut response = request.send().await;
         if let Ok(refused) = &response
             && refused.status() == StatusCode::UNAUTHORIZED

@@ -28,10 +28,11 @@ pub(in crate::cli) struct ShortId {
 }
 
 impl ShortId {
+    /// Drops blanks around the text: a pasted id may have some.
     fn new(nouns: &'static [Noun], may_be_name: bool, typed: &str) -> Self {
         Self {
             nouns,
-            typed: typed.to_owned(),
+            typed: typed.trim().to_owned(),
             may_be_name,
             full: Arc::default(),
         }

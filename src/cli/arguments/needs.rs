@@ -93,6 +93,7 @@ impl std::fmt::Display for Tags {
 
 /// Reads `TASK[:OUTCOME]`.
 fn dependency(text: &str) -> Result<DependencyArgument, String> {
+    let text = text.trim();
     let (task, outcome) = match text.rsplit_once(':') {
         None => (text, DependencyOutcome::default()),
         Some((task, word)) => {

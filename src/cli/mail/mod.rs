@@ -8,6 +8,7 @@ use super::arguments::{
     InboxArguments, MailCommand, MarkArguments, SendMailArguments, ServerArguments,
 };
 use super::input::{json_file, optional, text_file, text_or_stdin};
+use super::server::token;
 use super::ui::{Failure, Ui};
 use crate::api::{MailInput, MarkInput};
 use crate::client::MailList;
@@ -54,7 +55,7 @@ async fn send(ui: Ui, arguments: SendMailArguments) -> Result<(), Failure> {
         (None, None) => Text::default(),
     };
     // The server knows the sender by CHORUS_TOKEN. Without it, the command sends as the operator, with the operator's token.
-    let is_known = std::env::var("CHORUS_TOKEN").is_ok_and(|token| !token.is_empty());
+    let is_known = token()?.is_some();
     let from = from.or_else(|| (!is_known).then(|| Correspondent::OPERATOR.to_owned()));
     let input = MailInput {
         version: MailVersion::default(),

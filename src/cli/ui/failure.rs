@@ -78,6 +78,10 @@ impl From<ClientError> for Failure {
                 "start a server with `chorus serve`, or name another one with --url or CHORUS_URL",
             ),
             ClientError::Garbled { .. } => failure,
+            ClientError::TooLong { .. } => Self {
+                exit: Exit::Usage,
+                ..failure
+            },
             ClientError::Refused { status, error } => {
                 let exit = match status {
                     StatusCode::NOT_FOUND => Exit::NotFound,

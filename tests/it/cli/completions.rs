@@ -194,8 +194,8 @@ async fn type_into_bash(url: &str, folder: &Path, typed: &[&str]) -> String {
         "source <(command chorus completions bash)",
         r#"chorus() { if [ "$CHORUS_COMPLETE" ]; then command chorus "$@"; else printf '%s\n' "$@" >> .seen; fi; }"#,
     ];
-    let lines = lines.iter().chain(typed).chain(&["exit 0"]);
-    let input: String = lines.map(|line| format!("{line}\n")).collect();
+    let lines = lines.iter().chain(typed).chain(&["exit 0", ""]);
+    let input = lines.copied().collect::<Vec<_>>().join("\n");
     let mut bash = std::process::Command::new("script");
     bash.args(["-qec", "bash --norc --noprofile -i", "/dev/null"])
         .current_dir(folder)
@@ -257,7 +257,8 @@ async fn a_value_with_characters_of_a_shell_is_not_offered() {
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    let bytes = text.bytes().map(|byte| format!("%{byte:02X}"));
+    bytes.collect::<Vec<_>>().concat()
 }
 
 #[tokio::test]

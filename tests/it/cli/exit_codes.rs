@@ -1,5 +1,7 @@
 //! Exit codes, which scripts rely on.
 
+use std::os::unix::ffi::OsStrExt;
+
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -68,6 +70,65 @@ async fn three_is_not_found() {
     --- stderr
     error: Task not found: nope
     ");
+}
+
+/// A URL parser folds `..` away, even percent-encoded.
+#[tokio::test]
+async fn a_dot_segment_is_not_found_and_reaches_no_other_path() {
+    let desk = Desk::open().await;
+    for (command, message) in [
+        (&["task", "show", ".."][..], "Task not found: .."),
+        (&["tool", "list", "--as", ".."], "Agent not found: .."),
+        (&["session", "count", ".."], "Session not found: .."),
+        (&["request", "approve", "."], "Request not found: ."),
+        (&["agent", "rm", ".."], "Agent not found: .."),
+        (&["log", ".."], "Hand-off not found: .."),
+        (&["increment", "show", "."], "Increment not found: ."),
+        (&["alert", "resolve", "."], "Alert not found: ."),
+        (&["mail", "show", "."], "Mail not found: ."),
+        (&["tool", "show", ".."], "Tool not found: .."),
+        (&["agent", "show", ""], "Agent not found: ''"),
+    ] {
+        assert_eq!(
+            desk.run(command.iter().copied()).await,
+            format!("exit 3\n--- stdout\n--- stderr\nerror: {message}\n"),
+            "{command:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_is_too_long_for_a_request_is_wrong_usage() {
+    let desk = Desk::open().await;
+    let long = "a".repeat(100_000);
+    let seen = desk.run(["task", "show", &long]).await;
+    assert!(seen.starts_with("exit 2\n"), "{seen}");
+    assert!(
+        seen.contains("error: An id, a name or a filter is too long: ") && !seen.contains(&long),
+        "{seen}"
+    );
+    let seen = desk.run(["mail", "search", &long]).await;
+    assert!(seen.starts_with("exit 2\n"), "{seen}");
+}
+
+/// A token that is ignored would make a run act as a person.
+#[tokio::test]
+async fn a_token_that_cannot_be_sent_is_wrong_usage() {
+    let desk = Desk::open().await;
+    for token in [&b"abc\nx: y"[..], b"abc\xff", "ü".as_bytes(), b"a b"] {
+        for command in [
+            &["task", "list"][..],
+            &["mail", "send", "qa", "--subject", "s"],
+        ] {
+            let command = desk.chorus(command.iter().copied());
+            let command = command.env("CHORUS_TOKEN", std::ffi::OsStr::from_bytes(token));
+            assert_eq!(
+                transcript(command).await.unwrap(),
+                "exit 2\n--- stdout\n--- stderr\nerror: CHORUS_TOKEN is not a token: a token is one word of ASCII characters\n",
+                "{token:?}"
+            );
+        }
+    }
 }
 
 #[tokio::test]

@@ -125,6 +125,12 @@ async fn a_prefix_that_is_too_short_unknown_or_ambiguous_is_refused() {
     --- stderr
     error: bee is too short for an id: use at least 4 characters
     ");
+    assert_snapshot!(desk.run(["task", "show", " "]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: The id is empty: use at least 4 characters
+    ");
     assert_snapshot!(desk.run(["task", "show", "dead-beef"]).await, @"
     exit 3
     --- stdout
@@ -168,6 +174,47 @@ async fn a_prefix_that_is_too_short_unknown_or_ambiguous_is_refused() {
     --- stderr
     error: Task not found: beef%
     ");
+}
+
+#[tokio::test]
+async fn a_full_id_in_upper_case_or_with_blanks_around_it_is_found() {
+    let desk = Desk::open().await;
+    let task = desk.make(["task", "create", "Write the parser"]).await;
+    let shown = desk.run(["task", "show", &task, "--json"]).await;
+    assert!(shown.starts_with("exit 0\n"), "{shown}");
+    let upper = task.to_uppercase();
+    for typed in [
+        upper.clone(),
+        format!(" {task}\n"),
+        format!("{upper}\t"),
+        format!("{} ", &task[..13]),
+    ] {
+        assert_eq!(
+            desk.run(["task", "show", &typed, "--json"]).await,
+            shown,
+            "{typed:?}"
+        );
+    }
+    let after = desk
+        .make([
+            "task",
+            "create",
+            "Test it",
+            "--depends-on",
+            &format!(" {upper} "),
+        ])
+        .await;
+    let depends_on = &desk.task(&after).await["dependsOn"];
+    assert_eq!(depends_on[0]["taskId"], task);
+}
+
+#[tokio::test]
+async fn an_imported_id_in_upper_case_is_found() {
+    let desk = Desk::open().await;
+    let id = "0198F3C0-AAAA-7000-8000-000000000000";
+    import(&desk, id, "I am old").await;
+    let shown = desk.run(["task", "show", id]).await;
+    assert!(shown.contains("I am old\n"), "{shown}");
 }
 
 /// An imported id may have any form.
