@@ -95,7 +95,7 @@ fn check(root: &Command, words: &[String]) -> Result<(), String> {
 /// Finds a subcommand by a name that users see; none for a placeholder.
 fn find<'a>(command: &'a Command, name: &str) -> Result<Option<&'a Command>, String> {
     if name.starts_with('-')
-        || name == "…"
+        || ["…", "*"].contains(&name)
         || name == "help"
         || name.chars().all(|c| c.is_ascii_uppercase())
     {
