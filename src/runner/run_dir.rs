@@ -3,7 +3,6 @@
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -57,8 +56,6 @@ pub(super) fn launch(
         .stderr(Stdio::from(File::create(
             files.dir().join("supervisor.log"),
         )?))
-        // A Ctrl-C on the server's terminal must not reach a supervisor that has not started its own session yet.
-        .process_group(0)
         .spawn()?;
     reap(supervisor);
     Ok(())
@@ -171,43 +168,5 @@ pub(super) fn order(files: &RunFiles, order: Order) -> std::io::Result<bool> {
         // The pipe has no reader, or was never created.
         Err(Errno::NXIO | Errno::NOENT) => Ok(false),
         Err(error) => Err(error.into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-    use std::os::unix::fs::PermissionsExt;
-
-    use super::*;
-    use crate::supervisor::StopSignal;
-
-    #[test]
-    fn a_supervisor_starts_outside_the_process_group_of_the_server() {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("supervisor");
-        // Prints the process id and the process group before it could have changed them.
-        let script = "#!/bin/sh\nread -r pid _ _ _ group _ </proc/$$/stat && echo $pid $group >\"$2/group.new\"\nmv \"$2/group.new\" \"$2/group\"\n";
-        std::fs::write(&program, script).unwrap();
-        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
-        let files = RunFiles::new(&folder.path().join("run"));
-        let spec = RunSpec {
-            program: "true".to_owned(),
-            arguments: Vec::new(),
-            environment: BTreeMap::new(),
-            working_directory: folder.path().to_owned(),
-            stop_signal: StopSignal::Terminate,
-            grace_seconds: 1,
-            max_seconds: None,
-            idle_seconds: None,
-        };
-        launch(&program, &files, &spec, "", "").unwrap();
-        let written = files.dir().join("group");
-        while !written.exists() {
-            std::thread::yield_now();
-        }
-        let ids = std::fs::read_to_string(written).unwrap();
-        let (pid, group) = ids.trim().split_once(' ').unwrap();
-        assert_eq!(pid, group);
     }
 }

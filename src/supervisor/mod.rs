@@ -31,8 +31,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpgid, getpid, getppid, pidfd_open, pidfd_send_signal,
-    set_child_subreaper, setpgid, setsid,
+    Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper, setsid,
 };
 
 pub use files::{Cause, End, Order, RunExit, RunFiles, RunSpec, StopSignal};
@@ -62,7 +61,8 @@ fn system(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> SuperviseErro
 /// Starts the agent of a run directory, and supervises it to its end.
 pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
     let files = RunFiles::new(dir);
-    start_session();
+    // Fails for a process group leader, which has its own session or does not need one.
+    let _ = setsid();
     set_child_subreaper(Some(getpid())).map_err(system("become a subreaper"))?;
     let spec = files.spec()?;
     let control = open(
@@ -89,21 +89,6 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
     // An error means that the supervisor was started by hand, without a lock.
     let _ = flock(std::io::stdin(), FlockOperation::Unlock);
     files.flush()
-}
-
-/// Moves the supervisor into a session of its own, out of reach of signals from the server's terminal.
-///
-/// The server starts it as a process group leader, so that a Ctrl-C cannot reach it before this call. A leader cannot start a session,
-/// so it joins the server's group for the moment between two calls. If the server is gone, the group of its own has to do.
-fn start_session() {
-    if setsid().is_ok() {
-        return;
-    }
-    let group = getppid().and_then(|parent| getpgid(Some(parent)).ok());
-    if group.is_some_and(|group| setpgid(None, Some(group)).is_ok()) {
-        // Fails only for a leader, which this process no longer is.
-        let _ = setsid();
-    }
 }
 
 fn not_started(spec: &RunSpec, error: &std::io::Error) -> String {

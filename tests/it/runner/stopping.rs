@@ -198,22 +198,3 @@ async fn a_run_that_was_ended_without_a_server_is_stopped_by_the_next() {
     let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
     assert_eq!(handoff.output.as_str(), "by hand");
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_supervisor_has_a_session_of_its_own() {
-    let sandbox = Sandbox::new().with_agent("worker", "echo begun; exec sleep 600");
-    let server = sandbox.serve(1);
-    let client = server.client();
-    let mut events = Events::listen(&client).await;
-    let task = start_handoff(&client, "worker").await;
-    events.wait_for("message_added", "begun").await;
-    let supervisors = sandbox.supervisors();
-    assert_eq!(supervisors.len(), 1);
-    for pid in supervisors {
-        let process = rustix::process::Pid::from_raw(pid);
-        let session = rustix::process::getsid(process).unwrap();
-        assert_eq!(Some(session), process);
-    }
-    complete(&client, &task, "enough").await;
-    sandbox.wait_until_no_process();
-}
