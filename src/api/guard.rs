@@ -194,8 +194,8 @@ pub(super) async fn refuse_passed_on(request: Request, next: Next) -> Result<Res
     }
 }
 
-/// Lets a run that has passed control on repeat the call, because the answer may have been lost. The operation finds the answer
-/// by the idempotency key, and refuses the run if there is none.
+/// Admits a repeated call of a run that has passed control on, because the first answer may have been lost. The operation finds
+/// that answer by the idempotency key, and refuses the run if there is none.
 pub(super) async fn allow_repetition(request: Request, next: Next) -> Result<Response, Error> {
     if request.headers().contains_key(IDEMPOTENCY_KEY) {
         return Ok(next.run(request).await);

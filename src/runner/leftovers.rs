@@ -1,7 +1,7 @@
 //! Ends the processes of a run whose supervisor was killed.
 //!
-//! Such processes have no supervisor, but each has the id of its hand-off in its environment. A process is signalled only through
-//! a pidfd, and its environment is read after the pidfd was opened, so a reused pid cannot name another process.
+//! The processes of such a run have no supervisor, but each has the id of its hand-off in its environment. A process is signalled
+//! only through a pidfd, and its environment is read after the pidfd was opened, so a reused pid cannot name another process.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

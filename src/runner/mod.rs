@@ -261,7 +261,7 @@ impl Runner {
         self.wake();
     }
 
-    /// Lets a run that has transferred control end by itself within the grace period, then stops it.
+    /// Waits for the end of a run that has transferred control, and stops the run after the grace period.
     pub async fn wind_down(&self, run_id: &RunId) {
         if let Some(mut gone) = self.end_signal(run_id).await {
             let grace = Duration::from_secs(self.0.options.grace_seconds);

@@ -428,7 +428,7 @@ async fn imported_kind_rules_replace_the_defaults_but_not_rules_that_somebody_se
     let mine = vec![agent_rule("mine", "qa")];
     Requests(&app.db).set_rules(mine.clone()).await;
     let (_folder, archive) = export(&app).await;
-    // Nobody has set other rules here.
+    // This database still has the seeded rules.
     let seeded = TestApp::new().await;
     seeded
         .engine

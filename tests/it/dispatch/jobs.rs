@@ -109,7 +109,7 @@ async fn a_job_that_fails_or_never_starts_is_retried_and_then_stuck() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_is_polled_while_an_older_job_of_its_request_is_still_polled() {
     let sandbox = sandbox_with_jobs();
-    // Nobody opens the gate, so the poll of the first job lasts as long as the test.
+    // The gate stays closed, so the poll of the first job lasts as long as the test.
     let gate = sandbox.gate("gate");
     let script = format!(
         "test \"$1\" = job-1 || {{ echo the answer; exit 0; }}; read _ <{}",
