@@ -17,7 +17,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 
-use super::arguments::{self, nouns_of, value_name};
+use super::arguments::{self, DEFAULT_DATA_DIR, nouns_of, value_name};
 use super::server;
 use super::ui::{Failure, Ui, one_line};
 use crate::client::{Client, DEFAULT_URL, IdList};
@@ -201,7 +201,7 @@ fn client() -> Result<Client, Failure> {
         |url| url.to_string_lossy().into_owned(),
     );
     let data_dir = given("--data-dir").or_else(|| std::env::var_os("CHORUS_DATA_DIR"));
-    let data_dir = data_dir.map_or_else(|| PathBuf::from("./data"), PathBuf::from);
+    let data_dir = data_dir.map_or_else(|| PathBuf::from(DEFAULT_DATA_DIR), PathBuf::from);
     server::client(&url, &data_dir)
 }
 

@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 
 use super::arguments::{ShortId, short_ids};
 use super::server;
-use super::ui::{Failure, one_line};
+use super::ui::{Failure, is_id, one_line};
 use crate::client::{Client, ClientError, IdList};
 use crate::domain::{FoundId, IdPrefix, Noun};
 
@@ -46,8 +46,7 @@ pub(super) async fn resolve(matches: &ArgMatches) -> Result<(), Failure> {
 
 /// Whether this is the spelling of an id of Chorus, which has no capitals.
 fn is_full(id: &str) -> bool {
-    let is_lower = !id.bytes().any(|byte| byte.is_ascii_uppercase());
-    is_lower && id.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(id).is_ok()
+    is_id(id) && !id.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 /// Sets the full id of one. An id that matches nothing stays as it is: the server then says that it is not found.

@@ -188,12 +188,14 @@ impl Client {
     /// Sends a request, a second time with the spare token if the server asks for one.
     async fn respond(&self, request: RequestBuilder) -> Result<Response, ClientError> {
         let again = self.spare_token.as_ref().zip(request.try_clone());
-        let address = request.try_clone().and_then(|request| request.build().ok());
-        let bytes = address.map_or(0, |request| request.url().as_str().len());
+        let request = request
+            .build()
+            .map_err(|error| ClientError::unreachable(&self.url, &error))?;
+        let bytes = request.url().as_str().len();
         if bytes > LONGEST_ADDRESS {
             return Err(ClientError::TooLong { bytes });
         }
-        let mut response = request.send().await;
+        let mut response = self.http.execute(request).await;
         if let Ok(refused) = &response
             && refused.status() == StatusCode::UNAUTHORIZED
             && let Some((token, again)) = again

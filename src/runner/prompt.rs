@@ -356,9 +356,9 @@ fn earlier_results(text: &mut String, run: &ClaimedRun) {
             ),
         );
     }
+    let show = format!("chorus task show {} --json", run.task.id);
     for entry in &ended[left_out..] {
         let Some(end) = &entry.end else { continue };
-        let show = format!("chorus task show {} --json", run.task.id);
         let how = if end.outcome == Outcome::Completed {
             String::new()
         } else {

@@ -159,13 +159,16 @@ pub(super) fn command() -> clap::Command {
     overview::in_groups(Arguments::command())
 }
 
+/// The data directory of a command that names none.
+pub(super) const DEFAULT_DATA_DIR: &str = "./data";
+
 #[derive(Debug, Clone, Args)]
 pub(super) struct DataArguments {
     /// Data directory of the server
     #[arg(
         long,
         env = "CHORUS_DATA_DIR",
-        default_value = "./data",
+        default_value = DEFAULT_DATA_DIR,
         help_heading = COMMON,
         value_name = "DIR"
     )]

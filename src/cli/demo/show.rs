@@ -10,8 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::ui::{Ui, one_line, time};
 use crate::domain::{Event, HandoffId};
-use crate::engine::Engine;
-use crate::engine::Published;
+use crate::engine::{Engine, Published};
 
 const AGENT: Style = AnsiColor::Cyan.on_default().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -52,9 +51,9 @@ async fn show(ui: Ui, mut events: Receiver<Published>, over: CancellationToken) 
                 event: Some(event), ..
             }) => {
                 if let Some(line) = screen.line(&event) {
-                    // The demo continues when the screen is closed.
                     let now = time(event.timestamp);
                     let clock = now.rsplit(' ').next().unwrap_or_default();
+                    // The demo continues when the screen is closed.
                     let _ = ui.line(format_args!("{clock}  {line}"));
                 }
             }

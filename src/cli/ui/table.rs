@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::text::one_line;
+use super::text::{is_id, one_line};
 
 /// The headings of columns that are copied into commands, and so cut last.
 const NAMES: [&str; 6] = ["id", "task", "name", "request", "hand-off", "agent"];
@@ -187,10 +187,6 @@ fn content<'a>(heading: &str, cells: impl Iterator<Item = &'a str> + Clone) -> C
     } else {
         Content::Text
     }
-}
-
-fn is_id(cell: &str) -> bool {
-    cell.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(cell).is_ok()
 }
 
 /// Recognises the form that [`super::time`] writes.

@@ -35,6 +35,11 @@ const fn is_deceptive(c: char) -> bool {
 }
 
 /// Joins the lines of a text, and makes it [`printable`].
+/// Whether a text is a whole UUID with its dashes, in upper or lower case.
+pub(in crate::cli) fn is_id(text: &str) -> bool {
+    text.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(text).is_ok()
+}
+
 pub(in crate::cli) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
