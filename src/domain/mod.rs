@@ -37,9 +37,9 @@ pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, Tool
 pub use handoff::{
     AgentPair, ChainEntry, ChainLimit, ChainLimits, CommonPath, Context, Door, Handoff,
     HandoffAnalytics, HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata,
-    HandoffRequest, HandoffSpan, IllegalTraceId, IllegalTraceParent, Lineage, Merge,
-    MovedConversation, Outcome, PairFigures, Report, ReportResult, Run, RunId, RunIdentity,
-    RunState, Slots, SpanId, TraceId, TraceParent, UsageSum,
+    HandoffRequest, HandoffSpan, IllegalProviderSession, IllegalTraceId, IllegalTraceParent,
+    Lineage, Merge, MovedConversation, Outcome, PairFigures, ProviderSession, Report, ReportResult,
+    Run, RunId, RunIdentity, RunState, Slots, SpanId, TraceId, TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
 pub use ids::{FoundId, IdPrefix, Noun};

@@ -131,6 +131,8 @@ pub enum Refusal {
     },
     /// The agent has no session on the task.
     NothingToResume(AgentName),
+    /// The id of the agent's last session could be read as an option of its program.
+    UnusableSession(AgentName),
     AttachmentExists(Filename),
     /// The state of the request does not allow the step.
     WrongState {
@@ -260,6 +262,7 @@ impl Refusal {
             | Self::ToolExists(_)
             | Self::NoOpenHandoff { .. }
             | Self::NothingToResume(_)
+            | Self::UnusableSession(_)
             | Self::AttachmentExists(_)
             | Self::WrongState { .. }
             | Self::Withdrawn(_)

@@ -11,7 +11,7 @@ use super::jobs::launched_agent;
 use super::mail::DeliveredMail;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
-use crate::domain::{Agent, Outcome, Provider, RunLimit, Text, TraceParent};
+use crate::domain::{Agent, Outcome, Provider, ProviderSession, RunLimit, Text, TraceParent};
 use crate::error::{describe, with_sources};
 use crate::ledger::mail::{self, DeliverMail};
 use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun};
@@ -60,7 +60,11 @@ impl Runner {
             })?;
             let agent = &agent;
             let files = RunFiles::new(&options.data_dir.run(&run.identity.run_id));
-            let line = providers::command_line(agent, &files.system(), run.resumes.as_deref());
+            let resumes = run.resumes.clone().map(ProviderSession::parse).transpose();
+            let resumes = resumes.map_err(|error| {
+                format!("The session to resume is unusable: its id {error}. Hand off again without `resume`.")
+            })?;
+            let line = providers::command_line(agent, &files.system(), resumes.as_ref());
             if line.program.is_empty() {
                 return Err(format!(
                     "Agent {} has no program; set its `program`",

@@ -5,9 +5,9 @@ use super::value::{ToValue, Value};
 use crate::domain::{
     AgentName, AlertId, AttachmentId, Correspondent, DependencyOutcome, Door, Effort, EventType,
     Filename, HandoffId, IncrementId, IncrementState, Kind, KindMode, MailId, MailType, MessageId,
-    MessageType, Minutes, Outcome, OutputForm, Priority, Provider, ReportResult, RequestId,
-    RequestSourceType, RequestState, Role, RunId, RunState, SessionId, Skill, SpanId, Stage,
-    StatusName, TaskId, TaskPriority, Text, ThreadId, ToolName, TraceId, Urgency,
+    MessageType, Minutes, Outcome, OutputForm, Priority, Provider, ProviderSession, ReportResult,
+    RequestId, RequestSourceType, RequestState, Role, RunId, RunState, SessionId, Skill, SpanId,
+    Stage, StatusName, TaskId, TaskPriority, Text, ThreadId, ToolName, TraceId, Urgency,
 };
 
 macro_rules! read {
@@ -126,6 +126,7 @@ words!(
 
 read_forms!(OutputForm, Text);
 read_words!(RunState);
+write!(ProviderSession);
 numbers!(Minutes, TaskPriority);
 
 impl FromValue for Priority {

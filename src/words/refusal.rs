@@ -160,6 +160,9 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::NothingToResume(name) => {
             format!("Agent {name} has no session on this task to resume. Start without `resume`")
         }
+        Refusal::UnusableSession(name) => format!(
+            "Agent {name}'s last session on this task cannot be resumed: its id is not one that a program makes. Start without `resume`"
+        ),
         Refusal::AttachmentExists(filename) => format!(
             "Attachment already exists: {filename}. Delete it first, or choose another filename"
         ),

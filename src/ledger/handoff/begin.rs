@@ -1,7 +1,8 @@
 //! Beginning a hand-off, for every door.
 
 use crate::domain::{
-    AgentName, Context, Door, EventKind, Needs, NewTask, RunId, TaskId, Text, TraceParent,
+    AgentName, Context, Door, EventKind, Needs, NewTask, ProviderSession, RunId, TaskId, Text,
+    TraceParent,
 };
 use crate::ledger::{history, increment, message, routing, task};
 use crate::store::tables::handoffs::{self, NewHandoff};
@@ -21,7 +22,7 @@ pub struct Begin<'a> {
     pub prompt: &'a str,
     pub reason: Option<&'a Text>,
     /// The provider's session to resume.
-    pub resumes: Option<&'a str>,
+    pub resumes: Option<&'a ProviderSession>,
     /// Whether Chorus starts the agent's process.
     pub is_invoked: bool,
     /// Whether control was taken from the agent of `from_number`.

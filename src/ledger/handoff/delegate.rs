@@ -1,8 +1,8 @@
 //! Delegating: a caller asks an agent and waits for the answer.
 
 use crate::domain::{
-    AgentName, Caller, Door, MessageType, Move, NewMessage, Refusal, Task, TaskId, Text,
-    TraceParent,
+    AgentName, Caller, Door, MessageType, Move, NewMessage, ProviderSession, Refusal, Task, TaskId,
+    Text, TraceParent,
 };
 use crate::ledger::{agent, message, task};
 use crate::store::tables::runs;
@@ -39,7 +39,7 @@ struct Checked {
     on: StoredTask,
     agent_name: AgentName,
     makes_child: bool,
-    resumes: Option<String>,
+    resumes: Option<ProviderSession>,
 }
 
 /// Checks everything before the first write.
@@ -62,10 +62,13 @@ fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&CallingRun<'_>>) -> Resu
         false => None,
         // A child task is new, so no agent has a session on it.
         true if makes_child => return Err(Refusal::NothingToResume(agent_name).into()),
-        true => Some(
-            runs::find_last_session(tx, on.number, &agent_name)?
-                .ok_or_else(|| Refusal::NothingToResume(agent_name.clone()))?,
-        ),
+        true => {
+            let session = runs::find_last_session(tx, on.number, &agent_name)?
+                .ok_or_else(|| Refusal::NothingToResume(agent_name.clone()))?;
+            let session = ProviderSession::parse(session)
+                .map_err(|_| Refusal::UnusableSession(agent_name.clone()))?;
+            Some(session)
+        }
     };
     Ok(Checked {
         on,
@@ -96,7 +99,7 @@ fn carry_out(
         waiter_number: caller.map(|caller| caller.number),
         trace: calling_run::trace(asked.trace.as_ref(), caller.map(CallingRun::traced)),
         reason: asked.reason.as_ref(),
-        resumes: resumes.as_deref(),
+        resumes: resumes.as_ref(),
         ..Begin::new(Door::Delegate, agent_name, asked.prompt.as_str())
     };
     Ok(begin(tx, on, next)?.on.task)

@@ -1,7 +1,8 @@
 //! Following the end of a routed hand-off, or of a hand-off on a stage.
 
 use crate::domain::{
-    AgentName, Door, EndedHandoff, NextStep, Report, ReportResult, Status, Text, agent_context,
+    AgentName, Door, EndedHandoff, NextStep, ProviderSession, Report, ReportResult, Status, Text,
+    agent_context,
 };
 use crate::ledger::handoff::{Closed, Ending};
 use crate::ledger::increment;
@@ -99,8 +100,10 @@ fn ask_for_report(
 ) -> Result<StoredTask> {
     task_routing::mark_asked_again(tx, on.number)?;
     let session = runs::find_session_of_handoff(tx, handoff_number)?;
+    // The question makes sense in a new session too.
+    let session = session.and_then(|id| ProviderSession::parse(id).ok());
     let question = Text::lossy(Report::QUESTION.to_owned());
-    Ok(begin_routed(tx, on, agent_name, &question, session.as_deref())?.on)
+    Ok(begin_routed(tx, on, agent_name, &question, session.as_ref())?.on)
 }
 
 /// Saves the context that an agent leaves on a task. Returns the status that its report asks for.

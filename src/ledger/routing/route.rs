@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{AgentName, Choice, Door, EventKind, Task, TaskId, Text, assignment, best};
+use crate::domain::{
+    AgentName, Choice, Door, EventKind, ProviderSession, Task, TaskId, Text, assignment, best,
+};
 use crate::ledger::handoff::{Begin, Begun, begin};
 use crate::ledger::{history, task};
 use crate::store::tables::task_routing;
@@ -64,7 +66,7 @@ pub fn begin_routed(
     on: StoredTask,
     agent_name: AgentName,
     prompt: &Text,
-    resumes: Option<&str>,
+    resumes: Option<&ProviderSession>,
 ) -> Result<Begun> {
     let next = Begin {
         resumes,

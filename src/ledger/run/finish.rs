@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{Outcome, RunId, Text};
+use crate::domain::{Outcome, ProviderSession, RunId, Text};
 use crate::ledger::handoff::{Cause, Ending};
 use crate::ledger::{reactions, request, task};
 use crate::store::tables::runs;
@@ -17,7 +17,7 @@ pub struct FinishRun {
     /// The final message or the error.
     pub output: Text,
     /// The provider's session, for a later resume.
-    pub session_id: Option<String>,
+    pub session_id: Option<ProviderSession>,
     pub usage: Option<Value>,
     pub cost_usd: Option<f64>,
 }
@@ -26,7 +26,7 @@ pub struct FinishRun {
 pub fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
     let number = number(tx, &finish.run_id)?;
     let has_ended = runs::update_ended(tx, number, finish.outcome)?;
-    let session_id = finish.session_id.as_deref();
+    let session_id = finish.session_id.as_ref();
     runs::update_result(
         tx,
         number,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Reader, Report, Said, Usage, object, sum, text};
+use super::{Reader, Report, Said, Usage, object, session, sum, text};
 
 /// Reads the output of Claude Code.
 ///
@@ -17,7 +17,7 @@ impl Reader for ClaudeCodeReader {
         let Some(line) = object(line) else {
             return Vec::new();
         };
-        if let Some(session) = text(&line, "session_id") {
+        if let Some(session) = session(&line, "session_id") {
             self.report.session_id = Some(session);
         }
         match line["type"].as_str() {
@@ -137,7 +137,7 @@ mod tests {
     use super::super::tests::{fixture, read, verdict};
     use super::super::{ProcessEnd, judge};
     use super::*;
-    use crate::domain::Outcome;
+    use crate::domain::{Outcome, ProviderSession};
 
     #[test]
     fn the_final_message_is_the_result() {
@@ -196,7 +196,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            report.session_id.as_deref(),
+            report.session_id.as_ref().map(ProviderSession::as_str),
             Some("c230b412-1932-4fe1-bbbc-1024145b222e")
         );
         assert_eq!(

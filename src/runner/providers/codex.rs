@@ -1,6 +1,6 @@
 //! Codex, with `exec --json`.
 
-use super::{Reader, Report, Said, object, sum, text};
+use super::{Reader, Report, Said, object, session, sum, text};
 
 /// Reads the output of Codex.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ impl Reader for CodexReader {
         };
         match line["type"].as_str() {
             Some("thread.started") => {
-                self.report.session_id = text(&line, "thread_id");
+                self.report.session_id = session(&line, "thread_id");
                 Vec::new()
             }
             Some("item.started") => Self::started(&line["item"]),
@@ -98,7 +98,7 @@ impl CodexReader {
 mod tests {
     use super::super::tests::{fixture, read, verdict};
     use super::*;
-    use crate::domain::Outcome;
+    use crate::domain::{Outcome, ProviderSession};
 
     #[test]
     fn the_final_message_is_the_last_one_before_the_turn_ends() {
@@ -135,7 +135,7 @@ mod tests {
             }
         );
         assert_eq!(
-            report.session_id.as_deref(),
+            report.session_id.as_ref().map(ProviderSession::as_str),
             Some("01a1e28d-9ee0-7430-a49d-de82d3bfa7ed")
         );
         assert_eq!(

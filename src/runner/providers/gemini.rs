@@ -1,6 +1,6 @@
 //! Gemini CLI, with `-o stream-json`.
 
-use super::{Reader, Report, Said, object, sum, text};
+use super::{Reader, Report, Said, object, session, sum, text};
 
 /// The maximum size of an output that is one JSON document. Gemini CLI itself cuts longer documents.
 const LONGEST_DOCUMENT: usize = 1024 * 1024;
@@ -26,7 +26,7 @@ impl Reader for GeminiReader {
         };
         match line["type"].as_str() {
             Some("init") => {
-                self.report.session_id = text(&line, "session_id");
+                self.report.session_id = session(&line, "session_id");
                 Vec::new()
             }
             Some("message") if line["role"] == "assistant" => {
@@ -74,7 +74,7 @@ impl GeminiReader {
             self.report.usage.output_tokens += sum(&model["tokens"], &["candidates", "thoughts"]);
         }
         self.report.usage.turns = sum(&document["stats"]["tools"], &["totalCalls"]) + 1;
-        self.report.session_id = text(document, "session_id");
+        self.report.session_id = session(document, "session_id");
         let error = text(&document["error"], "message");
         self.report.end = match (text(document, "response"), error) {
             (_, Some(error)) => Some(Err(error)),
@@ -115,7 +115,7 @@ mod tests {
     use super::super::tests::{fixture, read, verdict};
     use super::super::{ProcessEnd, judge};
     use super::*;
-    use crate::domain::Outcome;
+    use crate::domain::{Outcome, ProviderSession};
 
     const TEXT_THEN_TOOL: &str = fixture!("gemini-stream-text-then-tool.jsonl");
 
@@ -133,7 +133,7 @@ mod tests {
         let message = "tool said: <untrusted_context>\nOutput: step-2\nProcess Group PGID: 31067\n</untrusted_context>";
         assert_eq!(said.last(), Some(&Said::Text(message.into())));
         assert_eq!(
-            report.session_id.as_deref(),
+            report.session_id.as_ref().map(ProviderSession::as_str),
             Some("2b81e802-6eef-460c-92ff-f678239f8b78")
         );
         assert_eq!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::tools::tool_names;
-use crate::domain::{Agent, Provider};
+use crate::domain::{Agent, Provider, ProviderSession};
 use crate::supervisor::StopSignal;
 
 const DEFAULT_TOOLS: &str = "Bash(file-tools *)";
@@ -23,7 +23,11 @@ pub struct CommandLine {
 }
 
 /// Returns the command line of an agent. `resume` is the session to continue.
-pub fn command_line(agent: &Agent, system_file: &Path, resume: Option<&str>) -> CommandLine {
+pub fn command_line(
+    agent: &Agent,
+    system_file: &Path,
+    resume: Option<&ProviderSession>,
+) -> CommandLine {
     let mut line = match agent.provider {
         Provider::ClaudeCode => claude_code(agent, system_file, resume),
         Provider::Codex => codex(agent, resume),
@@ -79,7 +83,7 @@ fn or_default<'a>(text: &'a str, default: &'a str) -> &'a str {
     }
 }
 
-fn claude_code(agent: &Agent, system_file: &Path, resume: Option<&str>) -> CommandLine {
+fn claude_code(agent: &Agent, system_file: &Path, resume: Option<&ProviderSession>) -> CommandLine {
     let mut line = CommandLine::new(
         "claude",
         &[
@@ -111,13 +115,13 @@ fn claude_code(agent: &Agent, system_file: &Path, resume: Option<&str>) -> Comma
         line.add(["--model", model.as_str()]);
     }
     if let Some(session) = resume {
-        line.add(["--resume", session]);
+        line.add(["--resume", session.as_str()]);
     }
     line.add_extra(agent);
     line
 }
 
-fn codex(agent: &Agent, resume: Option<&str>) -> CommandLine {
+fn codex(agent: &Agent, resume: Option<&ProviderSession>) -> CommandLine {
     let mut line = CommandLine::new("codex", &[]);
     // On SIGTERM, Codex exits at once and leaves its commands running.
     line.stop_signal = StopSignal::Interrupt;
@@ -132,13 +136,13 @@ fn codex(agent: &Agent, resume: Option<&str>) -> CommandLine {
     }
     line.add_extra(agent);
     if let Some(session) = resume {
-        line.add(["resume", session]);
+        line.add(["resume", session.as_str()]);
     }
     line.add(["-"]);
     line
 }
 
-fn opencode(agent: &Agent, resume: Option<&str>) -> CommandLine {
+fn opencode(agent: &Agent, resume: Option<&ProviderSession>) -> CommandLine {
     let mut line = CommandLine::new("opencode", &[("OPENCODE_DISABLE_AUTOUPDATE", "1")]);
     line.add(["run", "--format", "json"]);
     if or_default(agent.permission_mode.as_str(), DEFAULT_PERMISSIONS) == "bypassPermissions" {
@@ -148,13 +152,13 @@ fn opencode(agent: &Agent, resume: Option<&str>) -> CommandLine {
         line.add(["-m", model.as_str()]);
     }
     if let Some(session) = resume {
-        line.add(["-s", session]);
+        line.add(["-s", session.as_str()]);
     }
     line.add_extra(agent);
     line
 }
 
-fn gemini(agent: &Agent, resume: Option<&str>) -> CommandLine {
+fn gemini(agent: &Agent, resume: Option<&ProviderSession>) -> CommandLine {
     let mut line = CommandLine::new(
         "gemini",
         &[
@@ -171,7 +175,7 @@ fn gemini(agent: &Agent, resume: Option<&str>) -> CommandLine {
         line.add(["-m", model.as_str()]);
     }
     if let Some(session) = resume {
-        line.add(["--resume", session]);
+        line.add(["--resume", session.as_str()]);
     }
     line.add_extra(agent);
     line

@@ -28,7 +28,7 @@ pub use tools::tool_names;
 
 use serde_json::Value;
 
-use crate::domain::{Agent, Provider};
+use crate::domain::{Agent, Provider, ProviderSession};
 
 /// A message or action of an agent during its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub enum Said {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// The session, which a later run can resume.
-    pub session_id: Option<String>,
+    pub session_id: Option<ProviderSession>,
     /// The final message, or the error that ended the run. `None` until the program reports its end.
     pub end: Option<Result<String, String>>,
     /// Tools that the agent tried to use without permission.
@@ -97,6 +97,11 @@ fn text(value: &Value, key: &str) -> Option<String> {
     value[key].as_str().map(str::to_owned)
 }
 
+/// Reads the id of a session. An illegal one is none: the session cannot be resumed.
+fn session(value: &Value, key: &str) -> Option<ProviderSession> {
+    ProviderSession::parse(value[key].as_str()?).ok()
+}
+
 /// Adds up number fields. A missing field counts as 0.
 fn sum(value: &Value, keys: &[&str]) -> u64 {
     keys.iter().filter_map(|key| value[key].as_u64()).sum()
@@ -137,6 +142,24 @@ mod tests {
             assert_eq!(CodexReader::default().line(line), []);
             assert_eq!(OpenCodeReader::default().line(line), []);
             assert_eq!(GeminiReader::default().line(line), []);
+        }
+    }
+
+    #[test]
+    fn a_printed_session_that_looks_like_an_option_is_none() {
+        for id in ["--dangerously-skip-permissions", "-c", "", "a b", "../x"] {
+            let claude = format!(r#"{{"type":"system","session_id":"{id}"}}"#);
+            let codex = format!(r#"{{"type":"thread.started","thread_id":"{id}"}}"#);
+            let opencode = format!(r#"{{"type":"text","sessionID":"{id}"}}"#);
+            let gemini = format!(r#"{{"type":"init","session_id":"{id}"}}"#);
+            for report in [
+                read(ClaudeCodeReader::default(), &claude).1,
+                read(CodexReader::default(), &codex).1,
+                read(OpenCodeReader::default(), &opencode).1,
+                read(GeminiReader::default(), &gemini).1,
+            ] {
+                assert_eq!(report.session_id, None, "{id}");
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! OpenCode, with `run --format json`.
 
-use super::{Reader, Report, Said, object, sum, text};
+use super::{Reader, Report, Said, object, session, sum, text};
 
 /// Reads the output of OpenCode.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ impl Reader for OpenCodeReader {
         let Some(line) = object(line) else {
             return Vec::new();
         };
-        if let Some(session) = text(&line, "sessionID") {
+        if let Some(session) = session(&line, "sessionID") {
             self.report.session_id = Some(session);
         }
         let part = &line["part"];

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::tasks::TaskRef;
 use crate::domain::{
-    AgentName, Door, HandoffId, Outcome, RunId, RunIdentity, RunState, TaskId, Text, Timestamp,
-    TraceId,
+    AgentName, Door, HandoffId, Outcome, ProviderSession, RunId, RunIdentity, RunState, TaskId,
+    Text, Timestamp, TraceId,
 };
 use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, params, sql};
 
@@ -80,7 +80,7 @@ pub fn insert_queued(
     id: &RunId,
     handoff_number: i64,
     at: Timestamp,
-    resumes: Option<&str>,
+    resumes: Option<&ProviderSession>,
 ) -> Result<()> {
     tx.insert(
         sql!(
@@ -385,7 +385,7 @@ pub fn update_ended_of_handoff(tx: &Tx<'_>, handoff_number: i64, outcome: Outcom
 pub fn update_result(
     tx: &Tx<'_>,
     number: i64,
-    session_id: Option<&str>,
+    session_id: Option<&ProviderSession>,
     usage: Option<&Value>,
     cost_usd: Option<f64>,
 ) -> Result<()> {

@@ -8,8 +8,10 @@ use chorus::client::ClientError;
 use chorus::domain::{Handoff, Outcome};
 use serde_json::{Value, json};
 
-use super::fixture;
-use crate::support::{Sandbox, create_task, hand_off, last_handoff_id, run_agent, wait_for_end};
+use super::{expect_refusal, fixture};
+use crate::support::{
+    Sandbox, create_task, hand_off, invariants, last_handoff_id, run_agent, wait_for_end,
+};
 
 /// Records its arguments, environment, folder and input, prints a fixture and exits with a code.
 const FAKE_PROGRAM: &str = r#"for argument in "$@"; do printf '%s\0' "$argument"; done >"$RECORD/arguments"
@@ -335,4 +337,49 @@ async fn resuming_continues_the_last_session_of_this_agent_on_this_task() {
         .position(|argument| argument == "--resume")
         .unwrap();
     assert_eq!(arguments[place + 1], session);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stored_session_that_looks_like_an_option_is_never_an_argument() {
+    let sandbox = with_fake_program("claude", "claude-stream-bash.jsonl", &json!({}));
+    let server = sandbox.serve(1);
+    let client = server.client();
+    let first = json!({ "agentName": "player", "prompt": "begin" });
+    let task = hand_off(&client, &create_task(&client).await, &first).await;
+    let task = task.unwrap();
+    wait_for_end(&client, last_handoff_id(&task)).await;
+    // An earlier version stored every id.
+    let database = invariants::open(&sandbox.data_dir.join("chorus.db"));
+    let spoil = |column: &str, condition: &str| {
+        let spoil = format!(
+            "UPDATE runs SET {column} = '--dangerously-skip-permissions' WHERE {condition}"
+        );
+        let spoilt = database.execute(&spoil, []);
+        assert_eq!(spoilt.unwrap(), 1);
+    };
+    spoil("session_id", "session_id IS NOT NULL");
+    let resume = json!({ "agentName": "player", "prompt": "go on", "resume": true });
+    let refused = expect_refusal(hand_off(&client, &task, &resume).await);
+    assert_eq!(
+        (refused.0, refused.2.as_str()),
+        (
+            409,
+            "Agent player's last session on this task cannot be resumed: its id is not one that a program makes. Start without `resume`"
+        )
+    );
+    drop(server);
+    let record = sandbox.path("record").join("arguments");
+    std::fs::remove_file(&record).unwrap();
+    let queuing = sandbox.serve(0);
+    let task = hand_off(&queuing.client(), &task, &first).await.unwrap();
+    spoil("resumes", "state = 'queued'");
+    drop(queuing);
+    let server = sandbox.serve(1);
+    let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
+    assert_eq!(handoff.outcome, Some(Outcome::Failed));
+    assert_eq!(
+        handoff.output.as_str(),
+        "The session to resume is unusable: its id must begin with a letter or a digit. Hand off again without `resume`."
+    );
+    assert!(!record.exists());
 }
