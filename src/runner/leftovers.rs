@@ -60,9 +60,33 @@ fn processes() -> impl Iterator<Item = Pid> {
 
 /// Reads the hand-off's id from a process's environment. Processes of other users are unreadable and never belong to a run.
 fn carried_id(pid: Pid) -> Option<HandoffId> {
-    let environment = std::fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
+    let environment = environment(pid)?;
     let id = environment
         .split(|byte| *byte == 0)
         .find_map(|variable| variable.strip_prefix(VARIABLE.as_bytes()))?;
     HandoffId::parse(std::str::from_utf8(id).ok()?).ok()
+}
+
+/// Reads the environment of a process. Environment and command line are empty while the process executes a new program, so the
+/// function waits for that moment to pass: otherwise the process would be overlooked.
+fn environment(pid: Pid) -> Option<Vec<u8>> {
+    let folder = format!("/proc/{}", pid.as_raw_nonzero());
+    let read = |file: &str| std::fs::read(format!("{folder}/{file}"));
+    let deadline = Instant::now() + PATIENCE;
+    let mut looked_bare = false;
+    loop {
+        // In this order: a new program may start after the command line was read, but then the environment is empty only once.
+        let has_line = !read("cmdline").ok()?.is_empty();
+        let environment = read("environ").ok()?;
+        if !environment.is_empty() || (has_line && looked_bare) {
+            return Some(environment);
+        }
+        // A zombie and a thread of the kernel have no program.
+        std::fs::read_link(format!("{folder}/exe")).ok()?;
+        if Instant::now() > deadline {
+            return None;
+        }
+        looked_bare = has_line;
+        std::thread::yield_now();
+    }
 }

@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use crate::support::{Random, Sandbox, Server, env_number, reserve_port};
+use crate::support::{Random, Sandbox, Server, env_number, reserve_port, variable_of};
 
 const WORKERS: usize = 6;
 const MAX_RUNS: u32 = 5;
@@ -131,12 +131,7 @@ fn owner_id(pid: i32, line: &str) -> String {
     if line.contains(" supervise ") {
         return line.trim_end().rsplit('/').next().unwrap().to_owned();
     }
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let environment = String::from_utf8_lossy(&environment).into_owned();
-    let id = environment
-        .split('\0')
-        .find_map(|variable| variable.strip_prefix("CHORUS_HANDOFF_ID="));
-    id.unwrap_or_default().to_owned()
+    variable_of(pid, "CHORUS_HANDOFF_ID").unwrap_or_default()
 }
 
 fn parent(pid: i32) -> Option<i32> {

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
@@ -142,13 +144,10 @@ impl Sandbox {
 
     /// Returns the command line of a process of an agent or a supervisor.
     fn command_line(&self, pid: i32) -> Option<String> {
-        let read = |file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
         let mark = format!("SANDBOX={}", self.data_dir.display());
-        let is_agent = read("environ")
-            .split(|byte| *byte == 0)
-            .any(|variable| variable == mark.as_bytes());
+        let (line, environment) = command_line_and_environment(pid);
+        let is_agent = environment.contains(&mark);
         let runs = self.data_dir.join("runs").display().to_string();
-        let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
         (is_agent || (line.contains(" supervise ") && line.contains(&runs))).then_some(line)
     }
 
@@ -236,6 +235,39 @@ impl Drop for Sandbox {
     }
 }
 
+/// Reads the command line and the environment of a process. Both are empty while the process executes a new program, so the
+/// function waits for that moment to pass.
+fn command_line_and_environment(pid: i32) -> (String, Vec<String>) {
+    let read = |file: &str| {
+        let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let deadline = Instant::now() + TIMEOUT;
+    let mut looked_bare = false;
+    loop {
+        // In this order: a new program may start after the command line was read, but then the environment is empty only once.
+        let (line, environment) = (read("cmdline"), read("environ"));
+        let is_settled = !line.is_empty() && (looked_bare || !environment.is_empty());
+        // A zombie and a thread of the kernel have no program.
+        let has_program = || std::fs::read_link(format!("/proc/{pid}/exe")).is_ok();
+        if is_settled || !has_program() || Instant::now() > deadline {
+            let environment = environment.split('\0').map(str::to_owned).collect();
+            return (line.replace('\0', " "), environment);
+        }
+        looked_bare = !line.is_empty();
+        std::thread::yield_now();
+    }
+}
+
+/// Reads an environment variable of a process.
+pub fn variable_of(pid: i32, name: &str) -> Option<String> {
+    let (_, environment) = command_line_and_environment(pid);
+    environment
+        .iter()
+        .find_map(|variable| variable.strip_prefix(name)?.strip_prefix('='))
+        .map(str::to_owned)
+}
+
 /// A named pipe at which agents wait until the test lets one through.
 pub struct Gate {
     path: PathBuf,
@@ -258,14 +290,19 @@ impl Gate {
     }
 }
 
-/// Returns a free port that the system does not assign to others, for a server that restarts at the same address.
+/// Returns a free port that the system does not assign to others, for a server that restarts at the same address. A UDP socket
+/// with the same number reserves the port among test processes until this one ends.
 pub fn reserve_port() -> String {
     static NEXT: AtomicU16 = AtomicU16::new(0);
+    static RESERVED: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
     loop {
         // The system assigns ports from 32768.
         let first = 10_000 + u16::try_from(std::process::id() % 200).unwrap() * 100;
         let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 100;
-        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        if let Ok(reservation) = UdpSocket::bind(("127.0.0.1", port))
+            && std::net::TcpListener::bind(("127.0.0.1", port)).is_ok()
+        {
+            RESERVED.lock().unwrap().push(reservation);
             return port.to_string();
         }
     }
