@@ -35,6 +35,8 @@ pub struct Limits {
     /// The default time-out of a long poll.
     pub wait: u64,
     pub longest_wait: u64,
+    /// Files and logs that are being sent at the same time.
+    pub files: usize,
 }
 
 impl Default for Limits {
@@ -57,6 +59,7 @@ impl Default for Limits {
             largest_page: 1000,
             wait: 25,
             longest_wait: 600,
+            files: 256,
         }
     }
 }

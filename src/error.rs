@@ -32,6 +32,9 @@ pub enum Error {
         /// In bytes.
         limit: usize,
     },
+    /// The server has too much to do at the moment.
+    #[error("{0}")]
+    Busy(String),
     #[error("{0}")]
     Forbidden(String),
     #[error("{0}")]
@@ -56,6 +59,7 @@ impl Error {
             Self::Handoff { .. } => "HANDOFF_ERROR",
             Self::InvalidQuery(_) => "INVALID_QUERY",
             Self::TooLarge { .. } => "TOO_LARGE",
+            Self::Busy(_) => "BUSY",
             Self::Forbidden(_) => "FORBIDDEN",
             Self::Unauthorized(_) => "UNAUTHORIZED",
             Self::MethodNotAllowed(_) => "METHOD_NOT_ALLOWED",

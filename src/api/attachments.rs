@@ -10,6 +10,7 @@ use tokio_util::io::ReaderStream;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{ChangedTask, ChangedTaskItem, Once, Query, RawBody, TaskItem};
+use super::places::keeping;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Filename, TaskWire, Text};
@@ -68,6 +69,7 @@ pub(super) async fn create_attachment(
     let content_type: Text = content_type
         .parse()
         .map_err(|error| Error::InvalidQuery(format!("Content-Type: {error}")))?;
+    let _place = app.take_file()?;
     let upload = Upload {
         filename: parameters.filename,
         content_type,
@@ -89,6 +91,7 @@ pub(super) async fn get_attachment(
     State(app): State<App>,
     path: TaskItem,
 ) -> Result<Response, Error> {
+    let place = app.take_file()?;
     let (attachment, file) = app.engine.attachment(&path.task_id, &path.name).await?;
     let file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
     let size = file.metadata().await.map_err(Error::internal)?.len();
@@ -113,7 +116,8 @@ pub(super) async fn get_attachment(
             HeaderValue::from_static("sandbox; default-src 'none'"),
         ),
     ];
-    Ok((headers, ResponseBody::from_stream(ReaderStream::new(file))).into_response())
+    let file = keeping(place, ReaderStream::new(file));
+    Ok((headers, ResponseBody::from_stream(file)).into_response())
 }
 
 /// Delete a file of a task

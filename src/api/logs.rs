@@ -10,6 +10,7 @@ use tokio_util::io::ReaderStream;
 use utoipa::IntoParams;
 
 use super::extract::{Id, Query};
+use super::places::keeping;
 use super::{App, ErrorAnswer};
 use crate::Error;
 use crate::domain::HandoffId;
@@ -54,6 +55,7 @@ pub(super) async fn get_handoff_log(
     if parameters.follow {
         app.engine.wait_for_log(&id, parameters.stream).await?;
     }
+    let place = app.take_file()?;
     let (run_id, files) = app.engine.run_files(&id).await?;
     let path = parameters.stream.file(&files);
     let mut file = match open_log(&path) {
@@ -91,7 +93,7 @@ pub(super) async fn get_handoff_log(
             .follow_log(&run_id, parameters.stream, from)
             .await?
         {
-            return Ok((plain, Body::from_stream(stream)).into_response());
+            return Ok((plain, Body::from_stream(keeping(place, stream))).into_response());
         }
     }
     match range {
@@ -117,18 +119,15 @@ pub(super) async fn get_handoff_log(
                 ),
                 (header::CONTENT_LENGTH, HeaderValue::from(to - from + 1)),
             ];
-            let body = Body::from_stream(ReaderStream::new(file.take(to - from + 1)));
+            let part = ReaderStream::new(file.take(to - from + 1));
+            let body = Body::from_stream(keeping(place, part));
             Ok((StatusCode::PARTIAL_CONTENT, plain, headers, body).into_response())
         }
         None | Some(Range::Ignored) => {
             // The agent may still be printing: send exactly the announced length.
             let size = [(header::CONTENT_LENGTH, HeaderValue::from(length))];
-            Ok((
-                plain,
-                size,
-                Body::from_stream(ReaderStream::new(file.take(length))),
-            )
-                .into_response())
+            let whole = ReaderStream::new(file.take(length));
+            Ok((plain, size, Body::from_stream(keeping(place, whole))).into_response())
         }
     }
 }

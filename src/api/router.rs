@@ -6,6 +6,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::middleware;
+use tokio::sync::Semaphore;
 use utoipa::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
 use utoipa_axum::routes;
@@ -24,6 +25,7 @@ pub struct App {
     pub(super) engine: Engine,
     pub(super) guard: Arc<guard::Guard>,
     pub(super) openapi: Bytes,
+    pub(super) files: Arc<Semaphore>,
 }
 
 #[derive(OpenApi)]
@@ -182,8 +184,10 @@ pub fn router(engine: Engine, guard: guard::Guard) -> Router {
     description::complete(&mut document);
     let openapi =
         Bytes::from(serde_json::to_string(&document).expect("an OpenAPI document is JSON"));
+    let files = Arc::new(Semaphore::new(engine.limits().files));
     let app = App {
         engine,
+        files,
         guard: Arc::new(guard),
         openapi,
     };

@@ -11,15 +11,29 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
+use super::places::{Place, Places};
+use super::stall::Stallable;
+
 /// The longest time that a client may take to send the head of a request. It also ends idle keep-alive connections, so it is
 /// longer than clients usually keep them.
 const HEAD: Duration = Duration::from_mins(2);
 
+/// The longest time that a client may take no byte of an answer.
+const STALL: Duration = Duration::from_mins(2);
+
 /// The longest time that running requests may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Serves until `stopping` is cancelled, then finishes running requests.
-pub async fn serve(listener: TcpListener, router: Router, stopping: CancellationToken) {
+/// The size of a connection's buffers, which an idle client of a long answer occupies.
+const BUFFER: usize = 64 * 1024;
+
+/// Serves until `stopping` is cancelled, then finishes running requests. A connection needs a place.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    stopping: CancellationToken,
+    places: Places,
+) {
     let graceful = GracefulShutdown::new();
     loop {
         let accepted = tokio::select! {
@@ -27,7 +41,10 @@ pub async fn serve(listener: TcpListener, router: Router, stopping: Cancellation
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _)) => spawn(stream, router.clone(), &graceful),
+            Ok((stream, _)) => match places.take() {
+                Some(place) => spawn(stream, router.clone(), &graceful, place),
+                None => places.refuse(stream).await,
+            },
             Err(error) => wait_after(&error).await,
         }
     }
@@ -43,7 +60,7 @@ pub async fn serve(listener: TcpListener, router: Router, stopping: Cancellation
     }
 }
 
-fn spawn(stream: TcpStream, router: Router, graceful: &GracefulShutdown) {
+fn spawn(stream: TcpStream, router: Router, graceful: &GracefulShutdown, place: Place) {
     // Answers are small and a client waits for each; Nagle's algorithm would delay them.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
@@ -51,12 +68,17 @@ fn spawn(stream: TcpStream, router: Router, graceful: &GracefulShutdown) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .max_buf_size(BUFFER)
+        .serve_connection(
+            TokioIo::new(Stallable::new(stream, STALL)),
+            TowerToHyperService::new(router),
+        );
     let connection = graceful.watch(connection);
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "connection ended early");
         }
+        drop(place);
     });
 }
 

@@ -14,7 +14,7 @@ use super::arguments::ServeArguments;
 use super::collector::Collector;
 use super::ledger;
 use super::ui::{Failure, Ui};
-use crate::api::{self, Guard};
+use crate::api::{self, Guard, Places};
 use crate::config::{DataDir, DataLock, Limits};
 use crate::domain::{Agent, AgentName, ChainLimits, Rules};
 use crate::engine::{
@@ -58,7 +58,7 @@ impl Serving {
             .map_err(|error| Failure::caused(&error))?;
         telemetry::metrics();
         let collector = Collector::find(&arguments)?;
-        allow_many_connections();
+        let descriptors = raise_descriptor_limit();
         let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
         let lock = data_dir.lock()?;
         let token_file = data_dir.operator_token();
@@ -79,6 +79,7 @@ impl Serving {
             .map_err(|error| Failure::caused(&error))?;
         let limits = Limits {
             lease: arguments.lease_seconds,
+            files: Limits::default().files.min(descriptors / 8),
             ..Limits::default()
         };
         let rules = Rules {
@@ -116,6 +117,11 @@ impl Serving {
             idle_seconds: arguments.idle_seconds,
             grace_seconds: arguments.grace_seconds,
         };
+        let places = Places::new(api::most_connections(
+            descriptors,
+            runner.max_runs as usize,
+            limits.files,
+        ));
         let url = runner.url.clone();
         let dispatcher = DispatcherOptions {
             enabled: !arguments.no_dispatch,
@@ -191,7 +197,8 @@ impl Serving {
         if let Some(watch) = watch {
             tokio::spawn(engine.clone().watch_files(watch));
         }
-        let connections = tokio::spawn(api::serve(listener, router, engine.stopping().clone()));
+        let stopping = engine.stopping().clone();
+        let connections = tokio::spawn(api::serve(listener, router, stopping, places));
         Ok(Self {
             engine,
             url,
@@ -306,16 +313,22 @@ async fn keep_metrics(engine: Engine) {
     }
 }
 
-/// Raises the limit of open files from the usual 1024 to the maximum: every waiter is an open connection.
-fn allow_many_connections() {
+/// Raises the limit of open files from the usual 1024 to the maximum, because every waiter is an open connection. Returns the
+/// limit.
+fn raise_descriptor_limit() -> usize {
     let limit = getrlimit(Resource::Nofile);
-    if let Err(error) = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        },
-    ) {
-        tracing::warn!(%error, "cannot raise the limit of open files");
-    }
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    let current = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(error) => {
+            tracing::warn!(%error, "cannot raise the limit of open files");
+            limit.current
+        }
+    };
+    current.map_or(usize::MAX, |most| {
+        usize::try_from(most).unwrap_or(usize::MAX)
+    })
 }

@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use axum::response::Response;
-use chorus::api::{Guard, router};
+use chorus::api::{Guard, Places, router};
 use chorus::clock::Clock;
 use chorus::config::{DataDir, Limits};
 use chorus::domain::{Event, Timestamp};
@@ -178,7 +178,13 @@ impl TestApp {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stopping = self.engine.stopping().clone();
-        tokio::spawn(chorus::api::serve(listener, self.router.clone(), stopping));
+        let places = Places::new(1000);
+        tokio::spawn(chorus::api::serve(
+            listener,
+            self.router.clone(),
+            stopping,
+            places,
+        ));
         url
     }
 

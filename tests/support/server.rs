@@ -72,6 +72,22 @@ impl Chorus {
         Self(command)
     }
 
+    /// Runs with a limit of open files.
+    pub fn with_open_files(self, limit: u32) -> Self {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("ulimit -n {limit} && exec \"$0\" \"$@\"")])
+            .arg(self.0.get_program())
+            .args(self.0.get_args());
+        for (name, value) in self.0.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Self(command)
+    }
+
     pub fn spawn(mut self) -> Child {
         self.0.spawn().unwrap()
     }

@@ -5,6 +5,7 @@ mod alerts;
 mod analytics;
 mod attachments;
 mod bodies;
+mod connections;
 mod dispatch;
 mod docs;
 mod events;
