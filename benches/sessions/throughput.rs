@@ -118,9 +118,11 @@ impl Subject {
     pub async fn start(program: &Path, work: Work) -> Self {
         let data_dir = DataDir::create_with(program);
         let server = Server::start(&data_dir, NO_RUNS);
-        let mut connection = Connection::open(server.address).await;
+        let mut operator = Connection::open(server.address)
+            .await
+            .with_token_of(&data_dir);
         for agent in AGENTS {
-            connection.post(&uri("/api/tools"), tool_to(agent)).await;
+            operator.post(&uri("/api/tools"), tool_to(agent)).await;
         }
         Self {
             work,

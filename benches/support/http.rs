@@ -9,6 +9,8 @@ use hyper::{Method, Request, Response, Uri, header};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
+use super::server::DataDir;
+
 const START: &[u8] = br#"{"agentName":"developer","prompt":"Make the failing test pass, and say in two sentences what was wrong with it."}"#;
 const COMPLETE: &[u8] =
     br#"{"output":"The fixture was shared between tests and one of them changed it. Each test makes its own now."}"#;
@@ -35,7 +37,10 @@ pub fn uri(path: &str) -> Uri {
 }
 
 /// A keep-alive connection.
-pub struct Connection(SendRequest<Full<Bytes>>);
+pub struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    token: Option<String>,
+}
 
 impl Connection {
     pub async fn open(address: SocketAddr) -> Self {
@@ -48,7 +53,17 @@ impl Connection {
             .expect("HTTP/1.1 has no handshake");
         // An error is also reported by the current request.
         tokio::spawn(async move { drop(connection.await) });
-        Self(sender)
+        Self {
+            sender,
+            token: None,
+        }
+    }
+
+    /// Sends the operator's token with every request.
+    pub fn with_token_of(mut self, data_dir: &DataDir) -> Self {
+        let token = std::fs::read_to_string(data_dir.path().join("operator.token"));
+        self.token = Some(token.expect("the server has written it").trim().to_owned());
+        self
     }
 
     pub async fn hand_off(&mut self, doors: &Doors) {
@@ -96,15 +111,19 @@ impl Connection {
     }
 
     async fn answer(&mut self, method: Method, path: &Uri, body: Bytes) -> Response<Incoming> {
-        let request = Request::builder()
+        let mut request = Request::builder();
+        if let Some(token) = &self.token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let request = request
             .method(method)
             .uri(path.clone())
             .header(header::HOST, "localhost")
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::new(body))
             .expect("all parts are valid");
-        self.0.ready().await.expect("the connection is open");
-        let response = self.0.send_request(request).await;
+        self.sender.ready().await.expect("the connection is open");
+        let response = self.sender.send_request(request).await;
         let response = response.expect("the server answers");
         assert!(
             response.status().is_success(),

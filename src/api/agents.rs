@@ -38,9 +38,10 @@ pub(super) async fn get_agent(
 /// Create an agent, or replace its whole configuration
 ///
 /// Faults that would fail the first run are refused now: a missing spec, a `command` without a program. Names are
-/// case-insensitive. For people only: a run is refused.
+/// case-insensitive. Needs the operator's token.
 #[utoipa::path(
     put, path = "/api/agents/{name}", operation_id = "put_agent", tag = "agents", request_body = AgentChange,
+    security(("token" = [])),
     params(
         ("name" = String, Path, description = "The agent", example = "reviewer"),
         ("If-None-Match" = Option<String>, Header, description = "`*`: only create, never replace"),
@@ -77,9 +78,10 @@ pub(super) async fn put_agent(
 
 /// Edit fields of an agent
 ///
-/// Absent fields keep their value; null clears a nullable field. For people only: a run is refused.
+/// Absent fields keep their value; null clears a nullable field. Needs the operator's token.
 #[utoipa::path(
     patch, path = "/api/agents/{name}", operation_id = "edit_agent", tag = "agents", request_body = AgentChange,
+    security(("token" = [])),
     params(("name" = String, Path, description = "The agent", example = "developer")),
     responses(
         (status = 200, description = "The agent", body = Answer<Agent>),
@@ -104,9 +106,10 @@ pub(super) async fn edit_agent(
 
 /// Delete an agent that is not in use
 ///
-/// Its past hand-offs stay. For people only: a run is refused.
+/// Its past hand-offs stay. Needs the operator's token.
 #[utoipa::path(
     delete, path = "/api/agents/{name}", operation_id = "delete_agent", tag = "agents",
+    security(("token" = [])),
     params(("name" = String, Path, description = "The agent")),
     responses(
         (status = 200, description = "The deleted agent", body = Answer<Agent>),
@@ -127,7 +130,7 @@ pub(super) async fn delete_agent(
 
 /// Announce the roles, skills and session limit of an agent
 ///
-/// A run may announce only for its own agent. It may lower the session limit, but not raise or remove it.
+/// A run may announce for its own agent. It may lower the session limit, but not raise or remove it. Everybody else needs the operator's token.
 #[utoipa::path(
     post, path = "/api/agents/{name}/capabilities", operation_id = "announce_capabilities", tag = "agents",
     request_body = Capabilities,

@@ -92,9 +92,10 @@ pub(super) async fn get_alert(
 
 /// Resolve an alert
 ///
-/// For people only: a run is refused.
+/// Needs the operator's token.
 #[utoipa::path(
     post, path = "/api/alerts/{id}/resolve", operation_id = "resolve_alert", tag = "alerts",
+    security(("token" = [])),
     params(("id" = String, Path, description = "The alert")),
     responses(
         (status = 200, description = "The alert", body = Answer<Alert>),

@@ -36,7 +36,7 @@ pub(super) fn complete(document: &mut OpenApi) {
         let bearer = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .description(Some(
-                "The content of `operator.token`. Required to approve requests, to set routes, and to send and mark mail as `operator`; required for everything if the server listens beyond its own machine",
+                "The content of `operator.token`. Required to configure agents, tools and routes, to approve requests, to resolve alerts, to retry increments, and to send and mark mail as `operator`; required for everything if the server listens beyond its own machine",
             ))
             .build();
         components.add_security_scheme("token", SecurityScheme::Http(bearer));

@@ -125,6 +125,7 @@ impl FromRequest<App> for RoutesBody {
 /// Needs the operator's token.
 #[utoipa::path(
     put, path = "/api/dispatch/routes", operation_id = "put_dispatch_routes", tag = "dispatch",
+    security(("token" = [])),
     request_body(content = RoutesInput, description = "All routes, as an object or as a bare list"),
     responses(
         (status = 200, description = "The routes", body = Answer<Vec<KindRule>>),

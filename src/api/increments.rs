@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::extract::{Body, Id, MaySetUp, Once, Query};
+use super::extract::{Body, Id, MayDecide, Once, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Caller, Increment, IncrementId, IncrementState, IncrementTasks, Page};
@@ -94,10 +94,11 @@ pub(super) async fn get_increment(
 /// Blocked tasks are tried again. A failed test or verification gets one more round, regardless of the limit of rounds.
 #[utoipa::path(
     post, path = "/api/increments/{id}/retry", operation_id = "retry_increment", tag = "increments",
+    security(("token" = [])),
     params(("id" = String, Path, description = "The increment")),
     responses(
         (status = 200, description = "The increment", body = Answer<IncrementTasks>),
-        (status = 403, description = "For people only: a run may not retry an increment", body = ErrorAnswer),
+        (status = 403, description = "A run may not retry an increment", body = ErrorAnswer),
         (status = 404, description = "Increment not found", body = ErrorAnswer),
         (status = 409, description = "The increment is not blocked", body = ErrorAnswer),
     )
@@ -105,7 +106,7 @@ pub(super) async fn get_increment(
 pub(super) async fn retry_increment(
     State(app): State<App>,
     Id(id): Id<IncrementId>,
-    _: MaySetUp,
+    _: MayDecide,
     Once(once): Once,
 ) -> Result<Response, Error> {
     Ok(app.ok(app.engine.retry_increment(id, once).await?))

@@ -163,6 +163,7 @@ pub(super) async fn get_request_response(
 /// Needs the operator's token.
 #[utoipa::path(
     post, path = "/api/requests/{id}/approve", operation_id = "approve_request", tag = "requests",
+    security(("token" = [])),
     params(("id" = String, Path, description = "The request")),
     responses(
         (status = 200, description = "The request, in state `delegated`", body = Answer<Request>),
@@ -186,6 +187,7 @@ pub(super) async fn approve_request(
 /// The dispatcher does not start it. Needs the operator's token.
 #[utoipa::path(
     post, path = "/api/requests/{id}/next", operation_id = "mark_request_next", tag = "requests",
+    security(("token" = [])),
     params(("id" = String, Path, description = "The request")),
     responses(
         (status = 200, description = "The request, in state `next`", body = Answer<Request>),
@@ -222,6 +224,7 @@ pub struct ApproveInput {
 /// Needs the operator's token.
 #[utoipa::path(
     post, path = "/api/requests/approve", operation_id = "approve_requests", tag = "requests", request_body = ApproveInput,
+    security(("token" = [])),
     responses(
         (status = 200, description = "The requests", body = Answer<Vec<Request>>),
         (status = 401, description = "The operator's token is required", body = ErrorAnswer),

@@ -59,9 +59,10 @@ pub(super) async fn list_tools(State(app): State<App>) -> Result<Response, Error
 
 /// Create a hand-off tool
 ///
-/// For people only: a run is refused.
+/// Needs the operator's token.
 #[utoipa::path(
     post, path = "/api/tools", operation_id = "create_tool", tag = "tools", request_body = ToolInput,
+    security(("token" = [])),
     responses(
         (status = 201, description = "The new tool", body = Answer<Tool>),
         (status = 400, description = "The body is not valid; `details.problems` lists every fault, including an unknown target", body = ErrorAnswer),
@@ -97,9 +98,10 @@ pub(super) async fn get_tool(
 
 /// Replace the whole definition of a hand-off tool
 ///
-/// The tool must exist. For people only: a run is refused.
+/// The tool must exist. Needs the operator's token.
 #[utoipa::path(
     put, path = "/api/tools/{name}", operation_id = "put_tool", tag = "tools", request_body = ToolInput,
+    security(("token" = [])),
     params(("name" = String, Path, description = "The tool")),
     responses(
         (status = 200, description = "The tool", body = Answer<Tool>),
@@ -135,9 +137,10 @@ pub(super) async fn put_tool(
 
 /// Delete a hand-off tool
 ///
-/// Past transfers by the tool stay. For people only: a run is refused.
+/// Past transfers by the tool stay. Needs the operator's token.
 #[utoipa::path(
     delete, path = "/api/tools/{name}", operation_id = "delete_tool", tag = "tools",
+    security(("token" = [])),
     params(("name" = String, Path, description = "The tool")),
     responses(
         (status = 200, description = "The deleted tool", body = Answer<Tool>),

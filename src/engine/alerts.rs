@@ -51,7 +51,7 @@ impl Engine {
         self.write(once, move |tx| alert::raise(tx, &raise)).await
     }
 
-    /// Resolves an alert. A run may not, because a person must have seen the alert.
+    /// Resolves an alert. Only the operator may, because a person must have seen the alert.
     pub async fn resolve_alert(
         &self,
         id: AlertId,

@@ -1,7 +1,7 @@
 //! Rights: the operations that each caller may perform. Each function checks one right, and refuses a caller without it.
 //!
 //! A run acts for its agent, on its own task and the tasks below it. The operator and a person at this machine act on every
-//! task; only the operator makes decisions for people. An anonymous caller has no rights.
+//! task; only the operator changes the configuration and makes decisions for people. An anonymous caller has no rights.
 
 use crate::domain::{
     Actor, Agent, AgentName, Caller, Correspondent, MailId, Refusal, Request, RequestState,
@@ -28,21 +28,23 @@ fn run_of(caller: &Caller) -> Allowed<Option<&RunIdentity>> {
     }
 }
 
-/// Refuses runs: only people configure agents and tools, and retry blocked increments.
-pub fn may_set_up(caller: &Caller) -> Allowed {
-    match run_of(caller)? {
-        None => Ok(()),
-        Some(run) => Err(Refusal::SetUpByRun(run.agent_name.clone())),
+/// Refuses everybody but the operator. The refusal of a run says why; anybody else may turn out to be the operator.
+fn operator_only(caller: &Caller, refuse_run: impl FnOnce(AgentName) -> Refusal) -> Allowed {
+    match caller {
+        Caller::Operator => Ok(()),
+        Caller::Run(run) => Err(refuse_run(run.agent_name.clone())),
+        Caller::Person | Caller::Anonymous => Err(Refusal::OperatorTokenNeeded),
     }
 }
 
-/// Refuses everybody but the operator: approving requests and setting kind rules are decisions for people.
+/// Refuses everybody but the operator: an agent is a program that the server runs, so its configuration is worth a shell.
+pub fn may_set_up(caller: &Caller) -> Allowed {
+    operator_only(caller, Refusal::SetUpByRun)
+}
+
+/// Refuses everybody but the operator: approving requests, setting kind rules and retrying increments are decisions for people.
 pub fn may_decide(caller: &Caller) -> Allowed {
-    match caller {
-        Caller::Operator => Ok(()),
-        Caller::Run(run) => Err(Refusal::DecisionByRun(run.agent_name.clone())),
-        Caller::Person | Caller::Anonymous => Err(Refusal::OperatorTokenNeeded),
-    }
+    operator_only(caller, Refusal::DecisionByRun)
 }
 
 /// Refuses an actor that may not move a request out of `needs`.
@@ -81,12 +83,9 @@ pub fn may_speak_of_claim(by: &Actor, request: &Request) -> Allowed {
     }
 }
 
-/// Refuses runs, because a person must see each alert.
+/// Refuses everybody but the operator, because a person must see each alert.
 pub fn may_resolve_alert(caller: &Caller) -> Allowed {
-    match run_of(caller)? {
-        None => Ok(()),
-        Some(run) => Err(Refusal::AlertResolvedByRun(run.agent_name.clone())),
-    }
+    operator_only(caller, Refusal::AlertResolvedByRun)
 }
 
 /// Refuses a run that changes a task outside the tree of its own task.
@@ -170,14 +169,14 @@ pub fn may_move_session(
     Err(Refusal::NotItsOwnTask(holder.task_id.clone()).into())
 }
 
-/// Refuses a run that acts for another agent.
+/// Refuses everybody but the operator and a run of the agent.
 pub fn may_speak_for(caller: &Caller, agent: &AgentName) -> Allowed {
-    match run_of(caller)? {
-        Some(run) if !run.agent_name.eq_ignore_case(agent) => Err(Refusal::NotItsOwnAgent {
-            agent: run.agent_name.clone(),
+    match caller.run() {
+        Some(run) if run.agent_name.eq_ignore_case(agent) => Ok(()),
+        _ => operator_only(caller, |own| Refusal::NotItsOwnAgent {
+            agent: own,
             asked: agent.clone(),
         }),
-        _ => Ok(()),
     }
 }
 
@@ -266,7 +265,11 @@ mod tests {
         let mail = MailId::new();
         let table: Vec<(&str, Right<'_>, [&str; 4])> = vec![
             ("ask", Box::new(may_use_api), [OK, OK, OK, TOKEN]),
-            ("set up", Box::new(may_set_up), [OK, OK, FORBIDDEN, TOKEN]),
+            (
+                "set up",
+                Box::new(may_set_up),
+                [OK, TOKEN, FORBIDDEN, TOKEN],
+            ),
             (
                 "decide",
                 Box::new(may_decide),
@@ -283,7 +286,7 @@ mod tests {
             (
                 "resolve an alert",
                 Box::new(may_resolve_alert),
-                [OK, OK, FORBIDDEN, TOKEN],
+                [OK, TOKEN, FORBIDDEN, TOKEN],
             ),
             (
                 "report",
@@ -313,12 +316,12 @@ mod tests {
             (
                 "speak for its agent",
                 Box::new(|caller| may_speak_for(caller, &name("QA"))),
-                [OK, OK, OK, TOKEN],
+                [OK, TOKEN, OK, TOKEN],
             ),
             (
                 "speak for another agent",
                 Box::new(|caller| may_speak_for(caller, &name("planner"))),
-                [OK, OK, FORBIDDEN, TOKEN],
+                [OK, TOKEN, FORBIDDEN, TOKEN],
             ),
             (
                 "lower a session limit",

@@ -88,7 +88,7 @@ pub fn refusal(refusal: &Refusal) -> String {
             "Only the operator may do this, not a run of {agent}. Leave the decision to the operator"
         ),
         Refusal::SetUpByRun(agent) => format!(
-            "A run of {agent} may not change the configuration of Chorus. Leave the change to a person"
+            "A run of {agent} may not change the configuration of Chorus. Leave the change to the operator"
         ),
         Refusal::AlertResolvedByRun(agent) => format!(
             "A run of {agent} may not resolve alerts, because a person must see them. Leave the alert open"

@@ -52,7 +52,7 @@ async fn good_database() -> TestApp {
 async fn start_increment(app: &TestApp) {
     let agent =
         json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation"] });
-    app.put("/api/agents/maker", agent).await.data();
+    app.operator().put("/api/agents/maker", agent).await.data();
     let made = app.post("/api/increments", json!({ "title": "t" })).await;
     let first = made.data()["tasks"][0]["id"].clone();
     let first = first.as_str().unwrap();
@@ -75,7 +75,7 @@ async fn transfer_and_record_session(app: &TestApp) {
         .await
         .data();
     let tool = json!({ "name": "to_qa", "description": "When it is done.", "targetAgent": "qa" });
-    app.post("/api/tools", tool).await.data();
+    app.operator().post("/api/tools", tool).await.data();
     app.post(&format!("/api/tasks/{task}/tools/to_qa"), json!({}))
         .await
         .data();

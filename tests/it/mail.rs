@@ -291,7 +291,8 @@ async fn mail_to_a_run_that_transfers_its_task_is_read() {
     let server = sandbox.serve(2);
     let client = server.client();
     let tool = json!({ "name": "to_second", "targetAgent": "second", "description": "Use it." });
-    client
+    server
+        .operator()
         .send_json(Method::POST, "/api/tools", &tool)
         .await
         .unwrap();

@@ -74,7 +74,7 @@ async fn lived_in() -> TestApp {
     app.task("third").await;
     let agent =
         json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation"] });
-    app.put("/api/agents/maker", agent).await.data();
+    app.operator().put("/api/agents/maker", agent).await.data();
     let increment = app.post("/api/increments", json!({ "title": "t" })).await;
     let first = increment.data()["tasks"][0]["id"].clone();
     let first = first.as_str().unwrap();

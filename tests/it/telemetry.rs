@@ -114,7 +114,8 @@ async fn a_chain_of_hand_offs_is_exported_as_one_trace() {
     let server = sandbox.serve_with(1, &["--port", "0", "--otlp-endpoint", &collector.url]);
     let client = server.client();
     let tool = json!({ "name": "to_b", "description": "d", "targetAgent": "b" });
-    client
+    server
+        .operator()
         .send_json(Method::POST, "/api/tools", &tool)
         .await
         .unwrap();

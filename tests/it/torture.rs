@@ -229,7 +229,10 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
         "name": "to_slow", "description": "d", "targetAgent": "slow",
         "contextVariables": [{ "name": "from", "type": "string", "required": true }],
     });
-    let made = address.clone().post("/api/tools", &tool).await;
+    let made = server
+        .operator()
+        .send_json(Method::POST, "/api/tools", &tool)
+        .await;
     made.unwrap();
     let workers: Vec<_> = (0..WORKERS)
         .map(|_| {

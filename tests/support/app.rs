@@ -24,7 +24,7 @@ use super::invariants;
 /// The time at which the clock starts: 2026-01-01, midnight UTC.
 pub const START_TIME: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
-pub const OPERATOR_TOKEN: &str = "the-operator";
+pub const OPERATOR_TOKEN: &str = "the-token-of-the-operator";
 
 /// An installation in a temporary folder, with the five default agents.
 pub struct TestApp {
@@ -238,9 +238,9 @@ impl TestApp {
             .await
     }
 
-    pub async fn post_as_operator(&self, path: &str, body: Value) -> Reply {
-        self.with_token(OPERATOR_TOKEN, Method::POST, path, body)
-            .await
+    /// Sends the requests that only the operator may send.
+    pub const fn operator(&self) -> OperatorApp<'_> {
+        OperatorApp(self)
     }
 
     /// Hands a task to an agent and claims its run, which then has this token.
@@ -274,5 +274,31 @@ impl TestApp {
             .await
             .data();
         task["id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// The API with the operator's token.
+#[derive(Clone, Copy)]
+pub struct OperatorApp<'a>(&'a TestApp);
+
+impl OperatorApp<'_> {
+    pub async fn send(self, method: Method, path: &str, body: Value) -> Reply {
+        self.0.with_token(OPERATOR_TOKEN, method, path, body).await
+    }
+
+    pub async fn post(self, path: &str, body: Value) -> Reply {
+        self.send(Method::POST, path, body).await
+    }
+
+    pub async fn put(self, path: &str, body: Value) -> Reply {
+        self.send(Method::PUT, path, body).await
+    }
+
+    pub async fn patch(self, path: &str, body: Value) -> Reply {
+        self.send(Method::PATCH, path, body).await
+    }
+
+    pub async fn delete(self, path: &str) -> Reply {
+        self.send(Method::DELETE, path, Value::Null).await
     }
 }

@@ -2,7 +2,6 @@
 
 use chorus::client::{Client, ClientError};
 use chorus::domain::{Request, RequestState};
-use chorus::secret::Token;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -17,12 +16,9 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Reads the token from the data directory of a server.
     pub fn of(server: &Server) -> Self {
-        let token = std::fs::read_to_string(server.data_dir.join("operator.token")).unwrap();
-        let token = Token::given(token.trim().to_owned());
         Self {
-            client: Client::new(&server.url, Some(token)).unwrap(),
+            client: server.operator(),
         }
     }
 

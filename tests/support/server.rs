@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use chorus::client::Client;
+use chorus::secret::Token;
 
 /// A `chorus` command in an environment of its own.
 pub struct Chorus(Command);
@@ -167,6 +168,13 @@ impl Server {
 
     pub fn client(&self) -> Client {
         Client::new(&self.url, None).unwrap()
+    }
+
+    /// Creates a client with the operator's token.
+    pub fn operator(&self) -> Client {
+        let token = std::fs::read_to_string(self.data_dir.join("operator.token")).unwrap();
+        let token = Token::given(token.trim().to_owned());
+        Client::new(&self.url, Some(token)).unwrap()
     }
 
     /// Creates a command that talks to this server.

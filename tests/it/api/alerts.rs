@@ -1,12 +1,13 @@
 //! `/api/alerts`
 
+use axum::body::Body;
 use axum::http::{Method, Request};
 use chorus::config::Limits;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::pick;
-use crate::support::{Reply, TestApp};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp};
 
 /// Raises an alert and returns its id.
 async fn raise(app: &TestApp, message: &str) -> String {
@@ -16,7 +17,7 @@ async fn raise(app: &TestApp, message: &str) -> String {
 
 async fn resolve(app: &TestApp, id: &str) -> Reply {
     let path = format!("/api/alerts/{id}/resolve");
-    app.request(Method::POST, &path, "").await
+    app.operator().post(&path, json!({})).await
 }
 
 /// Posts JSON with one more header.
@@ -56,7 +57,7 @@ async fn an_alert_is_raised_shown_and_resolved() {
     let resolved = resolve(&app, &id).await;
     assert_eq!(
         pick(&resolved.data(), &["resolvedAt", "resolvedBy"]),
-        json!({ "resolvedAt": 1_767_225_601_000_i64, "resolvedBy": "anonymous" })
+        json!({ "resolvedAt": 1_767_225_601_000_i64, "resolvedBy": "operator" })
     );
     assert_eq!(app.get(&path).await.data(), resolved.data());
     assert_eq!(app.get("/api/alerts").await.data(), json!([]));
@@ -70,7 +71,7 @@ async fn an_alert_is_resolved_once() {
     let id = raise(&app, "Look").await;
     let first = resolve(&app, &id).await.data();
     app.clock.advance(1000);
-    assert_snapshot!(resolve(&app, &id).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Alert <id 1> was already resolved by anonymous"}}"#);
+    assert_snapshot!(resolve(&app, &id).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Alert <id 1> was already resolved by operator"}}"#);
     assert_eq!(app.get(&format!("/api/alerts/{id}")).await.data(), first);
 }
 
@@ -132,8 +133,14 @@ async fn a_repeated_idempotency_key_changes_nothing() {
         "/api/alerts/{}/resolve",
         first.data()["id"].as_str().unwrap()
     );
-    let resolved = with(&app, ("idempotency-key", "r"), &path, json!({})).await;
-    let again = with(&app, ("idempotency-key", "r"), &path, json!({})).await;
+    let resolve = || {
+        let request = Request::post(&path)
+            .header("host", "localhost")
+            .header("authorization", format!("Bearer {OPERATOR_TOKEN}"))
+            .header("idempotency-key", "r");
+        app.send(request.body(Body::empty()).unwrap())
+    };
+    let (resolved, again) = (resolve().await, resolve().await);
     assert_eq!(resolved.data(), again.data());
     assert_eq!(app.events().await.len(), 2);
 }
@@ -161,7 +168,7 @@ async fn a_run_raises_alerts_about_its_own_tasks_and_resolves_none() {
     let path = format!("/api/alerts/{id}/resolve");
     assert_snapshot!(with(&app, token, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may not resolve alerts, because a person must see them. Leave the alert open"}}"#);
     assert_eq!(messages(&app, "").await, ["Help"; 3]);
-    assert_eq!(resolve(&app, &id).await.data()["resolvedBy"], "anonymous");
+    assert_eq!(resolve(&app, &id).await.data()["resolvedBy"], "operator");
 }
 
 #[tokio::test]
@@ -236,10 +243,10 @@ async fn alerts_appear_in_the_history_of_their_task_and_in_the_event_stream() {
     data: {"timestamp":1767225600000,"eventType":"alert_raised","data":{"alertId":"<id 3>","by":"anonymous","message":"Of nothing"},"number":3}
 
     id: 4
-    data: {"timestamp":1767225600000,"eventType":"alert_resolved","data":{"alertId":"<id 1>","by":"anonymous"},"number":4,"taskId":"<id 2>","masterTaskId":"<id 2>"}
+    data: {"timestamp":1767225600000,"eventType":"alert_resolved","data":{"alertId":"<id 1>","by":"operator"},"number":4,"taskId":"<id 2>","masterTaskId":"<id 2>"}
 
     id: 5
-    data: {"timestamp":1767225600000,"eventType":"alert_resolved","data":{"alertId":"<id 3>","by":"anonymous"},"number":5}
+    data: {"timestamp":1767225600000,"eventType":"alert_resolved","data":{"alertId":"<id 3>","by":"operator"},"number":5}
     "#);
     assert_snapshot!(shown(&format!("&task={task}")).await, @r#"
     id: 1
@@ -248,6 +255,6 @@ async fn alerts_appear_in_the_history_of_their_task_and_in_the_event_stream() {
     data: {"timestamp":1767225600000,"eventType":"alert_raised","data":{"alertId":"<id 1>","by":"anonymous","message":"Of the task"},"number":2,"taskId":"<id 2>","masterTaskId":"<id 2>"}
 
     id: 4
-    data: {"timestamp":1767225600000,"eventType":"alert_resolved","data":{"alertId":"<id 1>","by":"anonymous"},"number":4,"taskId":"<id 2>","masterTaskId":"<id 2>"}
+    data: {"timestamp":1767225600000,"eventType":"alert_resolved","data":{"alertId":"<id 1>","by":"operator"},"number":4,"taskId":"<id 2>","masterTaskId":"<id 2>"}
     "#);
 }

@@ -157,7 +157,7 @@ async fn a_queue() {
 async fn the_choice_of_the_router() {
     let app = TestApp::new().await;
     let agent = json!({ "provider": "command", "program": "/bin/true", "roles": ["testing"] });
-    app.put("/api/agents/tess", agent).await.data();
+    app.operator().put("/api/agents/tess", agent).await.data();
     let body = json!({ "description": "d", "agentRole": "testing" });
     let id = create(&app, "/api/tasks", body).await;
     let mut choice = app.get(&format!("/api/tasks/{id}/route")).await.data();
@@ -215,7 +215,7 @@ async fn a_handoff() {
 async fn a_tree_of_tasks() {
     let app = TestApp::new().await;
     let tool = json!({ "name": "to_qa", "description": "d", "targetAgent": "qa" });
-    app.post("/api/tools", tool).await.data();
+    app.operator().post("/api/tools", tool).await.data();
     let id = app.task("chain").await;
     app.post(&format!("/api/tasks/{id}/tools/to_qa"), json!({}))
         .await
@@ -239,7 +239,7 @@ async fn messages() {
     let tool = json!({
         "name": "to_qa", "description": "d", "targetAgent": "qa", "contextVariables": [{ "name": "build", "type": "string" }],
     });
-    app.post("/api/tools", tool).await.data();
+    app.operator().post("/api/tools", tool).await.data();
     let id = app.task("Write it").await;
     let body = json!({ "agentName": "developer", "prompt": "Write the parser" });
     app.post(&format!("/api/tasks/{id}/handoff"), body)
@@ -278,7 +278,7 @@ async fn a_tool() {
         "name": "to_qa", "description": "When it is done.", "targetAgent": "qa", "handoffInstructions": "Test it.",
         "contextVariables": [{ "name": "build", "type": "string", "required": true, "description": "Which build" }],
     });
-    assert_snapshot!(lines(&app.post("/api/tools", tool).await), @r#"
+    assert_snapshot!(lines(&app.operator().post("/api/tools", tool).await), @r#"
     201 Created
     name: "to_qa"
     description: "When it is done."
@@ -351,7 +351,8 @@ async fn a_claimed_request() {
     let id = create(&app, "/api/requests", body).await;
     let path = |action: &str| format!("/api/requests/{id}/{action}");
     app.clock.advance(1_000);
-    app.post_as_operator(&path("approve"), json!({}))
+    app.operator()
+        .post(&path("approve"), json!({}))
         .await
         .data();
     app.clock.advance(1_000);
@@ -405,7 +406,7 @@ async fn the_dispatcher_and_a_route() {
         let body = json!({ "title": title, "body": "", "kind": "fix" });
         let id = create(&app, "/api/requests", body).await;
         let path = format!("/api/requests/{id}/approve");
-        app.post_as_operator(&path, json!({})).await.data();
+        app.operator().post(&path, json!({})).await.data();
         if title == "In progress" {
             let path = format!("/api/requests/{id}/claim");
             app.post(&path, json!({ "agent": "worker" })).await.data();

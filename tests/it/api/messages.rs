@@ -125,7 +125,7 @@ async fn a_waiter_on_the_root_task_waits_for_all_descendants() {
     let app = TestApp::new().await;
     for (name, target) in [("to_qa", "qa"), ("to_planner", "planner")] {
         let tool = json!({ "name": name, "description": "d", "targetAgent": target });
-        app.post("/api/tools", tool).await.data();
+        app.operator().post("/api/tools", tool).await.data();
     }
     let first = app.task("chain").await;
     let handoff = json!({ "agentName": "developer", "prompt": "p" });
@@ -186,7 +186,7 @@ async fn a_filtered_stream_has_only_events_of_the_family() {
     let app = TestApp::new().await;
     let (mine, other) = (app.task("mine").await, app.task("other").await);
     let tool = json!({ "name": "to_qa", "description": "d", "targetAgent": "qa" });
-    app.post("/api/tools", tool).await.data();
+    app.operator().post("/api/tools", tool).await.data();
     app.post(
         &format!("/api/tasks/{other}/queue"),
         json!({ "content": "x" }),

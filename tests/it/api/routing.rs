@@ -9,7 +9,10 @@ use crate::support::{OPERATOR_TOKEN, TestApp};
 async fn agent(app: &TestApp, name: &str, roles: &[&str], skills: &[&str]) {
     let agent =
         json!({ "provider": "command", "program": "/bin/true", "roles": roles, "skills": skills });
-    app.put(&format!("/api/agents/{name}"), agent).await.data();
+    app.operator()
+        .put(&format!("/api/agents/{name}"), agent)
+        .await
+        .data();
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! `/api/tools`, `/api/agents/{name}/tools` and `/api/tasks/{id}/tools/{tool}`
 
-use axum::http::Method;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -32,30 +31,30 @@ async fn active_task(app: &TestApp, agent: &str) -> String {
 async fn a_tool_is_created_read_replaced_and_deleted() {
     let app = TestApp::new().await;
     assert_eq!(app.get("/api/tools").await.data(), json!([]));
-    let made = app.post("/api/tools", qa_tool()).await;
+    let made = app.operator().post("/api/tools", qa_tool()).await;
     assert_eq!((made.status.as_u16(), made.data()), (201, qa_tool()));
     assert_eq!(app.get("/api/tools").await.data(), json!([qa_tool()]));
-    assert_snapshot!(app.post("/api/tools", qa_tool()).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Tool already exists: handoff_to_qa. Edit it, or choose another name"}}"#);
+    assert_snapshot!(app.operator().post("/api/tools", qa_tool()).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Tool already exists: handoff_to_qa. Edit it, or choose another name"}}"#);
     let mut changed = qa_tool();
     changed["description"] = json!("Later.");
     changed["allowedAgents"] = json!(["developer"]);
     assert_eq!(
-        app.put("/api/tools/handoff_to_qa", changed.clone())
+        app.operator()
+            .put("/api/tools/handoff_to_qa", changed.clone())
             .await
             .data(),
         changed
     );
     assert_eq!(app.get("/api/tools/handoff_to_qa").await.data(), changed);
     changed.as_object_mut().unwrap().remove("name");
-    app.put("/api/tools/handoff_to_qa", changed.clone())
+    app.operator()
+        .put("/api/tools/handoff_to_qa", changed.clone())
         .await
         .data();
     changed["name"] = json!("other");
-    assert_snapshot!(app.put("/api/tools/handoff_to_qa", changed.clone()).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be handoff_to_qa, the name in the path; tools cannot be renamed"}}"#);
-    assert_snapshot!(app.put("/api/tools/other", changed).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: other"}}"#);
-    let gone = app
-        .request(Method::DELETE, "/api/tools/handoff_to_qa", "")
-        .await;
+    assert_snapshot!(app.operator().put("/api/tools/handoff_to_qa", changed.clone()).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be handoff_to_qa, the name in the path; tools cannot be renamed"}}"#);
+    assert_snapshot!(app.operator().put("/api/tools/other", changed).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Tool not found: other"}}"#);
+    let gone = app.operator().delete("/api/tools/handoff_to_qa").await;
     assert_eq!(gone.data()["description"], "Later.");
     for path in [
         "/api/tools/handoff_to_qa",
@@ -79,7 +78,7 @@ async fn all_faults_of_a_tool_are_reported_together() {
     let with = |key: &str, value: Value| {
         let mut tool = qa_tool();
         tool[key] = value;
-        app.post("/api/tools", tool)
+        app.operator().post("/api/tools", tool)
     };
     let bad = with(
         "contextVariables",
@@ -110,7 +109,7 @@ async fn a_model_sees_the_tools_of_its_agent_by_name() {
         tool["name"] = json!(name);
         tool["targetAgent"] = json!(target);
         tool["allowedAgents"] = allowed;
-        app.post("/api/tools", tool).await.data();
+        app.operator().post("/api/tools", tool).await.data();
     }
     let seen = async |agent: &str| {
         let tools = app.get(&format!("/api/agents/{agent}/tools")).await.data();
@@ -132,7 +131,7 @@ async fn a_model_sees_the_tools_of_its_agent_by_name() {
 #[tokio::test]
 async fn a_call_completes_the_task_and_starts_a_child() {
     let app = TestApp::new().await;
-    app.post("/api/tools", qa_tool()).await.data();
+    app.operator().post("/api/tools", qa_tool()).await.data();
     let task = active_task(&app, "developer").await;
     app.clock.advance(1000);
     let child = app
@@ -213,7 +212,7 @@ async fn a_call_completes_the_task_and_starts_a_child() {
 #[tokio::test]
 async fn a_refused_call_changes_nothing() {
     let app = TestApp::new().await;
-    app.post("/api/tools", qa_tool()).await.data();
+    app.operator().post("/api/tools", qa_tool()).await.data();
     let task = active_task(&app, "developer").await;
     let newest = app.last_event().await;
     let call = |path: String, body: Value| app.post(Box::leak(path.into_boxed_str()), body);
@@ -236,7 +235,7 @@ async fn a_refused_call_changes_nothing() {
 #[tokio::test]
 async fn a_person_transfers_an_idle_task() {
     let app = TestApp::new().await;
-    app.post("/api/tools", qa_tool()).await.data();
+    app.operator().post("/api/tools", qa_tool()).await.data();
     let task = app.task("Write it").await;
     let path = format!("/api/tasks/{task}/tools/handoff_to_qa");
     let child = app.post(&path, json!({ "build": "b" })).await.data();
@@ -256,7 +255,7 @@ async fn a_person_transfers_an_idle_task() {
 #[tokio::test]
 async fn a_repeated_key_transfers_once() {
     let app = TestApp::new().await;
-    app.post("/api/tools", qa_tool()).await.data();
+    app.operator().post("/api/tools", qa_tool()).await.data();
     let task = active_task(&app, "developer").await;
     let call = || {
         let request = axum::http::Request::post(format!("/api/tasks/{task}/tools/handoff_to_qa"))
@@ -279,7 +278,7 @@ async fn a_repeated_key_transfers_once() {
 #[tokio::test]
 async fn an_unavailable_agent_gets_no_work() {
     let app = TestApp::new().await;
-    app.post("/api/tools", qa_tool()).await.data();
+    app.operator().post("/api/tools", qa_tool()).await.data();
     let task = active_task(&app, "developer").await;
     rusqlite::Connection::open(app.data_dir.database())
         .unwrap()
@@ -298,7 +297,7 @@ async fn deeply_nested_variables_and_large_tools_are_refused() {
     let tool = json!({
         "name": "to_qa", "description": "d", "targetAgent": "qa", "contextVariables": [{ "name": "x", "type": "array" }],
     });
-    app.post("/api/tools", tool.clone()).await.data();
+    app.operator().post("/api/tools", tool.clone()).await.data();
     let nested = |levels: usize| {
         let json = format!("{{\"x\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
         serde_json::from_str::<Value>(&json).unwrap()
@@ -314,7 +313,7 @@ async fn deeply_nested_variables_and_large_tools_are_refused() {
         let mut large = tool.clone();
         large["name"] = json!("other");
         large[key] = json!("x".repeat(bytes));
-        let refused = app.post("/api/tools", large).await;
+        let refused = app.operator().post("/api/tools", large).await;
         assert_eq!(refused.error(), (400, "INVALID_BODY".to_owned()), "{key}");
     }
 }
@@ -322,7 +321,7 @@ async fn deeply_nested_variables_and_large_tools_are_refused() {
 #[tokio::test]
 async fn a_tool_with_an_unavailable_target_is_not_offered() {
     let app = TestApp::new().await;
-    app.post("/api/tools", qa_tool()).await.data();
+    app.operator().post("/api/tools", qa_tool()).await.data();
     let offered = async || {
         let tools = app.get("/api/agents/developer/tools").await.data();
         tools.as_array().unwrap().len()
@@ -339,7 +338,7 @@ async fn a_tool_with_an_unavailable_target_is_not_offered() {
 #[tokio::test]
 async fn ending_a_transferred_task_names_the_new_agent() {
     let app = TestApp::new().await;
-    app.post("/api/tools", qa_tool()).await.data();
+    app.operator().post("/api/tools", qa_tool()).await.data();
     let task = active_task(&app, "developer").await;
     let path = format!("/api/tasks/{task}/tools/handoff_to_qa");
     app.post(&path, json!({ "build": "b" })).await.data();

@@ -26,7 +26,7 @@ async fn get_increment(app: &TestApp, id: &str) -> Value {
 async fn app_with_increments() -> (TestApp, String) {
     let app = TestApp::new().await;
     let agent = json!({ "provider": "command", "program": "/bin/true", "roles": ["implementation", "testing"], "skills": ["c++"] });
-    app.put("/api/agents/both", agent).await.data();
+    app.operator().put("/api/agents/both", agent).await.data();
     let made = app
         .post(
             "/api/increments",
@@ -97,7 +97,7 @@ async fn requirements_increments_and_reports_are_exported_and_imported() {
         (&json!(2), &json!("active"))
     );
     let fix = json!({ "provider": "command", "program": "/bin/true", "roles": ["fixing", "verification"] });
-    other.put("/api/agents/other", fix).await.data();
+    other.operator().put("/api/agents/other", fix).await.data();
     route_and_complete(&other, &imported["tasks"][3]["id"], "passed").await;
     route_and_complete(&other, &imported["tasks"][4]["id"], "passed").await;
     route_and_complete(&other, &imported["tasks"][2]["id"], "passed").await;

@@ -102,7 +102,7 @@ async fn create_transfers_and_sessions(app: &TestApp) {
             "contextVariables": [{ "name": "z", "type": "object" }, { "name": "a", "type": "number", "required": true }],
             "allowedAgents": if target == "qa" { Value::Null } else { json!(["qa", "developer"]) },
         });
-        app.post("/api/tools", tool).await.data();
+        app.operator().post("/api/tools", tool).await.data();
     }
     let mut task = app.task("Moves on").await;
     let add_message = async |task: &str, content: &str| {
@@ -728,7 +728,7 @@ async fn bad_tools_conversations_and_sessions_are_reported() {
         .await
         .data();
     let tool = json!({ "name": "to_qa", "description": "another", "targetAgent": "qa" });
-    other.post("/api/tools", tool).await.data();
+    other.operator().post("/api/tools", tool).await.data();
     match import(&other, &archive, false).await {
         Err(ArchiveError::Bad(bad)) => {
             let named: Vec<_> = bad.iter().map(|bad| bad.message.as_str()).collect();

@@ -10,6 +10,7 @@ async fn agents_are_listed_and_shown() {
     let desk = Desk::open().await;
     let offered = json!({ "roles": ["testing"], "skills": ["qa", "python"], "available": false });
     desk.app
+        .operator()
         .post("/api/agents/qa/capabilities", offered)
         .await
         .data();

@@ -88,7 +88,7 @@ async fn an_alert_is_raised_listed_and_resolved() {
     assert_snapshot!(desk.run(["alert", "resolve", &second, "--json"]).await, @r#"
     exit 0
     --- stdout
-    {"data":{"id":"<id 1>","message":"From a pipe","taskId":null,"file":null,"line":null,"raisedAt":1767225605000,"raisedBy":"anonymous","resolvedAt":1767225610000,"resolvedBy":"anonymous"},"meta":{"timestamp":1767225610000}}
+    {"data":{"id":"<id 1>","message":"From a pipe","taskId":null,"file":null,"line":null,"raisedAt":1767225605000,"raisedBy":"anonymous","resolvedAt":1767225610000,"resolvedBy":"operator"},"meta":{"timestamp":1767225610000}}
     --- stderr
     "#);
 }
@@ -104,13 +104,13 @@ async fn several_are_resolved_and_those_that_cannot_be_are_named() {
     <id 2> resolved
     --- stderr
     error: Alert not found: nope
-    Alert <id 1> was already resolved by anonymous
+    Alert <id 1> was already resolved by operator
     ");
     assert_snapshot!(desk.run(["alert", "resolve", &second]).await, @"
     exit 4
     --- stdout
     --- stderr
-    error: Alert <id 1> was already resolved by anonymous
+    error: Alert <id 1> was already resolved by operator
     ");
     assert_snapshot!(desk.run(["alert", "resolve"]).await, @"
     exit 2
@@ -119,7 +119,7 @@ async fn several_are_resolved_and_those_that_cannot_be_are_named() {
     error: the following required arguments were not provided:
       <ALERT>...
 
-    Usage: chorus alert resolve --url <URL> <ALERT>...
+    Usage: chorus alert resolve --url <URL> --data-dir <DIR> <ALERT>...
 
     For more information, try '--help'.
     ");
@@ -148,7 +148,7 @@ async fn an_alert_that_says_nothing_or_is_about_nothing_is_refused() {
     error: the following required arguments were not provided:
       <MESSAGE>
 
-    Usage: chorus alert create --url <URL> <MESSAGE>
+    Usage: chorus alert create --url <URL> --data-dir <DIR> <MESSAGE>
 
     For more information, try '--help'.
     ");

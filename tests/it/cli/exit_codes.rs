@@ -18,7 +18,7 @@ async fn two_is_wrong_usage() {
     error: the following required arguments were not provided:
       <TASK>
 
-    Usage: chorus task show --url <URL> <TASK>
+    Usage: chorus task show --url <URL> --data-dir <DIR> <TASK>
 
     For more information, try '--help'.
     ");
@@ -37,7 +37,7 @@ async fn two_is_wrong_usage() {
     --- stderr
     error: the argument '--no-wait' cannot be used with '--timeout <SECONDS>'
 
-    Usage: chorus handoff --no-wait --url <URL> <TASK> <AGENT> <PROMPT>
+    Usage: chorus handoff --no-wait --url <URL> --data-dir <DIR> <TASK> <AGENT> <PROMPT>
 
     For more information, try '--help'.
     ");

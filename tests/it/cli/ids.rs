@@ -37,7 +37,8 @@ async fn a_unique_prefix_stands_for_an_id_of_every_noun() {
     let alert = desk.make(["alert", "create", "The key expires"]).await;
     let mail = desk
         .app
-        .post_as_operator(
+        .operator()
+        .post(
             "/api/mail",
             json!({ "to": ["qa"], "subject": "Hello", "body": "You" }),
         )
@@ -234,7 +235,7 @@ async fn an_exact_id_is_never_taken_for_a_prefix() {
 async fn a_name_of_a_thread_is_not_taken_for_an_id() {
     let desk = Desk::open().await;
     let mail = json!({ "to": ["qa"], "subject": "Hello", "body": "You", "threadId": "go" });
-    desk.app.post_as_operator("/api/mail", mail).await.data();
+    desk.app.operator().post("/api/mail", mail).await.data();
     let shown = desk.run(["mail", "thread", "go"]).await;
     assert!(shown.contains("Hello"), "{shown}");
 }

@@ -8,7 +8,7 @@ use crate::support::{Chorus, OPERATOR_TOKEN, Server, redact};
 
 /// Sends a mail over HTTP and returns its id.
 async fn send(desk: &Desk, body: Value) -> String {
-    let mail = desk.app.post_as_operator("/api/mail", body).await.data();
+    let mail = desk.app.operator().post("/api/mail", body).await.data();
     mail["id"].as_str().unwrap().to_owned()
 }
 
@@ -252,7 +252,7 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     error: the following required arguments were not provided:
       <RECIPIENT>...
 
-    Usage: chorus mail send --subject <TEXT> --url <URL> <RECIPIENT>...
+    Usage: chorus mail send --subject <TEXT> --url <URL> --data-dir <DIR> <RECIPIENT>...
 
     For more information, try '--help'.
     ");
@@ -269,7 +269,9 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     error: Unknown agent: nobody
     hint: known agents: developer, developer-review, orchestrator, planner, qa
     ");
-    assert_snapshot!(desk.run(["mail", "send", "qa", "--subject", "x"]).await, @"
+    let elsewhere = desk.chorus(["mail", "send", "qa", "--subject", "x"]);
+    let elsewhere = elsewhere.env("CHORUS_DATA_DIR", "nowhere");
+    assert_snapshot!(transcript(elsewhere).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr

@@ -30,7 +30,7 @@ use chorus::ledger::agent;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::support::{Chorus, TestApp, redact};
+use crate::support::{Chorus, OPERATOR_TOKEN, TestApp, redact};
 
 /// A server with a clock that stands still, and the program to talk to it.
 struct Desk {
@@ -59,6 +59,7 @@ impl Desk {
     }
 
     async fn at(app: TestApp) -> Self {
+        std::fs::write(app.data_dir.operator_token(), OPERATOR_TOKEN).unwrap();
         let url = app.listen().await;
         Self { app, url }
     }
@@ -78,7 +79,9 @@ impl Desk {
 
     /// Begins a command that talks to the server.
     fn chorus<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Chorus {
-        Chorus::new(arguments).env("CHORUS_URL", &self.url)
+        Chorus::new(arguments)
+            .env("CHORUS_URL", &self.url)
+            .env("CHORUS_DATA_DIR", self.app.data_dir.path())
     }
 
     /// Runs a command and returns all that a user sees.

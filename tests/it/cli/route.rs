@@ -168,7 +168,7 @@ async fn whom_nobody_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
     error: the following required arguments were not provided:
       <TASK>
 
-    Usage: chorus task route --url <URL> <TASK>
+    Usage: chorus task route --url <URL> --data-dir <DIR> <TASK>
 
     For more information, try '--help'.
     ");

@@ -205,7 +205,7 @@ async fn a_move_that_cannot_be_is_refused_with_all_reasons() {
       --reason <TEXT>
       --intent <TEXT>
 
-    Usage: chorus session handoff --reason <TEXT> --intent <TEXT> --url <URL> <SESSION> <FROM> <TO>
+    Usage: chorus session handoff --reason <TEXT> --intent <TEXT> --url <URL> --data-dir <DIR> <SESSION> <FROM> <TO>
 
     For more information, try '--help'.
     ");
@@ -215,7 +215,7 @@ async fn a_move_that_cannot_be_is_refused_with_all_reasons() {
     --- stderr
     error: the argument '--wait' cannot be used with '--no-invoke'
 
-    Usage: chorus session handoff --reason <TEXT> --intent <TEXT> --wait --url <URL> <SESSION> <FROM> <TO>
+    Usage: chorus session handoff --reason <TEXT> --intent <TEXT> --wait --url <URL> --data-dir <DIR> <SESSION> <FROM> <TO>
 
     For more information, try '--help'.
     ");

@@ -377,7 +377,7 @@ async fn chain(desk: &Desk, description: &str) -> [String; 3] {
             "name": name, "description": "d", "targetAgent": target,
             "contextVariables": [{ "name": "note", "type": "string" }],
         });
-        app.post("/api/tools", tool).await.data();
+        app.operator().post("/api/tools", tool).await.data();
     }
     let id = |task: serde_json::Value| task["id"].as_str().unwrap().to_owned();
     let first = app.task(description).await;
@@ -469,7 +469,7 @@ async fn a_chain_is_printed_as_the_source_of_a_picture() {
     --- stderr
     error: the argument '--dot' cannot be used with '--mermaid'
 
-    Usage: chorus task tree --dot --url <URL> <TASK>
+    Usage: chorus task tree --dot --url <URL> --data-dir <DIR> <TASK>
 
     For more information, try '--help'.
     ");
@@ -479,7 +479,7 @@ async fn a_chain_is_printed_as_the_source_of_a_picture() {
     --- stderr
     error: the argument '--dot' cannot be used with '--json'
 
-    Usage: chorus task tree --dot --url <URL> <TASK>
+    Usage: chorus task tree --dot --url <URL> --data-dir <DIR> <TASK>
 
     For more information, try '--help'.
     ");

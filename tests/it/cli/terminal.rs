@@ -73,13 +73,14 @@ async fn crowded() -> Desk {
         .await;
         desk.make(["increment", "create", long]).await;
         let mail = json!({ "to": ["tess"], "subject": long, "body": long, "type": "test_failure_report", "urgency": "urgent", "ackRequired": true });
-        desk.app.post_as_operator("/api/mail", mail).await.data();
+        desk.app.operator().post("/api/mail", mail).await.data();
     }
     let request = desk
         .make(["request", "create", long, "--kind", "implementation"])
         .await;
     desk.app
-        .post_as_operator(&format!("/api/requests/{request}/approve"), json!({}))
+        .operator()
+        .post(&format!("/api/requests/{request}/approve"), json!({}))
         .await
         .data();
     desk.make([

@@ -9,6 +9,7 @@ use super::{Desk, transcript};
 async fn tool(desk: &Desk) {
     let made = desk
         .app
+        .operator()
         .post(
             "/api/tools",
             json!({
@@ -181,7 +182,7 @@ async fn a_whole_tool_comes_from_a_file_or_standard_input() {
     --- stderr
     error: the argument '[NAME]' cannot be used with '--file <FILE>'
 
-    Usage: chorus tool create --url <URL> <NAME>
+    Usage: chorus tool create --url <URL> --data-dir <DIR> <NAME>
 
     For more information, try '--help'.
     ");
@@ -330,7 +331,7 @@ async fn what_is_wrong_with_a_tool_is_said() {
       --target <AGENT>
       --description <TEXT>
 
-    Usage: chorus tool create --url <URL> --target <AGENT> --description <TEXT> <NAME>
+    Usage: chorus tool create --url <URL> --data-dir <DIR> --target <AGENT> --description <TEXT> <NAME>
 
     For more information, try '--help'.
     ");
@@ -341,7 +342,7 @@ async fn what_is_wrong_with_a_tool_is_said() {
     error: the following required arguments were not provided:
       <--target <AGENT>|--description <TEXT>|--variable <NAME:TYPE[!]=DESCRIPTION>|--no-variables|--instructions <TEXT>|--allow <AGENT>|--allow-all|--file <FILE>>
 
-    Usage: chorus tool edit --url <URL> <--target <AGENT>|--description <TEXT>|--variable <NAME:TYPE[!]=DESCRIPTION>|--no-variables|--instructions <TEXT>|--allow <AGENT>|--allow-all|--file <FILE>> <TOOL>
+    Usage: chorus tool edit --url <URL> --data-dir <DIR> <--target <AGENT>|--description <TEXT>|--variable <NAME:TYPE[!]=DESCRIPTION>|--no-variables|--instructions <TEXT>|--allow <AGENT>|--allow-all|--file <FILE>> <TOOL>
 
     For more information, try '--help'.
     ");
@@ -490,6 +491,7 @@ async fn a_tool_with_terminal_escapes_is_shown_harmless() {
     let evil = "\u{1b}[2J\u{7}red\u{9b}31m\rover";
     let made = desk
         .app
+        .operator()
         .post(
             "/api/tools",
             json!({

@@ -201,9 +201,16 @@ async fn a_task_waits_until_an_agent_qualifies() {
     events.wait_for("agent_handoff_completed", "dev").await;
     // A new agent that does not qualify causes no second event.
     let agent = |skills: &[&str]| json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", "echo ok"], "roles": ["testing"], "skills": skills });
-    send(&client, Method::PUT, "/api/agents/rusty", &agent(&["rust"])).await;
+    let operator = server.operator();
     send(
-        &client,
+        &operator,
+        Method::PUT,
+        "/api/agents/rusty",
+        &agent(&["rust"]),
+    )
+    .await;
+    send(
+        &operator,
         Method::PUT,
         "/api/agents/tess",
         &agent(&["python"]),
@@ -278,7 +285,7 @@ async fn many_tasks_without_a_qualified_agent_do_not_block_others() {
     assert_eq!(sandbox.query(counts), "700 700");
     // A change of another agent causes no further events.
     send(
-        &client,
+        &server.operator(),
         Method::PATCH,
         "/api/agents/dev",
         &json!({ "skills": ["x"] }),

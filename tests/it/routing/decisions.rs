@@ -16,7 +16,10 @@ async fn app_with_agents() -> TestApp {
         ("zed", json!(["testing", "verification"])),
     ] {
         let agent = json!({ "provider": "command", "program": "/bin/true", "roles": roles });
-        app.put(&format!("/api/agents/{name}"), agent).await.data();
+        app.operator()
+            .put(&format!("/api/agents/{name}"), agent)
+            .await
+            .data();
     }
     app
 }
@@ -207,7 +210,7 @@ async fn a_person_can_retry_a_blocked_increment() {
     let app = app_with_agents().await;
     let id = create_increment(&app).await;
     let retry = format!("/api/increments/{id}/retry");
-    let early = app.post(&retry, json!({})).await;
+    let early = app.operator().post(&retry, json!({})).await;
     assert_eq!(early.error(), (409, "CONFLICT".to_owned()));
     run_stage(&app, &id, "implementation", "passed").await;
     for round in 1..=5 {
@@ -235,18 +238,19 @@ async fn a_person_can_retry_a_blocked_increment() {
     .await
     .data();
     assert_eq!(mail().await, 1);
-    let again = app.post(&retry, json!({})).await.data();
+    let again = app.operator().post(&retry, json!({})).await.data();
     assert_eq!(state_and_round(&again), ("active".to_owned(), 6));
     // A task blocked by a report is retried in the same round.
     run_stage(&app, &id, "fix", "blocked").await;
-    let again = app.post(&retry, json!({})).await.data();
+    let again = app.operator().post(&retry, json!({})).await.data();
     assert_eq!(state_and_round(&again), ("active".to_owned(), 6));
     for stage in ["fix", "test", "verify"] {
         run_stage(&app, &id, stage, "passed").await;
     }
     assert_eq!(increment_state(&app, &id).await, ("done".to_owned(), 6));
     assert_eq!(
-        app.post("/api/increments/nope/retry", json!({}))
+        app.operator()
+            .post("/api/increments/nope/retry", json!({}))
             .await
             .error(),
         (404, "NOT_FOUND".to_owned())
@@ -515,7 +519,8 @@ async fn an_increment_is_blocked_exactly_while_a_stage_of_its_round_is_blocked()
     hand_off(&implementation).await.data();
     assert_eq!(increment_state(&app, &id).await, ("active".to_owned(), 1));
     assert_eq!(
-        app.post(&format!("/api/increments/{id}/retry"), json!({}))
+        app.operator()
+            .post(&format!("/api/increments/{id}/retry"), json!({}))
             .await
             .error(),
         (409, "CONFLICT".to_owned())
@@ -621,7 +626,8 @@ async fn a_running_task_whose_dependency_fails_waits_for_the_replacement() {
     )
     .await
     .data();
-    app.post(&format!("/api/increments/{second}/retry"), json!({}))
+    app.operator()
+        .post(&format!("/api/increments/{second}/retry"), json!({}))
         .await
         .data();
     let waits = app

@@ -49,7 +49,7 @@ async fn after_the_last_attempt_the_task_is_blocked_and_the_operator_gets_mail()
     let task = create_task(&client, &task_with_role("testing", &[])).await;
     // The other two agents fail.
     send(
-        &client,
+        &server.operator(),
         Method::PATCH,
         "/api/agents/three",
         &json!({ "available": false }),
@@ -78,7 +78,7 @@ async fn after_the_last_attempt_the_task_is_blocked_and_the_operator_gets_mail()
     assert_eq!(mail[0]["urgency"], "high");
     // A person reopens the task: one more attempt, by an agent that qualifies now.
     send(
-        &client,
+        &server.operator(),
         Method::PATCH,
         "/api/agents/three",
         &json!({ "available": true }),

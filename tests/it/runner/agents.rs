@@ -15,7 +15,8 @@ async fn the_maximum_session_duration_limits_the_run() {
     let mut agent = json!({ "provider": "command", "program": "true", "maxSeconds": 7200, "maxSessionDuration": 2 });
     for (max_seconds, limit) in [(7200, 120), (30, 30)] {
         agent["maxSeconds"] = json!(max_seconds);
-        client
+        server
+            .operator()
             .send_json(Method::PUT, "/api/agents/quick", &agent)
             .await
             .unwrap();
@@ -67,7 +68,8 @@ async fn an_agent_sets_its_capabilities_and_is_not_deleted_while_it_works() {
         changed["data"]["changed"],
         "roles, skills, maxSessionDuration"
     );
-    let delete = || client.send(client.request(Method::DELETE, "/api/agents/tester"));
+    let operator = server.operator();
+    let delete = || operator.send(operator.request(Method::DELETE, "/api/agents/tester"));
     let refused = delete().await;
     let Err(ClientError::Refused { status, error }) = refused else {
         panic!("a working agent was deleted");
@@ -83,7 +85,7 @@ async fn an_agent_sets_its_capabilities_and_is_not_deleted_while_it_works() {
     assert_eq!(
         handoff.output.as_str(),
         "tester changed\nsaid\nerror: A run of tester may change only its own agent, tester, not qa\n\
-         error: A run of tester may not change the configuration of Chorus. Leave the change to a person"
+         error: A run of tester may not change the configuration of Chorus. Leave the change to the operator"
     );
     let deleted: Agent = delete().await.unwrap().data().unwrap();
     let roles: Vec<_> = deleted.roles.iter().map(ToString::to_string).collect();

@@ -226,7 +226,10 @@ async fn a_waiter_follows_transfers_to_the_last_agent() {
             "name": format!("to_{target}"), "description": "d", "targetAgent": target,
             "contextVariables": [{ "name": "step", "type": "string", "required": true }],
         });
-        let made = client.send_json(Method::POST, "/api/tools", &tool).await;
+        let made = server
+            .operator()
+            .send_json(Method::POST, "/api/tools", &tool)
+            .await;
         made.unwrap();
     }
     for agent in ["first", "unlucky"] {
@@ -280,7 +283,10 @@ async fn a_waiter_of_a_tool_call_or_session_follows_transfers() {
     for target in ["first", "last"] {
         let tool =
             json!({ "name": format!("to_{target}"), "description": "d", "targetAgent": target });
-        let made = client.send_json(Method::POST, "/api/tools", &tool).await;
+        let made = server
+            .operator()
+            .send_json(Method::POST, "/api/tools", &tool)
+            .await;
         made.unwrap();
     }
     let task = create_task(&client).await;

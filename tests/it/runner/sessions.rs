@@ -204,7 +204,8 @@ async fn a_transferred_conversation_stays_in_its_session() {
     let server = sandbox.serve(4);
     let client = server.client();
     let tool = json!({ "name": "to_second", "description": "d", "targetAgent": "second" });
-    client
+    server
+        .operator()
         .send_json(Method::POST, "/api/tools", &tool)
         .await
         .unwrap();

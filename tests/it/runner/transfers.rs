@@ -7,7 +7,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{client_of_run, expect_refusal, waiting_agents};
-use crate::support::{Events, Sandbox, hand_off, last_handoff_id, start_handoff, wait_for_end};
+use crate::support::{
+    Events, Sandbox, Server, hand_off, last_handoff_id, start_handoff, wait_for_end,
+};
 
 /// Defines `call TOOL ARGUMENTS` for the scripts of agents.
 const CALL: &str = r#"call() { curl -s -H "Authorization: Bearer $CHORUS_TOKEN" "$CHORUS_URL/api/tasks/$CHORUS_TASK_ID/tools/$1" -d "$2"; }
@@ -23,13 +25,14 @@ fn with_calling_agent(sandbox: Sandbox, name: &str, script: &str) -> Sandbox {
 }
 
 /// Creates the tool `to_TARGET` for each target.
-async fn create_tools(client: &Client, targets: &[&str], variables: Value) {
+async fn create_tools(server: &Server, targets: &[&str], variables: Value) {
     for target in targets {
         let tool = json!({
             "name": format!("to_{target}"), "description": format!("When {target} must go on."),
             "targetAgent": target, "contextVariables": variables, "handoffInstructions": format!("Be {target}."),
         });
-        client
+        server
+            .operator()
             .send_json(Method::POST, "/api/tools", &tool)
             .await
             .unwrap();
@@ -87,7 +90,7 @@ async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
         { "name": "lead", "type": "string" }, { "name": "score", "type": "number", "required": true },
         { "name": "notes", "type": "array" },
     ]);
-    create_tools(&client, &["b", "c"], variables).await;
+    create_tools(&server, &["b", "c"], variables).await;
     let mut events = Events::listen(&client).await;
     let first = start_handoff(&client, "a").await;
     let first = wait_until_settled(&client, &first).await;
@@ -149,7 +152,7 @@ async fn the_conversation_and_the_tree_cover_the_whole_chain() {
         .with_agent("b", "echo two");
     let server = sandbox.serve(1);
     let client = server.client();
-    create_tools(&client, &["b"], json!([])).await;
+    create_tools(&server, &["b"], json!([])).await;
     let first = start_handoff(&client, "a").await;
     wait_until_settled(&client, &first).await;
     let child = all_tasks(&client).await.remove(1);
@@ -205,7 +208,7 @@ async fn limits_count_delegations_and_transfers_of_one_chain_together() {
         let sandbox = waiting_agents(&["a", "b", "c", "d"]);
         let server = sandbox.serve_with(4, &["--port", "0", limit, number]);
         let client = server.client();
-        create_tools(&client, &["a", "b", "c", "d"], json!([])).await;
+        create_tools(&server, &["a", "b", "c", "d"], json!([])).await;
         let mut events = Events::listen(&client).await;
         // A person hands off to a, a transfers to b, b delegates to c, and the next hop is one too many.
         let first = start_handoff(&client, "a").await;
@@ -245,7 +248,7 @@ async fn one_of_many_concurrent_transfers_wins_and_the_others_learn_who() {
     let sandbox = waiting_agents(&["a", "b", "c"]);
     let server = sandbox.serve(4);
     let client = server.client();
-    create_tools(&client, &["b", "c"], json!([])).await;
+    create_tools(&server, &["b", "c"], json!([])).await;
     let mut events = Events::listen(&client).await;
     for by_itself in [true, false] {
         let task = start_handoff(&client, "a").await;
@@ -287,7 +290,7 @@ async fn an_agent_that_repeats_a_transfer_gets_the_first_answer() {
     let sandbox = waiting_agents(&["a", "b"]);
     let server = sandbox.serve(4);
     let client = server.client();
-    create_tools(&client, &["b"], json!([])).await;
+    create_tools(&server, &["b"], json!([])).await;
     let mut events = Events::listen(&client).await;
     let task = start_handoff(&client, "a").await;
     let run_client = client_of_run(&server, &mut events, &task).await;
@@ -327,7 +330,7 @@ async fn the_next_agent_starts_after_the_first_has_ended() {
     .with_agent("next", ALONE);
     let server = sandbox.serve(4);
     let client = server.client();
-    create_tools(&client, &["next"], json!([])).await;
+    create_tools(&server, &["next"], json!([])).await;
     for agent in ["polite", "stubborn"] {
         let task = start_handoff(&client, agent).await;
         let first = wait_for_end(&client, last_handoff_id(&task)).await;
@@ -362,7 +365,7 @@ async fn a_chain_of_transfers_continues_after_the_server_is_killed() {
     let server = serve();
     let client = server.client();
     create_tools(
-        &client,
+        &server,
         &["b", "c"],
         json!([{ "name": "n", "type": "number" }]),
     )
@@ -409,7 +412,7 @@ async fn a_run_transfers_only_its_own_task_and_creates_no_tools() {
     let sandbox = waiting_agents(&["a", "b", "c"]);
     let server = sandbox.serve(4);
     let client = server.client();
-    create_tools(&client, &["c"], json!([])).await;
+    create_tools(&server, &["c"], json!([])).await;
     let mut events = Events::listen(&client).await;
     let (mine, other) = (
         start_handoff(&client, "a").await,
@@ -442,7 +445,8 @@ async fn a_run_transfers_only_its_own_task_and_creates_no_tools() {
     }
     let limited =
         json!({ "name": "to_b", "description": "d", "targetAgent": "b", "allowedAgents": ["c"] });
-    client
+    server
+        .operator()
         .send_json(Method::POST, "/api/tools", &limited)
         .await
         .unwrap();
@@ -466,7 +470,7 @@ async fn a_run_that_waits_for_a_transfer_occupies_no_slot() {
     // One slot is enough for all four.
     let server = sandbox.serve(1);
     let client = server.client();
-    create_tools(&client, &["second", "third"], json!([])).await;
+    create_tools(&server, &["second", "third"], json!([])).await;
     let asker = start_handoff(&client, "asker").await;
     let asker = wait_for_end(&client, last_handoff_id(&asker)).await;
     assert_eq!(asker.output.as_str(), "I was told: the answer");
@@ -487,7 +491,7 @@ async fn a_tools_instructions_are_only_for_its_target() {
     let server = sandbox.serve(1);
     let client = server.client();
     create_tools(
-        &client,
+        &server,
         &["b"],
         json!([{ "name": "lead", "type": "string" }]),
     )

@@ -87,20 +87,25 @@ async fn a_run_cannot_raise_its_own_session_limit() {
     );
     // A person may remove the limit.
     let body = json!({ "maxSessionDuration": null });
-    let removed = app.post("/api/agents/developer/capabilities", body).await;
+    let removed = app
+        .operator()
+        .post("/api/agents/developer/capabilities", body)
+        .await;
     assert_eq!(removed.data()["maxSessionDuration"], Value::Null);
 }
 
 #[tokio::test]
 async fn invalid_and_unknown_capabilities_are_refused() {
     let app = TestApp::new().await;
-    let post = |body: Value| app.post("/api/agents/qa/capabilities", body);
+    let post = |body: Value| app.operator().post("/api/agents/qa/capabilities", body);
     assert_snapshot!(post(json!({ "program": "/bin/sh" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"program: unknown field `program`, expected one of `roles`, `skills`, `maxSessionDuration`, `responsibilities`, `available`"}}"#);
     assert_snapshot!(post(json!({ "roles": "testing" })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"roles: invalid type: string \"testing\", expected a sequence"}}"#);
     assert_snapshot!(post(json!({ "roles": null })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"roles: invalid type: null, expected a sequence"}}"#);
     assert_snapshot!(post(json!({ "maxSessionDuration": 525_601 })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"maxSessionDuration: must be a number of minutes, 1 to 525600"}}"#);
     assert_snapshot!(post(json!({ "responsibilities": "x".repeat(5000) })).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"responsibilities: must not be longer than 4096 bytes","details":{"problems":[{"field":"responsibilities","message":"must not be longer than 4096 bytes"}]}}}"#);
-    let nobody = app.post("/api/agents/nobody/capabilities", json!({ "roles": [] }));
+    let nobody = app
+        .operator()
+        .post("/api/agents/nobody/capabilities", json!({ "roles": [] }));
     assert_snapshot!(nobody.await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Agent not found: nobody"}}"#);
     let offered = post(json!({ "roles": ["testing"], "skills": ["qa"] })).await;
     assert_eq!(offered.data()["roles"], json!(["testing"]));

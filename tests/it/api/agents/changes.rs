@@ -1,13 +1,13 @@
 //! `PUT`, `PATCH` and `DELETE /api/agents/{name}`
 
 use axum::body::Body;
-use axum::http::{Method, Request, header};
+use axum::http::{Request, header};
 use chorus::ledger::agent;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::support::requests::Requests;
-use crate::support::{Reply, TestApp, invariants};
+use crate::support::{OPERATOR_TOKEN, Reply, TestApp, invariants};
 
 fn reviewer() -> Value {
     json!({
@@ -25,23 +25,20 @@ fn with(key: &str, value: Value) -> Value {
 }
 
 async fn patch(app: &TestApp, name: &str, body: Value) -> Reply {
-    app.request(
-        Method::PATCH,
-        &format!("/api/agents/{name}"),
-        body.to_string(),
-    )
-    .await
+    app.operator()
+        .patch(&format!("/api/agents/{name}"), body)
+        .await
 }
 
 async fn delete(app: &TestApp, name: &str) -> Reply {
-    app.request(Method::DELETE, &format!("/api/agents/{name}"), "")
-        .await
+    app.operator().delete(&format!("/api/agents/{name}")).await
 }
 
 /// Creates an agent with `If-None-Match: *`, and with an idempotency key if one is given.
 fn only_new(name: &str, body: &Value, key: Option<&str>) -> Request<Body> {
     let mut request = Request::put(format!("/api/agents/{name}"))
         .header(header::HOST, "localhost")
+        .header(header::AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"))
         .header(header::IF_NONE_MATCH, "*");
     if let Some(key) = key {
         request = request.header("idempotency-key", key);
@@ -65,10 +62,10 @@ async fn events(app: &TestApp) -> Vec<String> {
 #[tokio::test]
 async fn an_agent_is_created_replaced_edited_and_deleted() {
     let app = TestApp::new().await;
-    let made = app.put("/api/agents/reviewer", reviewer()).await;
+    let made = app.operator().put("/api/agents/reviewer", reviewer()).await;
     assert_eq!((made.status.as_u16(), made.data()), (201, reviewer()));
     assert_eq!(app.get("/api/agents/reviewer").await.data(), reviewer());
-    let again = app.put("/api/agents/reviewer", reviewer()).await;
+    let again = app.operator().put("/api/agents/reviewer", reviewer()).await;
     assert_eq!((again.status.as_u16(), again.data()), (200, reviewer()));
 
     let changed = patch(
@@ -82,7 +79,7 @@ async fn an_agent_is_created_replaced_edited_and_deleted() {
     assert_eq!(patch(&app, "reviewer", json!({})).await.data(), expected);
 
     // PUT sets absent fields to their defaults.
-    let replaced = app.put(
+    let replaced = app.operator().put(
         "/api/agents/reviewer",
         json!({ "provider": "command", "program": "true" }),
     );
@@ -117,6 +114,7 @@ async fn agent_names_are_case_insensitive() {
     let app = TestApp::new().await;
     let before = app.get("/api/agents").await.data();
     let reply = app
+        .operator()
         .put(
             "/api/agents/Developer",
             json!({ "name": "DEVELOPER", "specPath": "agents/qa.md" }),
@@ -136,7 +134,7 @@ async fn agent_names_are_case_insensitive() {
         before.as_array().unwrap().len()
     );
     // The name matching of hand-offs could not tell the two apart.
-    assert_snapshot!(app.put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent name developer_review is too similar to the existing agent developer-review. Choose a name that differs in more than case and separators"}}"#);
+    assert_snapshot!(app.operator().put("/api/agents/developer_review", reviewer_named("developer_review")).await.line(), @r#"409 {"error":{"code":"CONFLICT","message":"Agent name developer_review is too similar to the existing agent developer-review. Choose a name that differs in more than case and separators"}}"#);
     assert_eq!(delete(&app, "Developer").await.data()["name"], "developer");
 }
 
@@ -147,7 +145,8 @@ fn reviewer_named(name: &str) -> Value {
 #[tokio::test]
 async fn faults_of_an_agent_are_reported_before_it_runs() {
     let app = TestApp::new().await;
-    let put = |key: &str, value: Value| app.put("/api/agents/reviewer", with(key, value));
+    let put =
+        |key: &str, value: Value| app.operator().put("/api/agents/reviewer", with(key, value));
     assert_snapshot!(put("program", Value::Null).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"program: is required for the provider command","details":{"problems":[{"field":"program","message":"is required for the provider command"}]}}}"#);
     assert_snapshot!(put("provider", json!("codex")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"specPath: must be a Markdown file below the data directory, such as agents/reviewer.md","details":{"problems":[{"field":"specPath","message":"must be a Markdown file below the data directory, such as agents/reviewer.md"}]}}}"#);
     assert_snapshot!(put("provider", json!("gpt")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"provider: unknown variant `gpt`, expected one of `claude-code`, `codex`, `opencode`, `gemini`, `command`"}}"#);
@@ -172,8 +171,10 @@ async fn faults_of_an_agent_are_reported_before_it_runs() {
     let many: Vec<_> = (0..1001).map(|number| number.to_string()).collect();
     assert_snapshot!(put("arguments", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"arguments: must have at most 1000 entries","details":{"problems":[{"field":"arguments","message":"must have at most 1000 entries"}]}}}"#);
     assert_snapshot!(put("responsibilities", json!("x".repeat(4097))).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"responsibilities: must not be longer than 4096 bytes","details":{"problems":[{"field":"responsibilities","message":"must not be longer than 4096 bytes"}]}}}"#);
-    assert_snapshot!(app.put("/api/agents/reviewer", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
-    assert_snapshot!(app.request(Method::PUT, "/api/agents/reviewer", "").await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
+    assert_snapshot!(app.operator().put("/api/agents/reviewer", json!([])).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is not a JSON object; send an object with named fields"}}"#);
+    let mut empty = only_new("reviewer", &Value::Null, None);
+    *empty.body_mut() = Body::empty();
+    assert_snapshot!(app.send(empty).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"The body is empty; send a JSON object"}}"#);
     let huge = "x".repeat(app.engine.limits().body);
     assert_eq!(
         put("responsibilities", json!(huge)).await.error(),
@@ -195,10 +196,10 @@ async fn taken_or_invalid_names_are_refused() {
         "Operator",
     ] {
         let path = format!("/api/agents/{reserved}");
-        let refused = app.put(&path, reviewer_named(reserved)).await;
+        let refused = app.operator().put(&path, reviewer_named(reserved)).await;
         assert_eq!(refused.error(), (400, "INVALID_BODY".to_owned()));
     }
-    assert_snapshot!(app.put("/api/agents/router", reviewer_named("router")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: router is reserved; choose another name","details":{"problems":[{"field":"name","message":"router is reserved; choose another name"}]}}}"#);
+    assert_snapshot!(app.operator().put("/api/agents/router", reviewer_named("router")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: router is reserved; choose another name","details":{"problems":[{"field":"name","message":"router is reserved; choose another name"}]}}}"#);
     let nameless = json!({ "provider": "command", "program": "true" });
     for illegal in [
         "..%2Fqa",
@@ -210,12 +211,15 @@ async fn taken_or_invalid_names_are_refused() {
         &"x".repeat(101),
     ] {
         let path = format!("/api/agents/{illegal}");
-        let refused = app.put(&path, nameless.clone()).await;
+        let refused = app.operator().put(&path, nameless.clone()).await;
         assert_eq!(refused.error().0, 400, "{illegal}");
         assert_eq!(delete(&app, illegal).await.error().0, 404, "{illegal}");
     }
-    assert_snapshot!(app.put("/api/agents/a%0A%22b", nameless.clone()).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`","details":{"problems":[{"field":"name","message":"may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}]}}}"#);
-    assert_eq!(app.put("/api/agents/", nameless).await.error().0, 404);
+    assert_snapshot!(app.operator().put("/api/agents/a%0A%22b", nameless.clone()).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`","details":{"problems":[{"field":"name","message":"may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}]}}}"#);
+    assert_eq!(
+        app.operator().put("/api/agents/", nameless).await.error().0,
+        404
+    );
     let names = app.get("/api/agents").await.data();
     assert_eq!(names.as_array().unwrap().len(), 5);
 }
@@ -262,6 +266,7 @@ async fn a_repeated_key_creates_an_agent_once() {
     let delete = || {
         Request::delete("/api/agents/reviewer")
             .header(header::HOST, "localhost")
+            .header(header::AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"))
             .header("idempotency-key", "k2")
             .body(Body::empty())
             .unwrap()
@@ -272,6 +277,7 @@ async fn a_repeated_key_creates_an_agent_once() {
     let patched = || {
         Request::patch("/api/agents/qa")
             .header(header::HOST, "localhost")
+            .header(header::AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"))
             .header("idempotency-key", "k3")
             .body(r#"{"available": false}"#.into())
             .unwrap()
@@ -290,7 +296,7 @@ async fn an_agent_in_use_cannot_be_deleted() {
         .await
         .unwrap();
     let tool = json!({ "name": "to_planner", "description": "d", "targetAgent": "planner", "allowedAgents": ["qa"] });
-    app.post("/api/tools", tool).await.data();
+    app.operator().post("/api/tools", tool).await.data();
     let task = app.task("Write it").await;
     let handoff = json!({ "agentName": "Planner", "prompt": "p" });
     app.post(&format!("/api/tasks/{task}/handoff"), handoff)
@@ -321,9 +327,7 @@ async fn an_agent_in_use_cannot_be_deleted() {
     )
     .await
     .data();
-    app.request(Method::DELETE, "/api/tools/to_planner", "")
-        .await
-        .data();
+    app.operator().delete("/api/tools/to_planner").await.data();
     Requests(&app.db).set_rules(vec![]).await;
     delete(&app, "planner").await.data();
     // Its past hand-offs stay.
@@ -334,7 +338,10 @@ async fn an_agent_in_use_cannot_be_deleted() {
 #[tokio::test]
 async fn an_old_fault_does_not_block_an_unrelated_edit() {
     let app = TestApp::new().await;
-    app.put("/api/agents/reviewer", reviewer()).await.data();
+    app.operator()
+        .put("/api/agents/reviewer", reviewer())
+        .await
+        .data();
     invariants::open(&app.data_dir.database())
         .execute(
             r#"UPDATE agents SET environment = '{"PATH": "/bin"}' WHERE name = 'reviewer'"#,
@@ -378,10 +385,16 @@ async fn a_changed_agent_makes_the_router_retry_waiting_tasks() {
         read.unwrap()
     };
     unsuited();
-    app.put("/api/agents/reviewer", reviewer()).await.data();
+    app.operator()
+        .put("/api/agents/reviewer", reviewer())
+        .await
+        .data();
     assert!(!is_unsuited(), "an agent was made");
     unsuited();
-    app.put("/api/agents/reviewer", reviewer()).await.data();
+    app.operator()
+        .put("/api/agents/reviewer", reviewer())
+        .await
+        .data();
     patch(&app, "reviewer", json!({ "available": true }))
         .await
         .data();
@@ -391,7 +404,7 @@ async fn a_changed_agent_makes_the_router_retry_waiting_tasks() {
         .data();
     assert!(is_unsuited(), "an agent went away");
     let other = json!({ "provider": "command", "program": "/bin/true", "roles": ["testing"] });
-    app.put("/api/agents/other", other).await.data();
+    app.operator().put("/api/agents/other", other).await.data();
     assert!(is_unsuited(), "an agent of another role was made");
     patch(&app, "reviewer", json!({ "available": true }))
         .await
@@ -399,7 +412,8 @@ async fn a_changed_agent_makes_the_router_retry_waiting_tasks() {
     assert!(!is_unsuited(), "an agent is back");
     unsuited();
     let offered = json!({ "skills": ["go"] });
-    app.post("/api/agents/reviewer/capabilities", offered)
+    app.operator()
+        .post("/api/agents/reviewer/capabilities", offered)
         .await
         .data();
     assert!(!is_unsuited(), "an agent offers something else");

@@ -13,7 +13,7 @@ async fn names(server: &Server) -> Vec<String> {
 }
 
 async fn delete(server: &Server, agent: &str) {
-    let client = server.client();
+    let client = server.operator();
     let request = client.request(Method::DELETE, &format!("/api/agents/{agent}"));
     client.send(request).await.unwrap();
 }

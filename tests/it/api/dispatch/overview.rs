@@ -16,7 +16,7 @@ async fn approve_new(app: &TestApp, title: &str, kind: &str, priority: &str) -> 
     let made = app.post("/api/requests", body).await.data();
     let id = made["id"].as_str().unwrap().to_owned();
     let path = format!("/api/requests/{id}/approve");
-    app.post_as_operator(&path, json!({})).await.data();
+    app.operator().post(&path, json!({})).await.data();
     id
 }
 
@@ -94,7 +94,7 @@ async fn age_counts_from_the_creation_of_a_request() {
     let older = app.post("/api/requests", body("older")).await.data();
     approve_new(&app, "younger", "fix", "P2").await;
     let path = format!("/api/requests/{}/approve", older["id"].as_str().unwrap());
-    app.post_as_operator(&path, json!({})).await.data();
+    app.operator().post(&path, json!({})).await.data();
     assert_eq!(titles(&app, "waiting").await, ["older", "younger"]);
 }
 
@@ -209,13 +209,15 @@ async fn a_request_without_attempts_left_is_stuck_until_it_is_approved_again() {
     };
     lose_claim().await;
     assert_eq!(titles(&app, "stuck").await, [""; 0]);
-    app.post_as_operator(&path("approve"), json!({}))
+    app.operator()
+        .post(&path("approve"), json!({}))
         .await
         .data();
     lose_claim().await;
     let overview = app.get("/api/dispatch").await.data();
     assert_snapshot!(crate::support::redact(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
-    app.post_as_operator(&path("approve"), json!({}))
+    app.operator()
+        .post(&path("approve"), json!({}))
         .await
         .data();
     assert_eq!(titles(&app, "stuck").await, [""; 0]);

@@ -42,7 +42,7 @@ async fn act(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
 /// Posts an action on a request as the operator.
 async fn act_as_operator(app: &TestApp, id: &str, action: &str, body: Value) -> Reply {
     let path = format!("/api/requests/{id}/{action}");
-    app.post_as_operator(&path, body).await
+    app.operator().post(&path, body).await
 }
 
 async fn approve(app: &TestApp, id: &str) {

@@ -168,7 +168,8 @@ async fn several_requests_are_approved_in_the_given_order() {
     }
     let [a, b, c] = &ids[..] else { panic!() };
     let approved = app
-        .post_as_operator("/api/requests/approve", json!({ "ids": [c, a, c] }))
+        .operator()
+        .post("/api/requests/approve", json!({ "ids": [c, a, c] }))
         .await
         .data();
     let titles: Vec<_> = approved
@@ -194,7 +195,8 @@ async fn several_requests_are_approved_together_or_not_at_all() {
     let done = super::in_state(&app, "done").await;
     let gone = super::withdrawn(&app, "gone").await;
     let approve = async |ids: Value| {
-        app.post_as_operator("/api/requests/approve", json!({ "ids": ids }))
+        app.operator()
+            .post("/api/requests/approve", json!({ "ids": ids }))
             .await
             .line()
     };
@@ -208,7 +210,8 @@ async fn several_requests_are_approved_together_or_not_at_all() {
     assert_snapshot!(approve(json!([first, null])).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids[1]: invalid type: null, expected a string"}}"#);
     assert_snapshot!(approve(json!(first)).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"ids: invalid type: string \"<id 1>\", expected a sequence"}}"#);
     let refused = async |body: Value| {
-        app.post_as_operator("/api/requests/approve", body)
+        app.operator()
+            .post("/api/requests/approve", body)
             .await
             .line()
     };
@@ -220,7 +223,8 @@ async fn several_requests_are_approved_together_or_not_at_all() {
     let many: Vec<_> = [first].into_iter().chain(more).collect();
     let body = json!({ "ids": many });
     let approved = app
-        .post_as_operator("/api/requests/approve", body)
+        .operator()
+        .post("/api/requests/approve", body)
         .await
         .data();
     assert_eq!(approved.as_array().unwrap().len(), 1000);
