@@ -21,6 +21,7 @@ mod routing;
 mod runner;
 mod schema;
 mod schema_doc;
+mod sqlite_shell;
 mod store;
 mod surface;
 mod tags;

@@ -10,7 +10,7 @@ use crate::support::requests::{Requests, agent_rule, new_request};
 
 /// Creates a completed (number 1) and an open (2) hand-off of one task, a claimed (1) and a waiting (2) request, a kind rule,
 /// an alert, and a mail that one (1) of two recipients has acknowledged.
-async fn populated_app() -> TestApp {
+pub async fn populated_app() -> TestApp {
     let app = TestApp::new().await;
     let path = format!("/api/tasks/{}", app.task("a task").await);
     let handoff = json!({ "agentName": "developer", "prompt": "do it" });
