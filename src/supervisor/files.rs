@@ -222,12 +222,11 @@ impl RunFiles {
         Ok(())
     }
 
-    /// Returns the time of the agent's last output.
-    pub(super) fn last_output(&self) -> SystemTime {
-        [self.stdout(), self.stderr()]
-            .iter()
-            .filter_map(|path| path.metadata().and_then(|file| file.modified()).ok())
-            .max()
-            .unwrap_or(SystemTime::UNIX_EPOCH)
+    /// Returns the size and the time of each output file.
+    pub(super) fn outputs(&self) -> [Option<(u64, SystemTime)>; 2] {
+        [self.stdout(), self.stderr()].map(|path| {
+            let file = path.metadata().ok()?;
+            Some((file.len(), file.modified().ok()?))
+        })
     }
 }

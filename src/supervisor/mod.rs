@@ -18,6 +18,7 @@
 //! The supervisor has one thread and no async runtime, because there may be hundreds of supervisors.
 
 mod files;
+mod silence;
 mod tree;
 
 use std::fs::File;
@@ -25,7 +26,7 @@ use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -33,6 +34,8 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper, setsid,
 };
+
+use silence::Silence;
 
 pub use files::{Cause, End, Order, RunExit, RunFiles, RunSpec, StopSignal};
 
@@ -141,8 +144,9 @@ fn wait_for_end(
     // Not fatal: a full disk must not end an agent.
     let _ = files.write_started(agent.id());
     let began = Instant::now();
+    let mut silence = Silence::begin(files);
     let cause = loop {
-        let left = limits_left(files, spec, began);
+        let left = limits_left(spec, began, silence.measure(files));
         if let Some((cause, _)) = left.iter().find(|(_, left)| left.is_zero()) {
             break *cause;
         }
@@ -192,26 +196,15 @@ fn end(status: ExitStatus) -> End {
 }
 
 /// Returns the remaining time of each limit.
-fn limits_left(files: &RunFiles, spec: &RunSpec, began: Instant) -> Vec<(Cause, Duration)> {
-    let mut left = Vec::new();
-    if let Some(seconds) = spec.max_seconds {
-        left.push((
-            Cause::TimedOut,
-            Duration::from_secs(seconds).saturating_sub(began.elapsed()),
-        ));
-    }
-    if let Some(seconds) = spec.idle_seconds {
-        // If the clock was set back, the agent looks busy, which does no harm.
-        let silence = SystemTime::now()
-            .duration_since(files.last_output())
-            .unwrap_or_default()
-            .min(began.elapsed());
-        left.push((
-            Cause::Idle,
-            Duration::from_secs(seconds).saturating_sub(silence),
-        ));
-    }
-    left
+fn limits_left(spec: &RunSpec, began: Instant, silence: Duration) -> Vec<(Cause, Duration)> {
+    let limits = [
+        (Cause::TimedOut, spec.max_seconds, began.elapsed()),
+        (Cause::Idle, spec.idle_seconds, silence),
+    ];
+    let left = limits.into_iter().filter_map(|(cause, limit, used)| {
+        Some((cause, Duration::from_secs(limit?).saturating_sub(used)))
+    });
+    left.collect()
 }
 
 /// Waits for an event, at most as long as `nap`.

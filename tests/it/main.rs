@@ -27,6 +27,7 @@ mod surface;
 mod tags;
 #[cfg(feature = "otlp")]
 mod telemetry;
+mod time;
 mod torture;
 mod waiters;
 mod watching;

@@ -130,8 +130,16 @@ impl Sandbox {
         let command = Chorus::new(own.into_iter().chain(arguments.iter().copied()))
             .env("PATH", path.unwrap())
             .env("CHORUS_GRACE_SECONDS", "1")
+            .env("CHORUS_TEST_CLOCK", self.path("clock"))
             .current_dir(self.folder.path());
         Server::spawn(&self.data_dir, command)
+    }
+
+    /// Sets the clock of the servers and supervisors to this many milliseconds after the right time.
+    pub fn set_clock(&self, millis: i64) {
+        let new = self.path("clock.new");
+        std::fs::write(&new, millis.to_string()).unwrap();
+        std::fs::rename(new, self.path("clock")).unwrap();
     }
 
     /// Creates a named pipe at which agents wait with `read _ <PATH`.

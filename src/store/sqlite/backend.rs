@@ -8,9 +8,10 @@ use async_trait::async_trait;
 use super::connection::{self, open_reader, open_writer};
 use super::readers::SqliteReaders;
 use super::writer::Writer;
-use super::{backup, migrations};
+use super::{backup, migrations, time};
 use crate::domain::Rules;
 use crate::store::database::{Backend, DatabaseOptions, ReadJob, Readers, Sharing, WriteJob};
+use crate::store::tx::View;
 use crate::store::{Feed, OpenError, Result, StoreError};
 
 #[derive(Debug)]
@@ -46,7 +47,8 @@ impl SqliteBackend {
         } = options;
         let feed = Arc::new(Feed::default());
         let connection = open_writer(&path)?;
-        let writer = Writer::start(connection, clock, feed.clone(), max_batch, rules)
+        let deadlines = time::resume(&clock, &View::new(&connection, &rules))?;
+        let writer = Writer::start(connection, clock, deadlines, feed.clone(), max_batch, rules)
             .map_err(|error| StoreError::Driver(error.into()))?;
         let readers = SqliteReaders::start(&path, rules)?;
         Ok(Self {

@@ -8,6 +8,7 @@ mod backup;
 mod connection;
 mod migrations;
 mod readers;
+mod time;
 mod writer;
 
 pub(super) use backend::open;

@@ -16,7 +16,8 @@ use std::time::Instant;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock::Clock;
+use super::time::Deadlines;
+use crate::clock::{Clock, Reading};
 use crate::domain::{Rules, Timestamp};
 use crate::store::database::{Sharing, WriteJob};
 use crate::store::tx::{Tx, View};
@@ -41,6 +42,7 @@ impl Writer {
     pub fn start(
         connection: Connection,
         clock: Clock,
+        deadlines: Deadlines,
         feed: Arc<Feed>,
         max_batch: usize,
         rules: Rules,
@@ -49,6 +51,7 @@ impl Writer {
         let thread = Thread {
             connection,
             clock,
+            deadlines,
             feed,
             max_batch: max_batch.max(1),
             rules,
@@ -85,6 +88,7 @@ impl Writer {
 struct Thread {
     connection: Connection,
     clock: Clock,
+    deadlines: Deadlines,
     feed: Arc<Feed>,
     max_batch: usize,
     rules: Rules,
@@ -152,10 +156,12 @@ impl Thread {
         &mut self,
         batch: &mut [Box<dyn WriteJob>],
     ) -> std::result::Result<Option<rusqlite::Error>, RolledBack> {
+        let reading = self.clock.read();
+        self.postpone_deadlines(reading);
         if let Err(error) = self.connection.execute_batch("BEGIN IMMEDIATE") {
             return Ok(Some(error));
         }
-        self.now = self.now.max(self.clock.now());
+        self.now = self.now.max(reading.now);
         let mut tx = Tx::new(View::new(&self.connection, &self.rules), self.now);
         for job in batch {
             let changes = self.connection.total_changes();
@@ -181,6 +187,19 @@ impl Thread {
         self.feed.publish(events);
         self.feed.report(spans);
         Ok(None)
+    }
+
+    /// Moves the deadlines before any operation sees the new time. If that fails, the next batch tries again.
+    fn postpone_deadlines(&mut self, reading: Reading) {
+        if !self.deadlines.are_behind(reading) {
+            return;
+        }
+        let moved = self
+            .deadlines
+            .postpone(&self.connection, &self.rules, &self.clock, reading);
+        if let Err(error) = moved {
+            tracing::error!(%error, "cannot move the deadlines after the clock was set; retrying");
+        }
     }
 
     fn roll_back(&self) {
@@ -214,6 +233,7 @@ mod tests {
             Writer::start(
                 connection,
                 Clock::system(),
+                Deadlines::none(),
                 feed.clone(),
                 64,
                 Rules::default(),
@@ -350,6 +370,7 @@ mod tests {
         let writer = Writer::start(
             connection,
             clock.clone(),
+            Deadlines::none(),
             Arc::default(),
             1,
             Rules::default(),

@@ -98,3 +98,12 @@ pub fn last_number(view: &View<'_>) -> Result<i64> {
         |row| row.get(0),
     )
 }
+
+/// Returns the time of the newest event.
+pub fn last_time(view: &View<'_>) -> Result<Option<Timestamp>> {
+    view.row(
+        sql!("SELECT occurred_at FROM events ORDER BY number DESC LIMIT 1"),
+        params![],
+        |row| row.get(0),
+    )
+}

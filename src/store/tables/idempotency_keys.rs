@@ -40,3 +40,12 @@ pub fn delete_older_than(tx: &Tx<'_>, millis: i64) -> Result<usize> {
         params![tx.now.as_millis().saturating_sub(millis)],
     )
 }
+
+/// Makes the keys as much younger as the clock was set forward, so that they are kept as long as promised.
+pub fn postpone(tx: &Tx<'_>, millis: i64) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE idempotency_keys SET created_at = created_at + $1"),
+        params![millis],
+    )?;
+    Ok(())
+}

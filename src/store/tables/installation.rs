@@ -1,5 +1,6 @@
 //! The table `installation`, which has a single row.
 
+use crate::clock::ClockMark;
 use crate::store::{Result, StoreError, Tx, View, params, sql};
 
 pub fn update_ready(tx: &Tx<'_>) -> Result<()> {
@@ -47,4 +48,28 @@ pub fn are_routes_chosen(view: &View<'_>) -> Result<bool> {
         sql!("SELECT 1 FROM installation WHERE routes_chosen_at IS NOT NULL"),
         params![],
     )
+}
+
+pub fn clock_mark(view: &View<'_>) -> Result<Option<ClockMark>> {
+    view.row(
+        sql!(
+            "SELECT clock_boot_id, clock_offset FROM installation
+              WHERE clock_boot_id IS NOT NULL AND clock_offset IS NOT NULL"
+        ),
+        params![],
+        |row| {
+            Ok(ClockMark {
+                boot_id: row.get(0)?,
+                offset: row.get(1)?,
+            })
+        },
+    )
+}
+
+pub fn set_clock_mark(tx: &Tx<'_>, mark: &ClockMark) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE installation SET clock_boot_id = $1, clock_offset = $2"),
+        params![mark.boot_id.as_str(), mark.offset],
+    )?;
+    Ok(())
 }

@@ -23,3 +23,15 @@ pub fn renew_leases(tx: &Tx<'_>, until: Timestamp) -> Result<usize> {
         params![until],
     )
 }
+
+/// Moves the end of each lease by as many milliseconds as the clock was set forward.
+pub fn postpone_leases(tx: &Tx<'_>, millis: i64) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE requests SET lease_expires_at = lease_expires_at + $1
+              WHERE lease_expires_at IS NOT NULL AND lease_expires_at < 9223372036854775807 - $1"
+        ),
+        params![millis],
+    )?;
+    Ok(())
+}

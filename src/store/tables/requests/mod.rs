@@ -13,6 +13,6 @@ pub use find::{
     of_handoff, page,
 };
 pub use jobs::{find_job, find_job_start, list_jobs};
-pub use leases::{list_expired, renew_leases};
+pub use leases::{list_expired, postpone_leases, renew_leases};
 pub use overview::{HeldRow, list_claimed, list_held, list_stuck};
 pub use write::{insert, insert_archived, move_to_handoff, update, update_links};
