@@ -11,6 +11,7 @@ const REQUESTS: &str = include_str!("../../migrations/sqlite/0004_requests.sql")
 const ROLES: &str = include_str!("../../migrations/sqlite/0005_roles.sql");
 const MAIL: &str = include_str!("../../migrations/sqlite/0006_mail.sql");
 const FACTS: &str = include_str!("../../migrations/sqlite/0007_facts_as_columns.sql");
+const REPORTS: &str = include_str!("../../migrations/sqlite/0008_reports_without_details.sql");
 
 fn rows(connection: &Connection, query: &str) -> String {
     let mut statement = connection.prepare(query).unwrap();
@@ -252,4 +253,34 @@ fn taken_control_and_waiting_tasks_become_columns() {
         let error = connection.execute_batch(forbidden).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
+}
+
+#[test]
+fn existing_reports_are_kept() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = on")
+        .unwrap();
+    let earlier = [&TRANSFER, &REQUESTS, &ROLES, &MAIL, &FACTS];
+    for migration in FIRST.iter().chain(earlier) {
+        connection.execute_batch(migration).unwrap();
+    }
+    connection
+        .execute_batch(
+            "INSERT INTO tasks (id, status, created_at, updated_at, source_type, source_user_id, agent_workspace, description)
+             VALUES ('t', 'active', 1, 2, 'api', 'me', '/', 'd');
+             INSERT INTO handoffs (id, task_number, position, agent_name, mode, started_at, completed_at, outcome, prompt)
+             VALUES ('h1', 1, 1, 'a', 'delegate', 1, 2, 'completed', 'p'), ('h2', 1, 2, 'b', 'delegate', 3, NULL, NULL, 'p');
+             INSERT INTO reports (handoff_number, result, reported_at, summary, details)
+             VALUES (1, 'passed', 2, 's', NULL), (2, 'failed', 3, '', '[1]')",
+        )
+        .unwrap();
+    let all = "SELECT * FROM reports";
+    let before = rows(&connection, all);
+    connection.execute_batch(REPORTS).unwrap();
+    assert_eq!(before, "1 passed 2 s -\n2 failed 3  [1]");
+    assert_eq!(rows(&connection, all), before);
+    assert_eq!(rows(&connection, "PRAGMA foreign_key_check"), "");
+    let error = connection.execute_batch("UPDATE reports SET details = 'no JSON'");
+    assert!(error.unwrap_err().to_string().contains("CHECK constraint"));
 }

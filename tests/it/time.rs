@@ -121,7 +121,7 @@ fn make_supervisor_look(control: &std::path::Path) {
         .open(control)
         .unwrap();
     pipe.write_all(b"?").unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while rustix::io::ioctl_fionread(&pipe).unwrap() > 0 {
         assert!(Instant::now() < deadline, "the supervisor does not read");
         std::thread::yield_now();

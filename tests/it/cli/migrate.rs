@@ -32,6 +32,8 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     0005	pending	roles
     0006	pending	mail
     0007	pending	facts_as_columns
+    0008	pending	reports_without_details
+    0009	pending	clock
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -53,6 +55,8 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0005	applied	roles
     0006	applied	mail
     0007	applied	facts_as_columns
+    0008	applied	reports_without_details
+    0009	applied	clock
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -77,6 +81,8 @@ fn a_migration_that_was_changed_is_told() {
     0005	applied	roles
     0006	applied	mail
     0007	applied	facts_as_columns
+    0008	applied	reports_without_details
+    0009	applied	clock
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -107,6 +113,8 @@ fn a_migration_that_is_not_known_is_told() {
     0005	applied	roles
     0006	applied	mail
     0007	applied	facts_as_columns
+    0008	applied	reports_without_details
+    0009	applied	clock
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database
