@@ -22,7 +22,7 @@ use crate::engine::{
     default_kind_rules, specialists,
 };
 use crate::ledger::agent;
-use crate::runner::{RunnerOptions, tmux_is_installed};
+use crate::runner::{RunnerOptions, Workspaces, tmux_is_installed};
 use crate::secret::Token;
 use crate::telemetry;
 
@@ -95,7 +95,7 @@ impl Serving {
         };
         let engine = ledger::open(
             &data_dir,
-            workspace_root,
+            workspace_root.clone(),
             arguments.max_batch,
             limits,
             rules,
@@ -109,6 +109,7 @@ impl Serving {
         let is_public = !address.ip().is_loopback();
         let runner = RunnerOptions {
             data_dir: data_dir.clone(),
+            workspaces: Workspaces::new(data_dir.clone(), workspace_root.clone()),
             program: std::env::current_exe()
                 .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?,
             url: own_url(address),

@@ -23,12 +23,14 @@ mod spec;
 mod supervised;
 mod tmux;
 mod watch;
+mod workspace;
 
 pub use jobs::{JobState, poll as poll_job};
 pub use log::LogStream;
 pub use run_dir::open_log;
 pub use spec::read_spec;
 pub use tmux::{follow as follow_in_tmux, is_installed as tmux_is_installed};
+pub use workspace::Workspaces;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -53,6 +55,7 @@ use watch::Watcher;
 pub struct RunnerOptions {
     /// The parent of the run directories.
     pub data_dir: DataDir,
+    pub workspaces: Workspaces,
     /// The program to start as a supervisor: this one.
     pub program: PathBuf,
     /// The server's URL, for agents.

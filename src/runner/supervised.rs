@@ -85,15 +85,10 @@ impl Runner {
             if !line.takes_system_file && !system.is_empty() {
                 text.insert_str(0, &format!("{system}\n\n"));
             }
-            let workspace = Path::new(run.task.agent_workspace.as_str());
-            if workspace.starts_with(options.data_dir.workspaces()) {
-                std::fs::create_dir_all(workspace).map_err(|error| {
-                    format!(
-                        "Workspace {} cannot be created: {error}",
-                        workspace.display()
-                    )
-                })?;
-            }
+            let workspace = run.task.agent_workspace.as_str();
+            let workspace = options.workspaces.enter(Path::new(workspace)).map_err(|problem| {
+                format!("Workspace {workspace} {problem}. Put a directory there that agents may use, or create a task with another agentWorkspace.")
+            })?;
             let mut environment = line.environment;
             environment.extend(chorus_environment(
                 &run,
@@ -105,7 +100,7 @@ impl Runner {
                 program: line.program,
                 arguments: line.arguments,
                 environment,
-                working_directory: workspace.to_owned(),
+                working_directory: workspace,
                 stop_signal: line.stop_signal,
                 grace_seconds: options.grace_seconds,
                 max_seconds: Some(agent.run_limit(options.max_seconds).0),

@@ -201,7 +201,7 @@ impl Requests<'_> {
             ids: requests.iter().map(|request| request.id.clone()).collect(),
             prompt: "Please do this.".parse().unwrap(),
             description: requests[0].title.clone(),
-            new_task: (TaskId::new(), "/".parse().unwrap()),
+            new_task: (TaskId::new(), "/somewhere".parse().unwrap()),
             lease_millis: LEASE,
         };
         self.write(move |tx| request::dispatch(tx, &dispatch)).await

@@ -47,7 +47,8 @@ impl Engine {
         }
         let mut plan = blocking({
             let archive = archive.clone();
-            move || Plan::check(&archive, progress)
+            let workspaces = self.workspaces();
+            move || Plan::check(&archive, &workspaces, progress)
         })
         .await?;
         let leave_out = move |view: &View<'_>| {

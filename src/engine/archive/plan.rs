@@ -10,7 +10,10 @@ use super::reader::{ArchiveDir, BadFile};
 use super::seen::Seen;
 use super::task_files::{PlannedTask, read_task, task_folder};
 use super::{ArchiveError, Progress, ROUTES, VERSION};
-use crate::domain::{Agent, Alert, Increment, KindRule, Mail, Request, TaskId, TaskSummary, Tool};
+use crate::domain::{
+    Agent, Alert, Increment, KindRule, Mail, Request, TaskArchive, TaskId, TaskSummary, Tool,
+};
+use crate::runner::Workspaces;
 
 #[derive(Deserialize)]
 struct Registry {
@@ -32,7 +35,11 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub fn check(archive: &ArchiveDir, progress: impl Fn(Progress)) -> Result<Self, ArchiveError> {
+    pub fn check(
+        archive: &ArchiveDir,
+        workspaces: &Workspaces,
+        progress: impl Fn(Progress),
+    ) -> Result<Self, ArchiveError> {
         let index = Path::new("registry/registry.json");
         let registry: Registry = archive
             .read(index)
@@ -53,7 +60,10 @@ impl Plan {
         let total = registry.tasks.len() as u64;
         let mut seen = Seen::default();
         for (done, summary) in (1..).zip(registry.tasks) {
-            match read_task(archive, &summary.id).and_then(|task| seen.add(task)) {
+            let task = read_task(archive, &summary.id)
+                .and_then(|task| check_workspace(workspaces, task))
+                .and_then(|task| seen.add(task));
+            match task {
                 Ok(task) => plan.tasks.push(task),
                 Err(bad) => plan.bad.push(bad),
             }
@@ -63,6 +73,11 @@ impl Plan {
         plan.check_agents(archive);
         plan.check_tools(archive);
         plan.requests = check_all(archive, &mut plan.bad, |request: &Request| {
+            if let Some(workspace) = &request.agent_workspace
+                && let Err(problem) = workspaces.check_imported(Path::new(workspace.as_str()))
+            {
+                return Some(format!("`agentWorkspace` {problem}"));
+            }
             let id = request.handoff_id.as_ref()?;
             let has_ended = seen.handoffs.get(id) == Some(&false);
             has_ended.then(|| format!("is claimed by the hand-off {id}, which has ended"))
@@ -230,6 +245,17 @@ impl Plan {
                 Err(bad) => self.bad.push(bad),
             }
         }
+    }
+}
+
+fn check_workspace(workspaces: &Workspaces, task: TaskArchive) -> Result<TaskArchive, BadFile> {
+    match workspaces.check_imported(Path::new(task.task.agent_workspace.as_str())) {
+        Ok(()) => Ok(task),
+        Err(problem) => Err(BadFile {
+            file: task_folder(&task.task.id).join("task.json"),
+            line: None,
+            message: format!("`agentWorkspace` {problem}"),
+        }),
     }
 }
 

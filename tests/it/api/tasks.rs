@@ -22,8 +22,8 @@ async fn a_new_task_is_pending_and_is_read_back_as_it_was_created() {
 #[tokio::test]
 async fn the_caller_sets_the_source_and_the_workspace_of_a_task() {
     let app = TestApp::new().await;
-    let folder = app.data_dir.path().join("elsewhere");
-    std::fs::create_dir(&folder).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = elsewhere.path().canonicalize().unwrap();
     let body = json!({
         "description": "d",
         "source": { "sourceType": "chat", "userId": "ada", "conversationId": "c-1" },
@@ -52,7 +52,18 @@ async fn a_workspace_must_be_an_absolute_folder() {
     };
     assert_snapshot!(refused("relative").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentWorkspace: must be an absolute path"}}"#);
     assert_snapshot!(refused("/tmp/../etc").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentWorkspace: must not contain `..`"}}"#);
-    assert_snapshot!(refused(app.data_dir.database().to_str().unwrap()).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentWorkspace: is a file, not a directory"}}"#);
+    assert_snapshot!(refused("/").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentWorkspace: must not be the root directory"}}"#);
+    assert_snapshot!(refused("/proc/self/root").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentWorkspace: must not be in /proc, which leads to the files of other processes"}}"#);
+    for inside in ["", "runs", "workspaces"] {
+        let answer = refused(app.data_dir.path().join(inside).to_str().unwrap()).await;
+        assert!(
+            answer.contains(
+                "agentWorkspace: must not be in the data directory, except in a folder of"
+            ),
+            "{answer}"
+        );
+    }
+    assert_snapshot!(refused("/etc/passwd").await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentWorkspace: is a file, not a directory"}}"#);
     assert_eq!(app.get("/api/tasks").await.data(), json!([]));
 }
 

@@ -361,6 +361,18 @@ async fn a_bad_file_is_reported_with_its_name_and_line() {
         ),
         (
             task,
+            "\"/tmp/w\"",
+            "\"/proc/self/root\"",
+            "registry/bad/task.json: `agentWorkspace` must not be in /proc, which leads to the files of other processes",
+        ),
+        (
+            task,
+            "\"/tmp/w\"",
+            "\"/\"",
+            "registry/bad/task.json: `agentWorkspace` must not be the root directory",
+        ),
+        (
+            task,
             "\"createdAt\": 1",
             "\"createdAt\": \"1\"",
             "registry/bad/task.json:8: invalid type: string \"1\", expected i64",

@@ -105,11 +105,42 @@ async fn a_missing_workspace_is_reported() {
         .unwrap();
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
     assert_eq!(handoff.outcome, Some(Outcome::Failed));
-    assert!(
-        handoff.output.as_str().contains("Working directory"),
-        "{}",
-        handoff.output
+    assert_eq!(
+        handoff.output.as_str(),
+        format!(
+            "Workspace {} does not exist, or is not a directory. Put a directory there that agents may use, or create a task with another agentWorkspace.",
+            folder.canonicalize().unwrap_or(folder).display()
+        )
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_that_became_a_forbidden_place_is_refused_at_the_start_of_a_run() {
+    let sandbox = Sandbox::new().with_agent("echo", "echo $PWD; touch was-here");
+    let server = sandbox.serve(1);
+    let client = server.client();
+    for (name, target) in [
+        ("data", sandbox.data_dir.clone()),
+        ("root", "/".into()),
+        ("proc", "/proc/self".into()),
+    ] {
+        let folder = sandbox.path(name).with_extension("workspace");
+        let body = json!({ "description": "d", "agentWorkspace": folder });
+        let task = client
+            .send_json(reqwest::Method::POST, "/api/tasks", &body)
+            .await;
+        let task: chorus::domain::Task = task.unwrap().data().unwrap();
+        std::os::unix::fs::symlink(&target, &folder).unwrap();
+        let body = json!({ "agentName": "echo", "prompt": "p" });
+        let task = crate::support::hand_off(&client, &task, &body)
+            .await
+            .unwrap();
+        let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
+        assert_eq!(handoff.outcome, Some(Outcome::Failed), "{name}");
+        let output = handoff.output.as_str();
+        assert!(output.contains(" must not be "), "{name}: {output}");
+        assert!(!target.join("was-here").exists(), "{name}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
