@@ -1,92 +1,62 @@
-//! Ends the processes of a run whose supervisor was killed.
+//! Ends the processes of a run without its supervisor.
 //!
-//! The processes of such a run have no supervisor, but each has the id of its hand-off in its environment. A process is signalled
-//! only through a pidfd, and its environment is read after the pidfd was opened, so a reused pid cannot name another process.
+//! A process is signalled only through a pidfd, and is read again after the pidfd was opened, so a reused pid cannot name another
+//! process. The supervisor is killed last: while it lives, even stopped, no descendant can leave the tree.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
+use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::domain::HandoffId;
-
-/// The environment variable of every process of a run, with `=`.
-const VARIABLE: &str = "CHORUS_HANDOFF_ID=";
+use super::processes::{self, Carried, Process, Wanted};
 
 /// The pause before the next search for processes.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The time limit for killed processes to disappear.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Lists the hand-offs that have running processes.
-pub(super) fn carried_ids() -> BTreeSet<HandoffId> {
-    processes().filter_map(carried_id).collect()
+/// The result of ending all processes of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ended {
+    /// The number of signals sent.
+    pub signals: usize,
+    /// The number of processes that survived SIGKILL.
+    pub left: usize,
 }
 
-/// Kills all processes of a hand-off. Returns the number of signals sent.
-pub(super) fn end(handoff_id: &HandoffId) -> usize {
+/// Lists the runs that have processes other than a supervisor.
+pub(super) fn carried() -> BTreeSet<Carried> {
+    processes::all()
+        .into_values()
+        .filter(|process| !process.is_supervisor)
+        .map(|process| process.carried)
+        .collect()
+}
+
+/// Kills all processes of a run.
+pub(super) fn end(wanted: &Wanted) -> Ended {
     let mut signals = 0;
-    let deadline = Instant::now() + PATIENCE;
-    let is_its = |pid: &Pid| carried_id(*pid).as_ref() == Some(handoff_id);
+    let start = Instant::now();
     loop {
-        let found: Vec<_> = processes().filter(is_its).collect();
-        if found.is_empty() {
-            return signals;
+        let mut found = processes::of_run(wanted);
+        let left = found.len();
+        if left == 0 || start.elapsed() > PATIENCE {
+            return Ended { signals, left };
         }
-        if Instant::now() > deadline {
-            tracing::error!(%handoff_id, count = found.len(), "processes of a hand-off survive SIGKILL; end them by hand");
-            return signals;
+        // An agent that starts processes faster than they are found is ended with its supervisor.
+        if start.elapsed() < PATIENCE / 2 && found.iter().any(|process| !process.is_supervisor) {
+            found.retain(|process| !process.is_supervisor);
         }
-        for pid in found {
-            // An error means that the process has ended.
-            if let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
-                && is_its(&pid)
-            {
-                let _ = pidfd_send_signal(&process, Signal::KILL);
-                signals += 1;
-            }
-        }
+        signals += found.iter().filter(|process| kill(process)).count();
         std::thread::sleep(PAUSE);
     }
 }
 
-fn processes() -> impl Iterator<Item = Pid> {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
-        .filter(|pid| *pid != getpid())
-}
-
-/// Reads the hand-off's id from a process's environment. Processes of other users are unreadable and never belong to a run.
-fn carried_id(pid: Pid) -> Option<HandoffId> {
-    let environment = environment(pid)?;
-    let id = environment
-        .split(|byte| *byte == 0)
-        .find_map(|variable| variable.strip_prefix(VARIABLE.as_bytes()))?;
-    HandoffId::parse(std::str::from_utf8(id).ok()?).ok()
-}
-
-/// Reads the environment of a process. Environment and command line are empty while the process executes a new program, so the
-/// function waits for that moment to pass: otherwise the process would be overlooked.
-fn environment(pid: Pid) -> Option<Vec<u8>> {
-    let folder = format!("/proc/{}", pid.as_raw_nonzero());
-    let read = |file: &str| std::fs::read(format!("{folder}/{file}"));
-    let deadline = Instant::now() + PATIENCE;
-    let mut looked_bare = false;
-    loop {
-        // In this order: a new program may start after the command line was read, but then the environment is empty only once.
-        let has_line = !read("cmdline").ok()?.is_empty();
-        let environment = read("environ").ok()?;
-        if !environment.is_empty() || (has_line && looked_bare) {
-            return Some(environment);
-        }
-        // A zombie and a thread of the kernel have no program.
-        std::fs::read_link(format!("{folder}/exe")).ok()?;
-        if Instant::now() > deadline {
-            return None;
-        }
-        looked_bare = has_line;
-        std::thread::yield_now();
-    }
+/// Sends SIGKILL to a process. Returns false if it has ended.
+fn kill(process: &Process) -> bool {
+    pidfd_open(process.pid, PidfdFlags::empty()).is_ok_and(|descriptor| {
+        processes::read(process.pid).is_some_and(|now| now.started == process.started)
+            && pidfd_send_signal(&descriptor, Signal::KILL).is_ok()
+    })
 }

@@ -12,10 +12,12 @@
 //! process has the id of a hand-off whose supervisor was killed.
 
 mod follow;
+mod installation;
 mod jobs;
 mod leftovers;
 mod log;
 mod mail;
+mod processes;
 mod prompt;
 pub mod providers;
 mod run_dir;
@@ -48,6 +50,8 @@ use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
 use crate::store::{Database, StoreError};
 use crate::supervisor::{Order, RunFiles};
+use installation::Installation;
+use processes::{Carried, Wanted};
 use supervised::LaunchError;
 use watch::Watcher;
 
@@ -79,6 +83,7 @@ pub struct Runner(Arc<Inner>);
 struct Inner {
     db: Database,
     options: RunnerOptions,
+    installation: Installation,
     wake: Notify,
     watcher: Watcher,
     stopping: CancellationToken,
@@ -92,6 +97,8 @@ struct Inner {
 pub enum RunnerError {
     #[error("Cannot watch files; raise fs.inotify.max_user_instances")]
     Watch(#[source] std::io::Error),
+    #[error("Cannot read the data directory; check its permissions")]
+    DataDir(#[source] std::io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -104,9 +111,11 @@ impl Runner {
         stopping: CancellationToken,
     ) -> Result<Self, RunnerError> {
         let watcher = Watcher::start().map_err(RunnerError::Watch)?;
+        let installation = Installation::of(&options.data_dir).map_err(RunnerError::DataDir)?;
         let inner = Inner {
             db,
             options,
+            installation,
             wake: Notify::new(),
             watcher,
             stopping,
@@ -131,13 +140,16 @@ impl Runner {
 
     /// Follows a run that an earlier server started, or requeues one that it claimed but did not start.
     async fn adopt(&self, run: ClaimedRun) -> Result<(), StoreError> {
+        if !self.0.installation.has_claimed(&run) {
+            self.follow(run, false);
+            return Ok(());
+        }
         let files = self.files(&run.identity.run_id);
         let was_started = run_dir::is_held(&files)
             || files.started().exists()
             || files.exit().exists()
             || run_dir::has_output(&files);
-        // A copy of the database in another data directory must not repeat the run.
-        if !was_started && run.claimed_in.as_deref() == Some(&*self.installation_name()) {
+        if !was_started {
             let run_id = run.identity.run_id;
             return self
                 .0
@@ -152,11 +164,21 @@ impl Runner {
 
     /// Ends the processes of runs whose supervisors were killed while no server was running.
     async fn end_leftovers(&self) -> Result<(), StoreError> {
-        for handoff_id in leftovers::carried_ids() {
-            if let Some(run_id) = self.find_run_of(&handoff_id).await?
+        let carried = tokio::task::spawn_blocking(leftovers::carried)
+            .await
+            .map_err(|error| StoreError::Source(error.into()))?;
+        for carried in carried {
+            let run_id = match carried {
+                Carried::Mark(mark) => self.0.installation.marked_run(&mark),
+                Carried::Handoff(id) => self.find_run_of(&id).await?,
+                Carried::Nothing => None,
+            };
+            if let Some(run_id) = run_id
+                && let Some(run) = self.find_run(&run_id).await?
+                && self.0.installation.has_claimed(&run)
                 && !run_dir::is_held(&self.files(&run_id))
             {
-                end_processes(handoff_id).await;
+                self.end_processes(&run).await;
             }
         }
         Ok(())
@@ -168,7 +190,9 @@ impl Runner {
             if self.live().contains_key(&run_id) {
                 continue;
             }
-            if let Some(run) = self.find_run(&run_id).await? {
+            if let Some(run) = self.find_run(&run_id).await?
+                && self.0.installation.has_claimed(&run)
+            {
                 tracing::info!(%run_id, "stopping a run whose hand-off has ended");
                 self.follow(run, false);
                 self.order(&run_id, Order::Stop);
@@ -210,7 +234,7 @@ impl Runner {
         let starting = self.0.starting.lock().await;
         let claim = ClaimRun {
             max_runs: self.0.options.max_runs,
-            data_dir: self.installation_name(),
+            installation: self.0.installation.name(),
             live: self.live().keys().cloned().collect(),
             token_hash: token_hash(token.reveal()),
         };
@@ -256,7 +280,7 @@ impl Runner {
                 && let Ok(Some(run)) = self.find_run(run_id).await
             {
                 // The agent removed the control pipe. The supervisor ends when its agent does.
-                end_processes(run.identity.handoff_id).await;
+                self.end_processes(&run).await;
             }
             // An error means that the run is no longer followed: it has ended.
             let _ = gone.wait_for(|is_gone| *is_gone).await;
@@ -302,32 +326,31 @@ impl Runner {
         self.0.db.read(move |view| run::of_handoff(view, &id)).await
     }
 
-    /// Returns the name of this installation: its data directory.
-    fn installation_name(&self) -> String {
-        self.0
-            .options
-            .data_dir
-            .path()
-            .to_string_lossy()
-            .into_owned()
-    }
-
     fn files(&self, run_id: &RunId) -> RunFiles {
         RunFiles::new(&self.0.options.data_dir.run(run_id))
     }
-}
 
-/// Ends all processes of a hand-off without a supervisor.
-async fn end_processes(handoff_id: HandoffId) {
-    let id = handoff_id.clone();
-    match tokio::task::spawn_blocking(move || leftovers::end(&id)).await {
-        // The normal case: the processes have ended with their supervisor.
-        Ok(0) => {}
-        Ok(signals) => {
-            tracing::warn!(%handoff_id, signals, "ended the processes of a killed supervisor");
-        }
-        Err(error) => {
-            tracing::error!(%error, %handoff_id, "cannot end the processes of a killed supervisor; end them by hand");
+    /// Ends all processes of a run without its supervisor. Never touches the processes of another installation.
+    async fn end_processes(&self, run: &ClaimedRun) {
+        let run_id = run.identity.run_id.clone();
+        let is_ours = self.0.installation.has_claimed(run);
+        let wanted = Wanted {
+            mark: self.0.installation.mark(&run_id),
+            handoff_id: is_ours.then(|| run.identity.handoff_id.clone()),
+            session: None,
+        };
+        match tokio::task::spawn_blocking(move || leftovers::end(&wanted)).await {
+            // The normal case: the processes have ended with their supervisor.
+            Ok(ended) if ended.signals == 0 => {}
+            Ok(ended) if ended.left == 0 => {
+                tracing::warn!(%run_id, ended.signals, "ended the processes of a killed supervisor");
+            }
+            Ok(ended) => {
+                tracing::error!(%run_id, ended.left, "processes of a run survive SIGKILL; end them by hand");
+            }
+            Err(error) => {
+                tracing::error!(%error, %run_id, "cannot end the processes of a killed supervisor; end them by hand");
+            }
         }
     }
 }

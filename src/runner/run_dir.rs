@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
 use rustix::io::Errno;
 
+use super::installation::MARK;
 use crate::domain::RunId;
 use crate::supervisor::{Order, RunFiles, RunSpec};
 
@@ -51,6 +52,7 @@ pub(super) fn launch(
     let supervisor = Command::new(program)
         .arg("supervise")
         .arg(files.dir())
+        .env(MARK, spec.environment.get(MARK).map_or("", String::as_str))
         .stdin(Stdio::from(lock))
         .stdout(Stdio::from(control))
         .stderr(Stdio::from(File::create(

@@ -7,10 +7,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::follow::Follower;
+use super::installation::MARK;
 use super::jobs::launched_agent;
 use super::mail::DeliveredMail;
 use super::providers::{self, ProcessEnd, Report, judge};
-use super::{RETRY, Runner, end_processes, prompt, run_dir, spec};
+use super::{RETRY, Runner, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, ProviderSession, RunLimit, Text, TraceParent};
 use crate::error::{describe, with_sources};
 use crate::ledger::mail::{self, DeliverMail};
@@ -50,6 +51,7 @@ impl Runner {
             .await?;
         let mail = self.deliver_mail(run, &briefing).await?;
         let options = self.0.options.clone();
+        let mark = self.0.installation.mark(&run.identity.run_id);
         let (run, token) = (run.clone(), token.clone());
         let launch = move || -> Result<(), String> {
             let agent = launched_agent(&run).ok_or_else(|| {
@@ -96,6 +98,7 @@ impl Runner {
                 token.reveal(),
                 &options.program,
             ));
+            environment.insert(MARK.to_owned(), mark);
             let spec = RunSpec {
                 program: line.program,
                 arguments: line.arguments,
@@ -141,8 +144,15 @@ impl Runner {
     /// Follows a run until its supervisor has ended, and records the outcome.
     pub(super) async fn follow_to_end(&self, run: ClaimedRun, is_new: bool) {
         let files = self.files(&run.identity.run_id);
+        // A copy of the ledger must not wait for the agent of the original, and must not take an unfinished output for its end.
+        if !is_new && !self.0.installation.has_claimed(&run) && files.read_exit().is_none() {
+            let problem = "The agent was started in another data directory. Look for its result there, or hand off again.";
+            return self
+                .finish_as(&run, Outcome::Interrupted, problem.to_owned())
+                .await;
+        }
         if !is_new && !run_dir::is_held(&files) && !files.stdout().exists() {
-            let problem = "The run directory is missing: the agent ran in another data directory. Hand off again.";
+            let problem = "The run directory is missing, so the result is unknown. Hand off again.";
             return self
                 .finish_as(&run, Outcome::Interrupted, problem.to_owned())
                 .await;
@@ -164,7 +174,7 @@ impl Runner {
         self.follow_output(&run, &files, &mut follower).await;
         if files.read_exit().is_none() {
             // The supervisor was killed before it could end its processes.
-            end_processes(run.identity.handoff_id.clone()).await;
+            self.end_processes(&run).await;
         }
         self.read_all(&run, &mut follower).await;
         let said = follower.finish();

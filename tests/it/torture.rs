@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use crate::support::{Random, Sandbox, Server, env_number, reserve_port, variable_of};
+use crate::support::{Random, Sandbox, Server, env_number, parent_of, reserve_port, variable_of};
 
 const WORKERS: usize = 6;
 const MAX_RUNS: u32 = 5;
@@ -134,22 +134,12 @@ fn owner_id(pid: i32, line: &str) -> String {
     variable_of(pid, "CHORUS_HANDOFF_ID").unwrap_or_default()
 }
 
-fn parent(pid: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(1)?
-        .parse()
-        .ok()
-}
-
 /// Kills a random supervisor or first process of an agent, and remembers its run or hand-off.
 fn kill_one(sandbox: &Sandbox, random: &mut Random, killed: &mut HashSet<String>) {
     let supervisors = sandbox.supervisors();
     let is_first = |pid: &i32| {
         supervisors.contains(pid)
-            || parent(*pid).is_some_and(|parent| supervisors.contains(&parent))
+            || parent_of(*pid).is_some_and(|parent| supervisors.contains(&parent))
     };
     let processes = sandbox.processes();
     let processes: Vec<_> = processes.iter().filter(|(pid, _)| is_first(pid)).collect();

@@ -256,7 +256,7 @@ impl TestApp {
     pub async fn claim_run(&self, token: &str) -> ClaimedRun {
         let claim = ClaimRun {
             max_runs: 100,
-            data_dir: String::new(),
+            installation: String::new(),
             live: Vec::new(),
             token_hash: token_hash(token),
         };

@@ -25,8 +25,8 @@ pub use operator::Operator;
 pub use random::{Random, env_number};
 pub use sandbox::{Gate, Sandbox};
 pub use sandbox::{
-    create_task, hand_off, last_handoff_id, reserve_port, run_agent, start_handoff, variable_of,
-    wait_for_end,
+    create_task, hand_off, last_handoff_id, parent_of, reserve_port, run_agent, start_handoff,
+    variable_of, wait_for_end,
 };
 pub use server::{Chorus, Server};
 pub use snapshot::{indent_json, redact};

@@ -220,7 +220,7 @@ impl Requests<'_> {
             token[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
             let claim = ClaimRun {
                 max_runs: 1000,
-                data_dir: String::new(),
+                installation: String::new(),
                 live: vec![],
                 token_hash: token,
             };

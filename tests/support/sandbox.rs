@@ -276,6 +276,16 @@ pub fn variable_of(pid: i32, name: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
+pub fn parent_of(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
+}
+
 /// A named pipe at which agents wait until the test lets one through.
 pub struct Gate {
     path: PathBuf,

@@ -9,11 +9,12 @@ use crate::domain::{Problems, Refusal, Text};
 const RESERVED: [&str; 5] = ["operator", "router", "anonymous", "dispatcher", "chorus"];
 
 /// Environment variables that Chorus sets for every agent process.
-pub const OWN_ENVIRONMENT: [&str; 7] = [
+pub const OWN_ENVIRONMENT: [&str; 8] = [
     "CHORUS_URL",
     "CHORUS_TASK_ID",
     "CHORUS_HANDOFF_ID",
     "CHORUS_AGENT",
+    "CHORUS_RUN",
     "CHORUS_TOKEN",
     "TRACEPARENT",
     "PATH",

@@ -11,8 +11,8 @@ use super::find::{ClaimedRun, load, place};
 pub struct ClaimRun {
     /// The number of slots.
     pub max_runs: u32,
-    /// The data directory of the claiming server.
-    pub data_dir: String,
+    /// The name of the claiming server's installation.
+    pub installation: String,
     /// The runs whose processes may still be alive.
     pub live: Vec<RunId>,
     /// The hash of the token for the run's process.
@@ -27,7 +27,7 @@ pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRun) -> Result<Option<ClaimedRun>> {
     let Some(number) = runs::find_next(tx, &claim.live)? else {
         return Ok(None);
     };
-    runs::update_started(tx, number, &claim.data_dir, &claim.token_hash)?;
+    runs::update_started(tx, number, &claim.installation, &claim.token_hash)?;
     let claimed = load(tx, number)?;
     let place = place(tx, number)?;
     let started = EventKind::RunStarted {

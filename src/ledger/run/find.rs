@@ -23,7 +23,7 @@ pub struct ClaimedRun {
     pub job: Option<JobStart>,
     /// The provider's session to resume.
     pub resumes: Option<String>,
-    /// The data directory of the claiming server.
+    /// The installation of the claiming server: the path of its data directory and the identity of that directory.
     pub claimed_in: Option<String>,
     /// The bytes of its output that were already recorded as messages.
     pub followed_bytes: u64,

@@ -34,7 +34,7 @@ columns! {
         pub trace_id: Option<TraceId> = "h.trace_id",
         /// The provider's session to resume.
         pub resumes: Option<String> = "r.resumes",
-        /// The data directory of the claiming server.
+        /// The installation of the claiming server: the path of its data directory and the identity of that directory.
         pub claimed_in: Option<String> = "r.claimed_in",
         /// The bytes of its output that were already recorded as messages.
         pub followed_bytes: u64 = "r.followed_bytes",

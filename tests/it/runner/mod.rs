@@ -2,6 +2,7 @@
 
 mod adoption;
 mod agents;
+mod copies;
 mod demo;
 mod nested;
 mod outcomes;

@@ -180,9 +180,15 @@ async fn an_agent_gets_only_its_own_variables_of_chorus() {
         .filter(|(name, _)| name.starts_with("CHORUS_"))
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
-    let token = own.remove(3);
+    let token = own.remove(4);
     assert_eq!(token.0, "CHORUS_TOKEN");
     assert!(token.1.len() >= 32 && !everything.contains(token.1));
+    let mark = own.remove(2);
+    let run_id = handoff.run.as_ref().unwrap().id.as_str();
+    assert!(
+        mark.0 == "CHORUS_RUN" && mark.1.ends_with(run_id),
+        "{mark:?}"
+    );
     assert_eq!(
         own,
         [

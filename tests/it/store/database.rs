@@ -356,7 +356,7 @@ async fn an_ended_run_cannot_hand_off_its_task() {
     delegate(&store, start(Caller::Person)).await.unwrap();
     let claim = ClaimRun {
         max_runs: 1,
-        data_dir: String::new(),
+        installation: String::new(),
         live: Vec::new(),
         token_hash: [0; 32],
     };

@@ -1,0 +1,156 @@
+//! The processes of the machine, and the runs that they belong to.
+//!
+//! # How it works
+//! Every process of a run inherits the run's mark in its environment. A process without a mark belongs to a run if one of its
+//! ancestors does: a living supervisor is the subreaper of all that its agent starts. If the supervisor is dead, a process also
+//! belongs to the run if it is still in the session that the supervisor began. The number of a session is not reused
+//! while the session has a process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, getpid};
+
+use super::installation::MARK;
+use crate::domain::HandoffId;
+
+/// The time limit for a process that executes a new program to become readable.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The property of a process that tells its run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Carried {
+    Mark(String),
+    /// Processes that an earlier version started have only the id of their hand-off.
+    Handoff(HandoffId),
+    Nothing,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Process {
+    pub pid: Pid,
+    /// Together with the pid, this identifies a process: a reused pid has a later start.
+    pub started: u64,
+    pub carried: Carried,
+    pub is_supervisor: bool,
+    parent: i32,
+    session: i32,
+}
+
+/// A run whose processes are wanted.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub mark: String,
+    /// `None` if another installation claimed the run.
+    pub handoff_id: Option<HandoffId>,
+    /// The pid of the supervisor that this server started or followed.
+    pub session: Option<i32>,
+}
+
+impl Wanted {
+    /// Whether a mark names another run of the same installation.
+    fn is_other_run(&self, mark: &str) -> bool {
+        let installation = |mark: &str| mark.split('/').next().map(str::to_owned);
+        mark != self.mark && installation(mark) == installation(&self.mark)
+    }
+}
+
+/// All readable processes except this one, by pid. Zombies are not listed.
+pub(super) fn all() -> BTreeMap<i32, Process> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| Some((pid, read(Pid::from_raw(pid)?)?)))
+        .filter(|(_, process)| process.pid != getpid())
+        .collect()
+}
+
+/// Lists the processes of a run.
+pub(super) fn of_run(wanted: &Wanted) -> Vec<Process> {
+    let all = all();
+    let supervisor_is_dead = wanted.session.is_some_and(|pid| !all.contains_key(&pid));
+    let is_root = |process: &Process| match &process.carried {
+        Carried::Mark(mark) => *mark == wanted.mark,
+        Carried::Handoff(id) => wanted.handoff_id.as_ref() == Some(id),
+        Carried::Nothing => supervisor_is_dead && wanted.session == Some(process.session),
+    };
+    let mut found: BTreeSet<i32> = all
+        .iter()
+        .filter(|(pid, process)| {
+            wanted.session == Some(**pid) && process.is_supervisor || is_root(process)
+        })
+        .map(|(pid, _)| *pid)
+        .collect();
+    loop {
+        let children = all.iter().filter(|(pid, process)| {
+            !found.contains(pid)
+                && found.contains(&process.parent)
+                // An agent may have restarted the server, whose supervisors then descend from it.
+                && !matches!(&process.carried, Carried::Mark(mark) if wanted.is_other_run(mark))
+        });
+        let children: Vec<i32> = children.map(|(pid, _)| *pid).collect();
+        if children.is_empty() {
+            return found.iter().map(|pid| all[pid].clone()).collect();
+        }
+        found.extend(children);
+    }
+}
+
+/// Reads a process. `None` for a zombie, and for a process of another user, which never belongs to a run.
+pub(super) fn read(pid: Pid) -> Option<Process> {
+    let folder = format!("/proc/{}", pid.as_raw_nonzero());
+    let environment = environment(&folder)?;
+    let variable = |name: &str| {
+        let mut variables = environment.split(|byte| *byte == 0);
+        let value = variables
+            .find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        String::from_utf8(value.to_vec()).ok()
+    };
+    let carried = if let Some(mark) = variable(MARK) {
+        Carried::Mark(mark)
+    } else if let Some(id) = variable("CHORUS_HANDOFF_ID").and_then(|id| HandoffId::parse(&id).ok())
+    {
+        Carried::Handoff(id)
+    } else {
+        Carried::Nothing
+    };
+    let line = std::fs::read(format!("{folder}/cmdline")).ok()?;
+    let stat = std::fs::read_to_string(format!("{folder}/stat")).ok()?;
+    // The program's name is in parentheses and may contain any character.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse().ok();
+    if matches!(fields.first(), Some(&("Z" | "X"))) {
+        return None;
+    }
+    Some(Process {
+        pid,
+        started: fields.get(19)?.parse().ok()?,
+        carried,
+        is_supervisor: line.split(|byte| *byte == 0).nth(1) == Some(b"supervise"),
+        parent: number(1)?,
+        session: number(3)?,
+    })
+}
+
+/// Reads the environment of a process. Environment and command line are empty while the process executes a new program, so the
+/// function waits for that moment to pass: otherwise the process would be overlooked.
+fn environment(folder: &str) -> Option<Vec<u8>> {
+    let read = |file: &str| std::fs::read(format!("{folder}/{file}"));
+    let deadline = Instant::now() + PATIENCE;
+    let mut looked_bare = false;
+    loop {
+        // In this order: a new program may start after the command line was read, but then the environment is empty only once.
+        let has_line = !read("cmdline").ok()?.is_empty();
+        let environment = read("environ").ok()?;
+        if !environment.is_empty() || (has_line && looked_bare) {
+            return Some(environment);
+        }
+        // A zombie and a thread of the kernel have no program.
+        std::fs::read_link(format!("{folder}/exe")).ok()?;
+        if Instant::now() > deadline {
+            return None;
+        }
+        looked_bare = has_line;
+        std::thread::yield_now();
+    }
+}

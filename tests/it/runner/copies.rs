@@ -1,0 +1,134 @@
+//! A server on a copy of the data leaves the processes of the original alone.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use chorus::domain::Outcome;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{
+    Chorus, Events, Gate, Sandbox, Server, last_handoff_id, parent_of, start_handoff, wait_for_end,
+};
+
+/// Adds an agent that prints a line, waits at a gate and prints another line.
+fn gated_worker() -> (Sandbox, Gate) {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
+    let script = format!(
+        "echo begun; read _ <{}; echo finished",
+        gate.path().display()
+    );
+    (sandbox.with_agent("worker", &script), gate)
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(copied.unwrap().success());
+}
+
+fn serve(data_dir: &Path, max_runs: &str) -> Server {
+    let arguments = [
+        "serve",
+        "--port",
+        "0",
+        "--log",
+        "warn",
+        "--max-runs",
+        max_runs,
+    ];
+    Server::spawn(data_dir, Chorus::new(arguments))
+}
+
+/// Copies the whole data directory while no server runs.
+fn by_folder(sandbox: &Sandbox) -> PathBuf {
+    let copy = sandbox.path("copy");
+    copy_folder(&sandbox.data_dir, &copy);
+    copy
+}
+
+/// Restores a backup of the ledger in a new data directory.
+fn by_backup(sandbox: &Sandbox) -> PathBuf {
+    let copy = sandbox.path("restored");
+    std::fs::create_dir(&copy).unwrap();
+    let backup = Chorus::new(["backup"])
+        .argument(copy.join("chorus.db"))
+        .env("CHORUS_DATA_DIR", &sandbox.data_dir)
+        .output();
+    assert!(
+        backup.status.success(),
+        "{}",
+        String::from_utf8_lossy(&backup.stderr)
+    );
+    copy
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_on_a_copy_of_the_data_leaves_the_agents_of_the_original_alone() {
+    for copy in [by_folder as fn(&Sandbox) -> PathBuf, by_backup] {
+        let (sandbox, gate) = gated_worker();
+        let server = sandbox.serve(2);
+        let client = server.client();
+        let mut events = Events::listen(&client).await;
+        let task = start_handoff(&client, "worker").await;
+        events.wait_for("message_added", "begun").await;
+        server.kill();
+        let copy = copy(&sandbox);
+        let server = sandbox.serve(2);
+        let before = sandbox.all_processes();
+        for max_runs in ["2", "0"] {
+            let other = serve(&copy, max_runs);
+            let handoff = wait_for_end(&other.client(), last_handoff_id(&task)).await;
+            assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
+            assert!(
+                handoff.output.as_str().contains("another data directory"),
+                "{}",
+                handoff.output
+            );
+            assert_eq!(sandbox.all_processes(), before);
+        }
+        gate.let_one_through();
+        let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
+        assert_eq!(
+            (handoff.outcome, handoff.output.as_str()),
+            (Some(Outcome::Completed), "begun\nfinished")
+        );
+        sandbox.wait_until_no_process();
+        sandbox.assert_invariants();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_original_and_copy_have_both_started_ends_in_each_of_them_alone() {
+    let (sandbox, gate) = gated_worker();
+    let server = sandbox.serve(0);
+    let task = start_handoff(&server.client(), "worker").await;
+    server.kill();
+    // The run is queued in both ledgers, so its processes have the same hand-off, task and run.
+    let copy = by_folder(&sandbox);
+    let (server, other) = (sandbox.serve(1), serve(&copy, "1"));
+    for server in [&server, &other] {
+        let mut events = Events::listen(&server.client()).await;
+        events.wait_for("message_added", "begun").await;
+    }
+    // The copy ends the processes of its own killed supervisor, and nothing of the original.
+    let [own] = sandbox.supervisors()[..] else {
+        panic!("{:?}", sandbox.all_processes());
+    };
+    let agents = || {
+        let agents = sandbox.all_processes().into_iter();
+        let agents = agents.filter(|(_, line)| !line.contains(" supervise "));
+        agents.map(|(pid, _)| (pid, parent_of(pid).unwrap()))
+    };
+    let (_, others) = agents().find(|(_, parent)| *parent != own).unwrap();
+    kill_process(Pid::from_raw(others).unwrap(), Signal::KILL).unwrap();
+    let handoff = wait_for_end(&other.client(), last_handoff_id(&task)).await;
+    assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
+    assert_eq!(
+        agents().map(|(_, parent)| parent).collect::<Vec<_>>(),
+        [own]
+    );
+    gate.let_one_through();
+    let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
+    assert_eq!(handoff.output.as_str(), "begun\nfinished");
+    sandbox.wait_until_no_process();
+}
