@@ -2,7 +2,7 @@
 //!
 //! Each edge (HTTP, command line) maps it once. The text of an internal cause never leaves the process.
 
-use crate::domain::{Choice, Problems, Refusal, RefusalClass};
+use crate::domain::{Choice, Fault, Problems, Refusal, RefusalClass};
 use crate::store::StoreError;
 use crate::words;
 
@@ -43,6 +43,13 @@ pub enum Error {
     MethodNotAllowed(String),
     #[error("Task {} was not routed. {}", .0.task_id, .0.waits.as_ref().map(words::wait_reason).unwrap_or_default())]
     NotRouted(Box<Choice>),
+    /// The database cannot be used, often for a moment only.
+    #[error("{}", words::fault(*fault))]
+    Unavailable {
+        fault: Fault,
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A fault of Chorus itself.
     #[error("Internal error. See the server log for the cause")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -63,6 +70,7 @@ impl Error {
             Self::Forbidden(_) => "FORBIDDEN",
             Self::Unauthorized(_) => "UNAUTHORIZED",
             Self::MethodNotAllowed(_) => "METHOD_NOT_ALLOWED",
+            Self::Unavailable { .. } => "NOT_READY",
             Self::Internal(_) => "INTERNAL",
         }
     }
@@ -101,6 +109,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Refused(refusal) => refusal.into(),
+            StoreError::Unavailable { fault, cause } => Self::Unavailable { fault, cause },
             other => Self::Internal(other.into()),
         }
     }
@@ -110,6 +119,7 @@ impl From<StoreError> for Error {
 pub(crate) fn describe(error: &StoreError) -> String {
     match error {
         StoreError::Refused(refusal) => words::refusal(refusal),
+        StoreError::Unavailable { fault, .. } => words::fault(*fault).to_owned(),
         other => other.to_string(),
     }
 }

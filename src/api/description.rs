@@ -101,6 +101,11 @@ fn describe_errors(operation: &mut Operation) {
     );
     add_error(operation, "403", "The `Host` or `Origin` is not allowed");
     add_error(operation, "500", "Internal error; see the server log");
+    add_error(
+        operation,
+        "503",
+        "The server has too many connections, or its database cannot be used; `details.reason` says why, and `Retry-After` is sent if the reason may pass",
+    );
 }
 
 /// Adds an error status, unless the handler documents it itself.

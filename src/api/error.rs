@@ -26,7 +26,8 @@ pub struct ErrorBody {
     pub code: String,
     /// A sentence for people: what happened, and what to do.
     pub message: String,
-    /// Facts about the error: the known `agents`, the `limit`, the `chain`, or every fault as `problems`. Absent if there are none.
+    /// Facts about the error: the known `agents`, the `limit`, the `chain`, the `reason` of an unusable database, or every fault as
+    /// `problems`. Absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Object>)]
     pub details: Option<Value>,
@@ -46,12 +47,17 @@ impl IntoResponse for Error {
             details,
         };
         let mut response = (status, Json(ErrorAnswer { error: body })).into_response();
-        if let Self::Internal(cause) = &self {
+        if let Self::Internal(cause) | Self::Unavailable { cause, .. } = &self {
             response
                 .extensions_mut()
                 .insert(HiddenCause(with_sources(cause.as_ref())));
         }
-        if matches!(self, Self::Busy(_)) {
+        let may_pass = match &self {
+            Self::Busy(_) => true,
+            Self::Unavailable { fault, .. } => fault.may_pass(),
+            _ => false,
+        };
+        if may_pass {
             response
                 .headers_mut()
                 .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
@@ -105,10 +111,10 @@ fn status(error: &Error) -> StatusCode {
         | Error::InvalidQuery(_) => StatusCode::BAD_REQUEST,
         Error::NotRouted(_) => StatusCode::CONFLICT,
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-        Error::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         Error::Forbidden(_) => StatusCode::FORBIDDEN,
         Error::Unauthorized(_) => StatusCode::UNAUTHORIZED,
         Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+        Error::Busy(_) | Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
         Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -120,6 +126,7 @@ fn details(error: &Error) -> Option<Value> {
         Error::Handoff { context, problems } => {
             Some(json!({ "context": context, "problems": problems }))
         }
+        Error::Unavailable { fault, .. } => Some(json!({ "reason": fault.as_str() })),
         Error::TooLarge { limit, .. } => Some(json!({ "limit": limit })),
         Error::NotFound(_)
         | Error::InvalidBody(_)

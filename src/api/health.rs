@@ -11,11 +11,11 @@ use utoipa::ToSchema;
 
 use super::error::HiddenCause;
 use super::{Answer, App, ErrorAnswer, ErrorBody};
-use crate::ledger::installation;
+use crate::Error;
 use crate::telemetry;
 
 /// The longest time that a readiness check may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The health of the server.
 #[derive(Debug, Serialize, ToSchema)]
@@ -42,18 +42,18 @@ pub(super) async fn check_health(State(app): State<App>) -> Response {
 
 /// Check that the server can write to its database
 ///
-/// Writes to the database, and waits until the write is on disk.
+/// Writes to the database, and waits until the write is on disk. Also looks for damage in the database file now and then.
 #[utoipa::path(
     get, path = "/readyz", operation_id = "check_readiness", tag = "service",
     responses(
         (status = 200, description = "The database can be written", body = Answer<Health>),
-        (status = 503, description = "The database cannot be written", body = ErrorAnswer),
+        (status = 503, description = "The database cannot be written, or is damaged; `details.reason` says why", body = ErrorAnswer),
     )
 )]
 pub(super) async fn check_readiness(State(app): State<App>) -> Response {
-    let check = app.engine.write(None, installation::check_ready);
-    let cause = match tokio::time::timeout(PATIENCE, check).await {
+    let cause = match tokio::time::timeout(PATIENCE, app.engine.check_ready()).await {
         Ok(Ok(())) => return app.ok(HEALTHY),
+        Ok(Err(error @ Error::Unavailable { .. })) => return error.into_response(),
         Ok(Err(error)) => format!("{error:?}"),
         Err(_) => format!("no write finished within {PATIENCE:?}"),
     };

@@ -29,7 +29,9 @@ pub(super) async fn run(ui: Ui, arguments: BackupArguments) -> Result<(), Failur
     let result = engine.backup(&file).await;
     engine.close().await;
     result.map_err(|error| match error {
-        crate::Error::Internal(cause) => Failure::caused(cause.as_ref()),
+        crate::Error::Internal(cause) | crate::Error::Unavailable { cause, .. } => {
+            Failure::caused(cause.as_ref())
+        }
         other => other.into(),
     })?;
     ui.line(format_args!("Wrote {}", file.display()))

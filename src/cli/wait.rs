@@ -118,12 +118,14 @@ async fn ask(
     patiently(deadline, ask).await
 }
 
-/// Repeats a request while the server is away, for a minute or until the deadline.
+/// Repeats a request while the server is away, for a minute or until the deadline, and while its database cannot be used for a reason
+/// that may pass.
 pub(super) async fn patiently<T>(
     deadline: Option<Instant>,
     send: impl AsyncFn() -> Result<T, ClientError>,
 ) -> Result<T, Failure> {
     let mut away_since = None;
+    let mut is_told = false;
     loop {
         match send().await {
             Err(error @ ClientError::Unreachable { .. }) => {
@@ -131,6 +133,13 @@ pub(super) async fn patiently<T>(
                 if is_over || away_since.get_or_insert_with(Instant::now).elapsed() > AWAY {
                     return Err(error.into());
                 }
+                tokio::time::sleep(RETRY).await;
+            }
+            Err(error) if error.may_pass() && deadline.is_none_or(|end| Instant::now() < end) => {
+                if !std::mem::replace(&mut is_told, true) {
+                    Ui.notice(format_args!("{error}; waiting"));
+                }
+                away_since = None;
                 tokio::time::sleep(RETRY).await;
             }
             result => return Ok(result?),

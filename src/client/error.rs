@@ -3,6 +3,7 @@
 use reqwest::StatusCode;
 
 use crate::api::ErrorBody;
+use crate::domain::Fault;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -22,6 +23,19 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// Whether the server could not carry out the request for a reason that may pass, such as a full disk.
+    pub fn may_pass(&self) -> bool {
+        let Self::Refused { status, error } = self else {
+            return false;
+        };
+        let reason = error
+            .details
+            .as_ref()
+            .and_then(|all| all["reason"].as_str());
+        *status == StatusCode::SERVICE_UNAVAILABLE
+            && (error.code == "BUSY" || reason.and_then(Fault::named).is_some_and(Fault::may_pass))
+    }
+
     /// Keeps the innermost cause only: the text of reqwest's own error repeats the address.
     pub(super) fn unreachable(url: &str, error: &reqwest::Error) -> Self {
         let mut cause: &dyn std::error::Error = error;

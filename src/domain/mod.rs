@@ -8,6 +8,7 @@ mod alert;
 mod archive;
 mod caller;
 mod event;
+mod fault;
 mod handoff;
 mod idempotency;
 mod ids;
@@ -34,6 +35,7 @@ pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{ArchivedMessage, Conversation, TaskArchive};
 pub use caller::Caller;
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
+pub use fault::Fault;
 pub use handoff::{
     AgentPair, ChainEntry, ChainLimit, ChainLimits, CommonPath, Context, Door, Handoff,
     HandoffAnalytics, HandoffCount, HandoffEnd, HandoffFigures, HandoffId, HandoffMetadata,

@@ -5,13 +5,19 @@ use std::time::Duration;
 
 use super::{Engine, Result};
 use crate::domain::Timestamp;
-use crate::ledger::{Tx, history, idempotency};
+use crate::ledger::{Tx, history, idempotency, installation};
 
 const KEYS_ARE_KEPT: Duration = Duration::from_hours(7 * 24);
 
 const ROUND: Duration = Duration::from_hours(1);
 
 impl Engine {
+    /// Fails unless the database can be written and is not known to be damaged.
+    pub async fn check_ready(&self) -> Result<()> {
+        self.write(None, installation::check_ready).await?;
+        Ok(self.db.check_damage().await?)
+    }
+
     /// Lists violations of the database's integrity rules.
     pub async fn problems(&self) -> Result<Vec<String>> {
         Ok(self.db.problems().await?)

@@ -94,6 +94,8 @@ pub trait Backend: Readers {
     async fn backup(&self, to: &Path) -> Result<()>;
     /// Lists violations of the database's integrity.
     async fn problems(&self) -> Result<Vec<String>>;
+    /// Fails if the database is known to be damaged. Returns soon, and looks for damage now and then.
+    async fn check_damage(&self) -> Result<()>;
     fn feed(&self) -> &Feed;
     /// Finishes the queued operations, and closes the database.
     async fn close(&self);
@@ -170,6 +172,11 @@ impl Database {
     /// Lists violations of the database's integrity.
     pub async fn problems(&self) -> Result<Vec<String>> {
         self.0.problems().await
+    }
+
+    /// Fails if the database is known to be damaged.
+    pub async fn check_damage(&self) -> Result<()> {
+        self.0.check_damage().await
     }
 
     pub fn feed(&self) -> &Feed {

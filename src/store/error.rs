@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::domain::Refusal;
+use crate::domain::{Fault, Refusal};
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -14,6 +14,13 @@ pub enum StoreError {
     Refused(Refusal),
     #[error("the database failed")]
     Driver(#[source] Cause),
+    /// The database cannot be used, for a reason outside of the operation.
+    #[error("the database cannot be used ({fault:?})")]
+    Unavailable {
+        fault: Fault,
+        #[source]
+        cause: Cause,
+    },
     /// The database contains a value that Chorus never writes.
     #[error("the database is inconsistent: {0}")]
     Inconsistent(String),
@@ -31,6 +38,14 @@ impl From<Refusal> for StoreError {
 }
 
 impl StoreError {
+    /// Returns the fault of the database, if the operation is not to blame.
+    pub const fn fault(&self) -> Option<Fault> {
+        match self {
+            Self::Unavailable { fault, .. } => Some(*fault),
+            _ => None,
+        }
+    }
+
     pub(crate) fn inconsistent(what: impl std::fmt::Display) -> Self {
         Self::Inconsistent(what.to_string())
     }

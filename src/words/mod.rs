@@ -4,6 +4,7 @@
 //! parses them. An error says first what happened, then what to do.
 
 mod context;
+mod fault;
 mod number;
 mod refusal;
 mod request;
@@ -11,6 +12,7 @@ mod routing;
 mod tag;
 
 pub use context::context_cut;
+pub use fault::fault;
 pub use number::counted;
 pub use refusal::{refusal, too_large};
 pub use request::{FILES_DO_NOT_APPROVE, held_reason, recovery_action};

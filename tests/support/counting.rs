@@ -66,6 +66,10 @@ impl Backend for Counting {
         self.backend.problems().await
     }
 
+    async fn check_damage(&self) -> Result<()> {
+        self.backend.check_damage().await
+    }
+
     fn feed(&self) -> &Feed {
         self.backend.feed()
     }

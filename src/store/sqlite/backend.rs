@@ -6,6 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::connection::{self, open_reader, open_writer};
+use super::damage::Scanner;
+use super::presence::Presence;
 use super::readers::SqliteReaders;
 use super::writer::Writer;
 use super::{backup, migrations, time};
@@ -21,6 +23,7 @@ struct SqliteBackend {
     writer: Writer,
     readers: SqliteReaders,
     feed: Arc<Feed>,
+    scanner: Scanner,
 }
 
 /// Opens a database file after migrating it.
@@ -48,10 +51,22 @@ impl SqliteBackend {
         let feed = Arc::new(Feed::default());
         let connection = open_writer(&path)?;
         let deadlines = time::resume(&clock, &View::new(&connection, &rules))?;
-        let writer = Writer::start(connection, clock, deadlines, feed.clone(), max_batch, rules)
-            .map_err(|error| StoreError::Driver(error.into()))?;
+        let start = || {
+            let presence = Presence::of(&path)?;
+            Writer::start(
+                connection,
+                Some(presence),
+                clock,
+                deadlines,
+                feed.clone(),
+                max_batch,
+                rules,
+            )
+        };
+        let writer = start().map_err(|error| StoreError::Driver(error.into()))?;
         let readers = SqliteReaders::start(&path, rules)?;
         Ok(Self {
+            scanner: Scanner::new(&path),
             path,
             rules,
             writer,
@@ -102,6 +117,10 @@ impl Backend for SqliteBackend {
 
     async fn problems(&self) -> Result<Vec<String>> {
         self.run_blocking(problems).await
+    }
+
+    async fn check_damage(&self) -> Result<()> {
+        self.scanner.check().await
     }
 
     fn feed(&self) -> &Feed {

@@ -14,11 +14,11 @@ use crate::store::{Result, StoreError, tx};
 /// The time that a connection waits for a lock.
 pub(super) const BUSY: Duration = Duration::from_secs(30);
 
+/// The time that the writer waits for a lock. Shorter than the patience of clients, who learn the reason instead.
+const WRITER_BUSY: Duration = Duration::from_secs(5);
+
 /// The size of a connection's statement cache.
 const PREPARED: usize = 256;
-
-/// The bytes of the file that readers map into memory: SQLite's maximum.
-const MAPPED: i64 = 2_147_418_112;
 
 /// Opens a connection with durable commits and enforced foreign keys.
 pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
@@ -34,6 +34,7 @@ pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
 
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let connection = open(path)?;
+    connection.busy_timeout(WRITER_BUSY)?;
     // A checkpoint delays the next commit; fewer, larger ones cost less.
     connection.pragma_update(None, "wal_autocheckpoint", 4000)?;
     Ok(connection)
@@ -42,9 +43,6 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = open(path)?;
     connection.pragma_update(None, "query_only", "on")?;
-    // The hand-offs of a session are spread over as many pages. One system call for each of them took half of the time to read
-    // a session.
-    connection.pragma_update(None, "mmap_size", MAPPED)?;
     Ok(connection)
 }
 
@@ -99,11 +97,5 @@ impl Columns for rusqlite::Row<'_> {
             }
             ValueRef::Blob(bytes) => Value::Blob(bytes),
         })
-    }
-}
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Driver(error.into())
     }
 }

@@ -6,7 +6,10 @@
 mod backend;
 mod backup;
 mod connection;
+mod damage;
+mod fault;
 mod migrations;
+mod presence;
 mod readers;
 mod time;
 mod writer;

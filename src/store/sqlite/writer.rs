@@ -16,6 +16,8 @@ use std::time::Instant;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+use super::fault;
+use super::presence::Presence;
 use super::time::Deadlines;
 use crate::clock::{Clock, Reading};
 use crate::domain::{Rules, Timestamp};
@@ -41,6 +43,7 @@ enum Message {
 impl Writer {
     pub fn start(
         connection: Connection,
+        presence: Option<Presence>,
         clock: Clock,
         deadlines: Deadlines,
         feed: Arc<Feed>,
@@ -50,6 +53,7 @@ impl Writer {
         let (line, jobs) = mpsc::channel(LINE);
         let thread = Thread {
             connection,
+            presence,
             clock,
             deadlines,
             feed,
@@ -87,6 +91,8 @@ impl Writer {
 
 struct Thread {
     connection: Connection,
+    /// Absent for a database in memory.
+    presence: Option<Presence>,
     clock: Clock,
     deadlines: Deadlines,
     feed: Arc<Feed>,
@@ -133,7 +139,7 @@ impl Thread {
         match self.try_together(&mut batch) {
             Ok(commit) => {
                 for job in batch {
-                    job.answer(commit.as_ref().map(commit_failed));
+                    job.answer(commit.as_ref().map(fault::shared));
                 }
             }
             Err(RolledBack) => {
@@ -148,17 +154,17 @@ impl Thread {
         let mut batch = [job];
         let commit = self.try_together(&mut batch).unwrap_or(None);
         let [job] = batch;
-        job.answer(commit.as_ref().map(commit_failed));
+        job.answer(commit.as_ref().map(fault::shared));
     }
 
     /// Runs and commits a batch. The error inside `Ok` is an error of the transaction itself.
     fn try_together(
         &mut self,
         batch: &mut [Box<dyn WriteJob>],
-    ) -> std::result::Result<Option<rusqlite::Error>, RolledBack> {
+    ) -> std::result::Result<Option<StoreError>, RolledBack> {
         let reading = self.clock.read();
         self.postpone_deadlines(reading);
-        if let Err(error) = self.connection.execute_batch("BEGIN IMMEDIATE") {
+        if let Err(error) = self.begin() {
             return Ok(Some(error));
         }
         self.now = self.now.max(reading.now);
@@ -181,12 +187,25 @@ impl Thread {
         let began = Instant::now();
         if let Err(error) = self.connection.execute_batch("COMMIT") {
             self.roll_back();
+            return Ok(Some(error.into()));
+        }
+        // A file that was deleted before the commit has lost it.
+        if let Err(error) = self.check_presence() {
             return Ok(Some(error));
         }
         metrics::histogram!("chorus_store_commit_seconds").record(began.elapsed());
         self.feed.publish(events);
         self.feed.report(spans);
         Ok(None)
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        self.check_presence()?;
+        Ok(self.connection.execute_batch("BEGIN IMMEDIATE")?)
+    }
+
+    fn check_presence(&mut self) -> Result<()> {
+        self.presence.as_mut().map_or(Ok(()), Presence::check)
     }
 
     /// Moves the deadlines before any operation sees the new time. If that fails, the next batch tries again.
@@ -211,11 +230,6 @@ impl Thread {
     }
 }
 
-fn commit_failed(error: &rusqlite::Error) -> StoreError {
-    tracing::error!(%error, "a transaction could not be committed");
-    StoreError::Driver(error.to_string().into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,6 +246,7 @@ mod tests {
         (
             Writer::start(
                 connection,
+                None,
                 Clock::system(),
                 Deadlines::none(),
                 feed.clone(),
@@ -369,6 +384,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         let writer = Writer::start(
             connection,
+            None,
             clock.clone(),
             Deadlines::none(),
             Arc::default(),

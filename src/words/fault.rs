@@ -1,0 +1,25 @@
+//! The sentences of a database that cannot be used.
+
+use crate::domain::Fault;
+
+pub const fn fault(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Locked => {
+            "The database is locked by another process. End that process, or try again later"
+        }
+        Fault::Full => "The disk of the database is full. Free some space, then try again",
+        Fault::ReadOnly => {
+            "The database is read-only. Make its file system writable, then try again"
+        }
+        Fault::Io => {
+            "The disk of the database does not read or write. Check the disk, then try again"
+        }
+        Fault::Short => {
+            "The server has no memory or file descriptors left for the database. Try again later"
+        }
+        Fault::Gone => {
+            "The database file was deleted or replaced while the server was running. Stop the server, then restore the file"
+        }
+        Fault::Damaged => "The database is damaged. Stop the server, then restore a backup",
+    }
+}
