@@ -26,6 +26,25 @@ pub(super) struct Health {
     version: &'static str,
 }
 
+/// The readiness of the server.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Readiness {
+    /// Always `ok`.
+    status: &'static str,
+    /// The version of the server.
+    version: &'static str,
+    runs: RunsState,
+}
+
+/// Whether queued runs are started.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct RunsState {
+    /// True while the system lacks something that runs need. Runs continue by themselves.
+    paused: bool,
+    /// The reason of the pause.
+    reason: Option<String>,
+}
+
 const HEALTHY: Health = Health {
     status: "ok",
     version: env!("CARGO_PKG_VERSION"),
@@ -46,13 +65,23 @@ pub(super) async fn check_health(State(app): State<App>) -> Response {
 #[utoipa::path(
     get, path = "/readyz", operation_id = "check_readiness", tag = "service",
     responses(
-        (status = 200, description = "The database can be written", body = Answer<Health>),
+        (status = 200, description = "The database can be written. `runs` says whether queued runs are started", body = Answer<Readiness>),
         (status = 503, description = "The database cannot be written, or is damaged; `details.reason` says why", body = ErrorAnswer),
     )
 )]
 pub(super) async fn check_readiness(State(app): State<App>) -> Response {
     let cause = match tokio::time::timeout(PATIENCE, app.engine.check_ready()).await {
-        Ok(Ok(())) => return app.ok(HEALTHY),
+        Ok(Ok(())) => {
+            let reason = app.engine.runs_paused();
+            return app.ok(Readiness {
+                status: HEALTHY.status,
+                version: HEALTHY.version,
+                runs: RunsState {
+                    paused: reason.is_some(),
+                    reason,
+                },
+            });
+        }
         Ok(Err(error @ Error::Unavailable { .. })) => return error.into_response(),
         Ok(Err(error)) => format!("{error:?}"),
         Err(_) => format!("no write finished within {PATIENCE:?}"),

@@ -21,6 +21,7 @@ mod progress;
 mod ready;
 mod report;
 mod request;
+mod room;
 mod route;
 mod serve;
 mod server;
@@ -59,13 +60,16 @@ pub fn main() -> ExitCode {
         Command::Supervise { dir } => return hold_run(ui, &dir),
         Command::Tag(command) => tag::run(ui, command),
         Command::AwaitTag(arguments) => tag::wait(&arguments),
-        command => match runtime(&command) {
-            Ok(runtime) => runtime.block_on(async {
-                ids::resolve(&matches).await?;
-                run(ui, command).await
-            }),
-            Err(error) => Err(Failure::new(format!("cannot start: {error}"))),
-        },
+        command => {
+            wait_for_room(ui, &command);
+            match runtime(&command) {
+                Ok(runtime) => runtime.block_on(async {
+                    ids::resolve(&matches).await?;
+                    run(ui, command).await
+                }),
+                Err(error) => Err(Failure::new(format!("cannot start: {error}"))),
+            }
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -85,6 +89,13 @@ fn hold_run(ui: Ui, dir: &Path) -> ExitCode {
     match supervise(dir) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => ui.fail(&Failure::caused(&error)),
+    }
+}
+
+/// Waits for the resources of a server before its runtime is built.
+fn wait_for_room(ui: Ui, command: &Command) {
+    if let Command::Serve(arguments) = command {
+        room::wait(ui, &arguments.data.data_dir);
     }
 }
 

@@ -29,6 +29,10 @@ use crate::telemetry;
 /// The interval between two upkeeps of the metrics.
 const UPKEEP: Duration = Duration::from_secs(5);
 
+/// The attempts to bind a port that is in use, and the pause between two.
+const BINDINGS: u32 = 21;
+const REBIND: Duration = Duration::from_millis(50);
+
 /// A running server.
 pub(super) struct Serving {
     pub engine: Engine,
@@ -270,16 +274,28 @@ fn own_url(address: SocketAddr) -> String {
     format!("http://{}", SocketAddr::new(ip, address.port()))
 }
 
+/// Binds the address, with retries for a second: a process that a killed server was starting holds the port until it calls exec.
 async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| match error.kind() {
+    let mut attempts = 1;
+    let bound = loop {
+        match TcpListener::bind(address).await {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && attempts < BINDINGS => {
+                attempts += 1;
+                tokio::time::sleep(REBIND).await;
+            }
+            result => break result,
+        }
+    };
+    bound.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => Failure::new(format!(
             "port {} on {} is in use; stop the other program, or choose another port with --port",
             address.port(),
             address.ip()
         )),
-        ErrorKind::PermissionDenied => {
-            Failure::new(format!("port {} needs privileges; choose one above 1023 with --port", address.port()))
-        }
+        ErrorKind::PermissionDenied => Failure::new(format!(
+            "port {} needs privileges; choose one above 1023 with --port",
+            address.port()
+        )),
         _ => Failure::new(format!("cannot listen on {address}: {error}")),
     })
 }
@@ -303,20 +319,26 @@ fn stop_on_signal(engine: Engine) -> Result<impl Future<Output = ()>, Failure> {
     })
 }
 
-/// Keeps the memory of metrics bounded when nobody collects them.
+/// Keeps the memory of metrics bounded when nobody collects them. The upkeep also keeps a thread of the blocking pool alive: the pool
+/// panics if it has none and cannot start one.
 async fn keep_metrics(engine: Engine) {
     let mut rounds = tokio::time::interval(UPKEEP);
     loop {
         tokio::select! {
             () = engine.stopping().cancelled() => return,
-            _ = rounds.tick() => telemetry::metrics().run_upkeep(),
+            _ = rounds.tick() => {
+                let upkeep = tokio::task::spawn_blocking(|| telemetry::metrics().run_upkeep());
+                if let Err(error) = upkeep.await {
+                    tracing::warn!(%error, "the upkeep of metrics failed");
+                }
+            }
         }
     }
 }
 
 /// Raises the limit of open files from the usual 1024 to the maximum, because every waiter is an open connection. Returns the
 /// limit.
-fn raise_descriptor_limit() -> usize {
+pub(super) fn raise_descriptor_limit() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
@@ -332,4 +354,25 @@ fn raise_descriptor_limit() -> usize {
     current.map_or(usize::MAX, |most| {
         usize::try_from(most).unwrap_or(usize::MAX)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_port_that_becomes_free_soon_is_bound() {
+        let other = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = other.local_addr().unwrap();
+        let listening = listen(address);
+        tokio::pin!(listening);
+        // The first attempt fails, because the port is in use.
+        tokio::select! {
+            biased;
+            early = &mut listening => panic!("{early:?}"),
+            () = std::future::ready(()) => {}
+        }
+        drop(other);
+        assert_eq!(listening.await.unwrap().local_addr().unwrap(), address);
+    }
 }

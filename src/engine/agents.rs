@@ -58,7 +58,7 @@ impl Engine {
         let (agent, data_dir) = (agent.clone(), self.options.data_dir.clone());
         let read = tokio::task::spawn_blocking(move || read_spec(&agent, data_dir.path()));
         if let Ok(Err(problem)) = read.await {
-            problems.add("specPath", problem);
+            problems.add("specPath", problem.to_string());
         }
         problems
     }

@@ -18,6 +18,11 @@ impl Engine {
         Ok(self.db.check_damage().await?)
     }
 
+    /// Returns the reason why queued runs are not started for now.
+    pub fn runs_paused(&self) -> Option<String> {
+        self.runner.get()?.pause_reason()
+    }
+
     /// Lists violations of the database's integrity rules.
     pub async fn problems(&self) -> Result<Vec<String>> {
         Ok(self.db.problems().await?)

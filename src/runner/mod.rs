@@ -20,7 +20,9 @@ mod mail;
 mod processes;
 mod prompt;
 pub mod providers;
+mod resources;
 mod run_dir;
+mod shortage;
 mod spec;
 mod supervised;
 mod tmux;
@@ -29,13 +31,15 @@ mod workspace;
 
 pub use jobs::{JobState, poll as poll_job};
 pub use log::LogStream;
+pub use resources::Resources;
 pub use run_dir::open_log;
-pub use spec::read_spec;
+pub use spec::{SpecError, read_spec};
 pub use tmux::{follow as follow_in_tmux, is_installed as tmux_is_installed};
 pub use workspace::Workspaces;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,9 +53,10 @@ use crate::error::with_sources;
 use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
 use crate::store::{Database, StoreError};
-use crate::supervisor::{Order, RunFiles};
+use crate::supervisor::{Order, RunFiles, may_pass};
 use installation::Installation;
 use processes::{Carried, Wanted};
+use shortage::{Pause, RETRY, Stopping, on_thread};
 use supervised::LaunchError;
 use watch::Watcher;
 
@@ -73,8 +78,12 @@ pub struct RunnerOptions {
     pub grace_seconds: u64,
 }
 
-/// The pause after a failure.
-const RETRY: Duration = Duration::from_secs(1);
+/// The resources of a search for processes.
+const TO_SEARCH: Resources = Resources {
+    bytes: 0,
+    descriptors: 8,
+    threads: 0,
+};
 
 /// Starts agents and records their outcomes. Clones share one runner.
 #[derive(Clone)]
@@ -91,6 +100,7 @@ struct Inner {
     live: Mutex<HashMap<RunId, signal::Receiver<bool>>>,
     /// Held while a run is claimed and started, so that its holder finds every claimed run in `live`.
     starting: tokio::sync::Mutex<()>,
+    pause: Pause,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +111,28 @@ pub enum RunnerError {
     DataDir(#[source] std::io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// The reason why no run was started.
+enum StartError {
+    Stopping,
+    /// A message for users.
+    Short(String),
+}
+
+impl From<Stopping> for StartError {
+    fn from(_: Stopping) -> Self {
+        Self::Stopping
+    }
+}
+
+impl From<StoreError> for StartError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Closed => Self::Stopping,
+            other => Self::Short(with_sources(&other)),
+        }
+    }
 }
 
 impl Runner {
@@ -121,6 +153,7 @@ impl Runner {
             stopping,
             live: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
+            pause: Pause::default(),
         };
         let runner = Self(Arc::new(inner));
         runner.end_leftovers().await?;
@@ -141,14 +174,13 @@ impl Runner {
     /// Follows a run that an earlier server started, or requeues one that it claimed but did not start.
     async fn adopt(&self, run: ClaimedRun) -> Result<(), StoreError> {
         if !self.0.installation.has_claimed(&run) {
-            self.follow(run, false);
+            self.follow(run, None);
             return Ok(());
         }
         let files = self.files(&run.identity.run_id);
-        let was_started = run_dir::is_held(&files)
-            || files.started().exists()
+        let was_started = self.is_held(&files).await?
             || files.exit().exists()
-            || run_dir::has_output(&files);
+            || run_dir::was_agent_started(&files);
         if !was_started {
             let run_id = run.identity.run_id;
             return self
@@ -158,8 +190,15 @@ impl Runner {
                 .await;
         }
         tracing::info!(run_id = %run.identity.run_id, agent = %run.identity.agent_name, "adopted a run of an earlier server");
-        self.follow(run, false);
+        self.follow(run, None);
         Ok(())
+    }
+
+    /// Whether a supervisor holds the run's lock.
+    async fn is_held(&self, files: &RunFiles) -> Result<bool, StoreError> {
+        let held = self.patiently("try the lock of a run", || run_dir::is_held(files));
+        let held = held.await.map_err(|Stopping| StoreError::Closed)?;
+        held.map_err(|error| StoreError::Source(error.into()))
     }
 
     /// Ends the processes of runs whose supervisors were killed while no server was running.
@@ -176,7 +215,7 @@ impl Runner {
             if let Some(run_id) = run_id
                 && let Some(run) = self.find_run(&run_id).await?
                 && self.0.installation.has_claimed(&run)
-                && !run_dir::is_held(&self.files(&run_id))
+                && !self.is_held(&self.files(&run_id)).await?
             {
                 self.end_processes(&run).await;
             }
@@ -194,7 +233,7 @@ impl Runner {
                 && self.0.installation.has_claimed(&run)
             {
                 tracing::info!(%run_id, "stopping a run whose hand-off has ended");
-                self.follow(run, false);
+                self.follow(run, None);
                 self.order(&run_id, Order::Stop);
             }
         }
@@ -211,26 +250,25 @@ impl Runner {
                 () = self.0.stopping.cancelled() => return,
                 () = self.0.wake.notified() => {}
             }
+            if let Err(Stopping) = self.wait_for_resources().await {
+                return;
+            }
             match self.start_queued().await {
-                Ok(()) => {}
-                Err(StoreError::Closed) => return,
-                Err(error) => {
-                    tracing::error!(error = %with_sources(&error), "cannot claim queued runs; retrying");
-                    tokio::time::sleep(RETRY).await;
-                    self.wake();
-                }
+                Ok(()) => self.0.pause.end(),
+                Err(StartError::Stopping) => return,
+                Err(StartError::Short(reason)) => self.pause(reason),
             }
         }
     }
 
-    async fn start_queued(&self) -> Result<(), StoreError> {
+    async fn start_queued(&self) -> Result<(), StartError> {
         while self.start_next().await? {}
         Ok(())
     }
 
     /// Starts the next queued run if a slot is free. Returns whether a run was claimed.
-    async fn start_next(&self) -> Result<bool, StoreError> {
-        let token = Token::random().map_err(|error| StoreError::Source(error.into()))?;
+    async fn start_next(&self) -> Result<bool, StartError> {
+        let token = Token::random().map_err(|error| StartError::Short(error.to_string()))?;
         let starting = self.0.starting.lock().await;
         let claim = ClaimRun {
             max_runs: self.0.options.max_runs,
@@ -243,24 +281,31 @@ impl Runner {
             return Ok(false);
         };
         match self.launch(&run, &token).await {
-            Ok(()) => self.follow(run, true),
-            Err(LaunchError::Closed) => return Err(StoreError::Closed),
+            Ok(supervisor) => self.follow(run, Some(supervisor)),
+            Err(LaunchError::Closed) => return Err(StartError::Stopping),
+            Err(LaunchError::Short(reason)) => {
+                drop(starting);
+                self.requeue(&run, reason.clone()).await?;
+                return Err(StartError::Short(reason));
+            }
             Err(LaunchError::Failed(problem)) => {
                 drop(starting);
-                self.fail(&run, problem).await;
+                self.fail(&run, problem).await?;
             }
         }
         Ok(true)
     }
 
     /// Follows a run to its end in the background.
-    fn follow(&self, run: ClaimedRun, is_new: bool) {
+    fn follow(&self, run: ClaimedRun, supervisor: Option<Child>) {
         let (gone, is_gone) = signal::channel(false);
         self.live().insert(run.identity.run_id.clone(), is_gone);
         let runner = self.clone();
         tokio::spawn(async move {
             let run_id = run.identity.run_id.clone();
-            runner.follow_to_end(run, is_new).await;
+            if let Err(Stopping) = runner.follow_to_end(run, supervisor).await {
+                return;
+            }
             runner.live().remove(&run_id);
             // The receivers may be gone.
             let _ = gone.send(true);
@@ -339,17 +384,31 @@ impl Runner {
             handoff_id: is_ours.then(|| run.identity.handoff_id.clone()),
             session: None,
         };
-        match tokio::task::spawn_blocking(move || leftovers::end(&wanted)).await {
-            // The normal case: the processes have ended with their supervisor.
-            Ok(ended) if ended.signals == 0 => {}
-            Ok(ended) if ended.left == 0 => {
-                tracing::warn!(%run_id, ended.signals, "ended the processes of a killed supervisor");
-            }
-            Ok(ended) => {
-                tracing::error!(%run_id, ended.left, "processes of a run survive SIGKILL; end them by hand");
-            }
-            Err(error) => {
-                tracing::error!(%error, %run_id, "cannot end the processes of a killed supervisor; end them by hand");
+        loop {
+            let wanted = wanted.clone();
+            let end = move || {
+                // Without descriptors, no process is found.
+                TO_SEARCH.probe_process()?;
+                let ended = leftovers::end(&wanted);
+                TO_SEARCH.probe_process()?;
+                std::io::Result::Ok(ended)
+            };
+            match on_thread(end).await.and_then(|ended| ended) {
+                // The normal case: the processes have ended with their supervisor.
+                Ok(ended) if ended.signals == 0 => return,
+                Ok(ended) if ended.left == 0 => {
+                    tracing::warn!(%run_id, ended.signals, "ended the processes of a killed supervisor");
+                    return;
+                }
+                Ok(ended) => {
+                    tracing::error!(%run_id, ended.left, "processes of a run survive SIGKILL; end them by hand");
+                    return;
+                }
+                Err(error) if may_pass(&error) => tokio::time::sleep(RETRY).await,
+                Err(error) => {
+                    tracing::error!(%error, %run_id, "cannot end the processes of a killed supervisor; end them by hand");
+                    return;
+                }
             }
         }
     }

@@ -1,17 +1,18 @@
 //! The server's side of a run directory.
 
 use std::fs::{DirBuilder, File, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
 use rustix::io::Errno;
 
 use super::installation::MARK;
 use crate::domain::RunId;
-use crate::supervisor::{Order, RunFiles, RunSpec};
+use crate::supervisor::{Order, RunFiles, RunSpec, may_pass};
 
 /// Creates the directory of a run and starts the supervisor in it.
 ///
@@ -23,11 +24,18 @@ pub(super) fn launch(
     spec: &RunSpec,
     prompt: &str,
     system: &str,
-) -> std::io::Result<()> {
+) -> std::io::Result<Child> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(files.dir())?;
+    // An earlier attempt may have failed for want of resources.
+    for left in [files.exit(), files.started()] {
+        match std::fs::remove_file(left) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
     write(&files.spec_file(), &serde_json::to_vec_pretty(spec)?)?;
     write(&files.prompt(), prompt.as_bytes())?;
     write(&files.system(), system.as_bytes())?;
@@ -49,7 +57,7 @@ pub(super) fn launch(
         .write(true)
         .open(files.lock())?;
     lock.lock()?;
-    let supervisor = Command::new(program)
+    Command::new(program)
         .arg("supervise")
         .arg(files.dir())
         .env(MARK, spec.environment.get(MARK).map_or("", String::as_str))
@@ -58,24 +66,7 @@ pub(super) fn launch(
         .stderr(Stdio::from(File::create(
             files.dir().join("supervisor.log"),
         )?))
-        .spawn()?;
-    reap(supervisor);
-    Ok(())
-}
-
-/// Waits for a child process on a separate thread, so that it does not stay a zombie.
-fn reap(mut child: std::process::Child) {
-    let wait = move || {
-        // The exit status is in the run directory.
-        let _ = child.wait();
-    };
-    if let Err(error) = std::thread::Builder::new()
-        .name("chorus-reaper".into())
-        .stack_size(64 * 1024)
-        .spawn(wait)
-    {
-        tracing::warn!(%error, "cannot start a reaper thread; an ended supervisor stays a zombie until the server stops");
-    }
+        .spawn()
 }
 
 /// Writes a file that only its owner can read, because it may contain a prompt or a token.
@@ -109,19 +100,22 @@ pub fn open_log(path: &Path) -> std::io::Result<tokio::fs::File> {
     open_plain(path).map(tokio::fs::File::from_std)
 }
 
-/// Whether a supervisor holds the run's lock.
-pub(super) fn is_held(files: &RunFiles) -> bool {
+/// Whether a supervisor holds the run's lock. An error means that nobody can tell.
+pub(super) fn is_held(files: &RunFiles) -> std::io::Result<bool> {
     match open_plain(&files.lock()) {
-        Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
-        Err(_) => false,
+        Ok(lock) => Ok(matches!(
+            lock.try_lock_shared(),
+            Err(TryLockError::WouldBlock)
+        )),
+        Err(error) if may_pass(&error) => Err(error),
+        Err(_) => Ok(false),
     }
 }
 
-/// Whether the agent has printed anything.
-pub(super) fn has_output(files: &RunFiles) -> bool {
-    [files.stdout(), files.stderr()]
-        .iter()
-        .any(|log| log.metadata().is_ok_and(|log| log.len() > 0))
+/// Whether the agent was started, or may have been.
+pub(super) fn was_agent_started(files: &RunFiles) -> bool {
+    let has_output = |log: &PathBuf| log.metadata().is_ok_and(|log| log.len() > 0);
+    files.started().exists() || [files.stdout(), files.stderr()].iter().any(has_output)
 }
 
 /// Lists the runs with a living supervisor.
@@ -129,7 +123,7 @@ pub(super) fn held(runs: &Path) -> Vec<RunId> {
     let is_held = |id: &RunId| {
         let files = RunFiles::new(&runs.join(id.as_str()));
         // Most runs have ended long ago. Checking `exit.json` is faster than trying the lock.
-        !files.exit().exists() && is_held(&files)
+        !files.exit().exists() && is_held(&files).unwrap_or(false)
     };
     std::fs::read_dir(runs)
         .into_iter()
@@ -140,13 +134,23 @@ pub(super) fn held(runs: &Path) -> Vec<RunId> {
         .collect()
 }
 
-/// Waits until the supervisor releases the run's lock.
-pub(super) async fn until_released(files: RunFiles) -> std::io::Result<()> {
+/// Waits until the supervisor releases the run's lock. The waiting thread then reaps the supervisor, if it is our child.
+pub(super) async fn until_released(
+    files: &RunFiles,
+    supervisor: &Arc<Mutex<Option<Child>>>,
+) -> std::io::Result<()> {
     let (sender, released) = tokio::sync::oneshot::channel();
+    let (lock, supervisor) = (files.lock(), supervisor.clone());
     let wait = move || {
-        let result = open_plain(&files.lock()).and_then(|lock| lock.lock_shared());
+        let result = open_plain(&lock).and_then(|lock| lock.lock_shared());
+        let has_ended = result.is_ok();
         // The receiver may be gone.
         let _ = sender.send(result);
+        let mut supervisor = supervisor.lock().unwrap_or_else(PoisonError::into_inner);
+        if has_ended && let Some(mut supervisor) = supervisor.take() {
+            // The exit status is in the run directory.
+            let _ = supervisor.wait();
+        }
     };
     // A separate thread, because hundreds of runs would fill the pool for blocking work.
     std::thread::Builder::new()

@@ -5,13 +5,32 @@ use std::path::{Component, Path};
 use include_dir::{Dir, include_dir};
 
 use crate::domain::Agent;
+use crate::supervisor::may_pass;
 
 /// The embedded specs of the default agents.
 static SPECS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/agents");
 
+/// A spec that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct SpecError {
+    message: String,
+    /// Whether the system only lacked something.
+    pub may_pass: bool,
+}
+
+impl From<String> for SpecError {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            may_pass: false,
+        }
+    }
+}
+
 /// Reads an agent's spec from the data directory, from the server's working directory, or from the embedded files, in this
-/// order. The error is a message for users.
-pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
+/// order.
+pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, SpecError> {
     let path = Path::new(agent.spec_path.as_str());
     let is_inside = path
         .components()
@@ -20,17 +39,18 @@ pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
         return Err(format!(
             "Spec {} of agent {} must be a path relative to the data directory, without `..`",
             agent.spec_path, agent.name
-        ));
+        )
+        .into());
     }
     for root in [data_dir, Path::new(".")] {
         match read_inside(root, path) {
             Ok(spec) => return Ok(spec),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
-                return Err(format!(
-                    "Spec {} cannot be read: {error}",
-                    root.join(path).display()
-                ));
+                return Err(SpecError {
+                    message: format!("Spec {} cannot be read: {error}", root.join(path).display()),
+                    may_pass: may_pass(&error),
+                });
             }
         }
     }
@@ -48,6 +68,7 @@ pub fn read_spec(agent: &Agent, data_dir: &Path) -> Result<String, String> {
                 agent.name,
                 data_dir.join(path).display()
             )
+            .into()
         })
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Child;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -11,20 +13,24 @@ use super::installation::MARK;
 use super::jobs::launched_agent;
 use super::mail::DeliveredMail;
 use super::providers::{self, ProcessEnd, Report, judge};
-use super::{RETRY, Runner, prompt, run_dir, spec};
+use super::shortage::{RETRY, Stopping, on_thread};
+use super::spec::SpecError;
+use super::{Runner, prompt, run_dir, spec};
 use crate::domain::{Agent, Outcome, Provider, ProviderSession, RunLimit, Text, TraceParent};
 use crate::error::{describe, with_sources};
 use crate::ledger::mail::{self, DeliverMail};
 use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun};
 use crate::secret::Token;
-use crate::store::StoreError;
-use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec};
+use crate::store::{StoreError, Tx};
+use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec, may_pass};
 
 /// The number of bytes that are read from the end of standard error.
 const STDERR_READ: u64 = 64 * 1024;
 
 /// The reason why a claimed run did not start.
 pub(super) enum LaunchError {
+    /// A shortage, as a message for users. The run returns to the queue.
+    Short(String),
     /// The database was closed because the server stops. The run stays claimed, and the next server starts it.
     Closed,
     /// A message for users.
@@ -35,14 +41,40 @@ impl From<StoreError> for LaunchError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Closed => Self::Closed,
+            StoreError::Unavailable { .. } => Self::Short(with_sources(&error)),
             other => Self::Failed(describe(&other)),
+        }
+    }
+}
+
+impl From<SpecError> for LaunchError {
+    fn from(error: SpecError) -> Self {
+        if error.may_pass {
+            Self::Short(error.to_string())
+        } else {
+            Self::Failed(error.to_string())
+        }
+    }
+}
+
+impl LaunchError {
+    /// Makes the error of an attempt that may succeed later, or that fails until somebody follows the advice.
+    fn of(error: &std::io::Error, problem: &str, advice: &str) -> Self {
+        if may_pass(error) {
+            Self::Short(format!("{problem}: {error}"))
+        } else {
+            Self::Failed(format!("{problem}: {error}{advice}"))
         }
     }
 }
 
 impl Runner {
     /// Creates the run directory and starts the supervisor.
-    pub(super) async fn launch(&self, run: &ClaimedRun, token: &Token) -> Result<(), LaunchError> {
+    pub(super) async fn launch(
+        &self,
+        run: &ClaimedRun,
+        token: &Token,
+    ) -> Result<Child, LaunchError> {
         let identity = run.identity.clone();
         let briefing = self
             .0
@@ -53,25 +85,25 @@ impl Runner {
         let options = self.0.options.clone();
         let mark = self.0.installation.mark(&run.identity.run_id);
         let (run, token) = (run.clone(), token.clone());
-        let launch = move || -> Result<(), String> {
+        let launch = move || -> Result<Child, LaunchError> {
             let agent = launched_agent(&run).ok_or_else(|| {
-                format!(
+                LaunchError::Failed(format!(
                     "Agent {} was deleted before its run started; hand off to another agent",
                     run.identity.agent_name
-                )
+                ))
             })?;
             let agent = &agent;
             let files = RunFiles::new(&options.data_dir.run(&run.identity.run_id));
             let resumes = run.resumes.clone().map(ProviderSession::parse).transpose();
             let resumes = resumes.map_err(|error| {
-                format!("The session to resume is unusable: its id {error}. Hand off again without `resume`.")
+                LaunchError::Failed(format!("The session to resume is unusable: its id {error}. Hand off again without `resume`."))
             })?;
             let line = providers::command_line(agent, &files.system(), resumes.as_ref());
             if line.program.is_empty() {
-                return Err(format!(
+                return Err(LaunchError::Failed(format!(
                     "Agent {} has no program; set its `program`",
                     agent.name
-                ));
+                )));
             }
             let system = match agent.provider {
                 Provider::Command if agent.spec_path.is_blank() => String::new(),
@@ -89,7 +121,12 @@ impl Runner {
             }
             let workspace = run.task.agent_workspace.as_str();
             let workspace = options.workspaces.enter(Path::new(workspace)).map_err(|problem| {
-                format!("Workspace {workspace} {problem}. Put a directory there that agents may use, or create a task with another agentWorkspace.")
+                let sentence = format!("Workspace {workspace} {problem}");
+                if problem.may_pass() {
+                    LaunchError::Short(sentence)
+                } else {
+                    LaunchError::Failed(format!("{sentence}. Put a directory there that agents may use, or create a task with another agentWorkspace."))
+                }
             })?;
             let mut environment = line.environment;
             environment.extend(chorus_environment(
@@ -109,13 +146,17 @@ impl Runner {
                 max_seconds: Some(agent.run_limit(options.max_seconds).0),
                 idle_seconds: Some(agent.idle_seconds.unwrap_or(options.idle_seconds)),
             };
-            run_dir::launch(&options.program, &files, &spec, &text, &system)
-                .map_err(|error| format!("The supervisor cannot be started: {error}; check the data directory, then hand off again"))
+            run_dir::launch(&options.program, &files, &spec, &text, &system).map_err(|error| {
+                LaunchError::of(
+                    &error,
+                    "The supervisor cannot be started",
+                    "; check the data directory, then hand off again",
+                )
+            })
         };
-        tokio::task::spawn_blocking(launch)
+        on_thread(launch)
             .await
-            .unwrap_or_else(|panic| Err(panic.to_string()))
-            .map_err(LaunchError::Failed)
+            .unwrap_or_else(|error| Err(LaunchError::of(&error, "The run cannot be started", "")))
     }
 
     /// Chooses the mail for the agent's prompt, and records the delivery before the agent starts.
@@ -141,53 +182,78 @@ impl Runner {
         Ok(mail)
     }
 
-    /// Follows a run until its supervisor has ended, and records the outcome.
-    pub(super) async fn follow_to_end(&self, run: ClaimedRun, is_new: bool) {
+    /// Follows a run until its supervisor has ended, and records the outcome. `supervisor` is a child of this server.
+    pub(super) async fn follow_to_end(
+        &self,
+        run: ClaimedRun,
+        supervisor: Option<Child>,
+    ) -> Result<(), Stopping> {
         let files = self.files(&run.identity.run_id);
         // A copy of the ledger must not wait for the agent of the original, and must not take an unfinished output for its end.
-        if !is_new && !self.0.installation.has_claimed(&run) && files.read_exit().is_none() {
+        if supervisor.is_none()
+            && !self.0.installation.has_claimed(&run)
+            && self.read_exit(&files).await?.is_none()
+        {
             let problem = "The agent was started in another data directory. Look for its result there, or hand off again.";
             return self
                 .finish_as(&run, Outcome::Interrupted, problem.to_owned())
                 .await;
         }
-        if !is_new && !run_dir::is_held(&files) && !files.stdout().exists() {
-            let problem = "The run directory is missing, so the result is unknown. Hand off again.";
-            return self
-                .finish_as(&run, Outcome::Interrupted, problem.to_owned())
-                .await;
+        if supervisor.is_none() && !files.stdout().exists() {
+            let held = self.patiently("try the lock of a run", || run_dir::is_held(&files));
+            if !held.await?.unwrap_or(false) {
+                let problem =
+                    "The run directory is missing, so the result is unknown. Hand off again.";
+                return self
+                    .finish_as(&run, Outcome::Interrupted, problem.to_owned())
+                    .await;
+            }
         }
+        let supervisor = Arc::new(Mutex::new(supervisor));
         let Some(agent) = launched_agent(&run) else {
             let problem =
                 "The agent was deleted during its run; hand off to another agent".to_owned();
-            return self.stop_and_fail(&run, files, problem).await;
+            return self.stop_and_fail(&run, &files, &supervisor, problem).await;
         };
-        let mut follower =
-            match Follower::open(&files, providers::reader(&agent), run.followed_bytes) {
-                Ok(follower) => follower,
-                Err(error) => {
-                    let problem =
-                        format!("The agent's output cannot be read: {error}. Hand off again.");
-                    return self.stop_and_fail(&run, files, problem).await;
-                }
-            };
-        self.follow_output(&run, &files, &mut follower).await;
-        if files.read_exit().is_none() {
+        let open = || Follower::open(&files, providers::reader(&agent), run.followed_bytes);
+        let opened = self.patiently("open the output of a run", open).await?;
+        let mut follower = match opened {
+            Ok(follower) => follower,
+            Err(error) => {
+                let problem =
+                    format!("The agent's output cannot be read: {error}. Hand off again.");
+                return self.stop_and_fail(&run, &files, &supervisor, problem).await;
+            }
+        };
+        self.follow_output(&run, &files, &supervisor, &mut follower)
+            .await?;
+        let exit = self.read_exit(&files).await?;
+        if exit.is_none() {
             // The supervisor was killed before it could end its processes.
             self.end_processes(&run).await;
         }
-        self.read_all(&run, &mut follower).await;
+        if let Some(reason) = never_started(&files, exit.as_ref()) {
+            return self.requeue(&run, reason).await;
+        }
+        self.read_all(&run, &mut follower).await?;
         let said = follower.finish();
-        self.record(&run, said, follower.read_to()).await;
+        self.record(&run, said, follower.read_to()).await?;
+        let read = || tail(&files.stderr());
+        let stderr = self.patiently("read the errors of a run", read).await?;
         let finish = conclude(
             &run,
             &agent,
             follower.report(),
-            files.read_exit(),
+            exit,
             &self.limits(&agent, &files),
-            &tail(&files.stderr()),
+            &stderr.unwrap_or_default(),
         );
-        self.finish(finish).await;
+        self.finish(finish).await
+    }
+
+    async fn read_exit(&self, files: &RunFiles) -> Result<Option<RunExit>, Stopping> {
+        let exit = self.patiently("read the end of a run", || files.read_exit());
+        Ok(exit.await?.unwrap_or_default())
     }
 
     /// Returns the limits that the run was started with.
@@ -204,23 +270,57 @@ impl Runner {
     }
 
     /// Stops a run that cannot be followed, and records that it failed.
-    async fn stop_and_fail(&self, run: &ClaimedRun, files: RunFiles, problem: String) {
+    async fn stop_and_fail(
+        &self,
+        run: &ClaimedRun,
+        files: &RunFiles,
+        supervisor: &Arc<Mutex<Option<Child>>>,
+        problem: String,
+    ) -> Result<(), Stopping> {
         self.order(&run.identity.run_id, Order::Stop);
-        if let Err(error) = run_dir::until_released(files).await {
-            tracing::error!(%error, run_id = %run.identity.run_id, "cannot wait for the supervisor of a run");
+        self.until_released(files, supervisor).await?;
+        self.fail(run, problem).await
+    }
+
+    /// Waits until the supervisor has ended. A shortage must not look like its end.
+    async fn until_released(
+        &self,
+        files: &RunFiles,
+        supervisor: &Arc<Mutex<Option<Child>>>,
+    ) -> Result<(), Stopping> {
+        let mut is_told = false;
+        loop {
+            match run_dir::until_released(files, supervisor).await {
+                Ok(()) => return Ok(()),
+                Err(error) if may_pass(&error) => {
+                    if !std::mem::replace(&mut is_told, true) {
+                        tracing::warn!(%error, "cannot wait for a supervisor; retrying");
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(%error, run = %files.dir().display(), "cannot wait for the supervisor of a run");
+                    return Ok(());
+                }
+            }
+            self.rest(RETRY).await?;
         }
-        self.fail(run, problem).await;
     }
 
     /// Reads the output until the supervisor has ended.
-    async fn follow_output(&self, run: &ClaimedRun, files: &RunFiles, follower: &mut Follower) {
+    async fn follow_output(
+        &self,
+        run: &ClaimedRun,
+        files: &RunFiles,
+        supervisor: &Arc<Mutex<Option<Child>>>,
+        follower: &mut Follower,
+    ) -> Result<(), Stopping> {
         let mut watch = self.0.watcher.watch(&files.stdout());
-        let released = run_dir::until_released(files.clone());
+        let released = self.until_released(files, supervisor);
         tokio::pin!(released);
         let after_result = Duration::from_secs(self.0.options.grace_seconds);
         let mut leave_by: Option<Instant> = None;
         loop {
-            self.read_all(run, follower).await;
+            self.read_all(run, follower).await?;
             let has_result = follower.report().end.is_some();
             if has_result && leave_by.is_none() {
                 leave_by = Some(Instant::now() + after_result);
@@ -239,7 +339,7 @@ impl Runner {
                 }
             };
             tokio::select! {
-                _ = &mut released => return,
+                released = &mut released => return released,
                 () = grown => {}
                 () = overstayed => {
                     self.order(&run.identity.run_id, Order::Finish);
@@ -251,44 +351,51 @@ impl Runner {
     }
 
     /// Reads and records the available output piece by piece.
-    async fn read_all(&self, run: &ClaimedRun, follower: &mut Follower) {
+    async fn read_all(&self, run: &ClaimedRun, follower: &mut Follower) -> Result<(), Stopping> {
         loop {
-            match follower.read_piece() {
-                Ok(Some(said)) => self.record(run, said, follower.read_to()).await,
-                Ok(None) => return,
+            let piece = self.patiently("read the output of a run", || follower.read_piece());
+            match piece.await? {
+                Ok(Some(said)) => self.record(run, said, follower.read_to()).await?,
+                Ok(None) => return Ok(()),
                 Err(error) => {
                     tracing::error!(%error, run_id = %run.identity.run_id, "cannot read the output of a run");
-                    return;
+                    return Ok(());
                 }
             }
         }
     }
 
-    async fn record(&self, run: &ClaimedRun, said: Vec<crate::domain::NewMessage>, read_to: u64) {
+    /// Records messages, with retries without limit. Messages that are not recorded before the server stops are read again by the
+    /// next server.
+    async fn record(
+        &self,
+        run: &ClaimedRun,
+        said: Vec<crate::domain::NewMessage>,
+        read_to: u64,
+    ) -> Result<(), Stopping> {
         if said.is_empty() {
-            return;
+            return Ok(());
         }
-        let run_id = run.identity.run_id.clone();
-        let recorded = self
-            .0
-            .db
-            .write(move |tx| run::record_messages(tx, &run_id, &said, read_to))
-            .await;
-        match recorded {
-            // Messages that are not recorded before the server stops are read again by the next server.
-            Ok(()) | Err(StoreError::Closed) => {}
-            Err(error) => {
-                tracing::error!(error = %with_sources(&error), run_id = %run.identity.run_id, "cannot record the messages of a run; they are only in its log");
-            }
-        }
+        let said = Arc::new(said);
+        let make = || {
+            let (run_id, said) = (run.identity.run_id.clone(), said.clone());
+            move |tx: &mut Tx<'_>| run::record_messages(tx, &run_id, &said, read_to)
+        };
+        let recorded = self.write_patiently("record the messages of a run", make);
+        recorded.await.map(|_| ())
     }
 
     /// Records a run as failed for a reason other than its process.
-    pub(super) async fn fail(&self, run: &ClaimedRun, problem: String) {
-        self.finish_as(run, Outcome::Failed, problem).await;
+    pub(super) async fn fail(&self, run: &ClaimedRun, problem: String) -> Result<(), Stopping> {
+        self.finish_as(run, Outcome::Failed, problem).await
     }
 
-    async fn finish_as(&self, run: &ClaimedRun, outcome: Outcome, problem: String) {
+    async fn finish_as(
+        &self,
+        run: &ClaimedRun,
+        outcome: Outcome,
+        problem: String,
+    ) -> Result<(), Stopping> {
         self.finish(FinishRun {
             run_id: run.identity.run_id.clone(),
             outcome,
@@ -297,32 +404,43 @@ impl Runner {
             usage: None,
             cost_usd: None,
         })
-        .await;
+        .await
     }
 
     /// Records the outcome of a run, with retries without limit: the process has ended, so the outcome would be lost.
-    async fn finish(&self, finish: FinishRun) {
-        loop {
-            let end = finish.clone();
-            match self.0.db.write(move |tx| run::finish(tx, &end)).await {
-                Ok(has_ended) => {
-                    if has_ended {
-                        let outcome = finish.outcome.as_str();
-                        metrics::counter!("chorus_handoffs_ended_total", "outcome" => outcome)
-                            .increment(1);
-                    }
-                    return;
-                }
-                Err(StoreError::Closed) => return,
-                Err(error) => {
-                    tracing::error!(error = %with_sources(&error), run_id = %finish.run_id, "cannot record the outcome of a run; retrying");
-                }
-            }
-            tokio::select! {
-                () = self.0.stopping.cancelled() => return,
-                () = tokio::time::sleep(RETRY) => {}
-            }
+    async fn finish(&self, finish: FinishRun) -> Result<(), Stopping> {
+        let outcome = finish.outcome.as_str();
+        let make = || {
+            let finish = finish.clone();
+            move |tx: &mut Tx<'_>| run::finish(tx, &finish)
+        };
+        let has_ended = self.write_patiently("record the outcome of a run", make);
+        if has_ended.await? == Some(true) {
+            metrics::counter!("chorus_handoffs_ended_total", "outcome" => outcome).increment(1);
         }
+        Ok(())
+    }
+}
+
+/// Returns the reason if the supervisor ended before it started the agent, which a later attempt can do.
+fn never_started(files: &RunFiles, exit: Option<&RunExit>) -> Option<String> {
+    match exit {
+        Some(RunExit {
+            end:
+                End::NotStarted {
+                    error,
+                    may_pass: true,
+                },
+            ..
+        }) => Some(error.clone()),
+        None if !run_dir::was_agent_started(files) => {
+            let log = std::fs::read_to_string(files.dir().join("supervisor.log"));
+            Some(format!(
+                "A supervisor ended before it started its agent: {}",
+                log.unwrap_or_default().trim()
+            ))
+        }
+        _ => None,
     }
 }
 
@@ -404,7 +522,7 @@ fn conclude(
     };
     let (outcome, output) = match exit {
         Some(RunExit {
-            end: End::NotStarted { error },
+            end: End::NotStarted { error, .. },
             ..
         }) => (Outcome::Failed, error),
         Some(RunExit {
@@ -440,13 +558,12 @@ fn conclude(
             let verdict = judge(report, end, stderr);
             (verdict.outcome, verdict.output)
         }
-        // The supervisor died without `exit.json`. A provider's final message still counts, but the output of a plain command is
+        // The supervisor died without `exit.json`. The end that a provider reported still counts, but the output of a plain command is
         // complete only if its process ended.
         None => match &report.end {
-            Some(Ok(message))
-                if agent.provider != Provider::Command && !message.trim().is_empty() =>
-            {
-                (Outcome::Completed, message.clone())
+            Some(_) if agent.provider != Provider::Command => {
+                let verdict = judge(report, ProcessEnd::StoppedAfterEnd, stderr);
+                (verdict.outcome, verdict.output)
             }
             _ => (
                 Outcome::Interrupted,
@@ -470,17 +587,15 @@ fn conclude(
     }
 }
 
-fn tail(path: &Path) -> String {
+/// Reads the end of a file.
+fn tail(path: &Path) -> std::io::Result<String> {
     use std::io::{Read, Seek, SeekFrom};
-    let read = || -> std::io::Result<String> {
-        let mut file = run_dir::open_plain(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(STDERR_READ)))?;
-        let mut bytes = Vec::new();
-        file.take(STDERR_READ).read_to_end(&mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    read().unwrap_or_default()
+    let mut file = run_dir::open_plain(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(STDERR_READ)))?;
+    let mut bytes = Vec::new();
+    file.take(STDERR_READ).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{PROC_SUPER_MAGIC, statfs};
 
 use crate::config::DataDir;
+use crate::supervisor::may_pass;
 
 /// The rules for the working directories of agents.
 #[derive(Debug, Clone)]
@@ -38,6 +39,16 @@ pub enum WorkspaceProblem {
     Missing,
     #[error("cannot be created: {0}")]
     NotCreated(std::io::Error),
+}
+
+impl WorkspaceProblem {
+    /// Whether the system only lacked something.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Unresolved(error) | Self::NotCreated(error) => may_pass(error),
+            _ => false,
+        }
+    }
 }
 
 impl Workspaces {

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use super::shortage::may_pass;
 use super::{SuperviseError, read};
 
 /// The program to start, and its limits.
@@ -44,7 +45,11 @@ pub struct RunExit {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub enum End {
     Exited {
         code: i32,
@@ -55,6 +60,9 @@ pub enum End {
     NotStarted {
         /// A message for users.
         error: String,
+        /// Whether the system only lacked something, so that a later start may succeed.
+        #[serde(default)]
+        may_pass: bool,
     },
 }
 
@@ -168,23 +176,27 @@ impl RunFiles {
         })
     }
 
-    /// Reads the run's end, if it has ended.
-    pub fn read_exit(&self) -> Option<RunExit> {
-        {
-            let path = self.exit();
-            path.symlink_metadata()
-                .ok()
-                .filter(std::fs::Metadata::is_file)?;
-            serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    /// Reads the run's end. `None` means that the run has not ended, or that its end was not recorded.
+    pub fn read_exit(&self) -> std::io::Result<Option<RunExit>> {
+        let path = self.exit();
+        let is_plain = |file: std::fs::Metadata| file.is_file();
+        let read = || -> std::io::Result<Option<RunExit>> {
+            if !path.symlink_metadata().is_ok_and(is_plain) {
+                return Ok(None);
+            }
+            Ok(serde_json::from_slice(&std::fs::read(&path)?).ok())
+        };
+        match read() {
+            Err(error) if !may_pass(&error) => Ok(None),
+            result => result,
         }
     }
 
-    /// Records that the agent was started. The existence of the file must survive a power failure, because the agent must not be started
-    /// twice. Its content is for debugging; no code uses the pids.
-    pub(super) fn write_started(&self, agent: u32) -> Result<(), SuperviseError> {
+    /// Records that the agent is about to start, because it must not be started twice. The content is for debugging; no code uses
+    /// the pid.
+    pub(super) fn write_started(&self) -> Result<File, SuperviseError> {
         let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let started = serde_json::json!({
-            "agentPid": agent,
             "supervisorPid": std::process::id(),
             "startedAt": SystemTime::now()
                 .duration_since(SystemTime::UNIX_EPOCH)
@@ -192,23 +204,16 @@ impl RunFiles {
             "bootId": boot.trim(),
         });
         let path = self.started();
-        let write = || -> std::io::Result<()> {
+        let write = || -> std::io::Result<File> {
             let mut file = File::create(&path)?;
             file.write_all(&serde_json::to_vec(&started)?)?;
-            file.sync_all()
+            Ok(file)
         };
-        write().map_err(|cause| SuperviseError::File { path, cause })
-    }
-
-    /// Writes the run's end atomically: other processes see the whole file or none.
-    pub(super) fn write_exit(&self, exit: &RunExit) -> Result<(), SuperviseError> {
-        let path = self.exit();
-        let unfinished = path.with_extension("unfinished");
-        let write = || -> std::io::Result<()> {
-            std::fs::write(&unfinished, serde_json::to_vec(exit)?)?;
-            std::fs::rename(&unfinished, &path)
-        };
-        write().map_err(|cause| SuperviseError::File { path, cause })
+        write().map_err(|cause| {
+            // An error means that the file was never created.
+            let _ = std::fs::remove_file(&path);
+            SuperviseError::File { path, cause }
+        })
     }
 
     /// Syncs the output and then the end to disk. In this order, because an end without output would look like an agent that

@@ -5,7 +5,8 @@
 //! leaves the server's session, becomes the subreaper of its descendants, starts the agent with files as standard
 //! streams, and waits until the agent ends, a limit is reached, or the server sends an order through a named pipe in
 //! the run directory. Then it kills the rest of the process tree and writes `exit.json`, first under another name, so
-//! that readers see the whole file or none.
+//! that readers see the whole file or none. The file has its room before the agent starts, and a failed write is repeated
+//! until it succeeds: a full disk must not turn a good end into an interruption.
 //!
 //! The supervisor's standard input is the file `lock`, which the server locked before it started the supervisor. The
 //! lock is held until the agent has ended and the files are complete, so a process that gets the lock knows that the
@@ -17,7 +18,9 @@
 //!
 //! The supervisor has one thread and no async runtime, because there may be hundreds of supervisors.
 
+mod exit_file;
 mod files;
+mod shortage;
 mod silence;
 mod tree;
 
@@ -35,9 +38,11 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper, setsid,
 };
 
+use exit_file::ExitFile;
 use silence::Silence;
 
 pub use files::{Cause, End, Order, RunExit, RunFiles, RunSpec, StopSignal};
+pub use shortage::{is_shortage, may_pass};
 
 /// The maximum sleep, so that ended orphans are reaped.
 const NAP: Duration = Duration::from_secs(30);
@@ -74,8 +79,16 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
         Mode::empty(),
     )
     .map_err(system("open the control pipe"))?;
+    // Without room for the end or the mark of a start, the agent is not started, and the server tries again later.
+    let room = ExitFile::reserve(&files).map_err(|cause| SuperviseError::File {
+        path: files.exit(),
+        cause,
+    })?;
+    let started = files.write_started()?;
     let exit = match start(&files, &spec) {
         Ok(agent) => {
+            // The mark must survive a power failure. Not fatal: a failing disk must not end an agent.
+            let _ = started.sync_all();
             let held = wait_for_end(&files, &spec, agent, &control);
             // Also after an error, so that no process is left behind.
             tree::kill_descendants();
@@ -83,12 +96,17 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
         }
         Err(error) => RunExit {
             end: End::NotStarted {
+                may_pass: is_shortage(&error),
                 error: not_started(&spec, &error),
             },
             cause: Cause::ByItself,
         },
     };
-    files.write_exit(&exit)?;
+    drop(started);
+    shortage::patiently(|| room.write(&exit)).map_err(|cause| SuperviseError::File {
+        path: files.exit(),
+        cause,
+    })?;
     // An error means that the supervisor was started by hand, without a lock.
     let _ = flock(std::io::stdin(), FlockOperation::Unlock);
     files.flush()
@@ -140,9 +158,11 @@ fn wait_for_end(
     control: &OwnedFd,
 ) -> Result<RunExit, SuperviseError> {
     let pid = Pid::from_child(&agent);
-    let ending = pidfd_open(pid, PidfdFlags::empty()).map_err(system("watch the agent"))?;
-    // Not fatal: a full disk must not end an agent.
-    let _ = files.write_started(agent.id());
+    let watch = || pidfd_open(pid, PidfdFlags::empty()).map_err(std::io::Error::from);
+    let ending = shortage::patiently(watch).map_err(|cause| SuperviseError::File {
+        path: files.dir().to_owned(),
+        cause,
+    })?;
     let began = Instant::now();
     let mut silence = Silence::begin(files);
     let cause = loop {
@@ -215,6 +235,11 @@ fn wait(ready: &mut [PollFd<'_>], nap: Duration) -> Result<(), SuperviseError> {
     });
     match poll(ready, Some(&timeout)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        // A shortage of memory. The caller looks again.
+        Err(rustix::io::Errno::NOMEM | rustix::io::Errno::AGAIN) => {
+            std::thread::sleep(Duration::from_millis(200));
+            Ok(())
+        }
         Err(cause) => Err(SuperviseError::System {
             what: "wait",
             cause,

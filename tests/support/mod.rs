@@ -15,6 +15,7 @@ mod random;
 pub mod requests;
 mod sandbox;
 mod server;
+mod shortage;
 mod snapshot;
 
 pub use app::{OPERATOR_TOKEN, Reply, START_TIME, TestApp};
@@ -29,4 +30,5 @@ pub use sandbox::{
     variable_of, wait_for_end,
 };
 pub use server::{Chorus, Server};
+pub use shortage::{Filling, NoDescriptors, ProcessLimit, SmallDisk};
 pub use snapshot::{indent_json, redact};

@@ -16,13 +16,15 @@ use rusqlite::params;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::{Value, json};
 
-use super::{Chorus, Server, invariants};
+use super::{Chorus, Filling, Server, SmallDisk, invariants};
 
 /// How long a test waits before it fails instead of hanging.
 pub const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A temporary folder with a data directory and scripted agents.
 pub struct Sandbox {
+    /// Before the folder, because it is dropped first.
+    disk: Option<SmallDisk>,
     folder: tempfile::TempDir,
     pub data_dir: PathBuf,
 }
@@ -31,6 +33,24 @@ impl Sandbox {
     /// Creates a data directory with an empty database.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
+        Self::create(folder, None)
+    }
+
+    /// Creates a data directory on a small disk. Returns `None`, and says so, where nothing can be mounted.
+    pub fn on_small_disk(kilobytes: u32) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let data_dir = folder.path().join("data");
+        std::fs::create_dir(&data_dir).unwrap();
+        let disk = SmallDisk::mount(&data_dir, kilobytes)?;
+        Some(Self::create(folder, Some(disk)))
+    }
+
+    /// Fills the small disk, until the returned value is dropped.
+    pub fn fill_disk(&self) -> Filling {
+        self.disk.as_ref().unwrap().fill()
+    }
+
+    fn create(folder: tempfile::TempDir, disk: Option<SmallDisk>) -> Self {
         let data_dir = folder.path().join("data");
         let migrated = Chorus::new(["migrate"])
             .env("CHORUS_DATA_DIR", &data_dir)
@@ -41,7 +61,11 @@ impl Sandbox {
             .execute("UPDATE installation SET specialists_planted_at = 0", []);
         assert_eq!(seeded.unwrap(), 1);
         std::fs::create_dir(folder.path().join("bin")).unwrap();
-        Self { folder, data_dir }
+        Self {
+            disk,
+            folder,
+            data_dir,
+        }
     }
 
     /// Returns a path beside the data directory.

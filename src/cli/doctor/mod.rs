@@ -364,7 +364,7 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
         let needs_spec = agent.provider != Provider::Command || !agent.spec_path.is_blank();
         if let Some(problem) = read_spec(agent, data_dir).err().filter(|_| needs_spec) {
             findings.push(Bad(
-                problem,
+                problem.to_string(),
                 "write the spec, or change the agent's specPath".to_owned(),
             ));
         }

@@ -152,6 +152,11 @@ pub enum EventKind {
     RunStarted {
         agent_name: AgentName,
     },
+    /// A claimed run could not start, and is queued again.
+    RunRequeued {
+        agent_name: AgentName,
+        reason: Text,
+    },
     /// A run added a message to the conversation.
     MessageAdded {
         message_type: MessageType,

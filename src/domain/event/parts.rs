@@ -232,6 +232,13 @@ impl EventKind {
             Self::RunStarted { agent_name } => {
                 ("run_started", vec![("agentName", agent_name.to_string())])
             }
+            Self::RunRequeued { agent_name, reason } => (
+                "run_requeued",
+                vec![
+                    ("agentName", agent_name.to_string()),
+                    ("reason", reason.into_string()),
+                ],
+            ),
             Self::MessageAdded {
                 message_type,
                 content,

@@ -30,9 +30,10 @@ impl EventKind {
             Self::AlertRaised { .. } | Self::AlertResolved { .. } | Self::RoutesChanged { .. } => {
                 Some(Topic::Requests)
             }
-            Self::HandoffStarted { .. } | Self::HandoffEnded { .. } | Self::RunStarted { .. } => {
-                Some(Topic::Slots)
-            }
+            Self::HandoffStarted { .. }
+            | Self::HandoffEnded { .. }
+            | Self::RunStarted { .. }
+            | Self::RunRequeued { .. } => Some(Topic::Slots),
             Self::TaskReady { .. } => Some(Topic::Ready),
             Self::Agent { .. } => Some(Topic::Agents),
             _ => None,

@@ -1,11 +1,11 @@
 //! Claiming the next run.
 
-use crate::domain::{EventKind, RunId};
+use crate::domain::{EventKind, RunId, Text};
 use crate::ledger::history;
 use crate::store::tables::runs;
 use crate::store::{Result, Tx};
 
-use super::find::{ClaimedRun, load, place};
+use super::find::{ClaimedRun, load, number, place};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRun {
@@ -40,5 +40,22 @@ pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRun) -> Result<Option<ClaimedRun>> {
 
 /// Re-queues a run that was claimed but never started.
 pub fn return_run(tx: &Tx<'_>, id: &RunId) -> Result<()> {
-    runs::update_queued(tx, id)
+    runs::update_queued(tx, id)?;
+    Ok(())
+}
+
+/// Re-queues a run that could not start, and records why.
+pub fn requeue(tx: &mut Tx<'_>, id: &RunId, reason: &str) -> Result<()> {
+    let number = number(tx, id)?;
+    // A run that was ended meanwhile stays ended.
+    if !runs::update_queued(tx, id)? {
+        return Ok(());
+    }
+    let place = place(tx, number)?;
+    let handoff = Some((&place.handoff_id, place.handoff_number));
+    let requeued = EventKind::RunRequeued {
+        agent_name: load(tx, number)?.identity.agent_name,
+        reason: Text::lossy(reason.to_owned()),
+    };
+    history::record(tx, place.on(), handoff, requeued)
 }

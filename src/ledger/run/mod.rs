@@ -9,7 +9,7 @@ mod slots;
 mod token;
 
 pub use briefing::{Briefing, briefing};
-pub use claim::{ClaimRun, claim, return_run};
+pub use claim::{ClaimRun, claim, requeue, return_run};
 pub use find::{ClaimedRun, find, of_handoff, running};
 pub use finish::{FinishRun, finish};
 pub use messages::record_messages;

@@ -40,33 +40,31 @@ impl Scanner {
     pub async fn check(&self) -> Result<()> {
         let scan = tokio::spawn(self.clone().scan_if_rested());
         // A scan that takes longer reports to the next caller.
-        if let Ok(Ok(scanned)) = tokio::time::timeout(PATIENCE, scan).await {
-            scanned?;
-        }
+        let _ = tokio::time::timeout(PATIENCE, scan).await;
         match &*self.damage() {
             Some(damage) => Err(damaged(damage)),
             None => Ok(()),
         }
     }
 
-    async fn scan_if_rested(self) -> Result<()> {
+    async fn scan_if_rested(self) {
         let mut rests_until = self.rests_until.lock().await;
         if rests_until.is_some_and(|end| Instant::now() < end) {
-            return Ok(());
+            return;
         }
         let (path, began) = (self.path.clone(), Instant::now());
-        let scanned = tokio::task::spawn_blocking(move || scan(&path))
-            .await
-            .map_err(|error| StoreError::Driver(error.into()))?;
+        let Ok(scanned) = tokio::task::spawn_blocking(move || scan(&path)).await else {
+            return;
+        };
         *rests_until = Some(Instant::now() + began.elapsed() * REST);
         match scanned {
             Ok(found) => *self.damage() = found,
             Err(error) if error.fault() == Some(Fault::Damaged) => {
                 *self.damage() = Some(error.to_string());
             }
-            Err(error) => return Err(error),
+            // A scan that is not possible for now, for instance for want of descriptors, says nothing about the file.
+            Err(error) => tracing::debug!(%error, "cannot look for damage"),
         }
-        Ok(())
     }
 
     fn damage(&self) -> std::sync::MutexGuard<'_, Option<String>> {

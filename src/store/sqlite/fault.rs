@@ -1,5 +1,7 @@
 //! Maps the result codes of SQLite to errors of the store.
 
+use std::error::Error;
+
 use rusqlite::ErrorCode;
 use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_NOMEM};
 
@@ -20,7 +22,7 @@ impl From<rusqlite::Error> for StoreError {
 
 /// Copies an error that several callers of one transaction share.
 pub(super) fn shared(error: &StoreError) -> StoreError {
-    let text = crate::error::with_sources(error);
+    let text = error.source().unwrap_or(error).to_string();
     match error.fault() {
         Some(fault) => StoreError::Unavailable {
             fault,

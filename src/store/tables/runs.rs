@@ -335,23 +335,24 @@ pub fn update_started(
     Ok(())
 }
 
-/// Marks a running run as queued again.
-pub fn update_queued(tx: &Tx<'_>, id: &RunId) -> Result<()> {
-    tx.execute(
+/// Marks a running run as queued again. Returns false if the run was not running.
+pub fn update_queued(tx: &Tx<'_>, id: &RunId) -> Result<bool> {
+    let updated = tx.execute(
         sql!(
             "UPDATE runs SET state = 'queued', started_at = NULL, token_hash = NULL
               WHERE id = $1 AND state = 'running'"
         ),
         params![id],
     )?;
-    Ok(())
+    Ok(updated > 0)
 }
 
-/// Saves how many bytes of a run's output were recorded as messages. Returns false if the run has ended.
+/// Saves how many bytes of a run's output were recorded as messages. Returns false if the run has ended, or if the bytes were saved
+/// before.
 pub fn update_followed_bytes(tx: &Tx<'_>, number: i64, followed_bytes: u64) -> Result<bool> {
     let followed_bytes = i64::try_from(followed_bytes).map_err(StoreError::inconsistent)?;
     let updated = tx.execute(
-        sql!("UPDATE runs SET followed_bytes = $1 WHERE number = $2 AND state <> 'ended'"),
+        sql!("UPDATE runs SET followed_bytes = $1 WHERE number = $2 AND state <> 'ended' AND followed_bytes < $1"),
         params![followed_bytes, number],
     )?;
     Ok(updated > 0)

@@ -26,7 +26,7 @@ async fn a_running_server_is_healthy() {
 async fn readiness_writes_to_the_database() {
     let app = TestApp::new().await;
     assert_eq!(ready_at(&app), None);
-    assert_snapshot!(app.get("/readyz").await.line(), @r#"200 {"data":{"status":"ok","version":"0.1.0"},"meta":{"timestamp":1767225600000}}"#);
+    assert_snapshot!(app.get("/readyz").await.line(), @r#"200 {"data":{"status":"ok","version":"0.1.0","runs":{"paused":false,"reason":null}},"meta":{"timestamp":1767225600000}}"#);
     assert_eq!(ready_at(&app), Some(1_767_225_600_000));
     app.clock.advance(1);
     app.get("/readyz").await.data();

@@ -11,6 +11,7 @@ mod reading;
 mod scheduling;
 mod script;
 mod sessions;
+mod shortages;
 mod stopping;
 mod transfers;
 
