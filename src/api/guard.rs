@@ -24,10 +24,10 @@ use crate::ledger::run::TokenHolder;
 use crate::secret::Token;
 use crate::web;
 
-/// Paths that need no token beyond this machine: the liveness check and the page. A browser that follows a link cannot send a
+/// Paths that need no token beyond this machine: the liveness check, the page and the way to it. A browser that follows a link cannot send a
 /// token. The page holds no data and no secret and is the same for everybody; it gets its data from the API, with the token
 /// that the person enters.
-const OPEN: [&str; 2] = ["/healthz", web::PATH];
+const OPEN: [&str; 3] = ["/healthz", web::ROOT, web::PATH];
 
 /// The allowed hosts, origins and tokens.
 #[derive(Debug, Clone, Default)]

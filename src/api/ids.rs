@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 use super::extract::Query;
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{FoundId, IdPrefix, Noun};
+use crate::domain::{FoundId, IdPart, Noun};
 use crate::ledger::ids;
 
 /// The number of ids in an answer where the caller does not say.
@@ -24,20 +24,23 @@ pub(super) struct IdParameters {
     /// The beginning of the ids. Hexadecimal digits may be upper or lower case. Without it, all ids match.
     #[serde(default)]
     #[param(value_type = Option<String>)]
-    prefix: IdPrefix,
+    prefix: IdPart,
+    /// The beginning of the ids; if no id begins with it, their end. Cannot be combined with `prefix`.
+    #[param(value_type = Option<String>)]
+    part: Option<IdPart>,
     /// The maximum number of ids.
     #[param(minimum = 1, maximum = 1000, default = 10)]
     limit: Option<u32>,
 }
 
-/// List ids that begin with a prefix, newest first
+/// List ids by their beginning or end, newest first
 ///
-/// An id that is exactly the prefix comes before all others.
+/// An id that is exactly the prefix or the part comes before all others.
 #[utoipa::path(
     get, path = "/api/ids", operation_id = "list_ids", tag = "service", params(IdParameters),
     responses(
         (status = 200, description = "The ids with their titles", body = Answer<Vec<FoundId>>),
-        (status = 400, description = "The noun is unknown, or no id can begin with the prefix", body = ErrorAnswer),
+        (status = 400, description = "The noun is unknown, or no id can have the prefix or the part", body = ErrorAnswer),
     )
 )]
 pub(super) async fn list_ids(
@@ -45,8 +48,17 @@ pub(super) async fn list_ids(
     Query(parameters): Query<IdParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(Some(parameters.limit.unwrap_or(LIMIT)))?;
-    let found = app
-        .engine
-        .read(move |view| ids::list(view, parameters.noun, &parameters.prefix, limit));
+    let IdParameters {
+        noun, prefix, part, ..
+    } = parameters;
+    if part.is_some() && prefix != IdPart::default() {
+        return Err(Error::InvalidQuery(
+            "query: part: cannot be combined with prefix".to_owned(),
+        ));
+    }
+    let found = app.engine.read(move |view| match &part {
+        Some(part) => ids::beginning_or_ending(view, noun, part, limit),
+        None => ids::beginning(view, noun, &prefix, limit),
+    });
     Ok(app.ok(found.await?))
 }

@@ -44,6 +44,9 @@ pub(super) struct ListParameters {
     ready: bool,
     /// Only ready tasks that this agent qualifies for by its roles and skills. Needs `ready=true`.
     for_agent: Option<AgentName>,
+    /// Newest first. Cannot be combined with `ready`.
+    #[serde(default)]
+    newest: bool,
     /// Maximum number of tasks in the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
@@ -64,6 +67,9 @@ impl ListParameters {
                 refuse("forAgent: needs ready=true; only ready tasks can be listed for an agent")
             }
             _ if !self.ready => Ok(()),
+            _ if self.newest => refuse(
+                "newest: cannot be combined with ready=true; ready tasks are sorted by priority",
+            ),
             Some(status) if status != StatusName::Pending => {
                 refuse("status: contradicts ready=true; ready tasks are pending")
             }
@@ -107,7 +113,7 @@ impl ToSchema for Tasks {
     }
 }
 
-/// List tasks, oldest first
+/// List tasks, oldest first unless `newest` is true
 ///
 /// With `ready=true`, lists only tasks that are ready to start, most urgent first.
 #[utoipa::path(
@@ -134,6 +140,7 @@ pub(super) async fn list_tasks(
         status: parameters.status,
         agent_role: parameters.agent_role,
         tags: tags(parameters.tags.as_deref())?,
+        newest: parameters.newest,
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };

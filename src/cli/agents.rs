@@ -1,5 +1,7 @@
 //! `chorus agent`
 
+use std::path::Path;
+
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -31,7 +33,10 @@ pub(super) async fn run(ui: Ui, command: AgentCommand) -> Result<(), Failure> {
                 (name, Input::Json(json))
             } else {
                 let offered = capabilities(offered, unavailable.then_some(false), &[]);
-                let agent = change(*fields, offered, &[])?;
+                let mut agent = change(*fields, offered, &[])?;
+                agent.provider = agent
+                    .provider
+                    .or_else(|| provider_of(agent.program.as_ref()));
                 (name.unwrap_or_default(), Input::Typed(agent))
             };
             let reply = server.client()?.agents().create(&name, &agent).await?;
@@ -103,6 +108,20 @@ fn change(
     })
 }
 
+/// Returns the provider of a program by its file name; any other program is a `command`.
+#[expect(
+    clippy::option_option,
+    reason = "a change tells an absent field from null"
+)]
+fn provider_of(program: Option<&Option<Text>>) -> Option<Provider> {
+    let program = program?.as_ref()?;
+    let name = Path::new(program.as_str()).file_name()?.to_str()?;
+    let known = Provider::ALL
+        .into_iter()
+        .find(|provider| provider.binary() == Some(name));
+    Some(known.unwrap_or(Provider::Command))
+}
+
 fn capabilities(
     fields: OfferedFields,
     available: Option<bool>,
@@ -171,7 +190,10 @@ fn table(answer: &Answer<Vec<Agent>>) -> Table {
         "permissions",
         "tools",
     ];
-    let mut table = Table::new(&headings);
+    let mut table = Table::new(
+        "No agents found; create one with `chorus agent create`",
+        &headings,
+    );
     for agent in &answer.data {
         table.row([
             agent.name.as_str(),

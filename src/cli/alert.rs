@@ -70,7 +70,10 @@ async fn resolve(
 }
 
 fn table(answer: &Answer<Vec<Alert>>) -> Table {
-    let mut table = Table::new(&["id", "raised", "by", "about", "resolved", "message"]);
+    let mut table = Table::new(
+        "No active alerts",
+        &["id", "raised", "by", "about", "resolved", "message"],
+    );
     for alert in &answer.data {
         table.row([
             alert.id.as_str(),

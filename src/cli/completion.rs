@@ -12,28 +12,22 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Arg, ValueHint};
+use clap::ValueHint;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 
-use super::arguments::{self, DEFAULT_DATA_DIR, nouns_of, value_name};
+use super::arguments::{self, DEFAULT_DATA_DIR};
 use super::server;
 use super::ui::{Failure, Ui, one_line};
-use crate::client::{Client, DEFAULT_URL, IdList};
-use crate::domain::Noun;
+use super::values::Values;
+use crate::client::{Client, DEFAULT_URL};
 
 /// The variable that tells a question of a script from a command.
 const VARIABLE: &str = "CHORUS_COMPLETE";
 
 /// The longest time that a person waits after pressing Tab.
 const PATIENCE: Duration = Duration::from_millis(700);
-
-/// The most ids that are offered, newest first.
-const OFFERED: u32 = 20;
-
-/// The most sessions that are looked at: the server lists them oldest first.
-const SESSIONS: u32 = 1000;
 
 /// Prints the script that connects a shell to [`answer`].
 pub(super) fn print_script(ui: Ui, shell: Shell) -> Result<(), Failure> {
@@ -79,86 +73,6 @@ fn with_values(command: clap::Command, is_verbatim: bool) -> clap::Command {
 /// Whether a shell inserts values without quotes. Such a shell completes names of files itself.
 fn is_verbatim(shell: &OsStr) -> bool {
     shell == "bash" || shell == "powershell"
-}
-
-/// The values of an argument.
-#[derive(Debug)]
-enum Values {
-    Ids(&'static [Noun]),
-    Agents,
-    /// Agents and the operator.
-    Correspondents,
-    Tools,
-    Kinds,
-    Sessions,
-}
-
-impl Values {
-    fn of(argument: &Arg) -> Option<Self> {
-        let nouns = nouns_of(argument);
-        if !nouns.is_empty() {
-            return Some(Self::Ids(nouns));
-        }
-        match value_name(argument).as_str() {
-            "AGENT" | "FROM" | "TO" => Some(Self::Agents),
-            "RECIPIENT" => Some(Self::Correspondents),
-            "TOOL" => Some(Self::Tools),
-            "KIND" => Some(Self::Kinds),
-            "SESSION" => Some(Self::Sessions),
-            _ => None,
-        }
-    }
-
-    /// Asks the server for values, each with a description.
-    async fn list(&self, client: &Client, typed: &str) -> Result<Vec<(String, String)>, Failure> {
-        Ok(match self {
-            Self::Ids(nouns) => {
-                let mut ids = Vec::new();
-                for noun in *nouns {
-                    let list = IdList {
-                        noun: *noun,
-                        prefix: typed,
-                        limit: OFFERED,
-                    };
-                    let found = client.ids().list(&list).await?.data()?;
-                    ids.extend(found.into_iter().map(|found| (found.id, found.title)));
-                }
-                ids
-            }
-            Self::Agents | Self::Correspondents => {
-                let agents = client.agents().list().await?.data()?;
-                let mut names: Vec<_> = agents
-                    .iter()
-                    .map(|agent| (agent.name.to_string(), agent.provider.as_str().to_owned()))
-                    .collect();
-                if matches!(self, Self::Correspondents) {
-                    names.push(("operator".to_owned(), "the person in charge".to_owned()));
-                }
-                names
-            }
-            Self::Tools => {
-                let tools = client.tools().list().await?.data()?;
-                let tools = tools.into_iter();
-                tools
-                    .map(|tool| (tool.name.to_string(), tool.description.to_string()))
-                    .collect()
-            }
-            Self::Kinds => {
-                let rules = client.dispatch().rules().await?.data()?;
-                let rules = rules.into_iter();
-                rules
-                    .map(|rule| (rule.kind.to_string(), rule.agent.to_string()))
-                    .collect()
-            }
-            Self::Sessions => {
-                let sessions = client.sessions().list(SESSIONS, None).await?.data()?;
-                let sessions = sessions.into_iter();
-                sessions
-                    .map(|session| (session.id.to_string(), String::new()))
-                    .collect()
-            }
-        })
-    }
 }
 
 /// Returns the values that continue the typed text; none if no server answers in time.

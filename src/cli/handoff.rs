@@ -6,7 +6,7 @@ use super::arguments::{CancelArguments, HandoffArguments, ServerArguments};
 use super::input::text_or_stdin;
 use super::progress::Progress;
 use super::ui::{Failure, Ui};
-use super::wait::{final_message, follow, patiently, print_end, started};
+use super::wait::{final_message, follow, patient, print_end, started};
 use crate::api::{CancelInput, HandoffInput};
 use crate::client::Client;
 use crate::domain::Text;
@@ -30,8 +30,10 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     };
     let client = server.client()?;
     let progress = Progress::begin(ui, &client).await;
-    let once = client.once();
-    let reply = patiently(None, async || once.tasks().hand_off(&task, &input).await).await?;
+    let reply = patient(&client, None)
+        .tasks()
+        .hand_off(&task, &input)
+        .await?;
     let (task, entry) = started(&reply)?;
     if no_wait {
         return server.show(ui, &reply, |_| ui.line(&entry.id));
@@ -54,9 +56,7 @@ pub(super) async fn wait(
 ) -> Result<(), Failure> {
     let client = server.client()?;
     let progress = Progress::begin(ui, &client).await;
-    let task = patiently(None, async || client.tasks().get(task).await)
-        .await?
-        .data()?;
+    let task = patient(&client, None).tasks().get(task).await?.data()?;
     let Some(entry) = task.agent_chain().last() else {
         return Err(Failure::new(format!(
             "Task {} was never handed off, so there is nothing to wait for",
@@ -85,8 +85,7 @@ pub(super) async fn hand_off(
         prompt: Text::lossy(prompt),
         ..HandoffInput::default()
     };
-    let once = client.once();
-    let reply = patiently(None, async || once.tasks().hand_off(task, &input).await).await?;
+    let reply = patient(client, None).tasks().hand_off(task, &input).await?;
     let (_, entry) = started(&reply)?;
     let reply = follow(ui, client, Progress::none(ui), entry.id, None).await?;
     final_message(reply.data()?)

@@ -9,8 +9,9 @@ use reqwest::StatusCode;
 use super::arguments::{ShortId, short_ids};
 use super::server;
 use super::ui::{Failure, is_id, one_line};
+use super::wait::patient;
 use crate::client::{Client, ClientError, IdList};
-use crate::domain::{FoundId, IdPrefix, Noun};
+use crate::domain::{FoundId, IdPart, Noun};
 
 /// The fewest characters of an id.
 const SHORTEST: usize = 4;
@@ -20,10 +21,7 @@ const SHOWN: usize = 10;
 
 /// Sets the full id of every shortened id among the arguments.
 pub(super) async fn resolve(matches: &ArgMatches) -> Result<(), Failure> {
-    let mut command = matches;
-    while let Some((_, below)) = command.subcommand() {
-        command = below;
-    }
+    let command = innermost(matches);
     let short: Vec<_> = short_ids(command)
         .into_iter()
         .filter(|id| !is_full(&id.typed))
@@ -31,17 +29,34 @@ pub(super) async fn resolve(matches: &ArgMatches) -> Result<(), Failure> {
     if short.is_empty() {
         return Ok(());
     }
-    let (Ok(Some(url)), Ok(Some(data_dir))) = (
-        command.try_get_one::<String>("url"),
-        command.try_get_one::<PathBuf>("data_dir"),
-    ) else {
+    let Some(client) = client(command) else {
         return Ok(());
     };
-    let client = server::client(url, data_dir)?;
+    let client = client?;
+    let waits = command.try_contains_id("timeout").is_ok();
+    let client = if waits {
+        patient(&client, None)
+    } else {
+        client
+    };
     for id in &short {
         resolve_one(&client, id).await?;
     }
     Ok(())
+}
+
+/// Returns the arguments of the subcommand that was called.
+pub(super) fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    matches
+        .subcommand()
+        .map_or(matches, |(_, below)| innermost(below))
+}
+
+/// Returns a client of the server that a command names; nothing for a command that needs no server.
+pub(super) fn client(command: &ArgMatches) -> Option<Result<Client, Failure>> {
+    let url = command.try_get_one::<String>("url").ok()??;
+    let data_dir = command.try_get_one::<PathBuf>("data_dir").ok()??;
+    Some(server::client(url, data_dir))
 }
 
 /// Whether this is the spelling of an id of Chorus, which has no capitals.
@@ -56,7 +71,7 @@ async fn resolve_one(client: &Client, id: &ShortId) -> Result<(), Failure> {
             "The id is empty: use at least {SHORTEST} characters"
         )));
     }
-    if IdPrefix::try_from(id.typed.clone()).is_err() {
+    if IdPart::try_from(id.typed.clone()).is_err() {
         return Ok(());
     }
     let mut candidates = Vec::new();
@@ -87,10 +102,12 @@ async fn resolve_one(client: &Client, id: &ShortId) -> Result<(), Failure> {
     }
 }
 
-async fn list(client: &Client, noun: Noun, prefix: &str) -> Result<Vec<FoundId>, Failure> {
+/// Lists ids that begin or end with a part.
+pub(super) async fn list(client: &Client, noun: Noun, part: &str) -> Result<Vec<FoundId>, Failure> {
     let list = IdList {
         noun,
-        prefix,
+        prefix: None,
+        part: Some(part),
         limit: u32::try_from(SHOWN + 1).unwrap_or(u32::MAX),
     };
     match client.ids().list(&list).await {
@@ -110,7 +127,7 @@ fn ambiguous(typed: &str, candidates: &[(Noun, FoundId)]) -> Failure {
         ""
     };
     let number = candidates.len().min(SHOWN);
-    let mut message = format!("{more}{number} ids begin with {typed}: use more characters");
+    let mut message = format!("{more}{number} ids begin or end with {typed}: use more characters");
     for (noun, FoundId { id, title }) in candidates.iter().take(SHOWN) {
         // Writing to a string cannot fail.
         let _ = write!(message, "\n  {} {id}  {}", word(*noun), one_line(title));
@@ -118,7 +135,7 @@ fn ambiguous(typed: &str, candidates: &[(Noun, FoundId)]) -> Failure {
     Failure::usage(message)
 }
 
-const fn word(noun: Noun) -> &'static str {
+pub(super) const fn word(noun: Noun) -> &'static str {
     match noun {
         Noun::Task => "task",
         Noun::Handoff => "hand-off",

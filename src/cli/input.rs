@@ -14,7 +14,7 @@ pub(super) fn field<T>(name: &str, argument: impl Into<String>) -> Result<T, Fai
 where
     T: TryFrom<String, Error: Display>,
 {
-    T::try_from(argument.into()).map_err(|error| Failure::new(format!("{name}: {error}")))
+    T::try_from(argument.into()).map_err(|error| Failure::usage(format!("{name}: {error}")))
 }
 
 /// Parses an optional argument like [`field`].

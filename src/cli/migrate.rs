@@ -32,7 +32,7 @@ pub(super) async fn run(ui: Ui, arguments: MigrateArguments) -> Result<(), Failu
 }
 
 fn show(ui: Ui, migrations: &[MigrationStatus]) -> Result<(), Failure> {
-    let mut table = Table::new(&["migration", "state", "about"]);
+    let mut table = Table::new("No migrations", &["migration", "state", "about"]);
     for migration in migrations {
         let state = match migration.state {
             MigrationState::Applied => "applied",

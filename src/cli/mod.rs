@@ -9,6 +9,7 @@ mod collector;
 mod completion;
 mod demo;
 mod doctor;
+mod fields;
 mod handoff;
 mod ids;
 mod increment;
@@ -17,6 +18,7 @@ mod ledger;
 mod log;
 mod mail;
 mod migrate;
+mod missing;
 mod progress;
 mod ready;
 mod report;
@@ -32,16 +34,17 @@ mod task;
 mod template;
 mod tool;
 mod ui;
+mod values;
 mod wait;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
+use clap::{ArgMatches, FromArgMatches};
 
 use crate::supervisor::supervise;
 use arguments::{Arguments, Command};
-use ui::{Failure, Ui};
+use ui::{Exit, Failure, Ui};
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
@@ -54,7 +57,7 @@ pub fn main() -> ExitCode {
         Ok(true) => return ExitCode::SUCCESS,
         Err(error) => error.exit(),
     }
-    let matches = arguments::command().get_matches();
+    let matches = matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = match arguments.command {
         Command::Supervise { dir } => return hold_run(ui, &dir),
@@ -63,10 +66,7 @@ pub fn main() -> ExitCode {
         command => {
             wait_for_room(ui, &command);
             match runtime(&command) {
-                Ok(runtime) => runtime.block_on(async {
-                    ids::resolve(&matches).await?;
-                    run(ui, command).await
-                }),
+                Ok(runtime) => runtime.block_on(carry_out(ui, &matches, command)),
                 Err(error) => Err(Failure::new(format!("cannot start: {error}"))),
             }
         }
@@ -74,6 +74,34 @@ pub fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ui.fail(&failure),
+    }
+}
+
+/// Parses the command line. The usage in an error shows only arguments that a person would type: clap would add those that the
+/// environment sets, such as `--url`.
+fn matches() -> ArgMatches {
+    arguments::command()
+        .try_get_matches()
+        .unwrap_or_else(|error| {
+            if !error.use_stderr() {
+                error.exit();
+            }
+            let typed = arguments::without_environment().try_get_matches();
+            typed.err().unwrap_or(error).exit()
+        })
+}
+
+/// Runs a command with the full ids of shortened ones. A failure is told in the words of the command line.
+async fn carry_out(ui: Ui, matches: &ArgMatches, command: Command) -> Result<(), Failure> {
+    if let Err(failure) = ids::resolve(matches).await {
+        return Err(missing::explain(matches, failure).await);
+    }
+    match run(ui, command).await {
+        Err(failure) if failure.exit == Exit::NotFound => {
+            Err(missing::explain(matches, failure).await)
+        }
+        Err(failure) if failure.exit == Exit::Usage => Err(fields::reword(matches, failure)),
+        done => done,
     }
 }
 

@@ -19,7 +19,10 @@ pub(super) async fn run(ui: Ui, arguments: ReadyArguments) -> Result<(), Failure
     };
     let reply = server.client()?.tasks().ready(&list).await?;
     server.show_list(ui, &reply, |answer| {
-        let mut table = Table::new(&["priority", "id", "role", "tags", "description"]);
+        let mut table = Table::new(
+            "No task is ready to start",
+            &["priority", "id", "role", "tags", "description"],
+        );
         for task in &answer.data {
             let needs = &task.needs;
             let tags: Vec<_> = needs.specialist_tags.iter().map(Skill::as_str).collect();

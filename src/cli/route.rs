@@ -58,7 +58,10 @@ async fn explain_ready(ui: Ui, server: &ServerArguments) -> Result<(), Failure> 
         let meta = Meta { next: None, ..meta };
         return print_answer(ui, &Answer { data, meta });
     }
-    let mut table = Table::new(&["priority", "id", "role", "agent", "why"]);
+    let mut table = Table::new(
+        "No task is ready to route",
+        &["priority", "id", "role", "agent", "why"],
+    );
     for (task, reply) in ready.iter().zip(&replies) {
         let choice = reply.data()?;
         let taken = choice.candidates.iter().find(|candidate| candidate.taken);
@@ -115,7 +118,10 @@ fn show(ui: Ui, choice: &RouteChoice) -> Result<(), Failure> {
         ),
         (None, _) => format!("{} goes to no agent: {reason}", choice.task_id),
     })?;
-    let mut table = Table::new(&["agent", "score", "choice", "why"]);
+    let mut table = Table::new(
+        "No agents found; create one with `chorus agent create`",
+        &["agent", "score", "choice", "why"],
+    );
     for candidate in &choice.candidates {
         let word = match (candidate.taken, candidate.suits) {
             (true, _) => "chosen",

@@ -63,6 +63,12 @@ impl Serving {
         telemetry::metrics();
         let collector = Collector::find(&arguments)?;
         let descriptors = raise_descriptor_limit();
+        let address = SocketAddr::new(arguments.bind, arguments.port);
+        // A port in use must not leave a new data directory behind. If there is one, its lock comes first.
+        let early = match arguments.data.data_dir.try_exists() {
+            Ok(false) => Some(listen(address).await?),
+            _ => None,
+        };
         let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
         let lock = data_dir.lock()?;
         let token_file = data_dir.operator_token();
@@ -77,7 +83,10 @@ impl Serving {
             .as_deref()
             .map(workspace_root)
             .transpose()?;
-        let listener = listen(SocketAddr::new(arguments.bind, arguments.port)).await?;
+        let listener = match early {
+            Some(listener) => listener,
+            None => listen(address).await?,
+        };
         let address = listener
             .local_addr()
             .map_err(|error| Failure::caused(&error))?;

@@ -2,17 +2,22 @@
 
 use std::net::IpAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::arguments::ServerArguments;
 use super::ui::{Failure, Table, Ui, one_line};
+use super::wait::patience;
 use crate::api::Answer;
 use crate::client::{Client, Reply};
 use crate::config::DataDir;
 use crate::domain::TraceParent;
 use crate::secret::Token;
+
+/// The longest absence of the server that a command of an agent waits out.
+const PATIENCE_OF_RUN: Duration = Duration::from_mins(5);
 
 impl ServerArguments {
     pub fn client(&self) -> Result<Client, Failure> {
@@ -40,13 +45,24 @@ impl ServerArguments {
         reply: &Reply<Vec<T>>,
         table: impl FnOnce(&Answer<Vec<T>>) -> Table,
     ) -> Result<(), Failure> {
+        self.show_pages(ui, reply, "More rows: --after", table)
+    }
+
+    /// Prints a list like [`Self::show_list`], with another option for the next page.
+    pub fn show_pages<T: DeserializeOwned>(
+        &self,
+        ui: Ui,
+        reply: &Reply<Vec<T>>,
+        option: &str,
+        table: impl FnOnce(&Answer<Vec<T>>) -> Table,
+    ) -> Result<(), Failure> {
         if self.json {
             return ui.text(&reply.text);
         }
         let answer = reply.answer()?;
         ui.table(&table(&answer))?;
         if let Some(next) = answer.meta.next {
-            ui.notice(format_args!("More rows: --after {}", one_line(&next)));
+            ui.notice(format_args!("{option} {}", one_line(&next)));
         }
         Ok(())
     }
@@ -66,9 +82,19 @@ pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
         .is_none()
         .then(|| operator_token(url, data_dir))
         .flatten();
-    Ok(Client::new(url, given)?
+    let client = Client::new(url, given)?
         .with_spare_token(spare)
-        .with_trace(trace()))
+        .with_trace(trace());
+    Ok(if is_in_run() {
+        client.with_patience(patience(PATIENCE_OF_RUN, None))
+    } else {
+        client
+    })
+}
+
+/// Whether an agent started this command: a person can repeat a command, but an agent's report would be lost.
+fn is_in_run() -> bool {
+    std::env::var_os("CHORUS_HANDOFF_ID").is_some_and(|id| !id.is_empty())
 }
 
 /// Reads the token from the environment. A malformed one is an error: without its token, a run would act as a person.

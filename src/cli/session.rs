@@ -1,12 +1,15 @@
 //! `chorus session`
 
+use serde_json::Value;
+
 use super::arguments::{ServerArguments, SessionCommand, SessionHandoffArguments};
 use super::input::json_file;
 use super::progress::Progress;
+use super::server::print_answer;
 use super::ui::{Failure, Table, Ui, duration, one_line, outcome, printable, time};
-use super::wait::{follow, patiently, print_end};
+use super::wait::{follow, patient, print_end};
 use crate::api::Answer;
-use crate::client::{Client, SessionMoveInput};
+use crate::client::{Client, Reply, SessionMoveInput};
 use crate::domain::{ConversationHistory, Session, SessionHandoff};
 
 pub(super) async fn run(ui: Ui, command: SessionCommand) -> Result<(), Failure> {
@@ -29,6 +32,8 @@ pub(super) async fn run(ui: Ui, command: SessionCommand) -> Result<(), Failure> 
             server,
         } => {
             let client = server.client()?;
+            // The count of an unknown session is 0, too.
+            client.sessions().get(&session).await?;
             let (from, to) = (from.as_deref(), to.as_deref());
             let reply = client.sessions().count_handoffs(&session, from, to).await?;
             server.show(ui, &reply, |handoffs| ui.line(handoffs.count))
@@ -37,7 +42,10 @@ pub(super) async fn run(ui: Ui, command: SessionCommand) -> Result<(), Failure> 
 }
 
 fn table(answer: &Answer<Vec<Session>>) -> Table {
-    let mut table = Table::new(&["id", "agent", "working", "handoffs", "updated", "task"]);
+    let mut table = Table::new(
+        "No sessions found",
+        &["id", "agent", "working", "handoffs", "updated", "task"],
+    );
     for session in &answer.data {
         table.row([
             session.id.as_str(),
@@ -59,7 +67,7 @@ async fn show(ui: Ui, id: &str, server: &ServerArguments) -> Result<(), Failure>
     let session = client.sessions().get(id).await?.data()?;
     let mut reply = client.sessions().handoffs(id, None).await?;
     if server.json {
-        return ui.text(&reply.text);
+        return print_pages(ui, &client, id, &reply).await;
     }
     let lines = [
         format!("session  {}", session.id),
@@ -89,6 +97,26 @@ async fn show(ui: Ui, id: &str, server: &ServerArguments) -> Result<(), Failure>
     }
 }
 
+/// Prints all hand-offs of a session as one answer.
+async fn print_pages(
+    ui: Ui,
+    client: &Client,
+    id: &str,
+    first: &Reply<Vec<SessionHandoff>>,
+) -> Result<(), Failure> {
+    let mut answer = first.read::<Vec<Value>>()?;
+    if answer.meta.next.is_none() {
+        return ui.text(&first.text);
+    }
+    while let Some(next) = answer.meta.next.take() {
+        let page = client.sessions().handoffs(id, Some(&next)).await?;
+        let Answer { data, meta } = page.read::<Vec<Value>>()?;
+        answer.data.extend(data);
+        answer.meta = meta;
+    }
+    print_answer(ui, &answer)
+}
+
 /// Formats one move of a conversation.
 fn entry(handoff: &SessionHandoff) -> String {
     let how = match (handoff.completed_at, handoff.outcome) {
@@ -112,8 +140,8 @@ fn entry(handoff: &SessionHandoff) -> String {
 
 /// Returns the history of the last move; an empty one for a new session.
 async fn last_history(client: &Client, session: &str) -> Result<ConversationHistory, Failure> {
-    let last = patiently(None, async || client.sessions().last_handoff(session).await);
-    let last = last.await?.data()?;
+    let last = patient(client, None).sessions().last_handoff(session).await;
+    let last = last?.data()?;
     Ok(last
         .map(|last| last.conversation_history)
         .unwrap_or_default())
@@ -151,11 +179,10 @@ async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Fail
     } else {
         Progress::none(ui)
     };
-    let once = client.once();
-    let reply = patiently(None, async || {
-        once.sessions().hand_off(&session, &input).await
-    })
-    .await?;
+    let reply = patient(&client, None)
+        .sessions()
+        .hand_off(&session, &input)
+        .await?;
     let started = reply.data()?;
     if !wait {
         return server.show(ui, &reply, |_| ui.line(&started.id));

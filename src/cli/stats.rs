@@ -17,7 +17,14 @@ pub(super) async fn run(ui: Ui, arguments: StatsArguments) -> Result<(), Failure
         Since::Ago(millis) => Clock::system().now().as_millis().saturating_sub(millis),
     });
     let query = AnalyticsQuery { since, agent };
-    let reply = server.client()?.handoffs().analytics(&query).await?;
+    let client = server.client()?;
+    let reply = client.handoffs().analytics(&query).await?;
+    if let Some(agent) = &query.agent
+        && reply.data()?.total.handoffs == 0
+    {
+        // An agent that does not exist must not look like one that did nothing.
+        client.agents().get(agent).await?;
+    }
     server.show(ui, &reply, |analytics| show(ui, &analytics))
 }
 
@@ -45,9 +52,12 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
     ui.line(format_args!("bounces    {bounces}"))?;
     if !pairs.is_empty() {
         ui.line("\nBy pair of agents")?;
-        let mut table = Table::new(&[
-            "from", "to", "handoffs", "success", "median", "p95", "cost", "bounces",
-        ]);
+        let mut table = Table::new(
+            "No pairs",
+            &[
+                "from", "to", "handoffs", "success", "median", "p95", "cost", "bounces",
+            ],
+        );
         for pair in pairs {
             table.row([
                 pair.from_agent.as_ref().map_or("-", AgentName::as_str),
@@ -64,7 +74,7 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
     }
     if !paths.is_empty() {
         ui.line("\nCommon paths")?;
-        let mut table = Table::new(&["times", "hand-offs", "path"]);
+        let mut table = Table::new("No paths", &["times", "hand-offs", "path"]);
         for path in paths {
             let agents: Vec<_> = path.agents.iter().map(AgentName::as_str).collect();
             table.row([

@@ -209,6 +209,13 @@ pub(super) fn wait(arguments: &TagWaitArguments) -> Result<(), Failure> {
 
 impl From<WaitError> for Failure {
     fn from(error: WaitError) -> Self {
-        Self::caused(&error)
+        let failure = Self::caused(&error);
+        match error {
+            WaitError::TimedOut { .. } => Self {
+                exit: Exit::TimedOut,
+                ..failure
+            },
+            WaitError::Unreadable { .. } | WaitError::Unwatchable { .. } => failure,
+        }
     }
 }

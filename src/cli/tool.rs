@@ -8,7 +8,7 @@ use super::arguments::{ServerArguments, ToolCommand, ToolFields};
 use super::input::{field, json_file, text_or_stdin};
 use super::progress::Progress;
 use super::ui::{Failure, Table, Ui, one_line, printable};
-use super::wait::{follow, patiently, print_end, started};
+use super::wait::{follow, patient, print_end, started};
 use crate::api::Answer;
 use crate::client::{Client, Input, Reply};
 use crate::domain::{AgentName, ContextVariable, FunctionDefinition, Text, Tool, VariableType};
@@ -135,7 +135,10 @@ fn done(ui: Ui, server: &ServerArguments, reply: &Reply<Tool>, what: &str) -> Re
 }
 
 fn table(answer: &Answer<Vec<Tool>>) -> Table {
-    let mut table = Table::new(&["name", "target", "variables", "allowed", "description"]);
+    let mut table = Table::new(
+        "No tools found; create one with `chorus tool create`",
+        &["name", "target", "variables", "allowed", "description"],
+    );
     for tool in &answer.data {
         let variables: Vec<_> = tool.context_variables.iter().map(typed).collect();
         table.row([
@@ -150,7 +153,10 @@ fn table(answer: &Answer<Vec<Tool>>) -> Table {
 }
 
 fn definitions(answer: &Answer<Vec<FunctionDefinition>>) -> Table {
-    let mut table = Table::new(&["name", "description"]);
+    let mut table = Table::new(
+        "No tools are allowed for this agent",
+        &["name", "description"],
+    );
     for FunctionDefinition { function, .. } in &answer.data {
         table.row([function.name.as_str(), function.description.as_str()]);
     }
@@ -218,8 +224,7 @@ async fn with_variables(
     if variables.is_empty() {
         return Ok(arguments);
     }
-    let tool = patiently(None, async || client.tools().get(tool).await);
-    let tool = tool.await?.data()?;
+    let tool = patient(client, None).tools().get(tool).await?.data()?;
     let mut given = HashSet::new();
     for (name, text) in variables {
         if !given.insert(name.clone()) {
@@ -259,9 +264,8 @@ async fn call(
     } else {
         Progress::none(ui)
     };
-    let once = client.once();
-    let call = async || once.tasks().call_tool(task, tool, arguments).await;
-    let reply = patiently(None, call).await?;
+    let patient = patient(client, None);
+    let reply = patient.tasks().call_tool(task, tool, arguments).await?;
     let (child, entry) = started(&reply)?;
     if !wait {
         return server.show(ui, &reply, |child| ui.line(&child.id));

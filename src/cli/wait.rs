@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::arguments::ServerArguments;
 use super::progress::Progress;
-use super::ui::{Failure, Ui};
-use crate::client::{Client, ClientError, Reply};
+use super::ui::{Exit, Failure, Ui};
+use crate::client::{Client, Patience, Reply};
 use crate::domain::{ChainEntry, Handoff, HandoffId, Outcome, Task};
 
 /// The longest wait of one request, in seconds.
@@ -16,9 +16,6 @@ const POLL: u64 = 25;
 
 /// The longest absence of the server, such as for a restart, before a wait fails.
 const AWAY: Duration = Duration::from_mins(1);
-
-/// The pause between two requests to a server that is away.
-const RETRY: Duration = Duration::from_millis(250);
 
 /// Returns the task and its new hand-off. The task may be a child of the named one.
 pub(super) fn started(reply: &Reply<Task>) -> Result<(Task, ChainEntry), Failure> {
@@ -37,10 +34,17 @@ pub(super) async fn follow(
     timeout: Option<Duration>,
 ) -> Result<Reply<Handoff>, Failure> {
     let current = watch::Sender::new(handoff);
-    tokio::select! {
+    let reply = tokio::select! {
         reply = to_the_end(ui, client, &current, timeout) => reply,
         never = progress.show(&current) => never,
-    }
+    };
+    reply.map_err(|failure| match failure.exit {
+        Exit::Unreachable => failure.with_hint(format!(
+            "the agent continues without the server; `chorus log {}` shows the result later",
+            *current.borrow()
+        )),
+        _ => failure,
+    })
 }
 
 /// Waits for one hand-off after the other, with a notice for each move of control.
@@ -114,36 +118,22 @@ async fn ask(
     seconds: u64,
     deadline: Option<Instant>,
 ) -> Result<Reply<Handoff>, Failure> {
-    let ask = async || client.handoffs().get(handoff.as_str(), seconds).await;
-    patiently(deadline, ask).await
+    let client = patient(client, deadline);
+    Ok(client.handoffs().get(handoff.as_str(), seconds).await?)
 }
 
-/// Repeats a request while the server is away, for a minute or until the deadline, and while its database cannot be used for a reason
-/// that may pass.
-pub(super) async fn patiently<T>(
-    deadline: Option<Instant>,
-    send: impl AsyncFn() -> Result<T, ClientError>,
-) -> Result<T, Failure> {
-    let mut away_since = None;
-    let mut is_told = false;
-    loop {
-        match send().await {
-            Err(error @ ClientError::Unreachable { .. }) => {
-                let is_over = deadline.is_some_and(|deadline| deadline <= Instant::now());
-                if is_over || away_since.get_or_insert_with(Instant::now).elapsed() > AWAY {
-                    return Err(error.into());
-                }
-                tokio::time::sleep(RETRY).await;
-            }
-            Err(error) if error.may_pass() && deadline.is_none_or(|end| Instant::now() < end) => {
-                if !std::mem::replace(&mut is_told, true) {
-                    Ui.notice(format_args!("{error}; waiting"));
-                }
-                away_since = None;
-                tokio::time::sleep(RETRY).await;
-            }
-            result => return Ok(result?),
-        }
+/// Returns a client for a command that waits: it survives a restart of the server, but does not outlast the deadline.
+pub(super) fn patient(client: &Client, deadline: Option<Instant>) -> Client {
+    let away = client.patience().map_or(AWAY, |patience| patience.away);
+    client.with_patience(patience(away.max(AWAY), deadline))
+}
+
+/// Returns patience that tells a person what it waits for.
+pub(super) fn patience(away: Duration, deadline: Option<Instant>) -> Patience {
+    Patience {
+        away,
+        deadline,
+        tell: |error| Ui.notice(format_args!("{error}; waiting")),
     }
 }
 
@@ -161,7 +151,7 @@ pub(super) fn print_end(
         }
     }
     if handoff.outcome.is_none() {
-        return Err(Failure::new(format!(
+        return Err(Failure::timed_out(format!(
             "{} has not finished in time; the hand-off continues",
             handoff.agent_name
         ))

@@ -1,4 +1,4 @@
-//! Ids by their beginning.
+//! Ids by their beginning or end.
 
 use serde::Serialize;
 
@@ -8,7 +8,12 @@ use crate::domain::{FoundId, Noun};
 #[derive(Debug, Serialize)]
 pub struct IdList<'a> {
     pub noun: Noun,
-    pub prefix: &'a str,
+    /// The beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<&'a str>,
+    /// The beginning; if no id begins with it, the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<&'a str>,
     pub limit: u32,
 }
 

@@ -19,6 +19,8 @@ pub struct TaskList {
     pub agent_role: Option<Role>,
     /// Tags separated by commas.
     pub tags: Option<String>,
+    /// Lists the newest task first; `after` then continues with older ones.
+    pub newest: bool,
     pub limit: Option<u32>,
     pub after: Option<String>,
 }

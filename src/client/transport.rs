@@ -5,9 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use reqwest::{Method, Request, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 
+use super::patience::{Patience, Wait};
 use super::{ClientError, Replied, Reply, Untyped};
 use crate::api::ErrorAnswer;
 use crate::domain::TraceParent;
@@ -31,7 +32,7 @@ pub struct Client {
     token: Option<Token>,
     spare_token: Option<Token>,
     trace: Option<TraceParent>,
-    idempotency_key: Option<String>,
+    pub(super) patience: Option<Patience>,
 }
 
 impl Client {
@@ -53,7 +54,7 @@ impl Client {
             token,
             spare_token: None,
             trace: None,
-            idempotency_key: None,
+            patience: None,
         })
     }
 
@@ -69,15 +70,6 @@ impl Client {
     pub fn with_trace(mut self, trace: Option<TraceParent>) -> Self {
         self.trace = trace;
         self
-    }
-
-    /// Returns a client for one change: its idempotency key lets the change be sent again if the answer is lost.
-    #[must_use]
-    pub fn once(&self) -> Self {
-        Self {
-            idempotency_key: Some(uuid::Uuid::now_v7().to_string()),
-            ..self.clone()
-        }
     }
 
     pub fn url(&self) -> &str {
@@ -106,12 +98,13 @@ impl Client {
 
     /// Begins a request with the client's headers.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let is_safe = method.is_safe();
         let mut request = self.http.request(method, format!("{}{path}", self.url));
         if let Some(trace) = &self.trace {
             request = request.header("traceparent", trace.to_string());
         }
-        if let Some(key) = &self.idempotency_key {
-            request = request.header("idempotency-key", key);
+        if !is_safe && self.patience.is_some() {
+            request = request.header("idempotency-key", uuid::Uuid::now_v7().to_string());
         }
         match &self.token {
             Some(token) => request.bearer_auth(token.reveal()),
@@ -124,10 +117,17 @@ impl Client {
         &self,
         request: RequestBuilder,
     ) -> Result<impl Stream<Item = Result<Bytes, ClientError>> + Unpin + use<>, ClientError> {
-        let response = self.respond(request).await?;
-        if !response.status().is_success() {
-            return Err(self.refusal(response).await);
-        }
+        let mut request = self.build(request)?;
+        let mut wait = Wait::new(self.patience);
+        let response = loop {
+            let again = request.try_clone();
+            match (self.respond(request).await, again) {
+                (Err(error), Some(again)) if wait.after(&error).await => {
+                    request = again;
+                }
+                (response, _) => break response?,
+            }
+        };
         let url = self.url.clone();
         Ok(response
             .bytes_stream()
@@ -176,33 +176,52 @@ impl Client {
 
     /// Sends a request and reads the whole answer.
     pub(super) async fn exchange<T>(&self, request: RequestBuilder) -> Replied<T> {
-        let response = self.respond(request).await?;
-        if !response.status().is_success() {
-            return Err(self.refusal(response).await);
+        let mut request = self.build(request)?;
+        let mut wait = Wait::new(self.patience);
+        loop {
+            let again = request.try_clone();
+            match (self.read(request).await, again) {
+                (Err(error), Some(again)) if wait.after(&error).await => {
+                    request = again;
+                }
+                (text, _) => return Ok(Reply::new(self.url.clone(), text?)),
+            }
         }
-        let text = response.text().await;
-        let text = text.map_err(|error| ClientError::unreachable(&self.url, &error))?;
-        Ok(Reply::new(self.url.clone(), text))
     }
 
-    /// Sends a request, a second time with the spare token if the server asks for one.
-    async fn respond(&self, request: RequestBuilder) -> Result<Response, ClientError> {
-        let again = self.spare_token.as_ref().zip(request.try_clone());
+    /// Sends a request once, and reads the whole answer.
+    async fn read(&self, request: Request) -> Result<String, ClientError> {
+        let text = self.respond(request).await?.text().await;
+        text.map_err(|error| ClientError::unreachable(&self.url, &error))
+    }
+
+    fn build(&self, request: RequestBuilder) -> Result<Request, ClientError> {
         let request = request
             .build()
             .map_err(|error| ClientError::unreachable(&self.url, &error))?;
-        let bytes = request.url().as_str().len();
-        if bytes > LONGEST_ADDRESS {
-            return Err(ClientError::TooLong { bytes });
+        match request.url().as_str().len() {
+            bytes if bytes > LONGEST_ADDRESS => Err(ClientError::TooLong { bytes }),
+            _ => Ok(request),
         }
+    }
+
+    /// Sends a request, a second time with the spare token if the server asks for one. A refusal is an error.
+    async fn respond(&self, request: Request) -> Result<Response, ClientError> {
+        let again = self.spare_token.as_ref().zip(request.try_clone());
         let mut response = self.http.execute(request).await;
         if let Ok(refused) = &response
             && refused.status() == StatusCode::UNAUTHORIZED
             && let Some((token, again)) = again
         {
+            let again = RequestBuilder::from_parts(self.http.clone(), again);
             response = again.bearer_auth(token.reveal()).send().await;
         }
-        response.map_err(|error| ClientError::unreachable(&self.url, &error))
+        let response = response.map_err(|error| ClientError::unreachable(&self.url, &error))?;
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(self.refusal(response).await)
+        }
     }
 
     async fn refusal(&self, response: Response) -> ClientError {

@@ -1,4 +1,4 @@
-//! Ids that a person typed only the beginning of.
+//! Ids of which a person typed only the beginning or the end.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -18,13 +18,24 @@ pub enum Noun {
     Mail,
 }
 
-/// The beginning of an id; empty for the beginning of every id.
+impl Noun {
+    pub const ALL: [Self; 6] = [
+        Self::Task,
+        Self::Handoff,
+        Self::Request,
+        Self::Increment,
+        Self::Alert,
+        Self::Mail,
+    ];
+}
+
+/// The beginning or the end of an id; empty for every id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
 #[schema(value_type = String, max_length = 100, pattern = "^([A-Za-z0-9_-][A-Za-z0-9._-]*)?$")]
-pub struct IdPrefix(String);
+pub struct IdPart(String);
 
-impl IdPrefix {
+impl IdPart {
     /// Returns the spellings to look for. Hexadecimal digits are the same in upper and lower case; ids of Chorus have lower case, but
     /// an imported id may have either.
     pub fn spellings(&self) -> Vec<String> {
@@ -38,18 +49,18 @@ impl IdPrefix {
     }
 }
 
-impl TryFrom<String> for IdPrefix {
+impl TryFrom<String> for IdPart {
     type Error = IllegalName;
 
-    fn try_from(prefix: String) -> Result<Self, Self::Error> {
-        if !prefix.is_empty() {
-            check(&prefix)?;
+    fn try_from(part: String) -> Result<Self, Self::Error> {
+        if !part.is_empty() {
+            check(&part)?;
         }
-        Ok(Self(prefix))
+        Ok(Self(part))
     }
 }
 
-/// An id that begins with a prefix.
+/// An id that was found by a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FoundId {
     /// The full id.
@@ -80,8 +91,7 @@ mod tests {
 
     #[test]
     fn hexadecimal_digits_are_also_looked_for_in_lower_case() {
-        let spellings =
-            |prefix: &str| IdPrefix::try_from(prefix.to_owned()).map(|prefix| prefix.spellings());
+        let spellings = |part: &str| IdPart::try_from(part.to_owned()).map(|part| part.spellings());
         assert_eq!(
             spellings("01A1-B"),
             Ok(vec!["01A1-B".to_owned(), "01a1-b".to_owned()])

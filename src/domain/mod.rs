@@ -44,7 +44,7 @@ pub use handoff::{
     Run, RunId, RunIdentity, RunState, Slots, SpanId, TraceId, TraceParent, UsageSum,
 };
 pub use idempotency::{Idempotency, IdempotencyKey};
-pub use ids::{FoundId, IdPrefix, Noun};
+pub use ids::{FoundId, IdPart, Noun};
 pub use increment::{
     Increment, IncrementId, IncrementPart, IncrementState, IncrementTasks, Stage, Step,
 };

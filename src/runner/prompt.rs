@@ -52,6 +52,7 @@ pub(super) fn compose(run: &ClaimedRun, briefing: &Briefing, mail: &DeliveredMai
 
 fn assignment(text: &mut String, run: &ClaimedRun) {
     text.push_str("# Your assignment\n\n");
+    let before = text.len();
     if let Some(from) = &run.from_agent {
         let how = match run.mode {
             Door::Transfer => "transferred this task to you and has stopped",
@@ -72,7 +73,10 @@ fn assignment(text: &mut String, run: &ClaimedRun) {
         Door::Session => text.push_str("User intent:\n"),
         Door::Delegate | Door::Request | Door::Route => {}
     }
-    push(text, format_args!("\n{}\n", run.prompt));
+    if text.len() > before {
+        text.push('\n');
+    }
+    push(text, format_args!("{}\n", run.prompt));
 }
 
 pub(super) fn push(text: &mut String, line: std::fmt::Arguments<'_>) {

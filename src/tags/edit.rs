@@ -23,6 +23,11 @@ const TRIES: usize = 100;
 pub enum EditError {
     #[error("File not found: {}", path.display())]
     NotFound { path: PathBuf },
+    #[error(
+        "{} is not Markdown: tags belong into files that end in .md, .markdown or .txt",
+        path.display()
+    )]
+    NotMarkdown { path: PathBuf },
     #[error("{} is not a regular file; name the file itself, not a folder or a symbolic link", path.display())]
     NotAFile { path: PathBuf },
     #[error("File {} cannot be opened for reading and writing: {cause}", path.display())]
@@ -48,6 +53,7 @@ impl EditError {
     pub(super) fn at(mut self, known: &Path) -> Self {
         let (Self::NotFound { path }
         | Self::NotAFile { path }
+        | Self::NotMarkdown { path }
         | Self::Unreadable { path, .. }
         | Self::Unwritable { path, .. }
         | Self::Busy { path }) = &mut self;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::edit::{EditError, edit};
+use super::find::is_markdown;
 use crate::domain::tag::{Changed, Tag, TagRefusal, add_tags, remove_tags, swap_tag};
 use crate::words;
 
@@ -14,8 +15,15 @@ pub enum TagError {
     Refused { path: PathBuf, refusal: TagRefusal },
 }
 
-/// Adds tags to a file. Returns their line.
+/// Adds tags to a file. Returns their line. A tag in a program or in data would break it.
 pub fn add(path: &Path, tags: &[Tag], line: Option<usize>) -> Result<usize, TagError> {
+    let is_text = path
+        .extension()
+        .is_none_or(|ending| ending.eq_ignore_ascii_case("txt"));
+    if !is_text && !is_markdown(path) {
+        let path = path.to_owned();
+        return Err(EditError::NotMarkdown { path }.into());
+    }
     change(path, |bytes| add_tags(bytes, tags, line))
 }
 

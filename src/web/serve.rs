@@ -8,7 +8,7 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
 };
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -16,6 +16,9 @@ use sha2::{Digest, Sha256};
 
 /// The path of the page.
 pub const PATH: &str = "/requests";
+
+/// The path that people type; it leads to the page.
+pub const ROOT: &str = "/";
 
 const PAGE: &str = include_str!("assets/requests.html");
 
@@ -32,7 +35,9 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
 });
 
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
-    Router::new().route(PATH, get(show_page))
+    Router::new()
+        .route(PATH, get(show_page))
+        .route(ROOT, get(async || Redirect::temporary(PATH)))
 }
 
 async fn show_page() -> Response {

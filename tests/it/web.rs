@@ -51,6 +51,14 @@ async fn the_content_security_policy_allows_only_the_page_itself() {
 }
 
 #[tokio::test]
+async fn the_root_leads_to_the_page() {
+    let app = TestApp::new().await;
+    let reply = app.get("/").await;
+    assert_eq!(reply.status, 307);
+    assert_eq!(reply.headers["location"], "/requests");
+}
+
+#[tokio::test]
 async fn the_page_loads_nothing_from_other_servers_and_renders_data_as_text() {
     let (_, page) = page().await;
     assert!(page.starts_with("<!doctype html>"));

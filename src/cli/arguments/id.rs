@@ -1,4 +1,4 @@
-//! Ids, which may be shortened to a unique prefix.
+//! Ids, which may be shortened to a unique end or beginning.
 //!
 //! # How it works
 //! An argument that takes an id has one of the types below, and every type knows its nouns. Parsing only keeps the typed text, because

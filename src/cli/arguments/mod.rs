@@ -20,7 +20,8 @@ mod tool;
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
 
 pub(super) use agents::{AgentCommand, AgentFields, Clearable, OfferedFields};
 pub(super) use alert::AlertCommand;
@@ -55,7 +56,7 @@ const COMMON: &str = "Common options";
 #[command(
     name = "chorus",
     version,
-    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 server unreachable"
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 server unreachable, 6 timed out"
 )]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -157,6 +158,29 @@ pub(super) enum Command {
 /// Returns the whole command line, with its commands in groups.
 pub(super) fn command() -> clap::Command {
     overview::in_groups(Arguments::command())
+}
+
+/// Returns the command line without the variables of the environment.
+pub(super) fn without_environment() -> clap::Command {
+    fn plain(command: clap::Command) -> clap::Command {
+        command
+            .mut_args(|argument| argument.env(Resettable::Reset))
+            .mut_subcommands(plain)
+    }
+    plain(command())
+}
+
+/// Returns the grammar of the subcommand that was called.
+pub(super) fn of(matches: &ArgMatches) -> clap::Command {
+    let mut command = command();
+    let mut matches = matches;
+    while let Some((name, below)) = matches.subcommand() {
+        let Some(found) = command.find_subcommand(name) else {
+            break;
+        };
+        (command, matches) = (found.clone(), below);
+    }
+    command
 }
 
 /// The data directory of a command that names none.

@@ -15,7 +15,9 @@ use crate::domain::{MessageType, Role, StatusName};
 pub(in crate::cli) enum TaskCommand {
     /// Create a task and print its id
     Create(CreateTaskArguments),
-    /// List tasks, oldest first
+    /// List the newest tasks, the newest last
+    ///
+    /// `--json` lists the oldest tasks first, unless `--before` is given.
     List(ListTasksArguments),
     /// Show a task
     Show {
@@ -161,9 +163,12 @@ pub(in crate::cli) struct ListTasksArguments {
     /// Maximum number of tasks
     #[arg(long, default_value_t = 100)]
     pub limit: u32,
-    /// Only tasks created after this one
+    /// Only tasks created after this one, the oldest of them
     #[arg(long, value_name = "TASK")]
     pub after: Option<TaskArgument>,
+    /// Only tasks created before this one, the newest of them
+    #[arg(long, value_name = "TASK", conflicts_with = "after")]
+    pub before: Option<TaskArgument>,
     #[command(flatten)]
     pub server: ServerArguments,
 }

@@ -1,6 +1,6 @@
 //! The scripted agents of the demo: this program, started as an agent.
 //!
-//! It prints JSON lines as agents do; the field `final` of the last line is the final message. The work is real: the
+//! It prints its steps as lines of text; the field `final` of the last line, which is JSON, is the final message. The work is real: the
 //! orchestrator hands off through the API with the token of its own run, the developer writes a file, the others read it.
 
 use std::path::Path;
@@ -19,6 +19,9 @@ const SECOND_DRAFT: &str =
     "Ink dries, entries stay\nwho asked whom, and what was said\nthe book remembers\n";
 
 const FILE: &str = "haiku.txt";
+
+/// The beginning of a message that is a step, not the result.
+pub(super) const STEP: &str = "… ";
 
 pub(in crate::cli) async fn run(ui: Ui) -> Result<(), Failure> {
     let agent = variable("CHORUS_AGENT")?;
@@ -47,9 +50,9 @@ fn variable(name: &str) -> Result<String, Failure> {
     })
 }
 
-/// Prints a message, and pauses.
+/// Prints a step, and pauses.
 fn say(ui: Ui, text: &str) -> Result<(), Failure> {
-    ui.line(Value::from_iter([("text", text)]))?;
+    ui.line(format_args!("{STEP}{text}"))?;
     let pace = variable("DEMO_PACE")?
         .parse()
         .map_err(|_| Failure::new("DEMO_PACE is not a number"))?;

@@ -3,7 +3,7 @@
 mod agent;
 mod show;
 
-use std::path::PathBuf;
+use tempfile::TempDir;
 
 pub(super) use agent::run as run_agent;
 
@@ -11,7 +11,7 @@ use super::arguments::{DemoArguments, ServeArguments};
 use super::serve::Serving;
 use super::ui::{Failure, Ui};
 use crate::config::DataDir;
-use crate::domain::{Agent, AgentName, Caller, OutputForm, Provider, Text};
+use crate::domain::{Agent, AgentName, Caller, ChainEntry, OutputForm, Provider, Task, Text};
 use crate::engine::{Engine, HandoffInput, TaskInput};
 
 const TASK: &str =
@@ -27,10 +27,16 @@ const CAST: [&str; 5] = [
 ];
 
 pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure> {
-    let folder = match arguments.data_dir {
-        Some(folder) => folder,
-        None => temporary_folder()?,
+    // Is deleted at the end.
+    let temporary = match arguments.data_dir {
+        Some(_) => None,
+        None => Some(temporary_folder()?),
     };
+    let temporary_path = || temporary.as_ref().map(|folder| folder.path().to_owned());
+    let folder = arguments
+        .data_dir
+        .or_else(temporary_path)
+        .unwrap_or_default();
     let data_dir = DataDir::prepare(&folder)?;
     if data_dir.database().exists() {
         return Err(Failure::new(format!(
@@ -45,21 +51,30 @@ pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure>
     let result = play(&serving.engine).await;
     shown.end().await;
     let task = result?;
-    print_hints(ui, &serving, &task, arguments.once)?;
+    let kept = temporary.is_none();
+    print_result(ui, &task)?;
     if arguments.once {
+        if kept {
+            ui.line("\nLook around:")?;
+            print_hints_at_rest(ui, &serving)?;
+        }
         serving.engine.stopping().cancel();
     } else {
-        ui.line("\nThe server is still running. Press Ctrl-C to stop it.")?;
+        ui.line("\nLook around:")?;
+        print_hints(ui, &serving, &task)?;
+        ui.line(if kept {
+            "\nThe server is still running. Press Ctrl-C to stop it."
+        } else {
+            "\nThe server is still running. Press Ctrl-C to stop it and to delete its data."
+        })?;
     }
     serving.until_stopped().await;
     Ok(())
 }
 
-fn temporary_folder() -> Result<PathBuf, Failure> {
+fn temporary_folder() -> Result<TempDir, Failure> {
     let folder = tempfile::Builder::new().prefix("chorus-demo-").tempdir();
-    folder
-        .map(tempfile::TempDir::keep)
-        .map_err(|error| Failure::new(format!("cannot create a temporary directory: {error}")))
+    folder.map_err(|error| Failure::new(format!("cannot create a temporary directory: {error}")))
 }
 
 /// Returns the scripted agents, all of which run this program.
@@ -90,7 +105,7 @@ fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
 }
 
 /// Creates the task and hands it to the orchestrator, which does the rest.
-async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
+async fn play(engine: &Engine) -> Result<Task, Failure> {
     let text = |text: &str| text.parse::<Text>().expect("has no NUL");
     let input = TaskInput {
         description: text(TASK),
@@ -109,43 +124,54 @@ async fn play(engine: &Engine) -> Result<crate::domain::Task, Failure> {
     Ok(engine.task_when_idle(&task.id, minute).await?)
 }
 
-/// Prints the result and the commands that show more. Those that need a server are left out if it stops.
-fn print_hints(
-    ui: Ui,
-    serving: &Serving,
-    task: &crate::domain::Task,
-    stops: bool,
-) -> Result<(), Failure> {
-    let handoff = task
-        .agent_chain()
-        .last()
-        .ok_or_else(|| Failure::new("the task was not handed off"))?;
-    let output = handoff.end.as_ref().map_or("", |end| end.output.as_str());
+fn print_result(ui: Ui, task: &Task) -> Result<(), Failure> {
+    let output = last_handoff(task)?.end.as_ref();
+    let output = output.map_or("", |end| end.output.as_str());
     ui.line(format_args!(
-        "\nFinal message of the orchestrator:\n\n{output}\n\nLook around:"
-    ))?;
-    let hint = |what: &str, how: String| ui.line(format_args!("  {what:<16} {how}"));
-    let (url, data) = (&serving.url, serving.data_dir.path().display());
-    let task = &task.id;
-    if stops {
-        hint("server", format!("chorus serve --data-dir {data}"))?;
-    } else {
-        hint("agents", format!("chorus task tree {task} --url {url}"))?;
-        hint(
-            "conversation",
-            format!("chorus task conversation {task} --url {url}"),
-        )?;
-        hint(
-            "agent's output",
-            format!("chorus log {} --url {url}", handoff.id),
-        )?;
-        hint(
-            "history",
-            format!("curl -s {url}/api/tasks/{task}/history | jq -c '.data.events[]'"),
-        )?;
-    }
+        "\nFinal message of the orchestrator:\n\n{output}"
+    ))
+}
+
+fn last_handoff(task: &Task) -> Result<&ChainEntry, Failure> {
+    let last = task.agent_chain().last();
+    last.ok_or_else(|| Failure::new("the task was not handed off"))
+}
+
+/// Prints the commands that show more of a running server.
+fn print_hints(ui: Ui, serving: &Serving, task: &Task) -> Result<(), Failure> {
+    let (url, id, handoff) = (&serving.url, &task.id, &last_handoff(task)?.id);
+    hint(ui, "agents", format!("chorus task tree {id} --url {url}"))?;
     hint(
-        "database",
-        format!("sqlite3 -readonly -box {data}/chorus.db 'select * from chain'"),
-    )
+        ui,
+        "conversation",
+        format!("chorus task conversation {id} --url {url}"),
+    )?;
+    hint(
+        ui,
+        "agent's output",
+        format!("chorus log {handoff} --url {url}"),
+    )?;
+    hint(
+        ui,
+        "history",
+        format!("curl -s {url}/api/tasks/{id}/history | jq -c '.data.events[]'"),
+    )?;
+    hint_database(ui, serving)
+}
+
+/// Prints the commands that show more once the server has stopped.
+fn print_hints_at_rest(ui: Ui, serving: &Serving) -> Result<(), Failure> {
+    let data = serving.data_dir.path().display();
+    hint(ui, "server", format!("chorus serve --data-dir {data}"))?;
+    hint_database(ui, serving)
+}
+
+fn hint_database(ui: Ui, serving: &Serving) -> Result<(), Failure> {
+    let data = serving.data_dir.path().display();
+    let command = format!("sqlite3 -readonly -box {data}/chorus.db 'select * from chain'");
+    hint(ui, "database", command)
+}
+
+fn hint(ui: Ui, subject: &str, command: String) -> Result<(), Failure> {
+    ui.line(format_args!("  {subject:<16} {command}"))
 }

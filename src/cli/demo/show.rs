@@ -8,6 +8,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::agent::STEP;
 use crate::cli::ui::{Ui, one_line, time};
 use crate::domain::{Event, HandoffId};
 use crate::engine::{Engine, Published};
@@ -83,19 +84,13 @@ impl Screen {
                 line
             }
             "message_added" => {
-                let message: ScriptLine = serde_json::from_str(data("content")).ok()?;
-                match message {
-                    ScriptLine::Step { text } => row("", &format!("… {}", one_line(&text))),
-                    ScriptLine::Result { message } => {
-                        let agent = self.agents.get(event.handoff_id.as_ref()?)?;
-                        row(
-                            agent,
-                            &format!(
-                                "{GOOD}→{GOOD:#} {}",
-                                one_line(&message.trim().replace('\n', " / "))
-                            ),
-                        )
-                    }
+                let content = data("content");
+                if let Some(step) = content.strip_prefix(STEP) {
+                    row("", &format!("{STEP}{}", one_line(step)))
+                } else {
+                    let agent = self.agents.get(event.handoff_id.as_ref()?)?;
+                    let result = one_line(&content.trim().replace('\n', " / "));
+                    row(agent, &format!("{GOOD}→{GOOD:#} {result}"))
                 }
             }
             "agent_handoff_completed" => return None,
@@ -109,17 +104,4 @@ impl Screen {
             }
         })
     }
-}
-
-/// A JSON line of a scripted agent.
-#[derive(serde::Deserialize)]
-#[serde(untagged)]
-enum ScriptLine {
-    Step {
-        text: String,
-    },
-    Result {
-        #[serde(rename = "final")]
-        message: String,
-    },
 }

@@ -398,7 +398,7 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
 
 async fn check_server(arguments: &DoctorArguments) -> Finding {
     let client = match server::client(&arguments.url, &arguments.data.data_dir) {
-        Ok(client) => client,
+        Ok(client) => client.with_patience(None),
         Err(failure) => return Bad(failure.message, "name the server with --url".to_owned()),
     };
     let reply = match client.ready().await {

@@ -112,7 +112,10 @@ async fn create(ui: Ui, arguments: CreateIncrementArguments) -> Result<(), Failu
 }
 
 fn table(answer: &Answer<Vec<Increment>>) -> Table {
-    let mut table = Table::new(&["id", "state", "round", "updated", "title", "blocked by"]);
+    let mut table = Table::new(
+        "No increments found; create one with `chorus increment create`",
+        &["id", "state", "round", "updated", "title", "blocked by"],
+    );
     for increment in &answer.data {
         let reason = increment.blocked_by.as_ref();
         table.row([

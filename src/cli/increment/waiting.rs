@@ -1,7 +1,7 @@
 //! Waiting for the end of an increment.
 
 use crate::cli::ui::{Failure, one_line};
-use crate::cli::wait::patiently;
+use crate::cli::wait::patient;
 use crate::client::{Client, Events, Reply};
 use crate::domain::{IncrementState, IncrementTasks};
 
@@ -10,11 +10,12 @@ pub(super) async fn until_settled(
     client: &Client,
     id: &str,
 ) -> Result<Reply<IncrementTasks>, Failure> {
+    let client = patient(client, None);
     loop {
         // Subscribing before the first look misses no event in between.
-        let mut events = patiently(None, async || client.events().await).await?;
+        let mut events = client.events().await?;
         loop {
-            let reply = patiently(None, async || client.increments().get(id).await).await?;
+            let reply = client.increments().get(id).await?;
             if reply.data()?.increment.state != IncrementState::Active {
                 return Ok(reply);
             }

@@ -101,7 +101,7 @@ async fn inbox(ui: Ui, arguments: InboxArguments) -> Result<(), Failure> {
     let reader = Correspondent::parse(name.as_str())
         .map_err(|error| Failure::new(format!("{name:?} is not a valid name: it {error}")))?;
     let list = MailList {
-        to: Some(name),
+        to: Some(name.clone()),
         pending: !overdue && !all && search.is_none(),
         overdue,
         words: search,
@@ -109,7 +109,14 @@ async fn inbox(ui: Ui, arguments: InboxArguments) -> Result<(), Failure> {
         after: after.map(Into::into),
         ..MailList::default()
     };
-    let reply = server.client()?.mail().list(&list).await?;
+    let client = server.client()?;
+    let reply = client.mail().list(&list).await?;
+    if reply.data()?.is_empty()
+        && ![Correspondent::OPERATOR, Correspondent::ROUTER].contains(&name.as_str())
+    {
+        // A name that nobody has is more likely a typing error than an empty inbox.
+        client.agents().get(&name).await?;
+    }
     server.show_list(ui, &reply, |answer| show::table(answer, &reader))
 }
 

@@ -6,7 +6,10 @@ use crate::domain::{Address, Correspondent, Mail, Recipient, Timestamp};
 
 pub(super) fn table(answer: &Answer<Vec<Mail>>, reader: &Correspondent) -> Table {
     let now = answer.meta.timestamp;
-    let mut table = Table::new(&["id", "sent", "from", "type", "urgency", "state", "subject"]);
+    let mut table = Table::new(
+        "No mail found; `--all` also shows mail that was read",
+        &["id", "sent", "from", "type", "urgency", "state", "subject"],
+    );
     for mail in &answer.data {
         let own = mail.recipient(reader);
         table.row([

@@ -5,6 +5,7 @@ mod top;
 mod waiting;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::value::RawValue;
 
@@ -48,6 +49,11 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             let reply = client.requests().list(&list).await?;
             server.show_list(ui, &reply, show::table)?;
             if !server.json {
+                if let Some(kind) = &list.kind
+                    && reply.data()?.is_empty()
+                {
+                    notice_kind(ui, &client, kind).await;
+                }
                 alert::notice_active(ui, &client).await;
             }
             Ok(())
@@ -138,7 +144,8 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
                 None => client.dispatch().rules().await?,
                 Some(file) => {
                     let rules = Input::Json(without_envelope(json_file(&file)?));
-                    client.dispatch().set_rules(&rules).await?
+                    let reply = client.dispatch().set_rules(&rules).await;
+                    reply.map_err(|error| in_file(error.into(), &file))?
                 }
             };
             server.show_list(ui, &reply, rules)
@@ -149,6 +156,32 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             data,
         } => super::template::run(ui, &data.data_dir, &kind, response),
     }
+}
+
+/// Names the file and the number of a rule, where the API names the place in a list.
+fn in_file(mut failure: Failure, file: &Path) -> Failure {
+    let place = |field: &str| {
+        let (number, name) = field.strip_prefix("routes[")?.split_once(']')?;
+        let number = number.parse::<usize>().ok()? + 1;
+        let name = name.trim_start_matches('.');
+        let rule = format!("{}, rule {number}", file.display());
+        Some(if name.is_empty() {
+            rule
+        } else {
+            format!("{rule}: {name}")
+        })
+    };
+    for problem in &mut failure.problems {
+        if let Some(place) = place(&problem.field) {
+            problem.field = place;
+        }
+    }
+    if let Some((field, rest)) = failure.message.split_once(": ")
+        && let Some(place) = place(field)
+    {
+        failure.message = format!("{place}: {rest}");
+    }
+    failure
 }
 
 /// Takes the data out of an answer, so that the output of `--json` can be edited and sent back.
@@ -207,9 +240,13 @@ async fn notice_kind(ui: Ui, client: &Client, kind: &Kind) {
     };
     if rules.iter().all(|rule| rule.kind != *kind) {
         let kinds: Vec<_> = rules.iter().map(|rule| rule.kind.as_str()).collect();
+        let advice = if kinds.is_empty() {
+            "name one with `chorus request kinds --set FILE`".to_owned()
+        } else {
+            format!("kinds with an agent: {}", kinds.join(", "))
+        };
         ui.notice(format_args!(
-            "no agent handles requests of kind {kind}; kinds with an agent: {}",
-            kinds.join(", ")
+            "no agent handles requests of kind {kind}; {advice}"
         ));
     }
 }
@@ -270,7 +307,10 @@ fn say(ui: Ui, request: &Request) -> Result<(), Failure> {
 }
 
 fn rules(answer: &Answer<Vec<KindRule>>) -> Table {
-    let mut table = Table::new(&["kind", "agent", "mode", "rank", "options"]);
+    let mut table = Table::new(
+        "No kind of request has an agent; set them with `chorus request kinds --set FILE`",
+        &["kind", "agent", "mode", "rank", "options"],
+    );
     for rule in &answer.data {
         let mut options = vec![format!("attempts {}", rule.max_attempts)];
         options.extend(rule.retry.then(|| "retry".to_owned()));

@@ -5,7 +5,10 @@ use crate::api::Answer;
 use crate::domain::{Recovery, Request, RequestSourceType, RequestState, Transition};
 
 pub(super) fn table(answer: &Answer<Vec<Request>>) -> Table {
-    let mut table = Table::new(&["id", "state", "priority", "kind", "who", "title"]);
+    let mut table = Table::new(
+        "No requests found",
+        &["id", "state", "priority", "kind", "who", "title"],
+    );
     for request in &answer.data {
         let who = request.lease.as_ref().map(|lease| lease.agent.as_str());
         table.row([

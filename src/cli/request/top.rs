@@ -13,9 +13,12 @@ pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure>
     }
     let Answer { data, meta } = reply.answer()?;
     let now = meta.timestamp;
-    let mut table = Table::new(&[
-        "what", "for", "priority", "kind", "agent", "hand-off", "where", "request", "title",
-    ]);
+    let mut table = Table::new(
+        "No request is approved and waiting",
+        &[
+            "what", "for", "priority", "kind", "agent", "hand-off", "where", "request", "title",
+        ],
+    );
     for request in &data.running {
         running(&mut table, request, now);
     }

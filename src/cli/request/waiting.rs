@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::arguments::WaitArguments;
 use super::super::ui::{Failure, Ui, one_line};
-use super::super::wait::{Question, deadline_after, patiently};
+use super::super::wait::{Question, deadline_after, patient};
 use crate::domain::RequestState;
 use crate::words::counted;
 
@@ -21,8 +21,8 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: WaitArguments) -> Result<(),
     let deadline = deadline_after(timeout.map(Duration::from_secs));
     loop {
         let Question { seconds, is_last } = Question::before(deadline);
-        let ask = async || client.requests().wait(&id, state, seconds).await;
-        let reply = patiently(deadline, ask).await?;
+        let client = patient(&client, deadline);
+        let reply = client.requests().wait(&id, state, seconds).await?;
         let request = reply.data()?;
         if request.state.has_reached(state) {
             return server.show(ui, &reply, |request| match &request.response {
@@ -51,7 +51,7 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: WaitArguments) -> Result<(),
             )));
         }
         if is_last {
-            return Err(Failure::new(format!(
+            return Err(Failure::timed_out(format!(
                 "request {id} is still {}, not {}{went_wrong}",
                 request.state.as_str(),
                 state.as_str()

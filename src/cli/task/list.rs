@@ -13,18 +13,33 @@ pub(super) async fn run(ui: Ui, arguments: ListTasksArguments) -> Result<(), Fai
         tags,
         limit,
         after,
+        before,
         server,
     } = arguments;
+    // The newest tasks come last, next to the prompt of the shell. A program gets the order of the API.
+    let newest = before.is_some() || after.is_none() && !server.json;
     let list = TaskList {
         status: status.map(Into::into),
         agent_role,
         tags: tags.map(|tags| tags.to_string()),
+        newest,
         limit: Some(limit),
-        after: after.map(Into::into),
+        after: after.or(before).map(Into::into),
     };
     let client = server.client()?;
     let reply = client.tasks().list(&list).await?;
-    server.show_list(ui, &reply, |answer| table(&answer.data))?;
+    let next = if newest {
+        "Older tasks: --before"
+    } else {
+        "More rows: --after"
+    };
+    server.show_pages(ui, &reply, next, |answer| {
+        let mut tasks: Vec<_> = answer.data.iter().collect();
+        if newest {
+            tasks.reverse();
+        }
+        table(&tasks)
+    })?;
     if !server.json {
         alert::notice_active(ui, &client).await;
     }
@@ -32,7 +47,7 @@ pub(super) async fn run(ui: Ui, arguments: ListTasksArguments) -> Result<(), Fai
 }
 
 /// The columns of the router are last, and only there if a task needs them: scripts rely on the positions of the others.
-fn table(tasks: &[TaskSummary]) -> Table {
+fn table(tasks: &[&TaskSummary]) -> Table {
     let is_routed = tasks
         .iter()
         .any(|task| task.agent_role.is_some() || task.waiting_reason.is_some());
@@ -40,7 +55,10 @@ fn table(tasks: &[TaskSummary]) -> Table {
     if is_routed {
         headings.extend(["role", "held"]);
     }
-    let mut table = Table::new(&headings);
+    let mut table = Table::new(
+        "No tasks found; create one with `chorus task create`",
+        &headings,
+    );
     for task in tasks {
         let updated = time(task.updated_at);
         let agent = task.current_agent.as_ref();

@@ -3,9 +3,12 @@
 use std::process::ExitCode;
 
 use reqwest::StatusCode;
+use serde::Deserialize;
 
+use crate::api::ErrorBody;
 use crate::client::ClientError;
 use crate::config::DataDirError;
+use crate::domain::Problem;
 use crate::error::with_sources;
 use crate::store::OpenError;
 
@@ -18,6 +21,8 @@ pub(in crate::cli) enum Exit {
     NotFound = 3,
     Conflict = 4,
     Unreachable = 5,
+    /// A wait has ended before the work.
+    TimedOut = 6,
 }
 
 impl From<Exit> for ExitCode {
@@ -32,6 +37,8 @@ pub(in crate::cli) struct Failure {
     pub exit: Exit,
     pub message: String,
     pub hints: Vec<String>,
+    /// The invalid fields that the message lists.
+    pub problems: Vec<Problem>,
 }
 
 impl Failure {
@@ -40,6 +47,7 @@ impl Failure {
             exit: Exit::Failed,
             message: message.into(),
             hints: Vec::new(),
+            problems: Vec::new(),
         }
     }
 
@@ -51,6 +59,14 @@ impl Failure {
     pub fn usage(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Usage,
+            ..Self::new(message)
+        }
+    }
+
+    /// Makes a failure of a wait that was too short.
+    pub fn timed_out(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::TimedOut,
             ..Self::new(message)
         }
     }
@@ -82,34 +98,32 @@ impl From<ClientError> for Failure {
                 exit: Exit::Usage,
                 ..failure
             },
-            ClientError::Refused { status, error } => {
-                let exit = match status {
-                    StatusCode::NOT_FOUND => Exit::NotFound,
-                    StatusCode::CONFLICT => Exit::Conflict,
-                    _ => Exit::Failed,
-                };
-                let agents = error
-                    .details
-                    .as_ref()
-                    .and_then(|details| details["agents"].as_array());
-                let mut failure = Self { exit, ..failure };
-                if status == StatusCode::UNAUTHORIZED {
-                    failure = failure.with_hint(
-                        "name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR",
-                    );
-                }
-                match agents {
-                    None => failure,
-                    Some(agents) => {
-                        let names: Vec<_> = agents
-                            .iter()
-                            .filter_map(serde_json::Value::as_str)
-                            .collect();
-                        failure.with_hint(format!("known agents: {}", names.join(", ")))
-                    }
-                }
-            }
+            ClientError::Refused { status, error } => refused(failure, status, &error),
         }
+    }
+}
+
+fn refused(failure: Failure, status: StatusCode, error: &ErrorBody) -> Failure {
+    let exit = match (status, error.code.as_str()) {
+        (StatusCode::NOT_FOUND, _) | (_, "UNKNOWN_AGENT") => Exit::NotFound,
+        (StatusCode::CONFLICT, _) => Exit::Conflict,
+        (StatusCode::BAD_REQUEST, _) => Exit::Usage,
+        _ => Exit::Failed,
+    };
+    let details = |name: &str| error.details.as_ref().and_then(|details| details.get(name));
+    let problems = details("problems").and_then(|problems| Vec::deserialize(problems).ok());
+    let failure = Failure {
+        exit,
+        problems: problems.unwrap_or_default(),
+        ..failure
+    };
+    let agents = details("agents").and_then(|agents| Vec::<String>::deserialize(agents).ok());
+    match agents {
+        _ if status == StatusCode::UNAUTHORIZED => failure.with_hint(
+            "name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR",
+        ),
+        Some(agents) => failure.with_hint(format!("known agents: {}", agents.join(", "))),
+        None => failure,
     }
 }
 

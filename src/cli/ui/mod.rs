@@ -13,7 +13,7 @@ use anstyle::{AnsiColor, Style};
 pub(super) use failure::{Exit, Failure};
 pub(super) use progress::ProgressBar;
 pub(super) use table::Table;
-pub(super) use text::{duration, is_id, one_line, outcome, printable, time, usage};
+pub(super) use text::{closest, duration, is_id, one_line, outcome, printable, time, usage};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default();
@@ -52,16 +52,14 @@ impl Ui {
 
     /// Prints a table to standard output: aligned for a person, separated by tabs for a program.
     pub fn table(self, table: &Table) -> Result<(), Failure> {
-        let text = if std::io::stdout().is_terminal() {
-            table.aligned()
-        } else {
-            table.separated()
-        };
-        if text.is_empty() {
-            Ok(())
-        } else {
-            self.line(text)
+        let is_terminal = std::io::stdout().is_terminal();
+        match table.is_empty() {
+            true if is_terminal => self.notice(table.nothing()),
+            true => {}
+            false if is_terminal => self.line(table.aligned())?,
+            false => self.line(table.separated())?,
         }
+        Ok(())
     }
 
     /// Prints pairs, one per line: separated by spaces for a person, by a tab for a program.

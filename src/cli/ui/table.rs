@@ -1,8 +1,8 @@
 //! Tables.
 //!
 //! # How it works
-//! A pipe gets every cell in full. A terminal gets columns that fit its width. Ids are shortened to a prefix that is unique in the
-//! table, which every command accepts. If the table is still too wide, the widest columns give way first, in the order of [`STEPS`]:
+//! A pipe gets every cell in full. A terminal gets columns that fit its width. Ids are shortened to their ends, which are random and
+//! which every command accepts; their beginnings are times, and alike. If the table is still too wide, the widest columns give way first, in the order of [`STEPS`]:
 //! long texts and the ends of times, then short texts, and at last everything.
 
 use std::fmt::Write;
@@ -14,8 +14,8 @@ use super::text::{is_id, one_line};
 /// The headings of columns that are copied into commands, and so cut last.
 const NAMES: [&str; 6] = ["id", "task", "name", "request", "hand-off", "agent"];
 
-/// The shortest prefix of an id that is shown: the time of its creation, in milliseconds.
-const SHORTEST_ID: usize = 13;
+/// The shortest end of an id that is shown: 32 random bits.
+const SHORTEST_ID: usize = 8;
 
 /// The length of a time without its seconds: `2026-01-31 12:00`.
 const TO_THE_MINUTE: usize = 16;
@@ -28,6 +28,8 @@ const GAP: &str = "  ";
 /// Rows under headings.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Table {
+    /// The sentence for a table without rows.
+    nothing: &'static str,
     headings: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
@@ -65,8 +67,9 @@ const STEPS: [Step; 7] = [
 ];
 
 impl Table {
-    pub fn new(headings: &[&'static str]) -> Self {
+    pub fn new(nothing: &'static str, headings: &[&'static str]) -> Self {
         Self {
+            nothing,
             headings: headings.to_vec(),
             rows: Vec::new(),
         }
@@ -76,6 +79,14 @@ impl Table {
     pub fn row<const N: usize>(&mut self, cells: [&str; N]) {
         self.rows
             .push(cells.iter().map(|cell| one_line(cell)).collect());
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub const fn nothing(&self) -> &'static str {
+        self.nothing
     }
 
     /// Aligns the columns under their headings, and fits them to the terminal.
@@ -119,7 +130,7 @@ impl Table {
                 let cells = self.rows.iter().map(|row| row[place].as_str());
                 let content = content(heading, cells.clone());
                 let cells: Vec<_> = cells
-                    .map(|cell| if is_id(cell) { &cell[..length] } else { cell }.to_owned())
+                    .map(|cell| if is_id(cell) { end(cell, length) } else { cell }.to_owned())
                     .collect();
                 let heading = heading.to_uppercase();
                 let widths = cells.iter().chain([&heading]).map(|cell| cell.width());
@@ -199,18 +210,26 @@ fn is_time(cell: &str) -> bool {
         })
 }
 
-/// Returns the length at which the ids differ. A prefix never ends in a dash.
+/// Returns the length of the ends at which the ids differ.
 fn unique_length(ids: &[&str]) -> usize {
-    let mut sorted = ids.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let shared = sorted.windows(2).map(|pair| {
-        let same = pair[0].bytes().zip(pair[1].bytes());
+    let mut backwards: Vec<Vec<u8>> = ids.iter().map(|id| id.bytes().rev().collect()).collect();
+    backwards.sort_unstable();
+    backwards.dedup();
+    let shared = backwards.windows(2).map(|pair| {
+        let same = pair[0].iter().zip(&pair[1]);
         same.take_while(|(one, other)| one == other).count()
     });
-    let length = shared.max().map_or(0, |shared| shared + 1).max(SHORTEST_ID);
-    let ends_in_dash = sorted.iter().any(|id| id.as_bytes()[length - 1] == b'-');
-    length + usize::from(ends_in_dash)
+    shared.max().map_or(0, |shared| shared + 1).max(SHORTEST_ID)
+}
+
+/// Returns the last characters of an id. An end that began with a dash would look like an option.
+fn end(id: &str, length: usize) -> &str {
+    let end = &id[id.len() - length..];
+    if end.starts_with('-') {
+        &id[id.len() - length - 1..]
+    } else {
+        end
+    }
 }
 
 fn line<'a>(columns: &'a [Column], cell: impl Fn(&'a Column) -> &'a str) -> String {
@@ -258,10 +277,10 @@ mod tests {
     use super::*;
 
     const FIRST: &str = "01a1eccf-0407-743e-9681-0684472a27bb";
-    const SECOND: &str = "01a1eccf-0407-743f-9681-0684472a27bb";
+    const SECOND: &str = "01a1eccf-0407-743e-9681-0684272a27bb";
 
     fn table() -> Table {
-        let mut table = Table::new(&["id", "sent", "from", "state", "subject"]);
+        let mut table = Table::new("No mail", &["id", "sent", "from", "state", "subject"]);
         let subject =
             "The parser reads every date of the archive, but not yet in the order of the calendar";
         table.row([FIRST, "2026-11-18 03:59:12", "operator", "unread", subject]);
@@ -270,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_terminal_shows_everything_but_the_ends_of_ids() {
+    fn a_wide_terminal_shows_everything_but_the_beginnings_of_ids() {
         insta::assert_snapshot!(table().fit(Some(200)), @"
         ID                  SENT                 FROM      STATE   SUBJECT
         01a1eccf-0407-743e  2026-11-18 03:59:12  operator  unread  The parser reads every date of the archive, but not yet in the order of the calendar
@@ -310,7 +329,7 @@ mod tests {
     /// Quadratic work would take minutes.
     #[test]
     fn a_word_of_a_million_characters_is_cut_to_the_terminal() {
-        let mut table = Table::new(&["id", "description", "note"]);
+        let mut table = Table::new("No notes", &["id", "description", "note"]);
         table.row([FIRST, &"a".repeat(1_000_000), &"実".repeat(1_000_000)]);
         table.row([SECOND, "short", "-"]);
         insta::assert_snapshot!(table.fit(Some(80)), @"
@@ -329,15 +348,12 @@ mod tests {
 
     #[test]
     fn ids_are_as_long_as_it_takes_to_tell_them_apart() {
-        assert_eq!(unique_length(&[]), 13);
-        assert_eq!(unique_length(&[FIRST, FIRST]), 13);
-        assert_eq!(unique_length(&[FIRST, SECOND]), 18);
-        assert_eq!(
-            unique_length(&[
-                "01a1eccf-0407-743e-9681-0684472a27bb",
-                "01a1eccf-0407-843e-9681-0684472a27bb"
-            ]),
-            15
-        );
+        assert_eq!(unique_length(&[]), 8);
+        assert_eq!(unique_length(&[FIRST, FIRST]), 8);
+        assert_eq!(unique_length(&[FIRST, SECOND]), 8);
+        let third = "01a1eccf-0407-743e-9682-0684472a27bb";
+        assert_eq!(unique_length(&[FIRST, third]), 14);
+        assert_eq!(end(FIRST, 12), "0684472a27bb");
+        assert_eq!(end(FIRST, 13), "1-0684472a27bb");
     }
 }

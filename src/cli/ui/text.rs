@@ -5,6 +5,9 @@ use chrono::{DateTime, Local};
 use crate::domain::{Outcome, Timestamp, UsageSum};
 use crate::words::counted;
 
+/// The least likeness of a name and a typing error of it, between 0 and 1.
+const ALIKE: f64 = 0.8;
+
 /// Replaces control characters, which could move the cursor, and characters that reorder or hide text.
 pub(in crate::cli) fn printable(text: &str) -> String {
     text.replace("\r\n", "\n")
@@ -34,14 +37,25 @@ const fn is_deceptive(c: char) -> bool {
     )
 }
 
-/// Joins the lines of a text, and makes it [`printable`].
 /// Whether a text is a whole UUID with its dashes, in upper or lower case.
 pub(in crate::cli) fn is_id(text: &str) -> bool {
     text.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(text).is_ok()
 }
 
+/// Joins the lines of a text, and makes it [`printable`].
 pub(in crate::cli) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Returns the candidate that is most like a mistyped name, if one is like it.
+pub(in crate::cli) fn closest<'a>(typed: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    let alike = candidates
+        .iter()
+        .map(|name| (strsim::jaro_winkler(&typed, &name.to_lowercase()), *name));
+    let alike = alike.filter(|(likeness, _)| *likeness > ALIKE);
+    let best = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    best.map(|(_, name)| name)
 }
 
 /// Formats the usage of runs; nothing without a run.
@@ -103,6 +117,15 @@ mod tests {
         assert_eq!(printable("a\x1b[2Jb\rc\nd"), "a\u{fffd}[2Jb\u{fffd}c\nd");
         assert_eq!(printable("a\r\nb\u{9b}2J"), "a\nb\u{fffd}2J");
         assert_eq!(one_line(" a\n\tb\x07 "), "a b\u{fffd}");
+    }
+
+    #[test]
+    fn a_mistyped_name_is_recognised() {
+        let agents = ["developer", "developer-review", "planner", "qa"];
+        assert_eq!(closest("develper", &agents), Some("developer"));
+        assert_eq!(closest("Planer", &agents), Some("planner"));
+        assert_eq!(closest("ghost", &agents), None);
+        assert_eq!(closest("", &agents), None);
     }
 
     #[test]

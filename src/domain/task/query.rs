@@ -9,6 +9,8 @@ pub struct TaskQuery {
     pub agent_role: Option<Role>,
     /// Selects tasks with at least one of these tags.
     pub tags: Vec<Skill>,
+    /// Lists the newest task first; `after` then continues with older ones.
+    pub newest: bool,
     pub after: Option<TaskId>,
     pub limit: u32,
 }

@@ -45,8 +45,13 @@ pub fn ready(view: &View<'_>, query: &ReadyQuery) -> Result<Page<Task>> {
 
 /// Lists the task numbers of a page, plus one.
 fn numbers(view: &View<'_>, query: &TaskQuery) -> Result<Vec<i64>> {
-    let after = cursor(view, query.after.as_ref())?;
-    task_lists::numbers(view, query, after, query.limit + 1)
+    let limit = query.limit + 1;
+    if query.newest {
+        let before = query.after.as_ref();
+        let before = before.map_or(Ok(i64::MAX), |id| number(view, id))?;
+        return task_lists::numbers_before(view, query, before, limit);
+    }
+    task_lists::numbers(view, query, cursor(view, query.after.as_ref())?, limit)
 }
 
 /// Resolves the cursor of a page; 0 for the first page.

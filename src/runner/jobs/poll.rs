@@ -103,7 +103,8 @@ async fn run_command(mut command: Command) -> std::io::Result<Option<JobState>> 
         )),
         Some(0) => {
             let response = String::from_utf8_lossy(&printed.bytes);
-            JobState::Finished(response.trim_end().to_owned())
+            let response = response.strip_suffix('\n').unwrap_or(&response);
+            JobState::Finished(response.to_owned())
         }
         Some(NOT_YET) => JobState::Running,
         _ => JobState::Failed(format!(

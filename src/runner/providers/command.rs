@@ -57,6 +57,7 @@ impl CommandReader {
 
 impl Reader for CommandReader {
     fn line(&mut self, line: &str) -> Vec<Said> {
+        let mut message = line.to_owned();
         match self.form.clone() {
             OutputForm::All => self.append(line),
             OutputForm::LastLine if !line.trim().is_empty() => {
@@ -67,17 +68,18 @@ impl Reader for CommandReader {
                 if let Some(value) = object(line).map(|mut object| object[field.as_str()].take())
                     && !value.is_null()
                 {
-                    match value {
-                        Value::String(text) => self.replace(&text),
-                        other => self.replace(&other.to_string()),
-                    }
+                    message = match value {
+                        Value::String(text) => text,
+                        other => other.to_string(),
+                    };
+                    self.replace(&message);
                 }
             }
         }
         self.messages += 1;
         match self.messages {
-            0..MOST_MESSAGES if line.trim().is_empty() => Vec::new(),
-            0..MOST_MESSAGES => vec![Said::Text(line.to_owned())],
+            0..MOST_MESSAGES if message.trim().is_empty() => Vec::new(),
+            0..MOST_MESSAGES => vec![Said::Text(message)],
             MOST_MESSAGES => vec![Said::Text("[more output in the log]".to_owned())],
             _ => Vec::new(),
         }
@@ -125,6 +127,23 @@ mod tests {
         );
         for form in ["json:", "xml", ""] {
             assert!(OutputForm::try_from(form.to_owned()).is_err(), "{form}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_the_text_of_the_field_and_not_its_json() {
+        let mut reader = CommandReader::new(OutputForm::JsonField("text".to_owned()));
+        for (line, message) in [
+            ("a step", "a step"),
+            (r#"{"text": "a\nb"}"#, "a\nb"),
+            (r#"{"text": 7}"#, "7"),
+            (r#"{"other": 1}"#, r#"{"other": 1}"#),
+        ] {
+            assert_eq!(
+                reader.line(line),
+                [Said::Text(message.to_owned())],
+                "{line}"
+            );
         }
     }
 

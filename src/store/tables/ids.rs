@@ -1,6 +1,7 @@
-//! Ids of all nouns by their beginning.
+//! Ids of all nouns by their beginning or end.
 //!
-//! Each statement reads a range of the unique index of `id`, from its end: a new id is greater than the older ones.
+//! A beginning is a range of the unique index of `id`, read from its end: a new id is greater than the older ones. For an end, the
+//! whole index is read, about 0.2 s for a million ids; a person types one of these at a time.
 
 use crate::domain::{FoundId, Noun};
 use crate::store::{Result, Row, Statement, View, params, sql};
@@ -8,38 +9,47 @@ use crate::store::{Result, Row, Statement, View, params, sql};
 /// Greater than every character that an id may have.
 const LAST: char = '~';
 
-const TASK: Statement<1> = sql!("SELECT id, substr(description, 1, 400) FROM tasks WHERE id = $1");
-const TASKS: Statement<3> = sql!(
-    "SELECT id, substr(description, 1, 400) FROM tasks WHERE id > $1 AND id < $2 ORDER BY id DESC LIMIT $3"
-);
-const HANDOFF: Statement<1> =
-    sql!("SELECT id, agent_name || ': ' || substr(prompt, 1, 400) FROM handoffs WHERE id = $1");
-const HANDOFFS: Statement<3> = sql!(
-    "SELECT id, agent_name || ': ' || substr(prompt, 1, 400) FROM handoffs
-     WHERE id > $1 AND id < $2 ORDER BY id DESC LIMIT $3"
-);
-const REQUEST: Statement<1> = sql!("SELECT id, title FROM requests WHERE id = $1");
-const REQUESTS: Statement<3> =
-    sql!("SELECT id, title FROM requests WHERE id > $1 AND id < $2 ORDER BY id DESC LIMIT $3");
-const INCREMENT: Statement<1> = sql!("SELECT id, title FROM increments WHERE id = $1");
-const INCREMENTS: Statement<3> =
-    sql!("SELECT id, title FROM increments WHERE id > $1 AND id < $2 ORDER BY id DESC LIMIT $3");
-const ALERT: Statement<1> = sql!("SELECT id, substr(message, 1, 400) FROM alerts WHERE id = $1");
-const ALERTS: Statement<3> = sql!(
-    "SELECT id, substr(message, 1, 400) FROM alerts WHERE id > $1 AND id < $2 ORDER BY id DESC LIMIT $3"
-);
-const MAIL: Statement<1> = sql!("SELECT id, subject FROM mail WHERE id = $1");
-const MAILS: Statement<3> =
-    sql!("SELECT id, subject FROM mail WHERE id > $1 AND id < $2 ORDER BY id DESC LIMIT $3");
+/// The statements of one noun.
+struct Lookup {
+    exact: Statement<1>,
+    longer: Statement<3>,
+    ending: Statement<2>,
+}
 
-const fn one_and_many(noun: Noun) -> (Statement<1>, Statement<3>) {
+/// Writes the statements of a noun from its table and the expression of its title.
+macro_rules! lookup {
+    ($table:literal, $title:literal) => {{
+        const EXACT: Statement<1> = sql!("SELECT id, ", $title, " FROM ", $table, " WHERE id = $1");
+        const LONGER: Statement<3> = sql!(
+            "SELECT id, ",
+            $title,
+            " FROM ",
+            $table,
+            " WHERE id > $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        );
+        const ENDING: Statement<2> = sql!(
+            "SELECT id, ",
+            $title,
+            " FROM ",
+            $table,
+            " WHERE substr(id, -length($1)) = $1 ORDER BY id DESC LIMIT $2"
+        );
+        Lookup {
+            exact: EXACT,
+            longer: LONGER,
+            ending: ENDING,
+        }
+    }};
+}
+
+const fn lookup(noun: Noun) -> Lookup {
     match noun {
-        Noun::Task => (TASK, TASKS),
-        Noun::Handoff => (HANDOFF, HANDOFFS),
-        Noun::Request => (REQUEST, REQUESTS),
-        Noun::Increment => (INCREMENT, INCREMENTS),
-        Noun::Alert => (ALERT, ALERTS),
-        Noun::Mail => (MAIL, MAILS),
+        Noun::Task => lookup!("tasks", "substr(description, 1, 400)"),
+        Noun::Handoff => lookup!("handoffs", "agent_name || ': ' || substr(prompt, 1, 400)"),
+        Noun::Request => lookup!("requests", "title"),
+        Noun::Increment => lookup!("increments", "title"),
+        Noun::Alert => lookup!("alerts", "substr(message, 1, 400)"),
+        Noun::Mail => lookup!("mail", "subject"),
     }
 }
 
@@ -50,12 +60,17 @@ fn from_row(row: &Row<'_>) -> Result<FoundId> {
 
 /// Finds an id that is spelled exactly like this.
 pub fn find(view: &View<'_>, noun: Noun, id: &str) -> Result<Option<FoundId>> {
-    view.row(one_and_many(noun).0, params![id], from_row)
+    view.row(lookup(noun).exact, params![id], from_row)
 }
 
 /// Lists longer ids that begin with the prefix, greatest first. The prefix must have the characters of an id only.
 pub fn longer(view: &View<'_>, noun: Noun, prefix: &str, limit: u32) -> Result<Vec<FoundId>> {
     let end = format!("{prefix}{LAST}");
     let arguments = params![prefix, end, limit];
-    view.rows(one_and_many(noun).1, arguments, from_row)
+    view.rows(lookup(noun).longer, arguments, from_row)
+}
+
+/// Lists ids that end with the part, greatest first.
+pub fn ending(view: &View<'_>, noun: Noun, part: &str, limit: u32) -> Result<Vec<FoundId>> {
+    view.rows(lookup(noun).ending, params![part, limit], from_row)
 }

@@ -69,38 +69,101 @@ pub fn load_summaries(view: &View<'_>, numbers: &[i64]) -> Result<Vec<TaskSummar
     })
 }
 
-/// Lists task numbers, oldest first. With tags, each tag is looked up in its own index, and the results are merged.
-pub fn numbers(view: &View<'_>, query: &TaskQuery, after: i64, limit: u32) -> Result<Vec<i64>> {
-    const ALL: Statement<2> =
-        sql!("SELECT number FROM tasks WHERE number > $1 ORDER BY number LIMIT $2");
-    const BY_STATUS: Statement<3> =
-        sql!("SELECT number FROM tasks WHERE number > $1 AND status = $2 ORDER BY number LIMIT $3");
-    const BY_ROLE: Statement<4> = sql!(
-        "SELECT number FROM tasks WHERE number > $1 AND agent_role = $2 AND ($3 IS NULL OR status = $3)
-          ORDER BY number LIMIT $4"
-    );
-    const BY_TAG: Statement<5> = sql!(
-        "SELECT t.number FROM task_tags g CROSS JOIN tasks t ON t.number = g.task_number
-          WHERE g.tag = $1 AND g.task_number > $2 AND ($3 IS NULL OR t.status = $3) AND ($4 IS NULL OR t.agent_role = $4)
-          ORDER BY g.task_number LIMIT $5"
-    );
-    let number = |row: &Row<'_>| row.get(0);
-    let (status, role) = (query.status, query.agent_role.as_ref());
-    if !query.tags.is_empty() {
-        let mut found = Vec::new();
-        for tag in &query.tags {
-            let tagged = params![tag, after, status, role, limit];
-            found.extend(view.rows(BY_TAG, tagged, number)?);
+/// The statements for pages in one direction.
+struct Listing {
+    all: Statement<2>,
+    by_status: Statement<3>,
+    by_role: Statement<4>,
+    by_tag: Statement<5>,
+}
+
+/// Writes the statements of a direction from its comparison and its order.
+macro_rules! listing {
+    ($beyond:literal, $order:literal) => {
+        Listing {
+            all: sql!(
+                "SELECT number FROM tasks WHERE number ",
+                $beyond,
+                " $1 ORDER BY number ",
+                $order,
+                " LIMIT $2"
+            ),
+            by_status: sql!(
+                "SELECT number FROM tasks WHERE number ",
+                $beyond,
+                " $1 AND status = $2 ORDER BY number ",
+                $order,
+                " LIMIT $3"
+            ),
+            by_role: sql!(
+                "SELECT number FROM tasks
+                  WHERE number ",
+                $beyond,
+                " $1 AND agent_role = $2 AND ($3 IS NULL OR status = $3)
+                  ORDER BY number ",
+                $order,
+                " LIMIT $4"
+            ),
+            by_tag: sql!(
+                "SELECT t.number FROM task_tags g CROSS JOIN tasks t ON t.number = g.task_number
+                  WHERE g.tag = $1 AND g.task_number ",
+                $beyond,
+                " $2 AND ($3 IS NULL OR t.status = $3)
+                    AND ($4 IS NULL OR t.agent_role = $4)
+                  ORDER BY g.task_number ",
+                $order,
+                " LIMIT $5"
+            ),
         }
-        found.sort_unstable();
-        found.dedup();
-        found.truncate(limit as usize);
-        return Ok(found);
-    }
-    match (role, status) {
-        (Some(role), status) => view.rows(BY_ROLE, params![after, role, status, limit], number),
-        (None, Some(status)) => view.rows(BY_STATUS, params![after, status, limit], number),
-        (None, None) => view.rows(ALL, params![after, limit], number),
+    };
+}
+
+const AFTER: Listing = listing!(">", "ASC");
+const BEFORE: Listing = listing!("<", "DESC");
+
+/// Lists task numbers after a number, oldest first.
+pub fn numbers(view: &View<'_>, query: &TaskQuery, after: i64, limit: u32) -> Result<Vec<i64>> {
+    let mut found = AFTER.read(view, query, after, limit)?;
+    found.sort_unstable();
+    found.dedup();
+    found.truncate(limit as usize);
+    Ok(found)
+}
+
+/// Lists task numbers before a number, newest first.
+pub fn numbers_before(
+    view: &View<'_>,
+    query: &TaskQuery,
+    before: i64,
+    limit: u32,
+) -> Result<Vec<i64>> {
+    let mut found = BEFORE.read(view, query, before, limit)?;
+    found.sort_unstable_by(|one, other| other.cmp(one));
+    found.dedup();
+    found.truncate(limit as usize);
+    Ok(found)
+}
+
+impl Listing {
+    /// Reads up to `limit` numbers. With tags, each tag is looked up in its own index: up to `limit` numbers for each, not merged.
+    fn read(&self, view: &View<'_>, query: &TaskQuery, from: i64, limit: u32) -> Result<Vec<i64>> {
+        let number = |row: &Row<'_>| row.get(0);
+        let (status, role) = (query.status, query.agent_role.as_ref());
+        if !query.tags.is_empty() {
+            let mut found = Vec::new();
+            for tag in &query.tags {
+                let tagged = params![tag, from, status, role, limit];
+                found.extend(view.rows(self.by_tag, tagged, number)?);
+            }
+            return Ok(found);
+        }
+        match (role, status) {
+            (Some(role), status) => {
+                view.rows(self.by_role, params![from, role, status, limit], number)
+            }
+            (None, Some(status)) => view.rows(self.by_status, params![from, status, limit], number),
+            (None, None) => view.rows(self.all, params![from, limit], number),
+        }
     }
 }
 

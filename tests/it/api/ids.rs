@@ -105,3 +105,19 @@ async fn a_prefix_is_found_by_the_index() {
         );
     }
 }
+
+#[tokio::test]
+async fn ids_are_found_by_their_end_if_none_begins_with_it() {
+    let app = TestApp::new().await;
+    let (first, second) = (app.task("first").await, app.task("second").await);
+    for id in [&first, &second] {
+        let end = id[id.len() - 8..].to_uppercase();
+        let found = app.get(&format!("/api/ids?noun=task&part={end}")).await;
+        assert_eq!(found.data()[0]["id"], json!(id));
+        let other = app.get(&format!("/api/ids?noun=request&part={end}")).await;
+        assert_eq!(other.data(), json!([]));
+    }
+    let begun = app.get("/api/ids?noun=task&part=0").await.data();
+    assert_eq!(begun.as_array().unwrap().len(), 2);
+    assert_snapshot!(app.get("/api/ids?noun=task&part=a&prefix=b").await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: part: cannot be combined with prefix"}}"#);
+}

@@ -124,7 +124,7 @@ async fn wrong_parameters_are_refused_by_name() {
     assert_snapshot!(refused("limit=1&limit=2").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: duplicate field `limit`"}}"#);
     assert_snapshot!(refused("status=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: status: unknown variant `done`, expected one of `pending`, `active`, `waiting`, `completed`, `failed`"}}"#);
     assert_snapshot!(refused("view=big").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: view: unknown variant `big`, expected `full` or `summary`"}}"#);
-    assert_snapshot!(refused("offset=3").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: offset: unknown field `offset`, expected one of `status`, `agentRole`, `tags`, `ready`, `forAgent`, `limit`, `after`, `view`"}}"#);
+    assert_snapshot!(refused("offset=3").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: offset: unknown field `offset`, expected one of `status`, `agentRole`, `tags`, `ready`, `forAgent`, `newest`, `limit`, `after`, `view`"}}"#);
     assert_snapshot!(refused("after=a%2Fb").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: after: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
     assert_snapshot!(refused("after=0198f3c0").await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: 0198f3c0"}}"#);
 }
@@ -169,4 +169,44 @@ async fn requests_are_listed_oldest_or_newest_first() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn tasks_are_listed_newest_first_on_request() {
+    let app = TestApp::new().await;
+    let mut all = Vec::new();
+    for place in 0..5 {
+        let (role, tag) = if place % 2 == 0 {
+            ("testing", "sql")
+        } else {
+            ("fixing", "rust")
+        };
+        let task = json!({ "description": "d", "agentRole": role, "specialistTags": [tag] });
+        all.push(id(&app.post("/api/tasks", task).await.data()));
+    }
+    let even: Vec<_> = all.iter().step_by(2).cloned().collect();
+    for (filter, mut expected) in [
+        ("", all.clone()),
+        ("&status=pending", all.clone()),
+        ("&agentRole=testing", even.clone()),
+        ("&tags=sql", even),
+        ("&tags=sql,rust", all),
+    ] {
+        expected.reverse();
+        for limit in [1, 2, 5] {
+            let mut found = Vec::new();
+            let mut after = String::new();
+            loop {
+                let path = format!("/api/tasks?newest=true&limit={limit}{filter}{after}");
+                let reply = app.get(&path).await;
+                found.extend(reply.data().as_array().unwrap().iter().map(id));
+                match reply.json()["meta"]["next"].as_str() {
+                    Some(next) => after = format!("&after={next}"),
+                    None => break,
+                }
+            }
+            assert_eq!(found, expected, "{filter} {limit}");
+        }
+    }
+    assert_snapshot!(app.get("/api/tasks?newest=true&ready=true").await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: newest: cannot be combined with ready=true; ready tasks are sorted by priority"}}"#);
 }

@@ -40,6 +40,7 @@ async fn agents_are_listed_and_shown() {
     --- stdout
     --- stderr
     error: Agent not found: no/body
+    hint: `chorus agent list` lists the agents
     ");
 }
 
@@ -167,12 +168,13 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     --- stdout
     --- stderr
     error: Agent not found: nobody
+    hint: `chorus agent list` lists the agents
     ");
     assert_snapshot!(desk.run(["agent", "edit", "reviewer", "--clear", "program"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: program: is required for the provider command
+    error: --program: is required for the provider command
     ");
     assert_snapshot!(desk.run(["agent", "rm", "reviewer"]).await, @"
     exit 0
@@ -185,6 +187,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     --- stdout
     --- stderr
     error: Agent not found: reviewer
+    hint: `chorus agent list` lists the agents
     ");
 }
 
@@ -230,14 +233,14 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     "#);
     let other = desk.chorus(["agent", "create", "other", "--file", "-"]);
     assert_snapshot!(transcript(other.input(json)).await.unwrap(), @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: name: must be other, the name in the path; agents cannot be renamed
+    error: NAME: must be other, the name in the path; agents cannot be renamed
     ");
     let unknown = desk.chorus(["agent", "create", "other", "--file", "-"]);
     assert_snapshot!(transcript(unknown.input(r#"{"colour": "red"}"#)).await.unwrap(), @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: colour: unknown field `colour`, expected one of `name`, `specPath`, `allowedTools`, `permissionMode`, `provider`, `model`, `program`, `arguments`, `environment`, `outputForm`, `maxSeconds`, `idleSeconds`, `available`, `roles`, `skills`, `maxSessionDuration`, `responsibilities`
@@ -292,22 +295,22 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
     }
     // What only the server knows.
     assert_snapshot!(desk.run(["agent", "create", "operator", "--provider", "command", "--program", "x"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: name: operator is reserved; choose another name
+    error: NAME: operator is reserved; choose another name
     ");
     assert_snapshot!(desk.run(["agent", "create", "../x", "--provider", "command", "--program", "x"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: name: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`
+    error: NAME: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`
     ");
     assert_snapshot!(desk.run(["agent", "create", "x"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: specPath: Spec agents/x.md of agent x does not exist; create <tmp>/agents/x.md
+    error: --spec: Spec agents/x.md of agent x does not exist; create <tmp>/agents/x.md
     ");
 }
 
@@ -366,4 +369,18 @@ async fn an_agent_says_of_itself_what_it_offers() {
     --- stderr
     error: Agent qa is in use by task <id 1>. End or change these first
     ");
+}
+
+#[tokio::test]
+async fn the_provider_of_a_program_is_inferred() {
+    let desk = Desk::open().await;
+    let create = ["agent", "create", "any", "--program", "/bin/echo"];
+    let made = desk.run(create).await;
+    assert!(made.starts_with("exit 0\n"), "{made}");
+    let agent = desk.app.get("/api/agents/any").await.data();
+    assert_eq!(agent["provider"], "command");
+    // Only a `command` needs no spec.
+    let create = ["agent", "create", "known", "--program", "/opt/bin/codex"];
+    let made = desk.run(create).await;
+    assert!(made.contains("--spec: Spec agents/known.md"), "{made}");
 }

@@ -105,6 +105,7 @@ async fn several_are_resolved_and_those_that_cannot_be_are_named() {
     --- stderr
     error: Alert not found: nope
     Alert <id 1> was already resolved by operator
+    hint: `chorus alert list` lists the alerts
     ");
     assert_snapshot!(desk.run(["alert", "resolve", &second]).await, @"
     exit 4
@@ -119,7 +120,7 @@ async fn several_are_resolved_and_those_that_cannot_be_are_named() {
     error: the following required arguments were not provided:
       <ALERT>...
 
-    Usage: chorus alert resolve --url <URL> --data-dir <DIR> <ALERT>...
+    Usage: chorus alert resolve <ALERT>...
 
     For more information, try '--help'.
     ");
@@ -130,16 +131,17 @@ async fn several_are_resolved_and_those_that_cannot_be_are_named() {
 async fn an_alert_that_says_nothing_or_is_about_nothing_is_refused() {
     let desk = Desk::open().await;
     assert_snapshot!(desk.run(["alert", "create", " "]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: message: must not be empty
+    error: MESSAGE: must not be empty
     ");
     assert_snapshot!(desk.run(["alert", "create", "Look", "--task", "nope"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["alert", "create"]).await, @"
     exit 2
@@ -148,7 +150,7 @@ async fn an_alert_that_says_nothing_or_is_about_nothing_is_refused() {
     error: the following required arguments were not provided:
       <MESSAGE>
 
-    Usage: chorus alert create --url <URL> --data-dir <DIR> <MESSAGE>
+    Usage: chorus alert create <MESSAGE>
 
     For more information, try '--help'.
     ");

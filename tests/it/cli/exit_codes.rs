@@ -18,7 +18,7 @@ async fn two_is_wrong_usage() {
     error: the following required arguments were not provided:
       <TASK>
 
-    Usage: chorus task show --url <URL> --data-dir <DIR> <TASK>
+    Usage: chorus task show <TASK>
 
     For more information, try '--help'.
     ");
@@ -37,7 +37,7 @@ async fn two_is_wrong_usage() {
     --- stderr
     error: the argument '--no-wait' cannot be used with '--timeout <SECONDS>'
 
-    Usage: chorus handoff --no-wait --url <URL> --data-dir <DIR> <TASK> <AGENT> <PROMPT>
+    Usage: chorus handoff --no-wait <TASK> <AGENT> <PROMPT>
 
     For more information, try '--help'.
     ");
@@ -51,24 +51,28 @@ async fn three_is_not_found() {
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["handoff", "nope", "qa", "p"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["cancel", "../tasks"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: ../tasks
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["task", "list", "--after", "nope"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
 }
 
@@ -89,11 +93,9 @@ async fn a_dot_segment_is_not_found_and_reaches_no_other_path() {
         (&["tool", "show", ".."], "Tool not found: .."),
         (&["agent", "show", ""], "Agent not found: ''"),
     ] {
-        assert_eq!(
-            desk.run(command.iter().copied()).await,
-            format!("exit 3\n--- stdout\n--- stderr\nerror: {message}\n"),
-            "{command:?}"
-        );
+        let seen = desk.run(command.iter().copied()).await;
+        let expected = format!("exit 3\n--- stdout\n--- stderr\nerror: {message}\nhint: `chorus ");
+        assert!(seen.starts_with(&expected), "{command:?}: {seen}");
     }
 }
 
@@ -173,13 +175,13 @@ async fn five_is_a_server_that_cannot_be_reached() {
 async fn one_is_any_other_failure() {
     let desk = Desk::open().await;
     assert_snapshot!(desk.run(["task", "create", " "]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: description: must not be empty
+    error: DESCRIPTION: must not be empty
     ");
     assert_snapshot!(desk.run(["task", "list", "--limit", "0"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: query: limit: must be 1 to 1000

@@ -51,6 +51,7 @@ async fn a_timeout_beyond_the_end_of_time_waits_for_ever() {
     --- stdout
     --- stderr
     error: Request not found: <id 1>
+    hint: `chorus request list` lists the requests
     ");
 }
 
@@ -183,7 +184,7 @@ async fn waiting_ends_at_the_timeout_and_the_handoff_goes_on() {
     let desk = Desk::open().await;
     let id = desk.app.task("d").await;
     assert_snapshot!(desk.run(["handoff", &id, "qa", "p", "--timeout", "0"]).await, @"
-    exit 1
+    exit 6
     --- stdout
     --- stderr
     qa is working on <id 1> (hand-off <id 2>)
@@ -207,7 +208,7 @@ async fn a_task_is_waited_for_until_its_last_handoff_has_ended() {
     ");
     desk.run(["handoff", &id, "qa", "p", "--no-wait"]).await;
     assert_snapshot!(desk.run(["task", "wait", &id, "--timeout", "0"]).await, @"
-    exit 1
+    exit 6
     --- stdout
     --- stderr
     error: qa has not finished in time; the hand-off continues
@@ -239,7 +240,7 @@ async fn an_unknown_agent_comes_with_the_names_of_the_known_ones() {
     let desk = Desk::open().await;
     let id = desk.app.task("d").await;
     assert_snapshot!(desk.run(["handoff", &id, "desinger", "p"]).await, @"
-    exit 1
+    exit 3
     --- stdout
     --- stderr
     error: Unknown agent: desinger

@@ -1,4 +1,4 @@
-//! Ids that are shortened to a unique prefix.
+//! Ids that are shortened to a unique beginning or end.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -113,6 +113,31 @@ async fn a_unique_prefix_stands_for_an_id_of_every_noun() {
     assert_eq!(next["dependsOn"], json!([increment]));
 }
 
+/// The end of an id is random, so that few characters tell it from all others.
+#[tokio::test]
+async fn a_unique_end_stands_for_an_id() {
+    let desk = Desk::open().await;
+    for number in 1..=3 {
+        import(&desk, &format!("0198f3c0-{number}-beef-{number}"), "Old").await;
+    }
+    let shown = desk.run(["task", "show", "beef-2", "--json"]).await;
+    assert!(shown.contains("0198f3c0-2-beef-2"), "{shown}");
+    assert_eq!(desk.run(["task", "show", "BEEF-2", "--json"]).await, shown);
+    import(&desk, "0198f3c0-4-beef-2", "Also old").await;
+    assert_snapshot!(desk.run(["task", "show", "beef-2"]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: 2 ids begin or end with beef-2: use more characters
+      task 0198f3c0-4-beef-2  Also old
+      task 0198f3c0-2-beef-2  Old
+    ");
+    // A beginning wins over an end.
+    import(&desk, "beef-2-and-more", "New").await;
+    let shown = desk.run(["task", "show", "beef-2", "--json"]).await;
+    assert!(shown.contains("beef-2-and-more"), "{shown}");
+}
+
 #[tokio::test]
 async fn a_prefix_that_is_too_short_unknown_or_ambiguous_is_refused() {
     let desk = Desk::open().await;
@@ -131,18 +156,20 @@ async fn a_prefix_that_is_too_short_unknown_or_ambiguous_is_refused() {
     --- stdout
     --- stderr
     error: The id is empty: use at least 4 characters
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["task", "show", "dead-beef"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: dead-beef
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["task", "show", "beef"]).await, @"
     exit 2
     --- stdout
     --- stderr
-    error: More than 10 ids begin with beef: use more characters
+    error: More than 10 ids begin or end with beef: use more characters
       task beef-12  Task 12 with details
       task beef-11  Task 11 with details
       task beef-10  Task 10 with details
@@ -158,7 +185,7 @@ async fn a_prefix_that_is_too_short_unknown_or_ambiguous_is_refused() {
     exit 2
     --- stdout
     --- stderr
-    error: 3 ids begin with BEEF-1: use more characters
+    error: 3 ids begin or end with BEEF-1: use more characters
       task beef-12  Task 12 with details
       task beef-11  Task 11 with details
       task beef-10  Task 10 with details
@@ -168,12 +195,14 @@ async fn a_prefix_that_is_too_short_unknown_or_ambiguous_is_refused() {
     --- stdout
     --- stderr
     error: Task not found: be'; --
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["task", "show", "beef%"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: beef%
+    hint: `chorus task list` lists the tasks
     ");
 }
 
@@ -248,7 +277,7 @@ async fn a_full_id_costs_no_question() {
         [format!("GET /api/tasks/{task} HTTP/1.1")]
     );
     let questions = [
-        "GET /api/ids?noun=task&prefix=0198f3&limit=11 HTTP/1.1",
+        "GET /api/ids?noun=task&part=0198f3&limit=11 HTTP/1.1",
         "GET /api/tasks/0198f3 HTTP/1.1",
     ];
     assert_eq!(asked("0198f3").await, questions);
@@ -276,6 +305,7 @@ async fn asked(id: &str) -> Vec<String> {
                 .last()
                 .is_some_and(|line| line.contains("/api/tasks/"))
             {
+                // The questions after that are about help with the error.
                 return asked;
             }
         }

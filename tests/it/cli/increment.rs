@@ -352,30 +352,32 @@ async fn bad_input_is_refused() {
     --- stdout
     --- stderr
     error: Increment not found: nope
+    hint: `chorus increment list` lists the increments
     ");
     assert_snapshot!(desk.run(["increment", "show", "nope", "--wait"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Increment not found: nope
+    hint: `chorus increment list` lists the increments
     ");
     assert_snapshot!(desk.run(["increment", "create", "t", "--depends-on", "nope"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: dependsOn: increment nope does not exist
+    error: --depends-on: increment nope does not exist
     ");
     assert_snapshot!(desk.run(["increment", "create", " "]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: title: must not be empty
+    error: TITLE: must not be empty
     ");
     assert_snapshot!(desk.run(["increment", "create", "two\nlines"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: title: must be one line; put the rest into the description
+    error: TITLE: must be one line; put the rest into the description
     ");
     assert_snapshot!(desk.run(["increment", "list", "--state", "open"]).await, @"
     exit 2

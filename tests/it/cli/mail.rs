@@ -211,6 +211,7 @@ async fn a_thread_is_shown_by_any_of_its_mail() {
     --- stdout
     --- stderr
     error: Mail not found: nope
+    hint: `chorus mail inbox NAME` lists the mail of an agent or of the operator
     ");
     assert_snapshot!(desk.run(["mail", "inbox", "operator", "--search", "8081"]).await, @"
     exit 0
@@ -252,7 +253,7 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     error: the following required arguments were not provided:
       <RECIPIENT>...
 
-    Usage: chorus mail send --subject <TEXT> --url <URL> --data-dir <DIR> <RECIPIENT>...
+    Usage: chorus mail send --subject <TEXT> <RECIPIENT>...
 
     For more information, try '--help'.
     ");
@@ -263,7 +264,7 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     error: --context is not a JSON object: EOF while parsing an object at line 1 column 1
     ");
     assert_snapshot!(run(&desk, ["mail", "send", "nobody", "--subject", "x"]).await, @"
-    exit 1
+    exit 3
     --- stdout
     --- stderr
     error: Unknown agent: nobody
@@ -279,7 +280,7 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR
     ");
     assert_snapshot!(desk.run(["mail", "ack", &id]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: recipient: mail <id 1> has several recipients. Name one of: qa, planner
@@ -289,6 +290,7 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     --- stdout
     --- stderr
     error: Mail not found: nope
+    hint: `chorus mail inbox NAME` lists the mail of an agent or of the operator
     ");
     assert_snapshot!(desk.run(["mail", "inbox", "a/b"]).await, @r#"
     exit 1

@@ -97,6 +97,7 @@ async fn an_agent_sees_what_it_suits() {
     --- stdout
     --- stderr
     error: Agent not found: nobody
+    hint: `chorus agent list` lists the agents
     ");
     let nobody = Chorus::new(["task", "ready", "--url", "http://127.0.0.1:1"]);
     let seen = transcript(nobody).await.unwrap();
@@ -119,8 +120,8 @@ async fn on_a_terminal_the_columns_have_headings() {
     let seen = String::from_utf8(on_terminal.await.unwrap().stdout).unwrap();
     let id = desk.make(["task", "ready", "--as", "tess"]).await;
     let id = id.split('\t').nth(1).unwrap();
-    assert_snapshot!(seen.replace('\r', "").replace(&id[..13], "<first 13 of id>"), @r#"
-    PRIORITY  ID             ROLE     TAGS        DESCRIPTION
-    0         <first 13 of id>  testing  python,mcp  Now "quoted"
+    assert_snapshot!(seen.replace('\r', "").replace(&id[28..], "<end of id>"), @r#"
+    PRIORITY  ID        ROLE     TAGS        DESCRIPTION
+    0         <end of id>  testing  python,mcp  Now "quoted"
     "#);
 }

@@ -76,7 +76,7 @@ async fn a_bad_report_is_refused_and_says_why() {
         try chorus task report passed --agent-context '{"a": }'
         try chorus task report passed --agent-context '{"attempts": "many"}'
         CHORUS_TASK_ID=nope try chorus task report passed
-        CHORUS_URL=http://127.0.0.1:1 try chorus task report passed
+        CHORUS_HANDOFF_ID= CHORUS_URL=http://127.0.0.1:1 try chorus task report passed
     "#;
     let sandbox = Sandbox::new().with_agent("tess", script);
     let server = sandbox.serve(1);
@@ -85,8 +85,8 @@ async fn a_bad_report_is_refused_and_says_why() {
     error: --agent-context is not JSON: expected value at line 1 column 7
     hint: write the object itself, @FILE to read a file, or - to read standard input
     exit 2
-    error: agentContext.attempts: must be a number, 0 or more
-    exit 1
+    error: --agent-context attempts: must be a number, 0 or more
+    exit 2
     error: Task not found: nope
     exit 3
     error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)

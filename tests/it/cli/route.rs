@@ -154,12 +154,14 @@ async fn whom_nobody_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["task", "route", "nope", "--dry-run"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["task", "route"]).await, @"
     exit 2
@@ -168,7 +170,7 @@ async fn whom_nobody_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
     error: the following required arguments were not provided:
       <TASK>
 
-    Usage: chorus task route --url <URL> --data-dir <DIR> <TASK>
+    Usage: chorus task route <TASK>
 
     For more information, try '--help'.
     ");

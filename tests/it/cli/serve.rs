@@ -78,6 +78,18 @@ fn the_token_and_the_data_are_for_their_owner_only() {
 }
 
 #[test]
+fn a_port_in_use_creates_no_data_directory() {
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("data");
+    let serve = ["serve", "--port", &port, "--data-dir"];
+    let seen = Chorus::new(serve).argument(&data_dir).transcript();
+    assert!(seen.starts_with("exit 1\n"), "{seen}");
+    assert!(!data_dir.exists());
+}
+
+#[test]
 fn a_port_in_use_is_named() {
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = other.local_addr().unwrap().port().to_string();

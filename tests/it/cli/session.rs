@@ -133,13 +133,14 @@ async fn hand_offs_of_a_session_are_counted() {
     --- stderr
     "#);
     assert_snapshot!(desk.run(["session", "count", "nope"]).await, @"
-    exit 0
+    exit 3
     --- stdout
-    0
     --- stderr
+    error: Session not found: nope
+    hint: `chorus session list` lists the sessions
     ");
     assert_snapshot!(desk.run(["session", "count", "s", "--to", "a b"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: query: to: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`
@@ -186,16 +187,16 @@ async fn a_move_that_cannot_be_is_refused_with_all_reasons() {
         "session", "handoff", "s", "", "nobody", "--reason", "", "--intent", " ",
     ];
     assert_snapshot!(desk.run(empty).await, @r#"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: fromAgent: must not be empty; toAgent: unknown agent "nobody"; the agents are: developer, developer-review, orchestrator, planner, qa; reason: must not be empty; userIntent: must not be empty
+    error: FROM: must not be empty; TO: unknown agent "nobody"; the agents are: developer, developer-review, orchestrator, planner, qa; --reason: must not be empty; --intent: must not be empty
     "#);
     assert_snapshot!(desk.run(move_to("s", "qa", "qa", &[])).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: toAgent: must differ from fromAgent
+    error: TO: must differ from fromAgent
     ");
     assert_snapshot!(desk.run(["session", "handoff", "s", "qa", "planner"]).await, @"
     exit 2
@@ -205,7 +206,7 @@ async fn a_move_that_cannot_be_is_refused_with_all_reasons() {
       --reason <TEXT>
       --intent <TEXT>
 
-    Usage: chorus session handoff --reason <TEXT> --intent <TEXT> --url <URL> --data-dir <DIR> <SESSION> <FROM> <TO>
+    Usage: chorus session handoff --reason <TEXT> --intent <TEXT> <SESSION> <FROM> <TO>
 
     For more information, try '--help'.
     ");
@@ -215,7 +216,7 @@ async fn a_move_that_cannot_be_is_refused_with_all_reasons() {
     --- stderr
     error: the argument '--wait' cannot be used with '--no-invoke'
 
-    Usage: chorus session handoff --reason <TEXT> --intent <TEXT> --wait --url <URL> --data-dir <DIR> <SESSION> <FROM> <TO>
+    Usage: chorus session handoff --reason <TEXT> --intent <TEXT> --wait <SESSION> <FROM> <TO>
 
     For more information, try '--help'.
     ");
@@ -247,28 +248,31 @@ async fn a_move_that_cannot_be_is_refused_with_all_reasons() {
     let wrong = desk.chorus(move_to("s", "qa", "planner", &["--history", "-"]));
     let wrong = wrong.input(r#"[{ "role": "wizard" }, 7]"#);
     assert_snapshot!(transcript(wrong).await.unwrap(), @r#"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: conversationHistory[0].role: unknown role "wizard"; the roles are: system, user, assistant, tool; conversationHistory[0].content: must be a string; conversationHistory[1]: must be an object with `role` and `content`
+    error: --history [0].role: unknown role "wizard"; the roles are: system, user, assistant, tool; --history [0].content: must be a string; --history [1]: must be an object with `role` and `content`
     "#);
     assert_snapshot!(desk.run(["session", "show", "nope"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Session not found: nope
+    hint: `chorus session list` lists the sessions
     ");
     assert_snapshot!(desk.run(["session", "show", "nope", "--json"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Session not found: nope
+    hint: `chorus session list` lists the sessions
     ");
     assert_snapshot!(desk.run(["session", "list", "--after", "nope"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Session not found: nope
+    hint: `chorus session list` lists the sessions
     ");
 }
 

@@ -141,7 +141,7 @@ async fn what_is_no_time_and_no_agent_is_refused() {
     For more information, try '--help'.
     ");
     assert_snapshot!(desk.run(["stats", "--agent", "a b"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: query: agent: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`

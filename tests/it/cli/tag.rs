@@ -40,6 +40,20 @@ impl Folder {
 }
 
 #[test]
+fn a_tag_is_not_written_into_a_program() {
+    let folder = Folder::new(&[("main.rs", "fn main() {}\n"), ("TODO", "Tidy up\n")]);
+    assert_snapshot!(folder.run(["tag", "add", "main.rs", "#needs-fix"]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: <folder>/main.rs is not Markdown: tags belong into files that end in .md, .markdown or .txt
+    ");
+    assert_eq!(folder.read("main.rs"), "fn main() {}\n");
+    let added = folder.run(["tag", "add", "TODO", "#needs-fix"]);
+    assert!(added.starts_with("exit 0\n"), "{added}");
+}
+
+#[test]
 fn tags_are_added_and_removed() {
     let folder = Folder::new(&[("notes.md", "# Notes\n\nText.\n")]);
     let add = ["tag", "add", "notes.md", "#needs-implementation", "P1"];
@@ -317,13 +331,13 @@ fn waiting_ends_at_once_if_the_tag_is_there_and_at_the_timeout_if_not() {
     --- stderr
     ");
     assert_snapshot!(folder.run(["tag", "wait", "request.md", "#done-fix", "--timeout", "0"]), @"
-    exit 1
+    exit 6
     --- stdout
     --- stderr
     error: #done-fix did not appear in request.md in time; the file now has #done-research (line 2)
     ");
     assert_snapshot!(folder.run(["tag", "wait", "missing/x.md", "#done-fix", "--timeout", "0"]), @"
-    exit 1
+    exit 6
     --- stdout
     --- stderr
     error: #done-fix did not appear in missing/x.md in time; the file does not exist

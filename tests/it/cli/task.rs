@@ -83,9 +83,9 @@ async fn a_list_that_is_piped_is_separated_by_tabs_and_has_no_headings() {
     assert_snapshot!(desk.run(["task", "list", "--limit", "1"]).await, @"
     exit 0
     --- stdout
-    <id 1>	active	qa	2026-01-01 00:00:00	Write the parser
+    <id 1>	pending	-	2026-01-01 00:00:00	Test it
     --- stderr
-    More rows: --after <id 1>
+    Older tasks: --before <id 1>
     ");
     assert_snapshot!(desk.run(["task", "list", "--after", &id]).await, @"
     exit 0
@@ -255,7 +255,7 @@ async fn a_plan_is_set_field_by_field() {
         )
     );
     assert_snapshot!(desk.run(["task", "plan", &id]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: give at least one of summary, requirements, acceptanceCriteria and plan
@@ -430,6 +430,7 @@ async fn a_chain_is_drawn_as_a_tree() {
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
 }
 
@@ -469,7 +470,7 @@ async fn a_chain_is_printed_as_the_source_of_a_picture() {
     --- stderr
     error: the argument '--dot' cannot be used with '--mermaid'
 
-    Usage: chorus task tree --dot --url <URL> --data-dir <DIR> <TASK>
+    Usage: chorus task tree --dot <TASK>
 
     For more information, try '--help'.
     ");
@@ -479,7 +480,7 @@ async fn a_chain_is_printed_as_the_source_of_a_picture() {
     --- stderr
     error: the argument '--dot' cannot be used with '--json'
 
-    Usage: chorus task tree --dot --url <URL> --data-dir <DIR> <TASK>
+    Usage: chorus task tree --dot <TASK>
 
     For more information, try '--help'.
     ");
@@ -566,7 +567,7 @@ async fn what_cannot_be_said_or_shown_is_refused() {
     let desk = Desk::open().await;
     let id = desk.app.task("d").await;
     assert_snapshot!(desk.run(["task", "say", &id, " "]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: content: must not be empty
@@ -585,15 +586,17 @@ async fn what_cannot_be_said_or_shown_is_refused() {
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["task", "conversation", "nope"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["task", "conversation", &id, "--limit", "0"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: query: limit: must be 1 to 1000

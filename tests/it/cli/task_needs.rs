@@ -240,18 +240,19 @@ async fn what_the_server_refuses_is_said() {
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["task", "edit", &a, "--depends-on", "nope"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: dependsOn: task nope does not exist
+    error: --depends-on: task nope does not exist
     ");
     assert_snapshot!(desk.run(["task", "edit", &a, "--agent-context", r#"{"attempts": "many"}"#]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: agentContext.attempts: must be a number, 0 or more
+    error: --agent-context attempts: must be a number, 0 or more
     ");
     desk.run(["task", "edit", &b, "--depends-on", &a]).await;
     desk.run(["task", "edit", &c, "--depends-on", &b]).await;

@@ -176,10 +176,33 @@ async fn an_id_of_a_table_can_be_typed_and_a_pipe_gets_it_in_full() {
     for (line, id) in shown[1..].iter().zip(ids) {
         let short = line.split(' ').next().unwrap();
         assert!(
-            id.len() == 36 && short.len() >= 13 && short.len() < 36 && id.starts_with(short),
+            id.len() == 36 && short.len() >= 8 && short.len() < 36 && id.ends_with(short),
             "{line}"
         );
         let found = desk.make(["request", "show", short, "--json"]).await;
         assert!(found.contains(&format!("\"id\":\"{id}\"")), "{found}");
+    }
+}
+
+/// A bare heading would look like a broken list.
+#[tokio::test]
+async fn an_empty_list_is_a_sentence_on_a_terminal_and_nothing_in_a_pipe() {
+    let desk = Desk::with_agents(&[("tess", &[], &[])]).await;
+    for command in ["task list", "request list", "mail inbox tess", "tool list"] {
+        assert_eq!(on_terminal(&desk, command).await, [""; 0], "{command}");
+        let piped = desk.run(command.split(' ')).await;
+        assert_eq!(piped, "exit 0\n--- stdout\n--- stderr\n", "{command}");
+        let line = format!(
+            "{} {command} --url {}",
+            env!("CARGO_BIN_EXE_chorus"),
+            desk.url
+        );
+        let shown = tokio::task::spawn_blocking(move || {
+            Command::new("script")
+                .args(["-qec", &line, "/dev/null"])
+                .output()
+        });
+        let shown = String::from_utf8(shown.await.unwrap().unwrap().stdout).unwrap();
+        assert!(shown.starts_with("No "), "{command}: {shown}");
     }
 }

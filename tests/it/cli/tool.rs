@@ -93,6 +93,7 @@ async fn a_tool_is_made_listed_and_shown() {
     --- stdout
     --- stderr
     error: Agent not found: nobody
+    hint: `chorus agent list` lists the agents
     ");
     assert_snapshot!(desk.run(["tool", "show", "to_qa"]).await, @"
     exit 0
@@ -117,6 +118,7 @@ async fn a_tool_is_made_listed_and_shown() {
     --- stdout
     --- stderr
     error: Tool not found: no/where
+    hint: `chorus tool list` lists the tools
     ");
 }
 
@@ -171,10 +173,10 @@ async fn a_whole_tool_comes_from_a_file_or_standard_input() {
     ");
     let wrong = desk.chorus(create).input(r#"{ "name": 5 }"#);
     assert_snapshot!(transcript(wrong).await.unwrap(), @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: name: invalid type: integer `5`, expected a string
+    error: NAME: invalid type: integer `5`, expected a string
     ");
     assert_snapshot!(desk.run(["tool", "create", "x", "--file", "-"]).await, @"
     exit 2
@@ -182,7 +184,7 @@ async fn a_whole_tool_comes_from_a_file_or_standard_input() {
     --- stderr
     error: the argument '[NAME]' cannot be used with '--file <FILE>'
 
-    Usage: chorus tool create --url <URL> --data-dir <DIR> <NAME>
+    Usage: chorus tool create <NAME>
 
     For more information, try '--help'.
     ");
@@ -241,7 +243,7 @@ async fn what_is_not_given_stays_when_a_tool_is_changed() {
         json!([{ "name": "a", "type": "object", "required": false, "description": "" }]);
     assert_eq!(desk.app.get("/api/tools/to_qa").await.data(), wanted);
     assert_snapshot!(desk.run(["tool", "edit", "to_qa", "--allow", "planner"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: allowedAgents: planner is the target, which cannot hand off to itself
@@ -251,6 +253,7 @@ async fn what_is_not_given_stays_when_a_tool_is_changed() {
     --- stdout
     --- stderr
     error: Tool not found: nope
+    hint: `chorus tool list` lists the tools
     ");
     assert_snapshot!(desk.run(["tool", "rm", "to_qa"]).await, @"
     exit 0
@@ -263,6 +266,7 @@ async fn what_is_not_given_stays_when_a_tool_is_changed() {
     --- stdout
     --- stderr
     error: Tool not found: to_qa
+    hint: `chorus tool list` lists the tools
     ");
 }
 
@@ -283,10 +287,10 @@ async fn what_is_wrong_with_a_tool_is_said() {
         ])
     };
     assert_snapshot!(create("a b:string").await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: name: must start with a lowercase letter and contain only lowercase letters, digits and `_`
+    error: NAME: must start with a lowercase letter and contain only lowercase letters, digits and `_`
     ");
     assert_snapshot!(create("a:text").await, @r#"
     exit 2
@@ -318,10 +322,10 @@ async fn what_is_wrong_with_a_tool_is_said() {
         "a:string",
     ];
     assert_snapshot!(desk.run(twice).await, @r#"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: targetAgent: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; description: must say when to use the tool; contextVariables[1].name: "a" is listed twice
+    error: --target: unknown agent nobody; the agents are: developer, developer-review, orchestrator, planner, qa; --description: must say when to use the tool; contextVariables[1].name: "a" is listed twice
     "#);
     assert_snapshot!(desk.run(["tool", "create", "x"]).await, @"
     exit 2
@@ -331,7 +335,7 @@ async fn what_is_wrong_with_a_tool_is_said() {
       --target <AGENT>
       --description <TEXT>
 
-    Usage: chorus tool create --url <URL> --data-dir <DIR> --target <AGENT> --description <TEXT> <NAME>
+    Usage: chorus tool create --target <AGENT> --description <TEXT> <NAME>
 
     For more information, try '--help'.
     ");
@@ -342,7 +346,7 @@ async fn what_is_wrong_with_a_tool_is_said() {
     error: the following required arguments were not provided:
       <--target <AGENT>|--description <TEXT>|--variable <NAME:TYPE[!]=DESCRIPTION>|--no-variables|--instructions <TEXT>|--allow <AGENT>|--allow-all|--file <FILE>>
 
-    Usage: chorus tool edit --url <URL> --data-dir <DIR> <--target <AGENT>|--description <TEXT>|--variable <NAME:TYPE[!]=DESCRIPTION>|--no-variables|--instructions <TEXT>|--allow <AGENT>|--allow-all|--file <FILE>> <TOOL>
+    Usage: chorus tool edit <--target <AGENT>|--description <TEXT>|--variable <NAME:TYPE[!]=DESCRIPTION>|--no-variables|--instructions <TEXT>|--allow <AGENT>|--allow-all|--file <FILE>> <TOOL>
 
     For more information, try '--help'.
     ");
@@ -400,7 +404,7 @@ async fn a_call_that_cannot_be_is_refused_with_all_reasons() {
     tool(&desk).await;
     let id = desk.app.task("Write it").await;
     assert_snapshot!(desk.run(["tool", "call", &id, "to_qa"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: branch: is required (string)
@@ -416,7 +420,7 @@ async fn a_call_that_cannot_be_is_refused_with_all_reasons() {
         "x=1",
     ];
     assert_snapshot!(desk.run(call).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
     error: branch: is required (string); tries: must be a number, not a string; x: is not a variable of to_qa (branch, tries, files)
@@ -434,18 +438,21 @@ async fn a_call_that_cannot_be_is_refused_with_all_reasons() {
     --- stdout
     --- stderr
     error: Tool not found: nope. Choose one of: to_qa
+    hint: `chorus tool list` lists the tools
     ");
     assert_snapshot!(desk.run(["tool", "call", &id, "nope", "--var", "a=b"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Tool not found: nope
+    hint: `chorus tool list` lists the tools
     ");
     assert_snapshot!(desk.run(["tool", "call", "nope", "to_qa", r#"{"branch": "b"}"#]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
     assert_snapshot!(desk.run(["tool", "call", &id, "to_qa", "--var", "branch"]).await, @"
     exit 2

@@ -75,9 +75,9 @@ fn kind(word: &str) -> Option<&'static str> {
         .collect();
     let hex = |part: &str| part.chars().all(|character| "0a".contains(character));
     let digits = |part: &str| part.chars().all(|character| character == '0');
-    // A table shows the first 13 characters of an id, or more.
+    // A table shows the last 8 characters of an id, or more.
     let full = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa";
-    let is_id = shape.len() >= 13 && full.starts_with(&shape.replace('0', "a"));
+    let is_id = shape.len() >= 8 && full.ends_with(&shape.replace('0', "a"));
     let is_hash = [16, 32, 64].contains(&shape.len()) && hex(&shape);
     let is_time = shape.starts_with("0000-00-00")
         || ["00:00:00", "00:00"].contains(&shape.as_str())
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn ids_times_durations_and_gaps_may_differ() {
-        let shown = "task  01a1ecbc-1cdd-77ec-b020-de29d6c797c4  2026-11-18 03:38:33\n01a1ecbc-1cdd  2026-11-18 03:38\nended after 12 ms, at 1794973113450\n";
-        let printed = "task 01a1ecbc-1d0a-744c-9f69-bd84c003cbff 2027-01-01 00:00:00\n01a1ecbc-1d0a-74 2027-01-01 00:00\nended after 1.5 s, at 1794973113451";
+        let shown = "task  01a1ecbc-1cdd-77ec-b020-de29d6c797c4  2026-11-18 03:38:33\nd6c797c4  2026-11-18 03:38\nended after 12 ms, at 1794973113450\n";
+        let printed = "task 01a1ecbc-1d0a-744c-9f69-bd84c003cbff 2027-01-01 00:00:00\nbd84c003cbff 2027-01-01 00:00\nended after 1.5 s, at 1794973113451";
         assert!(is_shown(shown, printed));
         assert!(!is_shown(shown, &printed.replace("ended", "failed")));
         assert!(!is_shown(shown, &printed.replace("at 1", "at x1")));

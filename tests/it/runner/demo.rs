@@ -52,3 +52,15 @@ fn the_demo_runs_a_whole_chain_and_ends() {
     };
     assert_eq!((count("true"), count("outcome = 'completed'")), (7, 7));
 }
+
+#[test]
+fn the_demo_deletes_its_temporary_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Chorus::new(["demo", "--once", "--pace", "0"])
+        .env("TMPDIR", folder.path())
+        .current_dir(folder.path())
+        .output();
+    assert!(output.status.success(), "{output:?}");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -210,6 +210,7 @@ async fn create(store: &Database, new: NewTask, once: Option<Idempotency>) -> Ta
 
 async fn count_tasks(store: &Database) -> usize {
     let all = TaskQuery {
+        newest: false,
         status: None,
         agent_role: None,
         tags: Vec::new(),

@@ -235,7 +235,7 @@ async fn several_are_approved_together_or_not_at_all() {
     error: the following required arguments were not provided:
       <REQUEST>...
 
-    Usage: chorus request approve --url <URL> --data-dir <DIR> <REQUEST>...
+    Usage: chorus request approve <REQUEST>...
 
     For more information, try '--help'.
     ");
@@ -280,10 +280,10 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
     error: Request <id 1> is no longer yours: its fencing token is 1, not 7. Stop working on it
     ");
     assert_snapshot!(office.run(["request", "requeue", &first, " "]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: reason: must not be empty
+    error: REASON: must not be empty
     ");
     assert_snapshot!(office.run(["request", "requeue", &first, "The key has expired", "--fencing", "1"]).await, @"
     exit 0

@@ -107,10 +107,10 @@ async fn routes_are_shown_and_set_from_a_file() {
     )
     .unwrap();
     assert_snapshot!(office.run(["request", "kinds", "--set", path]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: routes[0].agent: unknown agent nobody; the agents are: developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
+    error: <tmp>/routes.json, rule 1: agent: unknown agent nobody; the agents are: developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
     ");
     std::fs::write(&file, "kind: fix").unwrap();
     assert_snapshot!(office.run(["request", "kinds", "--set", path]).await, @"

@@ -23,16 +23,16 @@ async fn a_request_that_is_not_there_exits_with_three() {
         let seen = office
             .run(["request"].into_iter().chain(arguments.iter().copied()))
             .await;
-        assert_eq!(
-            seen, "exit 3\n--- stdout\n--- stderr\nerror: Request not found: nope\n",
-            "{arguments:?}"
-        );
+        let expected = "exit 3\n--- stdout\n--- stderr\nerror: Request not found: nope\n\
+                        hint: `chorus request list` lists the requests\n";
+        assert_eq!(seen, expected, "{arguments:?}");
     }
     assert_snapshot!(office.run(["request", "wait", "../tasks"]).await, @"
     exit 3
     --- stdout
     --- stderr
     error: Request not found: ../tasks
+    hint: `chorus request list` lists the requests
     ");
     let task = ["request", "create", "t", "--kind", "fix", "--task", "nope"];
     assert_snapshot!(office.run(task).await, @"
@@ -40,6 +40,7 @@ async fn a_request_that_is_not_there_exits_with_three() {
     --- stdout
     --- stderr
     error: Task not found: nope
+    hint: `chorus task list` lists the tasks
     ");
 }
 
@@ -53,7 +54,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
     error: the following required arguments were not provided:
       --kind <KIND>
 
-    Usage: chorus request create --kind <KIND> --url <URL> --data-dir <DIR> <TITLE>
+    Usage: chorus request create --kind <KIND> <TITLE>
 
     For more information, try '--help'.
     ");
@@ -66,10 +67,10 @@ async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
     For more information, try '--help'.
     ");
     assert_snapshot!(office.run(["request", "create", "two\nlines", "--kind", "fix"]).await, @"
-    exit 1
+    exit 2
     --- stdout
     --- stderr
-    error: title: must be one line; put the rest into the body
+    error: TITLE: must be one line; put the rest into the body
     ");
     assert_snapshot!(office.run(["request", "create", "t", "--kind", "fix", "--effort", "huge"]).await, @"
     exit 2
@@ -86,7 +87,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
     error: the following required arguments were not provided:
       <RESPONSE>
 
-    Usage: chorus request done --url <URL> --data-dir <DIR> <REQUEST> <RESPONSE>
+    Usage: chorus request done <REQUEST> <RESPONSE>
 
     For more information, try '--help'.
     ");

@@ -40,13 +40,13 @@ async fn who_waits_in_vain_is_told_at_the_timeout() {
     let office = Office::open();
     let id = office.create("One").await;
     assert_snapshot!(office.run(["request", "wait", &id, "--timeout", "0"]).await, @"
-    exit 1
+    exit 6
     --- stdout
     --- stderr
     error: request <id 1> is still needs, not done
     ");
     assert_snapshot!(office.run(["request", "wait", &id, "--timeout", "1", "--state", "claimed"]).await, @"
-    exit 1
+    exit 6
     --- stdout
     --- stderr
     error: request <id 1> is still needs, not claimed
