@@ -109,10 +109,6 @@ fn change(
 }
 
 /// Returns the provider of a program by its file name; any other program is a `command`.
-#[expect(
-    clippy::option_option,
-    reason = "a change tells an absent field from null"
-)]
 fn provider_of(program: Option<&Option<Text>>) -> Option<Provider> {
     let program = program?.as_ref()?;
     let name = Path::new(program.as_str()).file_name()?.to_str()?;

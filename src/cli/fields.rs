@@ -39,7 +39,7 @@ fn argument(command: &Command, field: &str) -> Option<String> {
             .find(|argument| names(argument).any(|name| matches(&field, &name)))
     };
     let found = matching(|field, name| field == name)
-        .or_else(|| matching(|field, name| has_end(field, name)))
+        .or_else(|| matching(has_end))
         .or_else(|| matching(has_beginning))?;
     let name = match found.get_long() {
         Some(long) => format!("--{long}"),

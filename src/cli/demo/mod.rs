@@ -140,38 +140,37 @@ fn last_handoff(task: &Task) -> Result<&ChainEntry, Failure> {
 /// Prints the commands that show more of a running server.
 fn print_hints(ui: Ui, serving: &Serving, task: &Task) -> Result<(), Failure> {
     let (url, id, handoff) = (&serving.url, &task.id, &last_handoff(task)?.id);
-    hint(ui, "agents", format!("chorus task tree {id} --url {url}"))?;
-    hint(
-        ui,
-        "conversation",
-        format!("chorus task conversation {id} --url {url}"),
-    )?;
-    hint(
-        ui,
-        "agent's output",
-        format!("chorus log {handoff} --url {url}"),
-    )?;
-    hint(
-        ui,
-        "history",
-        format!("curl -s {url}/api/tasks/{id}/history | jq -c '.data.events[]'"),
-    )?;
+    let history = format!("curl -s {url}/api/tasks/{id}/history | jq -c '.data.events[]'");
+    for (subject, command) in [
+        ("agents", format!("chorus task tree {id} --url {url}")),
+        (
+            "conversation",
+            format!("chorus task conversation {id} --url {url}"),
+        ),
+        (
+            "agent's output",
+            format!("chorus log {handoff} --url {url}"),
+        ),
+        ("history", history),
+    ] {
+        hint(ui, subject, &command)?;
+    }
     hint_database(ui, serving)
 }
 
 /// Prints the commands that show more once the server has stopped.
 fn print_hints_at_rest(ui: Ui, serving: &Serving) -> Result<(), Failure> {
     let data = serving.data_dir.path().display();
-    hint(ui, "server", format!("chorus serve --data-dir {data}"))?;
+    hint(ui, "server", &format!("chorus serve --data-dir {data}"))?;
     hint_database(ui, serving)
 }
 
 fn hint_database(ui: Ui, serving: &Serving) -> Result<(), Failure> {
     let data = serving.data_dir.path().display();
     let command = format!("sqlite3 -readonly -box {data}/chorus.db 'select * from chain'");
-    hint(ui, "database", command)
+    hint(ui, "database", &command)
 }
 
-fn hint(ui: Ui, subject: &str, command: String) -> Result<(), Failure> {
+fn hint(ui: Ui, subject: &str, command: &str) -> Result<(), Failure> {
     ui.line(format_args!("  {subject:<16} {command}"))
 }
