@@ -109,7 +109,7 @@ mod tests {
             (&["task", "create"], "description", Some("DESCRIPTION")),
             (&["handoff"], "agentName", Some("AGENT")),
             (&["handoff"], "prompt", Some("PROMPT")),
-            (&["mail", "send"], "to", Some("TO")),
+            (&["mail", "send"], "to", Some("RECIPIENT")),
             (&["task", "show"], "description", None),
             (&["task", "show"], "Task not found", None),
         ] {

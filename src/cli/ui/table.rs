@@ -291,9 +291,9 @@ mod tests {
     #[test]
     fn a_wide_terminal_shows_everything_but_the_beginnings_of_ids() {
         insta::assert_snapshot!(table().fit(Some(200)), @"
-        ID                  SENT                 FROM      STATE   SUBJECT
-        01a1eccf-0407-743e  2026-11-18 03:59:12  operator  unread  The parser reads every date of the archive, but not yet in the order of the calendar
-        01a1eccf-0407-743f  -                    実装者    read    Short
+        ID        SENT                 FROM      STATE   SUBJECT
+        472a27bb  2026-11-18 03:59:12  operator  unread  The parser reads every date of the archive, but not yet in the order of the calendar
+        272a27bb  -                    実装者    read    Short
         ");
         assert_eq!(table().fit(None), table().fit(Some(200)));
     }
@@ -301,19 +301,19 @@ mod tests {
     #[test]
     fn a_narrow_terminal_cuts_the_longest_text_first() {
         insta::assert_snapshot!(table().fit(Some(80)), @"
-        ID                  SENT              FROM      STATE   SUBJECT
-        01a1eccf-0407-743e  2026-11-18 03:59  operator  unread  The parser reads every…
-        01a1eccf-0407-743f  -                 実装者    read    Short
+        ID        SENT                 FROM      STATE   SUBJECT
+        472a27bb  2026-11-18 03:59:12  operator  unread  The parser reads every date of…
+        272a27bb  -                    実装者    read    Short
         ");
         insta::assert_snapshot!(table().fit(Some(60)), @"
-        ID                  SENT        FROM      STATE   SUBJECT
-        01a1eccf-0407-743e  2026-11-18  operator  unread  The parse…
-        01a1eccf-0407-743f  -           実装者    read    Short
+        ID        SENT        FROM      STATE   SUBJECT
+        472a27bb  2026-11-18  operator  unread  The parser reads ev…
+        272a27bb  -           実装者    read    Short
         ");
         insta::assert_snapshot!(table().fit(Some(40)), @"
-        ID                SENT  FROM  STA…  SUB…
-        01a1eccf-0407-7…  202…  ope…  unr…  The…
-        01a1eccf-0407-7…  -     実…   read  Sho…
+        ID        SENT    FROM    STATE   SUBJE…
+        472a27bb  2026-…  opera…  unread  The p…
+        272a27bb  -       実装者  read    Short
         ");
     }
 
@@ -333,9 +333,9 @@ mod tests {
         table.row([FIRST, &"a".repeat(1_000_000), &"実".repeat(1_000_000)]);
         table.row([SECOND, "short", "-"]);
         insta::assert_snapshot!(table.fit(Some(80)), @"
-        ID                  DESCRIPTION                    NOTE
-        01a1eccf-0407-743e  aaaaaaaaaaaaaaaaaaaaaaaaaaaa…  実実実実実実実実実実実実実実…
-        01a1eccf-0407-743f  short                          -
+        ID        DESCRIPTION                         NOTE
+        472a27bb  aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…  実実実実実実実実実実実実実実実実…
+        272a27bb  short                               -
         ");
     }
 
