@@ -65,7 +65,8 @@ async fn a_new_increment_prints_its_id_and_its_tasks() {
         .as_str()
         .unwrap()
         .to_owned();
-    let folder = desk.app.data_dir.path();
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path();
     let command = desk.chorus([
         "increment",
         "create",

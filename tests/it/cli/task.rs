@@ -41,7 +41,8 @@ async fn a_description_can_come_from_standard_input() {
 async fn a_workspace_is_taken_relative_to_where_the_user_is() {
     let desk = Desk::open().await;
     let command = desk.chorus(["task", "create", "d", "--workspace", "work"]);
-    let folder = desk.app.data_dir.path();
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path();
     transcript(command.current_dir(folder)).await.unwrap();
     let workspace = folder.join("work");
     assert_eq!(
