@@ -20,7 +20,7 @@ use crate::domain::{RequestState, Text};
 use crate::error::{Error, with_sources};
 use crate::ledger::alert::{self, AlertTagChange};
 use crate::ledger::request::{self, FileReport, FilesReport, Reconciled, TagChange};
-use crate::tags::{FileTags, Look, Notice, Survey, SurveyError, TagWrite, write_tag};
+use crate::tags::{EditError, FileTags, Look, Notice, Survey, SurveyError, TagWrite, write_tag};
 
 /// The pause that collects changes, so that a program that saves several files causes one round.
 const GATHER: Duration = Duration::from_millis(30);
@@ -45,6 +45,8 @@ pub struct FileWatch {
     options: WatchOptions,
     /// The problems of the last walk, which are logged only once.
     problems: HashSet<String>,
+    /// The files that other programs have locked. They are tried again, and logged only once.
+    locked: HashSet<PathBuf>,
 }
 
 /// Notifications since the last look.
@@ -89,7 +91,22 @@ impl FileWatch {
             notices,
             options,
             problems: HashSet::new(),
+            locked: HashSet::new(),
         })
+    }
+}
+
+impl FileWatch {
+    /// Remembers a locked file, and logs it unless it was locked at the last look.
+    fn note_locked(&mut self, file: &Text, written: Written, before: &HashSet<PathBuf>) {
+        if written != Written::Locked {
+            return;
+        }
+        let path = PathBuf::from(file.as_str());
+        if !before.contains(&path) && !self.locked.contains(&path) {
+            tracing::warn!(file = %path.display(), "a watched file is locked by another program; its tags are written when the lock is released");
+        }
+        self.locked.insert(path);
     }
 }
 
@@ -104,7 +121,15 @@ impl Engine {
             let due = watch.notices.take();
             let mut pause = GATHER;
             match self.look_at_files(&mut watch, due, is_first).await {
-                Ok(()) => is_first = false,
+                Ok(()) => {
+                    is_first = false;
+                    if !watch.locked.is_empty() {
+                        pause = RETRY;
+                    }
+                    for path in &watch.locked {
+                        watch.notices.add(Notice::File(path.clone()));
+                    }
+                }
                 Err(error) => {
                     tracing::error!(error = %with_sources(&error), "cannot synchronise requests with watched files; retrying");
                     watch.notices.add(Notice::Anywhere);
@@ -138,6 +163,7 @@ impl Engine {
         if !walks {
             again.extend(due.files);
         }
+        again.extend(watch.locked.iter().cloned());
         if again.is_empty() && !walks {
             return Ok(());
         }
@@ -161,6 +187,8 @@ impl Engine {
         if files.is_empty() {
             return Ok(());
         }
+        let before = watch.locked.clone();
+        watch.locked.retain(|path| !files.contains_key(path));
         let report = FilesReport {
             files: files.into_values().filter_map(report).collect(),
             file_approval: watch.options.file_approval,
@@ -179,16 +207,18 @@ impl Engine {
             }
         }
         for change in changes {
-            self.write_request(&change, &watch.options.url).await?;
+            let written = self.write_request(&change, &watch.options.url).await?;
+            watch.note_locked(&change.file, written, &before);
         }
         for change in alerts {
-            self.write_alert(&change).await?;
+            let written = self.write_alert(&change).await?;
+            watch.note_locked(&change.file, written, &before);
         }
         Ok(())
     }
 
     /// Writes the state of a request into its file.
-    async fn write_request(&self, change: &TagChange, url: &str) -> Result<()> {
+    async fn write_request(&self, change: &TagChange, url: &str) -> Result<Written> {
         let request = &change.request;
         let tag = |state: RequestState| Tag::State {
             state,
@@ -200,7 +230,8 @@ impl Engine {
             title: change.title.clone(),
             sections: tag_sections::compose(change, url),
         };
-        if write_to(&change.file, &change.root, write).await? {
+        let written = write_to(&change.file, &change.root, write).await?;
+        if written == Written::Yes {
             let told = u32::try_from(request.recovery.len()).unwrap_or(u32::MAX);
             let (id, state) = (request.id.clone(), request.state);
             self.write(None, move |tx| {
@@ -208,36 +239,51 @@ impl Engine {
             })
             .await?;
         }
-        Ok(())
+        Ok(written)
     }
 
     /// Marks an alert as resolved in its file.
-    async fn write_alert(&self, change: &AlertTagChange) -> Result<()> {
+    async fn write_alert(&self, change: &AlertTagChange) -> Result<Written> {
         let write = TagWrite {
             swap: Some((Tag::Alert { active: true }, Tag::Alert { active: false })),
             line: change.line,
             title: change.title.clone(),
             sections: Vec::new(),
         };
-        if write_to(&change.file, &change.root, write).await? {
+        let written = write_to(&change.file, &change.root, write).await?;
+        if written == Written::Yes {
             let id = change.id.clone();
             self.write(None, move |tx| alert::record_written_tag(tx, &id))
                 .await?;
         }
-        Ok(())
+        Ok(written)
     }
 }
 
-/// Changes a tag, and returns whether the file still had it. A file that cannot be written is retried at the next change.
-async fn write_to(file: &Text, root: &Text, write: TagWrite) -> Result<bool> {
+/// Whether a tag was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Yes,
+    /// The file no longer has the tag, or cannot be written; it is retried at the next change.
+    No,
+    /// Another program has locked the file.
+    Locked,
+}
+
+async fn write_to(file: &Text, root: &Text, write: TagWrite) -> Result<Written> {
     let (path, root) = (PathBuf::from(file.as_str()), PathBuf::from(root.as_str()));
     let written = tokio::task::spawn_blocking(move || write_tag(&path, &root, &write))
         .await
         .map_err(Error::internal)?;
-    Ok(written.unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot update the tag in a watched file; retrying at the next change");
-        false
-    }))
+    Ok(match written {
+        Ok(true) => Written::Yes,
+        Ok(false) => Written::No,
+        Err(EditError::Locked { .. }) => Written::Locked,
+        Err(error) => {
+            tracing::warn!(%error, "cannot update the tag in a watched file; retrying at the next change");
+            Written::No
+        }
+    })
 }
 
 fn report(file: FileTags) -> Option<FileReport> {
