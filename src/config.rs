@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{Read, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -90,6 +90,9 @@ fn lock_soon(file: &File) -> Result<(), TryLockError> {
     }
 }
 
+/// The name of the lock file.
+const LOCK: &str = "chorus.lock";
+
 #[derive(Debug, Clone)]
 pub struct DataDir(PathBuf);
 
@@ -136,7 +139,44 @@ impl DataDir {
             .map_err(not_writable)?;
         let absolute = path.canonicalize().map_err(not_writable)?;
         tempfile::tempfile_in(&absolute).map_err(not_writable)?;
-        Ok(Self(absolute))
+        let prepared = Self(absolute);
+        prepared.close_to_others().map_err(not_writable)?;
+        Ok(prepared)
+    }
+
+    /// Lists the parts that other users can open: the directory, the database, the lock.
+    pub fn open_to_others(&self) -> Vec<PathBuf> {
+        let is_open = |path: &PathBuf| {
+            let found = path.symlink_metadata();
+            found.is_ok_and(|found| !found.is_symlink() && found.mode() & 0o077 != 0)
+        };
+        self.private_parts().filter(is_open).collect()
+    }
+
+    fn private_parts(&self) -> impl Iterator<Item = PathBuf> {
+        let database =
+            ["chorus.db", "chorus.db-wal", "chorus.db-shm", LOCK].map(|name| self.0.join(name));
+        std::iter::once(self.0.clone()).chain(database)
+    }
+
+    /// Takes the rights of other users away from parts that belong to this user. A directory that others share (with files but without
+    /// a database, or with the sticky bit) keeps its mode.
+    fn close_to_others(&self) -> std::io::Result<()> {
+        let user = rustix::process::geteuid().as_raw();
+        let is_shared = || -> std::io::Result<bool> {
+            let is_sticky = self.0.metadata()?.mode() & 0o1000 != 0;
+            let is_foreign = !self.database().exists() && self.0.read_dir()?.next().is_some();
+            Ok(is_sticky || is_foreign)
+        };
+        for path in self.open_to_others() {
+            let found = path.symlink_metadata()?;
+            if found.uid() != user || (path == self.0 && is_shared()?) {
+                continue;
+            }
+            let mode = found.mode() & 0o700;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode))?;
+        }
+        Ok(())
     }
 
     /// Opens a directory that must contain a database.
@@ -163,7 +203,8 @@ impl DataDir {
             .write(true)
             .create(true)
             .truncate(false)
-            .open(self.0.join("chorus.lock"))
+            .mode(0o600)
+            .open(self.0.join(LOCK))
             .map_err(not_writable)?;
         match lock_soon(&file) {
             Ok(()) => {}

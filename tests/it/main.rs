@@ -17,6 +17,7 @@ mod layers;
 mod mail;
 mod migration;
 mod model;
+mod private;
 mod routing;
 mod runner;
 mod schema;

@@ -94,6 +94,7 @@ async fn check_data(data_dir: &DataDir, findings: &mut Vec<Finding>) {
                 .into(),
         ),
     });
+    findings.extend(check_modes(data_dir));
     findings.push(check_token(&data_dir.operator_token()));
     let (is_current, finding) = check_migrations(data_dir).await;
     findings.push(finding);
@@ -110,6 +111,18 @@ async fn check_data(data_dir: &DataDir, findings: &mut Vec<Finding>) {
             engine.close().await;
         }
     }
+}
+
+/// Reports parts that [`DataDir::prepare`] must not close to others: they belong to another user, or the directory is shared.
+fn check_modes(data_dir: &DataDir) -> Option<Finding> {
+    let open = data_dir.open_to_others();
+    let names: Vec<_> = open.iter().map(|path| path.display().to_string()).collect();
+    (!names.is_empty()).then(|| {
+        Bad(
+            format!("others can open {}", names.join(", ")),
+            format!("chmod go-rwx {}", names.join(" ")),
+        )
+    })
 }
 
 fn check_token(path: &Path) -> Finding {

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use include_dir::{Dir, include_dir};
@@ -62,6 +65,7 @@ fn embedded() -> Migrator {
 /// Migrates a database, and creates it if it does not exist.
 pub async fn migrate(path: &Path) -> Result<(), OpenError> {
     let result = async {
+        create_for_owner(path).map_err(sqlx::Error::Io)?;
         let mut connection = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -89,6 +93,19 @@ pub async fn migrate(path: &Path) -> Result<(), OpenError> {
             cause: other.into(),
         },
     })
+}
+
+/// Creates a missing file that only its owner can open; SQLite would let everybody read it. Its other files get the same mode.
+fn create_for_owner(path: &Path) -> std::io::Result<()> {
+    let created = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    match created {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Compares a database with the embedded migrations, without changes. In a database that does not exist, all are pending.

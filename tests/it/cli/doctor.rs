@@ -6,7 +6,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use rusqlite::Connection;
 
-use crate::support::{Chorus, Server, redact};
+use crate::support::{Chorus, Server};
 
 /// Makes a folder with a program that is called as Claude Code is.
 fn programs() -> tempfile::TempDir {
@@ -15,6 +15,13 @@ fn programs() -> tempfile::TempDir {
     std::fs::write(&program, "#!/bin/sh\n").unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     folder
+}
+
+/// Redacts the output, and the number of migrations, which grows.
+fn redact(transcript: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
+    let count = folder.read_dir().unwrap().count();
+    crate::support::redact(transcript).replace(&format!("({count} migrations)"), "(all migrations)")
 }
 
 /// Looks at a data directory whose server does not run.
@@ -44,7 +51,7 @@ fn a_good_installation_has_no_problems() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (all migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
     ok    <tmp>/claude runs developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
@@ -61,7 +68,7 @@ fn what_is_missing_is_noted() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (all migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
     note  the program claude is not on PATH; developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist cannot run until it is installed
@@ -122,7 +129,7 @@ fn a_token_that_others_can_read_is_a_problem() {
     ok    data directory <tmp> is writable
     bad   others can read the operator's token in <tmp>/operator.token
           to do: chmod 600 <tmp>/operator.token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (all migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
     ok    <tmp>/claude runs developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
@@ -201,7 +208,7 @@ fn a_database_that_breaks_its_rules_is_a_problem() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (all migrations)
     bad   a row of queue_messages refers to a missing row of tasks
           to do: stop the server and restore a backup
     ok    the clock is not behind the newest event
@@ -222,7 +229,7 @@ fn a_clock_that_went_back_is_a_problem() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (all migrations)
     ok    the database is sound
     bad   the newest event is in the future: the clock of this machine went back
           to do: set the clock, for example with a time service
@@ -271,4 +278,23 @@ fn what_the_router_does_not_go_on_with_is_noted() {
           to do: read chorus increment show <id 3>; then continue with chorus increment retry <id 3>
     "#);
     assert!(seen.starts_with("exit 0"), "{seen}");
+}
+
+#[test]
+fn what_others_can_open_is_told() {
+    let (folder, _) = installation();
+    let set_mode = |mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(folder.path(), mode).unwrap();
+    };
+    // A directory with the sticky bit is shared, so its mode is left alone.
+    set_mode(0o1777);
+    let told = doctor(folder.path(), "");
+    assert!(
+        told.contains("bad   others can open <tmp>\n      to do: chmod go-rwx <tmp>\n"),
+        "{told}"
+    );
+    set_mode(0o755);
+    let told = doctor(folder.path(), "");
+    assert!(!told.contains("others can open"), "{told}");
 }
