@@ -59,7 +59,12 @@ impl Engine {
         if !plan.bad.is_empty() && !options.skip_bad {
             return Err(ArchiveError::Bad(plan.bad));
         }
-        let uploads = Uploads::copy(&self.options.data_dir, &archive, &plan.tasks)?;
+        let uploads = Uploads::copy(
+            &self.options.data_dir,
+            &archive,
+            &plan.tasks,
+            options.skip_bad,
+        )?;
         let mut ids = uploads.ids.clone();
         let requests = source(&archive, plan.requests);
         let alerts = source(&archive, plan.alerts);
@@ -121,6 +126,7 @@ impl Uploads {
         data_dir: &DataDir,
         archive: &ArchiveDir,
         tasks: &[PlannedTask],
+        skip_bad: bool,
     ) -> Result<Self, ArchiveError> {
         let mut uploads = Self {
             ids: HashMap::new(),
@@ -134,13 +140,13 @@ impl Uploads {
                 let file = task_folder(&task.id)
                     .join("attachments")
                     .join(filename.as_str());
-                let path = archive.path(&file);
-                if path.symlink_metadata().is_ok_and(|file| file.is_file()) {
-                    let bytes = std::fs::read(&path).map_err(at(&path))?;
-                    uploads.folders.push(folder.clone());
-                    write_upload(&folder, filename, &bytes).map_err(at(&folder))?;
-                } else {
-                    uploads.missing.push(file);
+                match archive.bytes(&file) {
+                    Ok(Some(bytes)) => {
+                        uploads.folders.push(folder.clone());
+                        write_upload(&folder, filename, &bytes).map_err(at(&folder))?;
+                    }
+                    Err(bad) if !skip_bad => return Err(ArchiveError::Bad(vec![bad])),
+                    Ok(None) | Err(_) => uploads.missing.push(file),
                 }
                 uploads.ids.entry(task.id.clone()).or_default().push(id);
             }

@@ -1,7 +1,11 @@
 //! Reads the files of an archive. An error names the file, the line and the problem.
 
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +21,12 @@ impl std::error::Error for BadFile {}
 
 impl std::fmt::Display for BadFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // A line break in a name must not look like another message.
+        let file = self.file.to_string_lossy();
+        let file = file.replace(char::is_control, "\u{fffd}");
         match self.line {
-            Some(line) => write!(f, "{}:{line}: {}", self.file.display(), self.message),
-            None => write!(f, "{}: {}", self.file.display(), self.message),
+            Some(line) => write!(f, "{file}:{line}: {}", self.message),
+            None => write!(f, "{file}: {}", self.message),
         }
     }
 }
@@ -44,7 +51,9 @@ impl ArchiveDir {
             line,
             message,
         };
-        let bytes = std::fs::read(self.path(file)).map_err(|error| bad(None, error.to_string()))?;
+        let Some(bytes) = self.bytes(file)? else {
+            return Err(bad(None, "is missing".to_owned()));
+        };
         let mut unknown: Option<String> = None;
         let mut json = serde_json::Deserializer::from_slice(&bytes);
         let value = serde_ignored::deserialize(&mut json, |path| {
@@ -66,6 +75,59 @@ impl ArchiveDir {
         }
     }
 
+    /// Returns the content of a file, or `None` if there is none. Only plain files are read, because a pipe or a device never ends, and
+    /// a symbolic link may lead out of the archive.
+    pub fn bytes(&self, file: &Path) -> Result<Option<Vec<u8>>, BadFile> {
+        let bad = |message: String| BadFile {
+            file: file.to_owned(),
+            line: None,
+            message,
+        };
+        let Some(mut opened) = self.open(file)? else {
+            return Ok(None);
+        };
+        let is_plain = opened.metadata().is_ok_and(|opened| opened.is_file());
+        if !is_plain {
+            return Err(bad("is not a plain file".to_owned()));
+        }
+        let mut bytes = Vec::new();
+        opened
+            .read_to_end(&mut bytes)
+            .map_err(|error| bad(error.to_string()))?;
+        Ok(Some(bytes))
+    }
+
+    /// Opens a file or folder below the archive without following symbolic links.
+    fn open(&self, file: &Path) -> Result<Option<File>, BadFile> {
+        let mut below = PathBuf::new();
+        for step in file.components() {
+            below.push(step);
+            let bad = |message: &str| BadFile {
+                file: below.clone(),
+                line: None,
+                message: message.to_owned(),
+            };
+            match self.path(&below).symlink_metadata() {
+                Ok(found) if found.is_symlink() => {
+                    return Err(bad("is a symbolic link; replace it by the file itself"));
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(bad(&error.to_string())),
+            }
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(self.path(file));
+        opened.map(Some).map_err(|error| BadFile {
+            file: file.to_owned(),
+            line: None,
+            message: error.to_string(),
+        })
+    }
+
     /// Lists the names in a folder, sorted. A missing folder has none.
     pub fn names(&self, folder: &str) -> Result<Vec<String>, BadFile> {
         let bad = |message: String| BadFile {
@@ -73,10 +135,13 @@ impl ArchiveDir {
             line: None,
             message,
         };
-        let path = self.path(folder);
-        if !path.exists() {
+        let Some(opened) = self.open(Path::new(folder))? else {
             return Ok(Vec::new());
+        };
+        if !opened.metadata().is_ok_and(|opened| opened.is_dir()) {
+            return Err(bad("is not a folder".to_owned()));
         }
+        let path = self.path(folder);
         let mut names = Vec::new();
         for entry in path.read_dir().map_err(|error| bad(error.to_string()))? {
             let name = entry.map_err(|error| bad(error.to_string()))?.file_name();

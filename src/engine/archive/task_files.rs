@@ -70,7 +70,8 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
     }
     let queue: Queue = archive.read(&folder.join("queue.json"))?;
     let file = folder.join("messages.json");
-    let mut conversation: Conversation = if archive.path(&file).exists() {
+    let has_messages = archive.path(&file).symlink_metadata().is_ok();
+    let mut conversation: Conversation = if has_messages {
         archive.read(&file)?
     } else {
         Conversation::default()
