@@ -23,7 +23,6 @@ pub(super) struct AlertParameters {
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
     /// Cursor: `meta.next` of the previous page.
-    #[param(value_type = Option<String>)]
     after: Option<AlertId>,
 }
 

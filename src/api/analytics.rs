@@ -19,7 +19,6 @@ pub(super) struct AnalyticsParameters {
     #[serde(default, deserialize_with = "millis")]
     since: Option<i64>,
     /// Only hand-offs from or to this agent.
-    #[param(value_type = Option<String>)]
     agent: Option<AgentName>,
 }
 

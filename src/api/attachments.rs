@@ -23,7 +23,7 @@ const ANY_BYTES: &str = "application/octet-stream";
 #[into_params(parameter_in = Query)]
 pub(super) struct AttachParameters {
     /// The name of the file, without folders; at most 255 bytes.
-    #[param(value_type = String, max_length = 255, example = "notes.txt")]
+    #[param(value_type = String, min_length = 1, max_length = 255, pattern = "^[^/\\\\\\x00-\\x1f\\x7f-\\x9f]+$", example = "notes.txt")]
     filename: Filename,
 }
 

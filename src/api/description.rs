@@ -1,5 +1,6 @@
 //! Adds to the OpenAPI document what all operations share, once instead of in every handler.
 
+use super::text_patterns::forbid_nul;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
@@ -29,6 +30,10 @@ pub(super) fn complete(document: &mut OpenApi) {
     if let Some(components) = &mut document.components {
         for (name, schema) in &mut components.schemas {
             name_data(name, schema);
+            // The message of an error may quote anything.
+            if !name.starts_with("Error") {
+                forbid_nul(schema);
+            }
             if let RefOr::T(Schema::Object(object)) = schema {
                 object.properties.values_mut().for_each(merge_inlined);
             }

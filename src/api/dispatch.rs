@@ -99,6 +99,7 @@ pub(super) async fn list_dispatch_routes(State(app): State<App>) -> Result<Respo
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoutesInput {
+    #[schema(max_items = 1000)]
     pub routes: Vec<KindRule>,
 }
 

@@ -134,7 +134,6 @@ pub(super) struct TraceParameters {
     /// A W3C trace id, or the `harnessTraceId` of a session's hand-off.
     trace: String,
     /// Cursor: `meta.next` of the previous page.
-    #[param(value_type = Option<String>)]
     after: Option<HandoffId>,
     /// Maximum number of hand-offs in the page. Large records make it shorter.
     #[param(minimum = 1, maximum = 1000, default = 100)]

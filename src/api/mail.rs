@@ -36,7 +36,7 @@ pub(super) struct MailParameters {
     /// Only mail about this task.
     task: Option<TaskId>,
     /// Only mail that contains all these words in its subject, body or context.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<String>, min_length = 1)]
     q: Option<Text>,
     /// Maximum number of mails in the page. Large mails make it shorter.
     #[param(minimum = 1, maximum = 1000, default = 100)]

@@ -36,6 +36,7 @@ mod stall;
 mod surrogates;
 mod task_lists;
 mod tasks;
+mod text_patterns;
 mod tools;
 mod usage;
 

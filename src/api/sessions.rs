@@ -21,7 +21,6 @@ use crate::ledger::session;
 #[into_params(parameter_in = Query)]
 pub(super) struct SessionParameters {
     /// Cursor: `meta.next` of the previous page.
-    #[param(value_type = Option<String>)]
     after: Option<SessionId>,
     /// Maximum number of sessions in the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -83,16 +82,21 @@ pub(super) async fn get_session(
 )]
 pub(super) struct SessionHandoffInput {
     /// The agent that has the conversation.
+    #[schema(min_length = 1, pattern = "\\S")]
     from_agent: String,
     /// The agent that takes it over.
+    #[schema(min_length = 1, pattern = "\\S")]
     to_agent: String,
     /// The reason for the hand-off.
+    #[schema(min_length = 1, pattern = "\\S")]
     reason: String,
     /// The goal of the user.
+    #[schema(min_length = 1, pattern = "\\S")]
     user_intent: String,
     /// The whole conversation so far.
     conversation_history: Vec<HistoryMessage>,
     /// The trace id of the harness that runs the conversation.
+    #[schema(max_length = 200)]
     harness_trace_id: Option<String>,
     /// Run the target agent; if false, only record the hand-off.
     #[schema(default = true)]
@@ -150,7 +154,6 @@ pub(super) async fn start_session_handoff(
 #[into_params(parameter_in = Query)]
 pub(super) struct HandoffParameters {
     /// Cursor: `meta.next` of the previous page.
-    #[param(value_type = Option<String>)]
     after: Option<HandoffId>,
     /// Maximum number of hand-offs in the page. Large conversations make it shorter.
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -207,10 +210,8 @@ pub(super) async fn get_last_session_handoff(
 #[into_params(parameter_in = Query)]
 pub(super) struct CountParameters {
     /// Only hand-offs from this agent.
-    #[param(value_type = Option<String>)]
     from: Option<AgentName>,
     /// Only hand-offs to this agent.
-    #[param(value_type = Option<String>)]
     to: Option<AgentName>,
 }
 

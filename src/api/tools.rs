@@ -30,17 +30,18 @@ pub(super) struct ToolInput {
     /// The name of the tool. `PUT` takes it from the path if it is absent.
     name: ToolName,
     /// When an agent should use the tool.
+    #[schema(min_length = 1, max_length = 4096, pattern = "\\S")]
     description: String,
     /// The agent that continues the work.
     target_agent: AgentName,
     /// The variables that the tool passes on.
-    #[schema(required = false)]
+    #[schema(required = false, max_items = 100)]
     context_variables: Vec<ContextVariable>,
     /// Instructions for the target agent.
-    #[schema(required = false)]
+    #[schema(required = false, max_length = 32768)]
     handoff_instructions: String,
     /// The agents that may use the tool; null or absent allows all agents except the target.
-    #[schema(required = false)]
+    #[schema(required = false, min_items = 1)]
     allowed_agents: Option<Vec<AgentName>>,
 }
 

@@ -135,7 +135,7 @@ impl VariableType {
 #[serde(deny_unknown_fields, expecting = "a context variable")]
 pub struct ContextVariable {
     /// The name: letters, digits and `_`.
-    #[schema(value_type = String, example = "lead_id")]
+    #[schema(value_type = String, min_length = 1, max_length = 64, pattern = "^[A-Za-z_][A-Za-z0-9_]*$", example = "lead_id")]
     pub name: Text,
     /// The JSON type of the value.
     #[serde(rename = "type")]
@@ -146,7 +146,7 @@ pub struct ContextVariable {
     pub required: bool,
     /// A description for the agent that calls the tool.
     #[serde(default)]
-    #[schema(required, value_type = String)]
+    #[schema(required, value_type = String, max_length = 4096)]
     pub description: Text,
 }
 

@@ -43,6 +43,7 @@ pub struct IncrementInput {
     /// The absolute path of the agents' working directory. Defaults to the workspace of the first increment in `dependsOn`, or to
     /// a new directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, pattern = "^/[^\\x00]*$")]
     pub agent_workspace: Option<Text>,
     /// The origin of the increment.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -45,18 +45,18 @@ pub struct MailInput {
     #[serde(default)]
     pub in_reply_to: Option<MailId>,
     /// One line of at most 1000 bytes.
-    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
+    #[schema(value_type = String, min_length = 1, max_length = 1000, pattern = "^[^\\x00\\n\\r\\u2028\\u2029]*[^\\s\\x00][^\\x00\\n\\r\\u2028\\u2029]*$")]
     pub subject: Text,
     /// The text, at most 64 KiB.
     #[serde(default)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, max_length = 65536)]
     pub body: Text,
     /// The task that the mail is about. Defaults to the calling run's own task.
     #[serde(default)]
     pub task_id: Option<TaskId>,
     /// The kind of hand-off, such as `implementation_to_testing`.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, min_length = 1, pattern = "^[^\\x00\\n\\r\\u2028\\u2029]*[^\\s\\x00][^\\x00\\n\\r\\u2028\\u2029]*$")]
     pub handoff_type: Option<Text>,
     /// Facts for the recipient, by name; at most 64 KiB.
     #[serde(default)]

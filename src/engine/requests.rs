@@ -44,7 +44,7 @@ pub struct RequestInput {
     pub source: Option<RequestSource>,
     /// The absolute path of the agent's working directory. Defaults to the workspace of the source's task, or to a new directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, pattern = "^/[^\\x00]*$")]
     pub agent_workspace: Option<Text>,
 }
 

@@ -26,6 +26,7 @@ pub struct TaskInput {
     /// The absolute path of the agents' working directory. Defaults to the workspace of the first task in `dependsOn`, or to a
     /// new directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, pattern = "^/[^\\x00]*$")]
     pub agent_workspace: Option<Text>,
     /// The role that the task needs. The router hands the task to an agent with this role.
     #[serde(default, skip_serializing_if = "Option::is_none")]

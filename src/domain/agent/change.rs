@@ -25,15 +25,15 @@ pub struct AgentChange {
     pub name: Option<AgentName>,
     /// The Markdown file with the system prompt. Default: `agents/NAME.md`; none for a `command`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<String>, nullable = false)]
+    #[schema(value_type = Option<String>, nullable = false, max_length = 4096, pattern = "^\\s*$|\\.[mM][dD]$")]
     pub spec_path: Option<Text>,
     /// The tools that the agent may use.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<String>, nullable = false)]
+    #[schema(value_type = Option<String>, nullable = false, max_length = 32768)]
     pub allowed_tools: Option<Text>,
     /// The permission mode of the agent's program. Default: `default`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<String>, nullable = false)]
+    #[schema(value_type = Option<String>, nullable = false, max_length = 4096)]
     pub permission_mode: Option<Text>,
     /// The program type of the agent. Default: `claude-code`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
@@ -41,15 +41,15 @@ pub struct AgentChange {
     pub provider: Option<Provider>,
     /// The model; null for the provider's default.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 4096, pattern = "\\S")]
     pub model: Option<Option<Text>>,
     /// The program; null for the provider's default.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 4096, pattern = "^(/[^\\x00]*|[^/\\x00]*[^\\s/\\x00][^/\\x00]*)$")]
     pub program: Option<Option<Text>>,
     /// Additional command line arguments.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<Vec<String>>, nullable = false)]
+    #[schema(value_type = Option<Vec<String>>, nullable = false, max_items = 1000)]
     pub arguments: Option<Vec<Text>>,
     /// Additional environment variables. Do not store secrets here: everybody who can read agents sees them.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
@@ -57,15 +57,15 @@ pub struct AgentChange {
     pub environment: Option<BTreeMap<Text, Text>>,
     /// The part of the output of a `command` that is the final message: `all` (default), `last_line` or `json:FIELD`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<String>, nullable = false)]
+    #[schema(value_type = Option<String>, nullable = false, pattern = "^(all|last_line|json:[^\\x00]+)$")]
     pub output_form: Option<OutputForm>,
     /// The time limit of a run in seconds; null for the server's limit.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<u64>, minimum = 1)]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 31_536_000)]
     pub max_seconds: Option<Option<u64>>,
     /// The limit of a run without output in seconds; null for the server's limit.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<u64>, minimum = 1)]
+    #[schema(value_type = Option<u64>, minimum = 1, maximum = 31_536_000)]
     pub idle_seconds: Option<Option<u64>>,
     /// Whether the agent accepts hand-offs.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
@@ -89,11 +89,11 @@ pub struct AgentChange {
     pub skills: Option<Vec<Skill>>,
     /// The upper limit of a run in minutes, which no other limit can exceed; null for none.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<u32>, minimum = 1)]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 525_600)]
     pub max_session_duration: Option<Option<Minutes>>,
     /// A short description of the agent's responsibilities.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<String>, nullable = false)]
+    #[schema(value_type = Option<String>, nullable = false, max_length = 4096)]
     pub responsibilities: Option<Text>,
 }
 
@@ -180,11 +180,11 @@ pub struct Capabilities {
     pub skills: Option<Vec<Skill>>,
     /// The upper limit of a run in minutes; null for none. A run may only lower the limit of its own agent.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<u32>, minimum = 1)]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 525_600)]
     pub max_session_duration: Option<Option<Minutes>>,
     /// A short description of the agent's responsibilities.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<String>, nullable = false)]
+    #[schema(value_type = Option<String>, nullable = false, max_length = 4096)]
     pub responsibilities: Option<Text>,
     /// Whether the agent accepts hand-offs.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]

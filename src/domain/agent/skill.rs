@@ -10,7 +10,7 @@ const LONGEST_SKILL: usize = 64;
 /// An ability of an agent, such as `python` or `c++`, in lowercase.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
-#[schema(value_type = String, min_length = 1, max_length = 64, pattern = "^[!-+\\--~\u{a0}-\u{10ffff}]+$", example = "python")]
+#[schema(value_type = String, min_length = 1, max_length = 64, pattern = "^[^\\s,\\x00-\\x1f\\x7f-\\x9f]+$", example = "python")]
 pub struct Skill(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -63,11 +63,11 @@ pub struct KindRule {
     pub max_attempts: u32,
     /// The command that starts a job and prints its id on the last line. Only for mode `async`.
     #[serde(default)]
-    #[schema(required)]
+    #[schema(required, min_items = 1)]
     pub start_command: Option<Vec<Text>>,
     /// The command that checks whether a job has finished; `{job}` is replaced by its id. Only for mode `async`.
     #[serde(default)]
-    #[schema(required)]
+    #[schema(required, min_items = 1)]
     pub poll_command: Option<Vec<Text>>,
     /// The seconds between two polls of a job.
     #[serde(default = "poll_seconds")]

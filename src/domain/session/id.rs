@@ -10,7 +10,7 @@ const MAX_ID: usize = 200;
 /// The id of a session, chosen by the program that leads the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String")]
-#[schema(value_type = String, min_length = 1, max_length = 200, example = "sess_abc123")]
+#[schema(value_type = String, min_length = 1, max_length = 200, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$", example = "sess_abc123")]
 pub struct SessionId(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

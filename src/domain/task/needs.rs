@@ -29,7 +29,7 @@ pub struct Needs {
 /// A partial update of the needs of a task. Absent fields keep their value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schema(example = json!({ "agentRole": "testing", "specialistTags": ["python"], "estimatedDuration": 30 }))]
+#[schema(min_properties = 1, example = json!({ "agentRole": "testing", "specialistTags": ["python"], "estimatedDuration": 30 }))]
 pub struct NeedsChange {
     /// The role of the agent; null for none. The router ignores tasks without a role.
     #[serde(

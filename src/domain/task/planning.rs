@@ -16,7 +16,7 @@ pub struct Planning {
 /// A partial update of the planning fields. Absent fields keep their value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schema(example = json!({ "summary": "A parser", "plan": ["Lexer", "Grammar"] }))]
+#[schema(min_properties = 1, example = json!({ "summary": "A parser", "plan": ["Lexer", "Grammar"] }))]
 pub struct PlanningChange {
     /// A summary of the task.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,7 @@ use super::checked_string::checked_string;
     Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(try_from = "String")]
-#[schema(value_type = String)]
+#[schema(value_type = String, pattern = "^[^\\x00]*$")]
 pub struct Text(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

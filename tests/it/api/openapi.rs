@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use axum::http::Method;
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::TestApp;
 
@@ -397,4 +397,57 @@ fn every_deprecated_operation_names_an_existing_successor() {
             "route_task_legacy"
         ]
     );
+}
+
+#[test]
+fn limits_that_are_checked_are_in_the_schemas() {
+    let document = document();
+    let has = |place: &str, limits: Value| {
+        let pointer = format!("/components/schemas/{}", place.replace('.', "/properties/"));
+        let schema = document.pointer(&pointer).expect(place);
+        for (name, limit) in limits.as_object().unwrap() {
+            assert_eq!(&schema[name], limit, "{place}: {name}");
+        }
+    };
+    let not_blank = json!({ "minLength": 1, "pattern": "^[^\\x00]*[^\\s\\x00][^\\x00]*$" });
+    for place in [
+        "TaskInput.description",
+        "HandoffInput.prompt",
+        "SessionHandoffInput.reason",
+        "ToolInput.description",
+    ] {
+        has(place, not_blank.clone());
+    }
+    for place in [
+        "Text",
+        "DoneInput.response",
+        "SessionHandoffInput.harnessTraceId",
+    ] {
+        has(place, json!({ "pattern": "^[^\\x00]*$" }));
+    }
+    for place in [
+        "TaskInput.agentWorkspace",
+        "RequestInput.agentWorkspace",
+        "IncrementInput.agentWorkspace",
+    ] {
+        has(place, json!({ "pattern": "^/[^\\x00]*$" }));
+    }
+    for place in ["PlanningChange", "NeedsChange"] {
+        has(place, json!({ "minProperties": 1 }));
+    }
+    has(
+        "MailInput.subject",
+        json!({ "minLength": 1, "maxLength": 1000 }),
+    );
+    has(
+        "AgentChange.maxSeconds",
+        json!({ "minimum": 1, "maximum": 31_536_000 }),
+    );
+    has(
+        "AgentChange.outputForm",
+        json!({ "pattern": "^(all|last_line|json:[^\\x00]+)$" }),
+    );
+    has("ToolInput.contextVariables", json!({ "maxItems": 100 }));
+    has("ToolInput.allowedAgents", json!({ "minItems": 1 }));
+    has("RoutesInput.routes", json!({ "maxItems": 1000 }));
 }
