@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Local};
 
-use crate::domain::{Outcome, Timestamp, UsageSum};
+use crate::domain::{Outcome, Timestamp, UsageSum, is_deceptive};
 use crate::words::counted;
 
 /// Replaces control characters, which could move the cursor, and characters that reorder or hide text.
@@ -19,27 +19,12 @@ pub(in crate::cli) fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Recognises controls of the writing direction and invisible characters, which make a text look like another one. The joiners
-/// U+200C and U+200D stay: emoji and some scripts need them.
-const fn is_deceptive(c: char) -> bool {
-    matches!(
-        c,
-        '\u{61c}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-    )
-}
-
-/// Joins the lines of a text, and makes it [`printable`].
 /// Whether a text is a whole UUID with its dashes, in upper or lower case.
 pub(in crate::cli) fn is_id(text: &str) -> bool {
     text.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(text).is_ok()
 }
 
+/// Joins the lines of a text, and makes it [`printable`].
 pub(in crate::cli) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
