@@ -8,14 +8,24 @@ use std::time::{Duration, Instant};
 
 use crate::domain::{AttachmentId, Rules, RunId, TaskId};
 
-/// Sizes are in bytes, times in seconds.
+/// Sizes are in bytes; times without a unit of their own are in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// A JSON body.
     pub body: usize,
+    /// All large bodies together, while they are read and their requests are carried out.
+    pub bodies: usize,
+    /// All large answers together, until their clients have taken them.
+    pub answers: usize,
+    /// The longest pause between two bytes of a body.
+    pub body_pause: Duration,
+    /// The longest time of a small body; a large body has more.
+    pub body_time: Duration,
     pub prompt: usize,
-    /// The body of a request, and its response.
-    pub request: usize,
+    /// A description, a queued message, the body of a request, and its response.
+    pub text: usize,
+    /// A reason, or the message of a failed status.
+    pub remark: usize,
     /// The default lease of a claim.
     pub lease: u64,
     pub longest_lease: u64,
@@ -44,8 +54,13 @@ impl Default for Limits {
         let rules = Rules::default();
         Self {
             body: 32 * 1024 * 1024,
+            bodies: 64 * 1024 * 1024,
+            answers: 64 * 1024 * 1024,
+            body_pause: Duration::from_secs(15),
+            body_time: Duration::from_secs(30),
             prompt: 4 * 1024 * 1024,
-            request: 1024 * 1024,
+            text: 1024 * 1024,
+            remark: 64 * 1024,
             lease: 15 * 60,
             longest_lease: 24 * 60 * 60,
             context: rules.largest_context,

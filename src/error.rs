@@ -32,6 +32,9 @@ pub enum Error {
         /// In bytes.
         limit: usize,
     },
+    /// The body of a request did not arrive in time.
+    #[error("{0}")]
+    Timeout(String),
     /// The server has too much to do at the moment.
     #[error("{0}")]
     Busy(String),
@@ -66,6 +69,7 @@ impl Error {
             Self::Handoff { .. } => "HANDOFF_ERROR",
             Self::InvalidQuery(_) => "INVALID_QUERY",
             Self::TooLarge { .. } => "TOO_LARGE",
+            Self::Timeout(_) => "REQUEST_TIMEOUT",
             Self::Busy(_) => "BUSY",
             Self::Forbidden(_) => "FORBIDDEN",
             Self::Unauthorized(_) => "UNAUTHORIZED",

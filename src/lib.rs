@@ -9,8 +9,8 @@
 //! 5. [`engine`]: operations that need more than one transaction.
 //! 6. [`api`] and [`web`]: HTTP and the page; [`client`] and [`cli`]: the HTTP client and the command line.
 //!
-//! Everywhere: [`clock`] (the only source of time), [`config`] (limits and the data directory), [`Error`], [`secret`] (tokens),
-//! [`telemetry`] (logs, metrics, spans).
+//! Everywhere: [`clock`] (the only source of time), [`config`] (limits and the data directory), [`Error`], [`memory`] (the
+//! allocator), [`secret`] (tokens), [`telemetry`] (logs, metrics, spans).
 
 pub mod api;
 pub mod cli;
@@ -21,6 +21,7 @@ pub mod domain;
 pub mod engine;
 mod error;
 pub mod ledger;
+mod memory;
 pub mod runner;
 pub mod secret;
 pub mod store;

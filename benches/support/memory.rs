@@ -8,14 +8,22 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Returns the most that a process ever had resident.
+    pub fn most(pid: u32) -> u32 {
+        kilobytes(&status(pid), "VmHWM")
+    }
+
     pub fn of(pid: u32) -> Self {
-        let status =
-            std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process is alive");
+        let status = status(pid);
         Self {
             resident: kilobytes(&status, "VmRSS"),
             anonymous: kilobytes(&status, "RssAnon"),
         }
     }
+}
+
+fn status(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process is alive")
 }
 
 /// Parses a line of the form `Name:  123 kB`.

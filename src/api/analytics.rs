@@ -46,6 +46,7 @@ pub(super) async fn get_handoff_analytics(
     Query(parameters): Query<AnalyticsParameters>,
 ) -> Result<Response, Error> {
     let since = parameters.since.map(Timestamp::from_millis);
+    let _turn = app.scans.acquire().await.map_err(Error::internal)?;
     let figures = app
         .engine
         .read(move |view| handoff::analytics(view, since, parameters.agent.as_ref()))

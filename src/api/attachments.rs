@@ -61,7 +61,7 @@ pub(super) async fn create_attachment(
         bytes,
         headers,
         once,
-    } = RawBody::read(request, "attachment", app.engine.limits().attachment).await?;
+    } = RawBody::read(&app, request, "attachment", app.engine.limits().attachment).await?;
     let content_type = headers
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())

@@ -82,6 +82,7 @@ fn describe_change(operation: &mut Operation) {
         "The `Idempotency-Key` was used for another request",
     );
     if operation.request_body.is_some() {
+        add_error(operation, "408", "The body did not arrive in time");
         add_error(operation, "413", "The body is too large");
     }
 }

@@ -111,7 +111,7 @@ impl FromRequest<App> for RoutesBody {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
         let RawBody { bytes, once, .. } =
-            RawBody::read(request, "body", app.engine.limits().body).await?;
+            RawBody::read(app, request, "body", app.engine.limits().body).await?;
         let value = if bytes.trim_ascii_start().starts_with(b"[") {
             parse(&[b"{\"routes\":", &*bytes, b"}"].concat())?
         } else {

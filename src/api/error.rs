@@ -21,7 +21,7 @@ pub struct ErrorAnswer {
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
     /// A stable code for programs: `NOT_FOUND`, `UNKNOWN_AGENT`, `CONFLICT`, `INVALID_BODY`, `HANDOFF_ERROR`,
-    /// `INVALID_QUERY`, `TOO_LARGE`, `LIMIT_EXCEEDED`, `FORBIDDEN`, `UNAUTHORIZED`, `METHOD_NOT_ALLOWED`, `BUSY`, `NOT_READY` or `INTERNAL`.
+    /// `INVALID_QUERY`, `TOO_LARGE`, `LIMIT_EXCEEDED`, `FORBIDDEN`, `UNAUTHORIZED`, `METHOD_NOT_ALLOWED`, `REQUEST_TIMEOUT`, `BUSY`, `NOT_READY` or `INTERNAL`.
     #[schema(example = "NOT_FOUND")]
     pub code: String,
     /// A sentence for people: what happened, and what to do.
@@ -111,6 +111,7 @@ fn status(error: &Error) -> StatusCode {
         | Error::InvalidQuery(_) => StatusCode::BAD_REQUEST,
         Error::NotRouted(_) => StatusCode::CONFLICT,
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        Error::Timeout(_) => StatusCode::REQUEST_TIMEOUT,
         Error::Forbidden(_) => StatusCode::FORBIDDEN,
         Error::Unauthorized(_) => StatusCode::UNAUTHORIZED,
         Error::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
@@ -131,6 +132,7 @@ fn details(error: &Error) -> Option<Value> {
         Error::NotFound(_)
         | Error::InvalidBody(_)
         | Error::InvalidQuery(_)
+        | Error::Timeout(_)
         | Error::Busy(_)
         | Error::Forbidden(_)
         | Error::Unauthorized(_)

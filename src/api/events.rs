@@ -1,25 +1,30 @@
 //! `/api/events`
 
 use std::convert::Infallible;
+use std::io::Write;
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::sse::{self, KeepAlive, Sse};
+use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
 use utoipa::IntoParams;
 
 use super::extract::Query;
 use super::{App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Event, TaskId};
-use crate::engine::Follower;
+use crate::engine::{Followed, Follower, Piece};
 use crate::telemetry::Ongoing;
 
 /// How often a silent stream sends a keep-alive comment.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The most bytes that are sent at once. A client that stops reading occupies about as much.
+const PART: usize = 32 * 1024;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -65,39 +70,99 @@ pub(super) async fn stream_events(
     let after = follower.taken();
     let stream = Stream {
         follower,
+        large: None,
         _open: Ongoing::begin("chorus_event_streams"),
     };
     // Sending the cursor at once lets a client resume even if it never receives an event.
-    let place = sse::Event::default().id(after.to_string());
+    let place = Bytes::from(format!("id: {after}\n\n"));
     let events = stream::unfold(stream, Stream::next);
     let stream = stream::StreamExt::chain(stream::once(async { Ok(place) }), events);
     Ok(answer(stream))
 }
 
 fn answer(
-    stream: impl stream::Stream<Item = Result<sse::Event, Infallible>> + Send + 'static,
+    stream: impl stream::Stream<Item = Result<Bytes, Infallible>> + Send + 'static,
 ) -> Response {
-    let mut response = Sse::new(stream)
-        .keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
-        .into_response();
-    // Buffering proxies would hold events back.
-    response.headers_mut().insert(
-        "x-accel-buffering",
-        axum::http::HeaderValue::from_static("no"),
-    );
-    response
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache"),
+        // Buffering proxies would hold events back.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    (headers, Body::from_stream(stream)).into_response()
 }
 
 struct Stream {
     follower: Follower,
+    /// The event that is being sent in parts.
+    large: Option<Large>,
     _open: Ongoing,
 }
 
+/// An event that is sent in parts. If no memory can be reserved for the whole event, each part is read again.
+struct Large {
+    number: i64,
+    sent: usize,
+    kept: Option<(Bytes, OwnedSemaphorePermit)>,
+}
+
 impl Stream {
-    async fn next(mut self) -> Option<(Result<sse::Event, Infallible>, Self)> {
-        let event = self.follower.next().await?;
-        let json = serde_json::to_string(&event).ok()?;
-        let id = self.follower.taken().to_string();
-        Some((Ok(sse::Event::default().id(id).data(json)), self))
+    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        let part = match self.large.take() {
+            Some(large) => self.next_part(large).await?,
+            None => match self.follower.next(KEEP_ALIVE).await? {
+                Followed::Silence => Bytes::from_static(b":\n\n"),
+                Followed::Events(piece) => {
+                    let text = write(&piece)?;
+                    match piece.events.as_slice() {
+                        [event] if text.len() > PART => self.begin_large(event.number?, text),
+                        _ => text,
+                    }
+                }
+            },
+        };
+        Some((Ok(part), self))
     }
+
+    /// Returns the first part of an event.
+    fn begin_large(&mut self, number: i64, text: Bytes) -> Bytes {
+        // A copy, because a slice would keep the whole event alive.
+        let part = Bytes::copy_from_slice(&text[..PART]);
+        let kept = self.follower.try_to_keep(text.len());
+        self.large = Some(Large {
+            number,
+            sent: PART,
+            kept: kept.map(|permit| (text, permit)),
+        });
+        part
+    }
+
+    async fn next_part(&mut self, large: Large) -> Option<Bytes> {
+        let Large { number, sent, kept } = large;
+        let text = match &kept {
+            Some((text, _)) => text.clone(),
+            None => write(&self.follower.read_again(number).await?)?,
+        };
+        let end = text.len().min(sent + PART);
+        if end < text.len() {
+            self.large = Some(Large {
+                number,
+                sent: end,
+                kept,
+            });
+        }
+        Some(Bytes::copy_from_slice(text.get(sent..end)?))
+    }
+}
+
+/// Writes events as blocks of the stream.
+fn write(piece: &Piece) -> Option<Bytes> {
+    let mut text = Vec::new();
+    for event in &piece.events {
+        // JSON has no line breaks.
+        write!(text, "id: {}\ndata: ", event.number?).ok()?;
+        serde_json::to_writer(&mut text, event.as_ref()).ok()?;
+        text.extend_from_slice(b"\n\n");
+    }
+    Some(text.into())
 }

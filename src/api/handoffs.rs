@@ -107,10 +107,19 @@ pub(super) async fn cancel_handoff(
         .await?))
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ChainParameters {
+    /// Cursor: `meta.next` of the previous answer.
+    #[param(value_type = Option<String>)]
+    after: Option<HandoffId>,
+}
+
 /// List the hand-offs of a task in full, oldest first
 #[utoipa::path(
     get, path = "/api/tasks/{id}/handoffs", operation_id = "list_task_handoffs", tag = "hand-offs",
-    params(("id" = String, Path, description = "The task")),
+    params(("id" = String, Path, description = "The task"), ChainParameters),
     responses(
         (status = 200, description = "The hand-offs", body = Answer<Vec<Handoff>>),
         (status = 404, description = "Task not found", body = ErrorAnswer),
@@ -119,12 +128,13 @@ pub(super) async fn cancel_handoff(
 pub(super) async fn list_task_handoffs(
     State(app): State<App>,
     Id(id): Id<TaskId>,
+    Query(parameters): Query<ChainParameters>,
 ) -> Result<Response, Error> {
-    let handoffs = app
+    let Page { items, next } = app
         .engine
-        .read(move |view| handoff::of_task(view, &id))
+        .read(move |view| handoff::of_task(view, &id, parameters.after.as_ref()))
         .await?;
-    Ok(app.ok(handoffs))
+    Ok(app.page(items, next))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -3,29 +3,42 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Body, ChangedTask, Id};
+use super::extract::{Body, ChangedTask, Id, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
-use crate::domain::{Queue, QueueMessage, TaskId, Text};
+use crate::domain::{Page, Queue, QueueMessage, TaskId, Text};
 use crate::ledger::task;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct QueueParameters {
+    /// Cursor: `meta.next` of the previous answer.
+    after: Option<i64>,
+}
 
 /// Get the messages queued for the next agent on a task
 #[utoipa::path(
     get, path = "/api/tasks/{id}/queue", operation_id = "get_task_queue", tag = "tasks",
-    params(("id" = String, Path, description = "The task")),
+    params(("id" = String, Path, description = "The task"), QueueParameters),
     responses(
-        (status = 200, description = "The queue, oldest message first", body = Answer<Queue>),
+        (status = 200, description = "The queue, oldest message first; `meta.next` is present if it is too large for one answer", body = Answer<Queue>),
         (status = 404, description = "Task not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_task_queue(
     State(app): State<App>,
     Id(id): Id<TaskId>,
+    Query(parameters): Query<QueueParameters>,
 ) -> Result<Response, Error> {
-    let queue = app.engine.read(move |view| task::queue(view, &id)).await?;
-    Ok(app.ok(queue))
+    let after = parameters.after.unwrap_or_default();
+    let Page { items, next } = app
+        .engine
+        .read(move |view| task::queue(view, &id, after))
+        .await?;
+    Ok(app.page(Queue { messages: items }, next))
 }
 
 /// A message for the next agent on a task.
@@ -33,7 +46,7 @@ pub(super) async fn get_task_queue(
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "content": "Mind the edge cases" }))]
 pub struct MessageInput {
-    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
+    #[schema(value_type = String, min_length = 1, max_length = 1_048_576, pattern = "\\S")]
     pub content: Text,
 }
 

@@ -13,11 +13,14 @@ use utoipa_axum::routes;
 
 use super::{
     agents, alerts, analytics, attachments, deprecation, description, dispatch, docs, events,
-    guard, handoffs, health, ids, increments, logs, mail, messages, observe, queue, requests,
-    routing, sessions, task_lists, tasks, tools, usage,
+    guard, handoffs, health, ids, increments, intake, logs, mail, messages, observe, outgo, queue,
+    requests, routing, sessions, task_lists, tasks, tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
+
+/// Reads that scan many rows at the same time; the other readers stay free.
+const SCANS: usize = 2;
 
 /// The state that all handlers share.
 #[derive(Clone)]
@@ -26,6 +29,11 @@ pub struct App {
     pub(super) guard: Arc<guard::Guard>,
     pub(super) openapi: Bytes,
     pub(super) files: Arc<Semaphore>,
+    pub(super) intake: intake::Budget,
+    /// The turns of reads that scan many rows, fewer than there are readers.
+    pub(super) scans: Arc<Semaphore>,
+    /// The bytes of large answers that clients have not taken yet.
+    pub(super) answers: Arc<Semaphore>,
 }
 
 #[derive(OpenApi)]
@@ -184,10 +192,15 @@ pub fn router(engine: Engine, guard: guard::Guard) -> Router {
     description::complete(&mut document);
     let openapi =
         Bytes::from(serde_json::to_string(&document).expect("an OpenAPI document is JSON"));
+    let intake = intake::Budget::new(engine.limits().bodies);
+    let answers = Arc::new(Semaphore::new(engine.limits().answers));
     let files = Arc::new(Semaphore::new(engine.limits().files));
     let app = App {
         engine,
         files,
+        intake,
+        scans: Arc::new(Semaphore::new(SCANS)),
+        answers,
         guard: Arc::new(guard),
         openapi,
     };
@@ -198,6 +211,8 @@ pub fn router(engine: Engine, guard: guard::Guard) -> Router {
         .merge(page)
         .method_not_allowed_fallback(no_such_method)
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))
+        .layer(middleware::from_fn_with_state(app.clone(), outgo::share))
+        .layer(middleware::from_fn(intake::take_in))
         .layer(middleware::from_fn(observe::observe))
         .with_state(app)
 }

@@ -24,8 +24,8 @@ const STALL: Duration = Duration::from_mins(2);
 /// The longest time that running requests may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The size of a connection's buffers, which an idle client of a long answer occupies.
-const BUFFER: usize = 64 * 1024;
+/// The size of a connection's buffers, which an idle client of a long answer occupies. The head of a request must fit.
+const BUFFER: usize = 96 * 1024;
 
 /// Serves until `stopping` is cancelled, then finishes running requests. A connection needs a place.
 pub async fn serve(

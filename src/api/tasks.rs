@@ -9,7 +9,8 @@ use super::extract::{Body, ChangedTask, Id, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
-    Caller, History, NeedsChange, PlanningChange, Status, StatusName, TaskId, TaskTree, TaskWire,
+    Caller, History, NeedsChange, Page, PlanningChange, Status, StatusName, TaskId, TaskTree,
+    TaskWire,
 };
 use crate::engine::TaskInput;
 use crate::ledger::task;
@@ -187,24 +188,34 @@ pub(super) async fn plan_task(
     Ok(app.ok(app.engine.plan_task(id, body.value, body.once).await?))
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct HistoryParameters {
+    /// Cursor: `meta.next` of the previous answer.
+    after: Option<i64>,
+}
+
 /// Get the history of a task, oldest event first
 #[utoipa::path(
     get, path = "/api/tasks/{id}/history", operation_id = "get_task_history", tag = "tasks",
-    params(("id" = String, Path, description = "The task")),
+    params(("id" = String, Path, description = "The task"), HistoryParameters),
     responses(
-        (status = 200, description = "The history", body = Answer<History>),
+        (status = 200, description = "The history; `meta.next` is present if it is too large for one answer", body = Answer<History>),
         (status = 404, description = "Task not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_task_history(
     State(app): State<App>,
     Id(id): Id<TaskId>,
+    Query(parameters): Query<HistoryParameters>,
 ) -> Result<Response, Error> {
-    let history = app
+    let after = parameters.after.unwrap_or_default();
+    let Page { items, next } = app
         .engine
-        .read(move |view| task::history(view, &id))
+        .read(move |view| task::history(view, &id, after))
         .await?;
-    Ok(app.ok(history))
+    Ok(app.page(History { events: items }, next))
 }
 
 /// Get the family of a task as a tree of tasks and hand-offs

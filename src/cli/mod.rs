@@ -42,6 +42,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
 
+use crate::memory;
 use crate::supervisor::supervise;
 use arguments::{Arguments, Command};
 use ui::{Exit, Failure, Ui};
@@ -130,7 +131,10 @@ fn wait_for_room(ui: Ui, command: &Command) {
 /// The server uses all cores; a command that asks one question does not need them.
 fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
     let mut builder = match command {
-        Command::Serve(_) | Command::Demo(_) => tokio::runtime::Builder::new_multi_thread(),
+        Command::Serve(_) | Command::Demo(_) => {
+            memory::set_up();
+            tokio::runtime::Builder::new_multi_thread()
+        }
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     builder.enable_all().build()

@@ -22,11 +22,12 @@ use crate::engine::{
     default_kind_rules, specialists,
 };
 use crate::ledger::agent;
+use crate::memory;
 use crate::runner::{RunnerOptions, Workspaces, tmux_is_installed};
 use crate::secret::Token;
 use crate::telemetry;
 
-/// The interval between two upkeeps of the metrics.
+/// The interval between two upkeeps of the metrics and the memory.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The attempts to bind a port that is in use, and the pause between two.
@@ -199,7 +200,7 @@ impl Serving {
         tracing::info!(%address, data_dir = %data_dir.path().display(), "serving");
         tokio::spawn(engine.clone().expire_idempotency_keys());
         let telling = tokio::spawn(engine.record_handoff_spans());
-        tokio::spawn(keep_metrics(engine.clone()));
+        tokio::spawn(keep_small(engine.clone()));
         // Before the first request: a cancellation must find the process of its hand-off.
         engine
             .run_agents(runner)
@@ -328,17 +329,20 @@ fn stop_on_signal(engine: Engine) -> Result<impl Future<Output = ()>, Failure> {
     })
 }
 
-/// Keeps the memory of metrics bounded when nobody collects them. The upkeep also keeps a thread of the blocking pool alive: the pool
-/// panics if it has none and cannot start one.
-async fn keep_metrics(engine: Engine) {
+/// Keeps the memory of metrics bounded when nobody collects them, and gives freed memory back. The upkeep also keeps a thread of
+/// the blocking pool alive: the pool panics if it has none and cannot start one.
+async fn keep_small(engine: Engine) {
     let mut rounds = tokio::time::interval(UPKEEP);
     loop {
         tokio::select! {
             () = engine.stopping().cancelled() => return,
             _ = rounds.tick() => {
-                let upkeep = tokio::task::spawn_blocking(|| telemetry::metrics().run_upkeep());
+                let upkeep = tokio::task::spawn_blocking(|| {
+                    telemetry::metrics().run_upkeep();
+                    memory::trim();
+                });
                 if let Err(error) = upkeep.await {
-                    tracing::warn!(%error, "the upkeep of metrics failed");
+                    tracing::warn!(%error, "the upkeep of metrics and memory failed");
                 }
             }
         }

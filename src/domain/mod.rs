@@ -82,7 +82,10 @@ pub use task::{
     TaskTree, TreeHandoff,
 };
 pub(crate) use task::{DependencyForm, TaskWire};
-pub use text::{IllegalMinutes, IllegalName, Minutes, Problem, Problems, Text, Timestamp};
+pub(crate) use text::field::distinct;
+pub use text::{
+    IllegalMinutes, IllegalName, Minutes, Problem, Problems, Text, Timestamp, is_deceptive,
+};
 pub use tool::{
     ContextVariable, Function, FunctionDefinition, FunctionKind, IllegalToolName, Parameters, Tool,
     ToolName, VariableType,

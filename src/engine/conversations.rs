@@ -21,7 +21,7 @@ pub struct ConversationInput {
     #[serde(rename = "type")]
     pub message_type: MessageType,
     /// The text of the message.
-    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
+    #[schema(value_type = String, min_length = 1, max_length = 4_194_304, pattern = "\\S")]
     pub content: Text,
 }
 
@@ -36,13 +36,7 @@ impl Engine {
         if input.content.is_blank() {
             return Err(Error::InvalidBody("content: must not be empty".to_owned()));
         }
-        let limit = self.limits().prompt;
-        if input.content.as_str().len() > limit {
-            return Err(Error::TooLarge {
-                what: "content",
-                limit,
-            });
-        }
+        self.check_prompt("content", &input.content)?;
         let add = AddMessage {
             task_id,
             message_type: input.message_type,

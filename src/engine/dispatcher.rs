@@ -208,7 +208,7 @@ impl Engine {
                 && request.id != batch[0].id
                 && request.agent_workspace == batch[0].agent_workspace
                 && !taken.contains(&request.id)
-                && bytes <= self.limits().request;
+                && bytes <= self.limits().text;
             if fits {
                 batch.push(request);
             }

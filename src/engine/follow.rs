@@ -4,7 +4,15 @@
 //! A follower subscribes to the feed before it reads the first row, so no event is lost between the two. It reads rows up to
 //! the newest, then takes events from the feed, and skips every number that is not greater than the last one returned. A
 //! follower that lags behind the feed's ring buffer goes back to the rows.
+//!
+//! Events are returned in pieces of bounded size, and nothing is kept between two pieces: a client that stops reading
+//! occupies the piece that it is being sent. Pieces of rows are read a few at a time, over all followers. A reader returns its
+//! permit with the piece, which the client's stream drops before it waits for the client, so a slow client holds nobody up.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -14,7 +22,11 @@ use crate::error::Error;
 use crate::ledger::history;
 use crate::store::Published;
 
+/// The most events of a piece.
 const ROWS: u32 = 256;
+
+/// The most bytes of a piece, unless it is a single event.
+const PIECE: usize = 32 * 1024;
 
 /// One reader's cursor in the events.
 pub struct Follower {
@@ -23,8 +35,21 @@ pub struct Follower {
     taken: i64,
     /// The root task of the family to follow; `None` follows all events.
     root: Option<TaskId>,
-    rows: std::vec::IntoIter<Event>,
     has_more_rows: bool,
+}
+
+/// Some events in order, at least one: a few small ones, or a single large one.
+pub struct Piece {
+    pub events: Vec<Arc<Event>>,
+    /// Held while the events are in memory only for this client.
+    _read: Option<OwnedSemaphorePermit>,
+}
+
+/// The next thing that a follower has to say.
+pub enum Followed {
+    Events(Piece),
+    /// Nothing happened for a while.
+    Silence,
 }
 
 impl Engine {
@@ -47,7 +72,6 @@ impl Engine {
             feed,
             taken,
             root,
-            rows: Vec::new().into_iter(),
             has_more_rows: taken < newest,
         })
     }
@@ -59,47 +83,86 @@ impl Follower {
         self.taken
     }
 
-    /// Returns the next event. `None` means that the server stops or the rows cannot be read; the client reconnects.
-    pub async fn next(&mut self) -> Option<Event> {
+    /// Returns the next events. `None` means that the server stops or the rows cannot be read; the client reconnects.
+    pub async fn next(&mut self, silence: Duration) -> Option<Followed> {
         loop {
-            let event = self.next_of_all().await?;
-            self.taken = event.number?;
-            if self.root.is_none() || self.root == event.master_task_id {
-                return Some(event);
-            }
-        }
-    }
-
-    async fn next_of_all(&mut self) -> Option<Event> {
-        loop {
-            if let Some(event) = self.rows.next() {
-                return Some(event);
-            }
             if self.has_more_rows {
-                let taken = self.taken;
-                let rows = self
-                    .engine
-                    .read(move |view| history::after(view, taken, ROWS))
-                    .await
-                    .ok()?;
-                self.has_more_rows = rows.len() == ROWS as usize;
-                self.rows = rows.into_iter();
+                let piece = self.read_rows().await?;
+                if !piece.events.is_empty() {
+                    return Some(Followed::Events(piece));
+                }
                 continue;
             }
             let published = tokio::select! {
                 () = self.engine.stopping.cancelled() => return None,
                 published = self.feed.recv() => published,
+                () = tokio::time::sleep(silence) => return Some(Followed::Silence),
             };
             match published {
                 Ok(Published { number, .. }) if number <= self.taken => {}
                 Ok(Published {
-                    event: Some(event), ..
-                }) => return Some((*event).clone()),
+                    event: Some(event),
+                    number,
+                }) => {
+                    self.taken = number;
+                    if self.is_followed(&event) {
+                        return Some(Followed::Events(Piece {
+                            events: vec![event],
+                            _read: None,
+                        }));
+                    }
+                }
                 Ok(Published { event: None, .. }) | Err(RecvError::Lagged(_)) => {
                     self.has_more_rows = true;
                 }
                 Err(RecvError::Closed) => return None,
             }
         }
+    }
+
+    /// Reads an event again, whose piece was dropped before the client had taken all of it.
+    pub async fn read_again(&self, number: i64) -> Option<Piece> {
+        self.read_after(number - 1, 1).await
+    }
+
+    /// Tries to reserve memory in which a large event waits for its client.
+    pub fn try_to_keep(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let kilobytes = u32::try_from(bytes.div_ceil(1024)).ok()?;
+        let kept = self.engine.replay.kept.clone();
+        kept.try_acquire_many_owned(kilobytes).ok()
+    }
+
+    fn is_followed(&self, event: &Event) -> bool {
+        self.root.is_none() || self.root == event.master_task_id
+    }
+
+    async fn read_rows(&mut self) -> Option<Piece> {
+        let mut piece = self.read_after(self.taken, ROWS).await?;
+        match piece.events.last() {
+            Some(last) => self.taken = last.number?,
+            None => self.has_more_rows = false,
+        }
+        piece.events.retain(|event| self.is_followed(event));
+        Some(piece)
+    }
+
+    async fn read_after(&self, number: i64, rows: u32) -> Option<Piece> {
+        let read = self
+            .engine
+            .replay
+            .reads
+            .clone()
+            .acquire_owned()
+            .await
+            .ok()?;
+        let events = self
+            .engine
+            .read(move |view| history::after(view, number, rows, PIECE))
+            .await
+            .ok()?;
+        Some(Piece {
+            events: events.into_iter().map(Arc::new).collect(),
+            _read: Some(read),
+        })
     }
 }

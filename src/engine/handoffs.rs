@@ -19,10 +19,11 @@ pub struct HandoffInput {
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub agent_name: Text,
     /// The instructions for the agent.
-    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
+    #[schema(value_type = String, min_length = 1, max_length = 4_194_304, pattern = "\\S")]
     pub prompt: Text,
     /// Why the task is handed off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, max_length = 65_536)]
     pub reason: Option<Text>,
     /// Whether to resume the agent's last session on this task.
     #[serde(default)]
@@ -47,13 +48,8 @@ impl Engine {
         if input.prompt.is_blank() {
             return Err(Error::InvalidBody("prompt: must not be empty".to_owned()));
         }
-        let limit = self.limits().prompt;
-        if input.prompt.as_str().len() > limit {
-            return Err(Error::TooLarge {
-                what: "prompt",
-                limit,
-            });
-        }
+        self.check_prompt("prompt", &input.prompt)?;
+        self.check_remark("reason", input.reason.as_ref())?;
         let delegated = Delegate {
             task_id,
             agent_name: input.agent_name.into_string(),
@@ -78,6 +74,7 @@ impl Engine {
         output: Text,
         once: Option<Idempotency>,
     ) -> Result<Task> {
+        self.check_prompt("output", &output)?;
         let task = self
             .write(once, move |tx| handoff::complete(tx, &task_id, &output))
             .await?;
@@ -98,6 +95,7 @@ impl Engine {
         reason: Option<Text>,
         once: Option<Idempotency>,
     ) -> Result<Task> {
+        self.check_remark("reason", reason.as_ref())?;
         let reason = reason.filter(|reason| !reason.is_blank());
         let task = self
             .write(once, move |tx| {

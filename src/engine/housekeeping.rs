@@ -30,7 +30,7 @@ impl Engine {
 
     pub async fn newest_event_time(&self) -> Result<Option<Timestamp>> {
         self.read(|view| {
-            let newest = history::after(view, history::last_number(view)? - 1, 1)?;
+            let newest = history::after(view, history::last_number(view)? - 1, 1, 0)?;
             Ok(newest.first().map(|event| event.timestamp))
         })
         .await

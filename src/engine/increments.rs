@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::sizes::check_source;
 use super::title::check_title;
 use super::{Engine, Result};
 use crate::domain::{
     Caller, Idempotency, IncrementId, IncrementTasks, Report, Skill, Source, Task, TaskId,
-    TaskPriority, Text,
+    TaskPriority, Text, distinct,
 };
 use crate::error::Error;
 use crate::ledger::increment::{self, NewIncrement};
@@ -26,16 +27,22 @@ pub struct IncrementInput {
     pub title: Text,
     /// The work to do.
     #[serde(default)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, max_length = 1_048_576)]
     pub description: Text,
     /// The command that tests the increment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_command: Option<Text>,
     /// The increments that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 100)]
     pub depends_on: Vec<IncrementId>,
     /// Skills that the agents should have, in addition to those of their stage.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "distinct",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schema(max_items = 50)]
     pub specialist_tags: Vec<Skill>,
     /// The priority of its tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,15 +66,9 @@ impl Engine {
         once: Option<Idempotency>,
     ) -> Result<IncrementTasks> {
         check_title(&input.title, "description")?;
-        let limit = self.limits().request;
-        for (what, text) in [
-            ("description", Some(&input.description)),
-            ("testCommand", input.test_command.as_ref()),
-        ] {
-            if text.is_some_and(|text| text.as_str().len() > limit) {
-                return Err(Error::TooLarge { what, limit });
-            }
-        }
+        self.check_text("description", &input.description)?;
+        self.check_remark("testCommand", input.test_command.as_ref())?;
+        check_source(input.source.as_ref())?;
         if input.depends_on.len() > MOST_DEPENDENCIES {
             return Err(Error::InvalidBody(format!(
                 "dependsOn: must not name more than {MOST_DEPENDENCIES} increments"
@@ -129,7 +130,7 @@ impl Engine {
             .check(self.limits().agent_context)
             .map_err(Error::InvalidFields)?;
         let details = report.details.as_ref().map(ToString::to_string);
-        let limit = self.limits().request;
+        let limit = self.limits().text;
         let size = report.summary.as_str().len() + details.map_or(0, |details| details.len());
         if size > limit {
             return Err(Error::TooLarge {

@@ -18,11 +18,13 @@ mod jobs;
 mod mail;
 mod options;
 mod queue;
+mod replay;
 mod requests;
 mod router;
 mod runs;
 mod seeds;
 mod sessions;
+mod sizes;
 mod spans;
 mod tag_sections;
 mod tasks;
@@ -44,7 +46,7 @@ pub use alerts::AlertInput;
 pub use attachments::Upload;
 pub use conversations::ConversationInput;
 pub use dispatcher::{DispatcherStatus, Round};
-pub use follow::Follower;
+pub use follow::{Followed, Follower, Piece};
 pub use handoffs::HandoffInput;
 pub use increments::IncrementInput;
 pub use mail::{MailInput, MarkInput};
@@ -55,6 +57,7 @@ pub use tasks::TaskInput;
 pub use templates::{Form, TemplateError, kinds_with_templates, template, template_path};
 pub use watch::{FileWatch, WatchOptions};
 
+use self::replay::ReplayBudget;
 use crate::clock::Clock;
 use crate::config::Limits;
 use crate::domain::Idempotency;
@@ -74,6 +77,7 @@ pub struct Engine {
     runner: Arc<OnceLock<Runner>>,
     dispatcher: Arc<OnceLock<DispatcherOptions>>,
     router: Arc<OnceLock<RouterOptions>>,
+    replay: Arc<ReplayBudget>,
 }
 
 impl Engine {
@@ -85,6 +89,7 @@ impl Engine {
             runner: Arc::default(),
             dispatcher: Arc::default(),
             router: Arc::default(),
+            replay: Arc::default(),
         }
     }
 

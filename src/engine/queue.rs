@@ -15,6 +15,7 @@ impl Engine {
         if content.is_blank() {
             return Err(Error::InvalidBody("content: must not be empty".to_owned()));
         }
+        self.check_text("content", &content)?;
         self.write(once, move |tx| {
             ledger::task::queue_message(tx, &task_id, &content)
         })

@@ -29,7 +29,7 @@ pub struct RequestInput {
     #[schema(value_type = String, min_length = 1, max_length = 1000, pattern = "\\S")]
     pub title: Text,
     /// The work to do.
-    #[schema(value_type = String)]
+    #[schema(value_type = String, max_length = 1_048_576)]
     pub body: Text,
     /// The kind of work. Its kind rule chooses the agent.
     pub kind: Kind,
@@ -57,7 +57,7 @@ impl Engine {
         once: Option<Idempotency>,
     ) -> Result<Request> {
         check_title(&input.title, "body")?;
-        self.check_request_text("body", &input.body)?;
+        self.check_text("body", &input.body)?;
         let source = self.request_source(input.source, caller).await?;
         let agent_workspace = match (&input.agent_workspace, &source.task_id) {
             (Some(asked), _) => Some(self.requested_workspace(asked)?),
@@ -223,7 +223,7 @@ impl Engine {
         caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Request> {
-        self.check_request_text("response", &response)?;
+        self.check_text("response", &response)?;
         let end = EndClaim {
             id,
             text: response,
@@ -247,7 +247,7 @@ impl Engine {
         if reason.is_blank() {
             return Err(Error::InvalidBody("reason: must not be empty".to_owned()));
         }
-        self.check_request_text("reason", &reason)?;
+        self.check_text("reason", &reason)?;
         let end = EndClaim {
             id,
             text: reason,
@@ -287,14 +287,6 @@ impl Engine {
             )));
         }
         Ok(i64::try_from(seconds * 1000).unwrap_or(i64::MAX))
-    }
-
-    fn check_request_text(&self, what: &'static str, text: &Text) -> Result<()> {
-        let limit = self.limits().request;
-        if text.as_str().len() > limit {
-            return Err(Error::TooLarge { what, limit });
-        }
-        Ok(())
     }
 }
 

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::sizes::check_source;
 use super::{Engine, Result};
 use crate::domain::{
     Caller, Context, Dependency, DependencyForm, Idempotency, Minutes, Needs, NeedsChange, NewTask,
-    PlanningChange, Role, Skill, Source, Status, Task, TaskId, TaskPriority, Text,
+    PlanningChange, Role, Skill, Source, Status, Task, TaskId, TaskPriority, Text, distinct,
 };
 use crate::error::Error;
 use crate::ledger::task::{self, ChangeNeeds};
@@ -18,7 +19,7 @@ use crate::ledger::task::{self, ChangeNeeds};
 #[schema(example = json!({ "description": "Write the parser" }))]
 pub struct TaskInput {
     /// The work to do.
-    #[schema(value_type = String, min_length = 1, pattern = "\\S")]
+    #[schema(value_type = String, min_length = 1, max_length = 1_048_576, pattern = "\\S")]
     pub description: Text,
     /// The origin of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,7 +33,12 @@ pub struct TaskInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_role: Option<Role>,
     /// Skills that the task needs. An agent suits the task if it has at least one of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "distinct",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schema(max_items = 50)]
     pub specialist_tags: Vec<Skill>,
     /// The estimated duration in minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +48,7 @@ pub struct TaskInput {
     pub priority: Option<TaskPriority>,
     /// The dependencies: ids of tasks, or objects with `taskId` and `outcome`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<DependencyForm>)]
+    #[schema(value_type = Vec<DependencyForm>, max_items = 100)]
     pub depends_on: Vec<Dependency>,
     /// Results of earlier work, for the agent.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -67,6 +73,8 @@ impl Engine {
                 "description: must not be empty".to_owned(),
             ));
         }
+        self.check_text("description", &input.description)?;
+        check_source(input.source.as_ref())?;
         let needs = NeedsChange {
             agent_role: Some(input.agent_role),
             specialist_tags: Some(input.specialist_tags),
@@ -151,6 +159,7 @@ impl Engine {
         caller: &Caller,
         once: Option<Idempotency>,
     ) -> Result<Task> {
+        self.check_remark("status.message", status.failure_message())?;
         let caller = caller.clone();
         self.write(once, move |tx| task::set_status(tx, &id, &status, &caller))
             .await
@@ -168,6 +177,7 @@ impl Engine {
                     .to_owned(),
             ));
         }
+        change.check().map_err(Error::InvalidFields)?;
         self.write(once, move |tx| task::plan(tx, &id, &change))
             .await
     }

@@ -64,8 +64,9 @@ pub fn record_about(tx: &mut Tx<'_>, about: About<'_>, kind: EventKind) -> Resul
     Ok(())
 }
 
-pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<Event>> {
-    events::after(view, number, limit)
+/// Lists events after a number, until they have too many bytes, but at least one.
+pub fn after(view: &View<'_>, number: i64, limit: u32, most_bytes: usize) -> Result<Vec<Event>> {
+    events::after(view, number, limit, most_bytes)
 }
 
 /// Returns the number of the newest event, 0 if there is none.

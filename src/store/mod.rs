@@ -12,6 +12,7 @@ mod columns;
 mod database;
 mod error;
 mod feed;
+mod page;
 pub mod row;
 pub mod sql;
 mod sqlite;
@@ -24,7 +25,8 @@ pub use database::{
 };
 pub use error::{OpenError, StoreError};
 pub use feed::{Feed, Published, Watch};
-pub use row::{FromRow, Item, Json, Row};
+pub use page::{Item, LARGEST_PAGE};
+pub use row::{FromRow, Json, Row};
 pub(crate) use row::{columns, packed};
 pub use sql::Statement;
 pub(crate) use sql::{sql, text};

@@ -3,6 +3,7 @@
 //! [`columns!`](columns) generates a struct, its list of columns and its reader from one list, so that nobody counts positions
 //! by hand.
 
+use std::cell::Cell;
 use std::ops::RangeFrom;
 
 use serde::de::DeserializeOwned;
@@ -17,7 +18,10 @@ pub trait Columns {
 }
 
 /// A row. An unexpected NULL is an error, not an empty value.
-pub struct Row<'a>(&'a dyn Columns);
+pub struct Row<'a> {
+    columns: &'a dyn Columns,
+    bytes: Cell<usize>,
+}
 
 /// The reason why a value does not have the expected type.
 pub type Mismatch = String;
@@ -33,11 +37,26 @@ pub trait FromRow: Sized {
 
 impl<'a> Row<'a> {
     pub(super) const fn new(columns: &'a dyn Columns) -> Self {
-        Self(columns)
+        Self {
+            columns,
+            bytes: Cell::new(0),
+        }
+    }
+
+    /// Counts the bytes of the columns that were read.
+    pub const fn bytes(&self) -> usize {
+        self.bytes.get()
     }
 
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
-        T::from_value(self.0.value(column)?)
+        let value = self.columns.value(column)?;
+        let size = match value {
+            Value::Text(text) => text.len(),
+            Value::Blob(bytes) => bytes.len(),
+            Value::Null | Value::Integer(_) | Value::Real(_) => size_of::<i64>(),
+        };
+        self.bytes.set(self.bytes.get() + size);
+        T::from_value(value)
             .map_err(|what| StoreError::inconsistent(format!("column {column}: {what}")))
     }
 
@@ -203,15 +222,3 @@ macro_rules! packed {
 }
 
 pub(crate) use {columns, packed};
-
-/// The most bytes of text in one page, not counting its first item.
-pub(super) const LARGEST_PAGE: usize = 16 * 1024 * 1024;
-
-/// The properties of a page's items.
-pub struct Item<T> {
-    pub from_row: fn(&Row<'_>) -> Result<T>,
-    /// The bytes of the item's texts.
-    pub size: fn(&T) -> usize,
-    /// The cursor of the page after the item.
-    pub name: fn(&T) -> String,
-}

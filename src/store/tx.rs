@@ -2,7 +2,8 @@
 
 use std::ops::{ControlFlow, Deref};
 
-use super::row::{Item, LARGEST_PAGE, Row};
+use super::page::{Gathering, Item};
+use super::row::Row;
 use super::sql::Statement;
 use super::value::Value;
 use super::{Result, StoreError};
@@ -89,8 +90,30 @@ impl<'a> View<'a> {
         Ok(self.row(statement, arguments, |_| Ok(()))?.is_some())
     }
 
-    /// Reads up to `limit` rows, or fewer if their texts are too large for one answer. The statement must select one row more
-    /// than `limit`, which shows that there is another page.
+    /// Reads rows until they have too many bytes, but at least one.
+    pub fn rows_within<const N: usize, T>(
+        &self,
+        most_bytes: usize,
+        statement: Statement<N>,
+        arguments: &[Value<'_>; N],
+        mut from_row: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let (mut some, mut bytes) = (Vec::new(), 0);
+        self.connection
+            .query(statement.text(), arguments, &mut |row| {
+                let read = from_row(row)?;
+                bytes += row.bytes();
+                if bytes > most_bytes && !some.is_empty() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                some.push(read);
+                Ok(ControlFlow::Continue(()))
+            })?;
+        Ok(some)
+    }
+
+    /// Reads up to `limit` rows, or fewer if they are too large for one page. The statement must select one row more than
+    /// `limit`, which shows that there is another page.
     pub fn page<const N: usize, T>(
         &self,
         statement: Statement<N>,
@@ -98,20 +121,32 @@ impl<'a> View<'a> {
         limit: u32,
         item: &Item<T>,
     ) -> Result<Page<T>> {
-        let (mut items, mut bytes, mut has_more) = (Vec::new(), 0, false);
+        let mut page = Gathering::new(item, limit);
         self.connection
-            .query(statement.text(), arguments, &mut |row| {
-                if items.len() == limit as usize || bytes > LARGEST_PAGE {
-                    has_more = true;
-                    return Ok(ControlFlow::Break(()));
-                }
-                let read = (item.from_row)(row)?;
-                bytes += (item.size)(&read);
-                items.push(read);
-                Ok(ControlFlow::Continue(()))
-            })?;
-        let next = items.last().filter(|_| has_more).map(item.name);
-        Ok(Page { items, next })
+            .query(statement.text(), arguments, &mut |row| page.take(row))?;
+        Ok(page.into_page())
+    }
+
+    /// Reads the rows with given numbers, in their order, like [`View::page`]. Each row is read alone, because SQLite would hold
+    /// all of them in memory to put them in order.
+    pub fn page_of<T>(
+        &self,
+        statement: Statement<1>,
+        numbers: &[i64],
+        limit: u32,
+        item: &Item<T>,
+    ) -> Result<Page<T>> {
+        let mut page = Gathering::new(item, limit);
+        for number in numbers {
+            if page.is_full() {
+                page.note_more();
+                break;
+            }
+            let arguments = [Value::Integer(*number)];
+            self.connection
+                .query(statement.text(), &arguments, &mut |row| page.take(row))?;
+        }
+        Ok(page.into_page())
     }
 }
 

@@ -164,7 +164,7 @@ impl TestApp {
 
     /// Lists the events after a number.
     pub async fn events_after(&self, number: i64) -> Vec<Event> {
-        self.read(move |view| history::after(view, number, 10_000))
+        self.read(move |view| history::after(view, number, 10_000, usize::MAX))
             .await
     }
 
@@ -211,6 +211,11 @@ impl TestApp {
             .header(header::HOST, "localhost")
             .body(Body::empty())
             .unwrap();
+        self.send_in_background(request)
+    }
+
+    /// Sends a request while the test continues.
+    pub fn send_in_background(&self, request: Request<Body>) -> tokio::task::JoinHandle<Reply> {
         let answer = self.router.clone().oneshot(request);
         tokio::spawn(async move { Reply::read(answer.await.unwrap()).await })
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use chorus::store::{
@@ -12,21 +13,44 @@ use tokio::sync::watch;
 /// The number of finished reads of a database.
 pub type Reads = Arc<watch::Sender<usize>>;
 
+/// The reads that a database runs at the same time.
+#[derive(Debug, Default)]
+pub struct Simultaneous {
+    now: AtomicUsize,
+    pub most: AtomicUsize,
+}
+
 /// Wraps a database so that its reads are counted.
 pub fn count_reads(database: &Database, reads: Reads) -> Database {
     let backend = database.backend();
-    Database::new(Arc::new(Counting { backend, reads }))
+    let simultaneous = Arc::default();
+    Database::new(Arc::new(Counting {
+        backend,
+        reads,
+        simultaneous,
+    }))
+}
+
+/// Wraps a database so that its simultaneous reads are counted.
+pub fn count_simultaneous_reads(database: &Database, simultaneous: Arc<Simultaneous>) -> Database {
+    Database::new(Arc::new(Counting {
+        backend: database.backend(),
+        reads: Reads::default(),
+        simultaneous,
+    }))
 }
 
 #[derive(Debug)]
 struct Counting {
     backend: Arc<dyn Backend>,
     reads: Reads,
+    simultaneous: Arc<Simultaneous>,
 }
 
 struct Counted {
     job: Box<dyn ReadJob>,
     reads: Reads,
+    simultaneous: Arc<Simultaneous>,
 }
 
 impl ReadJob for Counted {
@@ -36,6 +60,7 @@ impl ReadJob for Counted {
 
     fn answer(self: Box<Self>, failed: Option<StoreError>) {
         self.reads.send_modify(|reads| *reads += 1);
+        self.simultaneous.now.fetch_sub(1, Ordering::SeqCst);
         self.job.answer(failed);
     }
 }
@@ -43,8 +68,14 @@ impl ReadJob for Counted {
 #[async_trait]
 impl Readers for Counting {
     async fn read(&self, job: Box<dyn ReadJob>) -> Result<()> {
-        let reads = self.reads.clone();
-        self.backend.read(Box::new(Counted { job, reads })).await
+        let Simultaneous { now, most } = &*self.simultaneous;
+        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        let counted = Counted {
+            job,
+            reads: self.reads.clone(),
+            simultaneous: self.simultaneous.clone(),
+        };
+        self.backend.read(Box::new(counted)).await
     }
 }
 

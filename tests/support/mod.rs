@@ -19,7 +19,7 @@ mod shortage;
 mod snapshot;
 
 pub use app::{OPERATOR_TOKEN, Reply, START_TIME, TestApp};
-pub use counting::{Reads, count_reads};
+pub use counting::{Reads, Simultaneous, count_reads, count_simultaneous_reads};
 pub use events::Events;
 pub use follower::Follower;
 pub use operator::Operator;

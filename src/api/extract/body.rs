@@ -2,13 +2,12 @@
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
-use axum::http::{HeaderMap, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use axum::http::HeaderMap;
 use serde::de::DeserializeOwned;
 
 use super::headers::idempotency;
 use crate::Error;
-use crate::api::{App, surrogates};
+use crate::api::{App, intake, surrogates};
 use crate::domain::Idempotency;
 
 /// A JSON body, and the idempotency key of the request.
@@ -22,7 +21,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
         let RawBody { bytes, once, .. } =
-            RawBody::read(request, "body", app.engine.limits().body).await?;
+            RawBody::read(app, request, "body", app.engine.limits().body).await?;
         if bytes.is_empty() {
             return Err(Error::InvalidBody(
                 "The body is empty; send a JSON object".to_owned(),
@@ -46,7 +45,7 @@ impl<T: DeserializeOwned> FromRequest<App> for LossyBody<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
         let RawBody { bytes, once, .. } =
-            RawBody::read(request, "body", app.engine.limits().body).await?;
+            RawBody::read(app, request, "body", app.engine.limits().body).await?;
         Ok(Self {
             value: parse(&surrogates::replace_lone(&bytes))?,
             once,
@@ -65,7 +64,7 @@ impl<T: DeserializeOwned + Default> FromRequest<App> for OptionalBody<T> {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Error> {
         let RawBody { bytes, once, .. } =
-            RawBody::read(request, "body", app.engine.limits().body).await?;
+            RawBody::read(app, request, "body", app.engine.limits().body).await?;
         let value = match bytes.trim_ascii() {
             b"" | b"null" => T::default(),
             _ => parse(&bytes)?,
@@ -82,31 +81,16 @@ pub(in crate::api) struct RawBody {
 }
 
 impl RawBody {
-    pub async fn read(request: Request, what: &'static str, limit: usize) -> Result<Self, Error> {
-        let (parts, body) = request.into_parts();
-        let too_large = || Error::TooLarge { what, limit };
-        let announced = parts
-            .headers
-            .get(header::CONTENT_LENGTH)
-            .and_then(|length| length.to_str().ok());
-        if announced
-            .and_then(|length| length.parse().ok())
-            .is_some_and(|length: usize| length > limit)
-        {
-            return Err(too_large());
-        }
-        let bytes = match Limited::new(body, limit).collect().await {
-            Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
-            Err(error) => {
-                return Err(Error::InvalidBody(format!(
-                    "The body ended early: {error}; send the request again"
-                )));
-            }
-        };
+    pub async fn read(
+        app: &App,
+        request: Request,
+        what: &'static str,
+        limit: usize,
+    ) -> Result<Self, Error> {
+        let (parts, bytes) = intake::read(app, request, what, limit).await?;
         let once = idempotency(&parts, &bytes)?;
         Ok(Self {
-            bytes,
+            bytes: bytes.into(),
             headers: parts.headers,
             once,
         })

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Local};
 
-use crate::domain::{Outcome, Timestamp, UsageSum};
+use crate::domain::{Outcome, Timestamp, UsageSum, is_deceptive};
 use crate::words::counted;
 
 /// The least likeness of a name and a typing error of it, between 0 and 1.
@@ -20,21 +20,6 @@ pub(in crate::cli) fn printable(text: &str) -> String {
             }
         })
         .collect()
-}
-
-/// Recognises controls of the writing direction and invisible characters, which make a text look like another one. The joiners
-/// U+200C and U+200D stay: emoji and some scripts need them.
-const fn is_deceptive(c: char) -> bool {
-    matches!(
-        c,
-        '\u{61c}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-    )
 }
 
 /// Whether a text is a whole UUID with its dashes, in upper or lower case.

@@ -18,6 +18,9 @@ const DEEPEST: usize = 64;
 
 const LONGEST_TRACE: usize = 200;
 
+/// The limit of the reason and of the user's goal, in bytes.
+const LONGEST_REMARK: usize = 64 * 1024;
+
 const HISTORY: &str = "conversationHistory";
 
 const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
@@ -74,6 +77,17 @@ impl SessionMove {
         }
         let reason = required_text(&body, "reason", &mut problems);
         let user_intent = required_text(&body, "userIntent", &mut problems);
+        for (field, text) in [("reason", &reason), ("userIntent", &user_intent)] {
+            if text
+                .as_ref()
+                .is_some_and(|text| text.as_str().len() > LONGEST_REMARK)
+            {
+                problems.add(
+                    field,
+                    format!("must not be longer than {LONGEST_REMARK} bytes"),
+                );
+            }
+        }
         let harness_trace_id = match body.get("harnessTraceId") {
             None | Some(Value::Null) => None,
             Some(value) => text(value, "harnessTraceId", &mut problems),

@@ -45,7 +45,7 @@ pub struct NeedsChange {
         deserialize_with = "present_distinct",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_items = 50)]
     pub specialist_tags: Option<Vec<Skill>>,
     /// The estimated duration in minutes.
     #[serde(
@@ -69,7 +69,7 @@ pub struct NeedsChange {
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schema(nullable = false, value_type = Option<Vec<DependencyForm>>)]
+    #[schema(nullable = false, value_type = Option<Vec<DependencyForm>>, max_items = 100)]
     pub depends_on: Option<Vec<Dependency>>,
     /// Information from earlier agents: `previousAgent`, `workCompleted`, `filesModified`, `testStatus`, `knownIssues`,
     /// `attempts` and free keys.
@@ -153,6 +153,7 @@ impl Needs {
                 "dependsOn",
                 format!("must name at most {MOST_DEPENDENCIES} tasks"),
             );
+            return Err(problems);
         }
         for (place, dependency) in waits_for.iter().enumerate() {
             let is_named_before = waits_for[..place]

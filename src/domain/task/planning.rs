@@ -3,7 +3,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::Text;
+use crate::domain::{Problems, Text};
+
+/// The limit of requirements, of criteria and of steps, each.
+const MOST_ENTRIES: usize = 1000;
+
+/// The limit of all texts of one change, in bytes.
+const LARGEST_PLANNING: usize = 1024 * 1024;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Planning {
@@ -20,21 +26,50 @@ pub struct Planning {
 pub struct PlanningChange {
     /// A summary of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, max_length = 1_048_576)]
     pub summary: Option<Text>,
     /// The requirements.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 1000)]
     pub requirements: Option<Vec<Text>>,
     /// The criteria by which the task counts as done.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 1000)]
     pub acceptance_criteria: Option<Vec<Text>>,
     /// The steps of the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 1000)]
     pub plan: Option<Vec<Text>>,
 }
 
 impl PlanningChange {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Checks the number of entries, and the size of all texts together.
+    pub fn check(&self) -> Result<(), Problems> {
+        let mut problems = Problems::default();
+        let lists = [
+            ("requirements", &self.requirements),
+            ("acceptanceCriteria", &self.acceptance_criteria),
+            ("plan", &self.plan),
+        ];
+        let mut bytes = self.summary.as_ref().map_or(0, |text| text.as_str().len());
+        for (field, list) in lists {
+            let list = list.as_deref().unwrap_or_default();
+            if list.len() > MOST_ENTRIES {
+                problems.add(field, format!("must have at most {MOST_ENTRIES} entries"));
+            }
+            bytes += list.iter().map(|text| text.as_str().len()).sum::<usize>();
+        }
+        if bytes > LARGEST_PLANNING {
+            problems.add(
+                "planning",
+                format!("all texts together must have at most {LARGEST_PLANNING} bytes"),
+            );
+        }
+        problems.into_result(|| ())
     }
 
     #[must_use]

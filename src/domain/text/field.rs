@@ -1,5 +1,8 @@
 //! Lists of words and optional fields of a change, as they are read and written.
 
+use std::marker::PhantomData;
+
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// Distinguishes an absent field (`None`) from an explicit null (`Some(None)`).
@@ -30,23 +33,39 @@ pub(in crate::domain) const fn absent<T>(field: &Option<T>) -> bool {
 const MOST_WORDS: usize = 50;
 
 /// Removes duplicates and keeps the order.
-pub(in crate::domain) fn distinct<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+pub(crate) fn distinct<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + PartialEq,
 {
-    let mut all = Vec::new();
-    for item in Vec::deserialize(deserializer)? {
-        if !all.contains(&item) {
+    deserializer.deserialize_seq(DistinctVisitor(PhantomData))
+}
+
+/// Stops at the first word too many, so that a long list is never in memory.
+struct DistinctVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de> + PartialEq> Visitor<'de> for DistinctVisitor<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = list.next_element()? {
+            if all.contains(&item) {
+                continue;
+            }
+            if all.len() == MOST_WORDS {
+                return Err(serde::de::Error::custom(format_args!(
+                    "must have at most {MOST_WORDS} distinct words"
+                )));
+            }
             all.push(item);
         }
-        if all.len() > MOST_WORDS {
-            return Err(serde::de::Error::custom(format_args!(
-                "must have at most {MOST_WORDS} distinct words"
-            )));
-        }
+        Ok(all)
     }
-    Ok(all)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Value types shared by the whole domain: text, ids, words, times and validation problems.
 
 pub(super) mod checked_string;
+mod deceptive;
 pub(super) mod field;
 pub(super) mod id;
 mod minutes;
@@ -10,6 +11,7 @@ mod timestamp;
 pub(super) mod wire_enum;
 pub(super) mod word;
 
+pub use deceptive::is_deceptive;
 pub use id::IllegalName;
 pub use minutes::{IllegalMinutes, Minutes};
 pub use problem::{Problem, Problems};

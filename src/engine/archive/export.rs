@@ -21,7 +21,7 @@ use crate::ledger::archive::{self, Numbered};
 use crate::store::{Snapshot, View};
 
 /// The number of rows that may be read ahead of the files, per channel.
-const AHEAD: usize = 100;
+const AHEAD: usize = 10;
 
 /// Rows for the thread that writes files. An `Err` means that reading failed and the rows are incomplete.
 type Rows<T> = mpsc::Receiver<Result<T, ()>>;

@@ -12,14 +12,26 @@ use crate::store::{Result, Tx, View};
 
 use super::find::keys;
 
-/// Refuses dependencies on tasks that do not exist.
+/// The limit of dependants of one task. All of them are released in one transaction, and other writes wait for it.
+const MOST_DEPENDANTS: u32 = 2000;
+
+/// Refuses dependencies on tasks that do not exist, or that have too many dependants already.
 pub fn check_known(view: &View<'_>, depends_on: &[Dependency]) -> Result<()> {
     for Dependency { task_id, .. } in depends_on {
-        if tasks::find_number(view, task_id)?.is_none() {
-            let mut problems = Problems::default();
-            problems.add("dependsOn", format!("task {task_id} does not exist"));
-            return Err(Refusal::Invalid(problems).into());
-        }
+        let problem = match tasks::find_number(view, task_id)? {
+            None => format!("task {task_id} does not exist"),
+            Some(number)
+                if task_dependencies::has_dependants_from(view, number, MOST_DEPENDANTS)? =>
+            {
+                format!(
+                    "{MOST_DEPENDANTS} tasks depend on task {task_id} already; depend on one of them, or on a task between"
+                )
+            }
+            Some(_) => continue,
+        };
+        let mut problems = Problems::default();
+        problems.add("dependsOn", problem);
+        return Err(Refusal::Invalid(problems).into());
     }
     Ok(())
 }

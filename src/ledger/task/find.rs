@@ -1,6 +1,6 @@
 //! Finding tasks.
 
-use crate::domain::{History, Refusal, Task, TaskId, Text};
+use crate::domain::{Event, Page, Refusal, Task, TaskId, Text};
 use crate::store::tables::events;
 use crate::store::tables::tasks::{self, StoredTask, TaskKeys};
 use crate::store::{Result, View};
@@ -31,6 +31,7 @@ pub fn number(view: &View<'_>, id: &TaskId) -> Result<i64> {
     tasks::find_number(view, id)?.ok_or_else(|| Refusal::TaskNotFound(id.clone()).into())
 }
 
-pub fn history(view: &View<'_>, id: &TaskId) -> Result<History> {
-    events::of_task(view, number(view, id)?)
+/// Lists the events of a task after a number, oldest first, until they are too large for one page.
+pub fn history(view: &View<'_>, id: &TaskId, after: i64) -> Result<Page<Event>> {
+    events::page_of_task(view, number(view, id)?, after)
 }

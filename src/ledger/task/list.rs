@@ -8,17 +8,17 @@ use crate::store::{Result, View};
 use super::find::number;
 
 pub fn list(view: &View<'_>, query: &TaskQuery) -> Result<Page<Task>> {
-    full(view, &numbers(view, query)?, query.limit)
+    task_lists::load(view, &numbers(view, query)?, query.limit)
 }
 
 pub fn list_summaries(view: &View<'_>, query: &TaskQuery) -> Result<Page<TaskSummary>> {
-    summaries(view, &numbers(view, query)?, query.limit)
+    task_lists::load_summaries(view, &numbers(view, query)?, query.limit)
 }
 
 /// Lists the tasks that the router holds or that are blocked, oldest first.
 pub fn held(view: &View<'_>, after: Option<&TaskId>, limit: u32) -> Result<Page<TaskSummary>> {
     let numbers = task_lists::held(view, cursor(view, after)?, limit + 1)?;
-    summaries(view, &numbers, limit)
+    task_lists::load_summaries(view, &numbers, limit)
 }
 
 /// Lists the tasks that are ready to start, optionally those that suit an agent, most urgent first, then oldest first.
@@ -40,7 +40,7 @@ pub fn ready(view: &View<'_>, query: &ReadyQuery) -> Result<Page<Task>> {
             task_lists::ready_for(view, &agent.roles, &tags, after, limit)?
         }
     };
-    full(view, &numbers, query.limit)
+    task_lists::load(view, &numbers, query.limit)
 }
 
 /// Lists the task numbers of a page, plus one.
@@ -57,14 +57,4 @@ fn numbers(view: &View<'_>, query: &TaskQuery) -> Result<Vec<i64>> {
 /// Resolves the cursor of a page; 0 for the first page.
 fn cursor(view: &View<'_>, after: Option<&TaskId>) -> Result<i64> {
     after.map_or(Ok(0), |id| number(view, id))
-}
-
-fn full(view: &View<'_>, numbers: &[i64], limit: u32) -> Result<Page<Task>> {
-    let tasks = task_lists::load(view, numbers)?;
-    Ok(Page::cut(tasks, limit, |task| task.id.to_string()))
-}
-
-fn summaries(view: &View<'_>, numbers: &[i64], limit: u32) -> Result<Page<TaskSummary>> {
-    let summaries = task_lists::load_summaries(view, numbers)?;
-    Ok(Page::cut(summaries, limit, |task| task.id.to_string()))
 }

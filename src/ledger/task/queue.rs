@@ -1,14 +1,19 @@
 //! Messages for the next agent of a task.
 
-use crate::domain::{EventKind, MessageId, Queue, QueueMessage, TaskId, Text};
+use crate::domain::{EventKind, MessageId, Page, QueueMessage, TaskId, Text};
 use crate::ledger::history;
 use crate::store::tables::{queue_messages, tasks};
 use crate::store::{Result, Tx, View};
 
 use super::find::{keys, number};
 
-pub fn queue(view: &View<'_>, task_id: &TaskId) -> Result<Queue> {
-    queue_messages::of_task(view, number(view, task_id)?)
+/// Lists the queued messages of a task after a number, oldest first, until they are too large for one page.
+pub fn queue(view: &View<'_>, task_id: &TaskId, after: i64) -> Result<Page<QueueMessage>> {
+    let page = queue_messages::page_of_task(view, number(view, task_id)?, after)?;
+    Ok(Page {
+        items: page.items.into_iter().map(|(_, message)| message).collect(),
+        next: page.next,
+    })
 }
 
 pub fn queue_message(tx: &mut Tx<'_>, task_id: &TaskId, content: &Text) -> Result<QueueMessage> {

@@ -68,7 +68,6 @@ pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<(i64, Alert
 
 const ALERTS: Item<Alert> = Item {
     from_row,
-    size: |alert| alert.message.as_str().len(),
     name: |alert| alert.id.to_string(),
 };
 

@@ -1,7 +1,11 @@
 //! The table `events`.
 
-use crate::domain::{Event, EventType, HandoffId, History, RequestId, TaskId, Text, Timestamp};
-use crate::store::{FromRow, Json, Result, Statement, Tx, View, columns, params, sql, text};
+use crate::domain::{
+    Event, EventType, HandoffId, History, Page, RequestId, TaskId, Text, Timestamp,
+};
+use crate::store::{
+    FromRow, Item, Json, Result, Row, Statement, Tx, View, columns, params, sql, text,
+};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -70,22 +74,38 @@ impl From<EventRow> for Event {
     }
 }
 
+fn of_known_task(row: &Row<'_>) -> Result<Event> {
+    Ok(Event {
+        task_id: None,
+        master_task_id: None,
+        ..EventRow::from_row(row)?.into()
+    })
+}
+
 /// Lists the events of a task, oldest first. Their task id is not set.
 pub fn of_task(view: &View<'_>, task_number: i64) -> Result<History> {
     const OF_TASK: Statement<1> = sql!(SELECT, " WHERE e.task_number = $1 ORDER BY e.number");
-    let events = view.rows(OF_TASK, params![task_number], |row| {
-        Ok(Event {
-            task_id: None,
-            master_task_id: None,
-            ..EventRow::from_row(row)?.into()
-        })
-    })?;
+    let events = view.rows(OF_TASK, params![task_number], of_known_task)?;
     Ok(History { events })
 }
 
-pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<Event>> {
+/// Lists events of a task after a number, as [`of_task`] does, until they are too large for one page.
+pub fn page_of_task(view: &View<'_>, task_number: i64, after: i64) -> Result<Page<Event>> {
+    const OF_TASK: Statement<2> = sql!(
+        SELECT,
+        " WHERE e.task_number = $1 AND e.number > $2 ORDER BY e.number"
+    );
+    const EVENTS: Item<Event> = Item {
+        from_row: of_known_task,
+        name: |event| event.number.unwrap_or_default().to_string(),
+    };
+    view.page(OF_TASK, params![task_number, after], u32::MAX, &EVENTS)
+}
+
+/// Lists events after a number, until they have too many bytes, but at least one.
+pub fn after(view: &View<'_>, number: i64, limit: u32, most_bytes: usize) -> Result<Vec<Event>> {
     const AFTER: Statement<2> = sql!(SELECT, " WHERE e.number > $1 ORDER BY e.number LIMIT $2");
-    view.rows(AFTER, params![number, limit], |row| {
+    view.rows_within(most_bytes, AFTER, params![number, limit], |row| {
         Ok(EventRow::from_row(row)?.into())
     })
 }

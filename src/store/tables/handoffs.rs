@@ -291,10 +291,20 @@ pub fn find(view: &View<'_>, id: &HandoffId) -> Result<Option<Handoff>> {
     view.row(ONE, params![id], from_row)
 }
 
-/// Lists the hand-offs of a task in chain order.
-pub fn of_task(view: &View<'_>, task_number: i64) -> Result<Vec<Handoff>> {
-    const OF_TASK: Statement<1> = sql!(SELECT, " WHERE h.task_number = $1 ORDER BY h.position");
-    view.rows(OF_TASK, params![task_number], from_row)
+const HANDOFFS: Item<Handoff> = Item {
+    from_row,
+    name: |handoff| handoff.id.to_string(),
+};
+
+/// Lists the hand-offs of a task after a number, in chain order, until they are too large for one page.
+pub fn of_task(view: &View<'_>, task_number: i64, after: i64) -> Result<Page<Handoff>> {
+    const OF_TASK: Statement<2> = sql!(
+        SELECT,
+        " WHERE h.task_number = $1
+            AND h.position > coalesce((SELECT position FROM handoffs WHERE number = $2), 0)
+          ORDER BY h.position"
+    );
+    view.page(OF_TASK, params![task_number, after], u32::MAX, &HANDOFFS)
 }
 
 /// Lists the hand-offs of a trace, oldest first: those that started the trace, inherited it, or came from a harness with it.
@@ -307,11 +317,6 @@ pub fn of_trace(view: &View<'_>, trace: &str, after: i64, limit: u32) -> Result<
             AND h.number > $4
           ORDER BY h.number LIMIT $5"
     );
-    const HANDOFFS: Item<Handoff> = Item {
-        from_row,
-        size: |handoff| handoff.prompt.as_str().len() + handoff.output.as_str().len(),
-        name: |handoff| handoff.id.to_string(),
-    };
     // A trace that was started by a hand-off has the digits of its id.
     let id = uuid::Uuid::try_parse(trace).map(|id| id.hyphenated().to_string());
     view.page(

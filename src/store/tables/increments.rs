@@ -2,7 +2,7 @@
 
 use super::tasks;
 use crate::domain::{Increment, IncrementId, IncrementState, Page, Task, TaskId, Text, Timestamp};
-use crate::store::{FromRow, Result, Row, Statement, Tx, View, columns, params, sql, text};
+use crate::store::{FromRow, Item, Result, Row, Statement, Tx, View, columns, params, sql, text};
 
 columns! {
     struct IncrementRow {
@@ -108,12 +108,11 @@ pub fn page(
         SELECT,
         " WHERE i.number > $1 AND ($2 IS NULL OR i.state = $2) ORDER BY i.number LIMIT $3"
     );
-    let increments = view.rows(PAGE, params![after, state, limit + 1], |row| {
-        Ok(from_row(row)?.increment)
-    })?;
-    Ok(Page::cut(increments, limit, |increment: &Increment| {
-        increment.id.to_string()
-    }))
+    const INCREMENTS: Item<Increment> = Item {
+        from_row: |row| Ok(from_row(row)?.increment),
+        name: |increment| increment.id.to_string(),
+    };
+    view.page(PAGE, params![after, state, limit + 1], limit, &INCREMENTS)
 }
 
 pub fn dependencies(view: &View<'_>, number: i64) -> Result<Vec<IncrementId>> {

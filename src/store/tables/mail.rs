@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::store::value::to_json;
 use crate::store::{
-    FromRow, Item, Json, Result, Row, Statement, Tx, View, columns, params, sql, text,
+    FromRow, Item, Json, LARGEST_PAGE, Result, Row, Statement, Tx, View, columns, params, sql, text,
 };
 
 #[derive(Debug, Clone)]
@@ -110,7 +110,7 @@ pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredMail>
         SELECT,
         "mail m WHERE m.number > $1 ORDER BY m.number LIMIT $2"
     );
-    view.rows(AFTER, params![number, limit], from_row)
+    view.rows_within(LARGEST_PAGE, AFTER, params![number, limit], from_row)
 }
 
 /// Lists the newest mail that a recipient has not read or not acknowledged, newest first.
@@ -128,15 +128,8 @@ pub fn newest_pending(view: &View<'_>, recipient: &str, limit: u32) -> Result<Ve
 
 const MAIL: Item<Mail> = Item {
     from_row: |row| Ok(from_row(row)?.mail),
-    size,
     name: |mail| mail.id.to_string(),
 };
-
-/// Counts the bytes of a mail; recipients are estimated.
-fn size(mail: &Mail) -> usize {
-    const RECIPIENT: usize = 150;
-    mail.body.as_str().len() + to_json(&mail.context).len() + mail.recipients.len() * RECIPIENT
-}
 
 /// The conditions of a query. All conditions on recipients apply to the same recipient row.
 const MATCHES: &str = " WHERE m.number > $1

@@ -146,7 +146,6 @@ fn from_row(row: &Row<'_>) -> Result<Message> {
 
 const MESSAGES: Item<Message> = Item {
     from_row,
-    size: |message| message.content.as_str().len(),
     name: |message| message.number.to_string(),
 };
 

@@ -1,7 +1,7 @@
 //! The table `queue_messages`.
 
-use crate::domain::{MessageId, Queue, QueueMessage, Text, Timestamp};
-use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
+use crate::domain::{MessageId, Page, Queue, QueueMessage, Text, Timestamp};
+use crate::store::{FromRow, Item, Result, Statement, Tx, View, columns, params, sql};
 
 columns! {
     struct MessageRow {
@@ -35,6 +35,24 @@ pub fn insert(tx: &Tx<'_>, task_number: i64, message: &QueueMessage) -> Result<(
         ],
     )?;
     Ok(())
+}
+
+/// Lists the messages of a task after a number, oldest first, with their numbers, until they are too large for one page.
+pub fn page_of_task(
+    view: &View<'_>,
+    task_number: i64,
+    after: i64,
+) -> Result<Page<(i64, QueueMessage)>> {
+    const OF_TASK: Statement<2> = sql!(
+        "SELECT ",
+        MessageRow::COLUMNS,
+        ", number FROM queue_messages WHERE task_number = $1 AND number > $2 ORDER BY number"
+    );
+    const MESSAGES: Item<(i64, QueueMessage)> = Item {
+        from_row: |row| Ok((row.get(3)?, MessageRow::from_row(row)?.into())),
+        name: |(number, _)| number.to_string(),
+    };
+    view.page(OF_TASK, params![task_number, after], u32::MAX, &MESSAGES)
 }
 
 pub fn of_task(view: &View<'_>, task_number: i64) -> Result<Queue> {

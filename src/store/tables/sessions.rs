@@ -81,8 +81,11 @@ pub fn find_number_of_task(view: &View<'_>, task_number: i64) -> Result<Option<i
 
 pub fn page(view: &View<'_>, after: i64, limit: u32) -> Result<Page<Session>> {
     const PAGE: Statement<2> = sql!(SELECT, " WHERE s.number > $1 ORDER BY s.number LIMIT $2");
-    let sessions = view.rows(PAGE, params![after, limit + 1], session)?;
-    Ok(Page::cut(sessions, limit, |session| session.id.to_string()))
+    const SESSIONS: Item<Session> = Item {
+        from_row: session,
+        name: |session| session.id.to_string(),
+    };
+    view.page(PAGE, params![after, limit + 1], limit, &SESSIONS)
 }
 
 /// Inserts a session. Returns its number.
@@ -223,11 +226,6 @@ pub fn page_of_handoffs(
     );
     const HANDOFFS: Item<SessionHandoff> = Item {
         from_row: session_handoff,
-        size: |handoff| {
-            let texts = [&handoff.reason, &handoff.user_intent, &handoff.output];
-            let texts: usize = texts.iter().map(|text| text.as_str().len()).sum();
-            handoff.conversation_history.as_json().len() + texts
-        },
         name: |handoff| handoff.id.to_string(),
     };
     view.page(

@@ -51,6 +51,14 @@ pub fn repoint(tx: &Tx<'_>, dependant: &Dependant, to_number: i64) -> Result<()>
     Ok(())
 }
 
+/// Whether a task has at least a number of dependants.
+pub fn has_dependants_from(view: &View<'_>, task_number: i64, count: u32) -> Result<bool> {
+    view.has(
+        sql!("SELECT 1 FROM task_dependencies WHERE depends_on_number = $1 LIMIT 1 OFFSET $2 - 1"),
+        params![task_number, count],
+    )
+}
+
 pub fn has_dependants(view: &View<'_>, task_number: i64) -> Result<bool> {
     view.has(
         sql!("SELECT 1 FROM task_dependencies WHERE depends_on_number = $1 LIMIT 1"),

@@ -2,11 +2,11 @@
 
 use super::tasks;
 use crate::domain::{
-    AgentName, Role, StatusName, Task, TaskId, TaskPriority, TaskQuery, TaskSummary, Text,
+    AgentName, Page, Role, StatusName, Task, TaskId, TaskPriority, TaskQuery, TaskSummary, Text,
     Timestamp,
 };
 use crate::store::value::to_json;
-use crate::store::{FromRow, Result, Row, Statement, StoreError, View, columns, params, sql};
+use crate::store::{FromRow, Item, Result, Row, Statement, StoreError, View, columns, params, sql};
 
 columns! {
     struct SummaryRow {
@@ -43,30 +43,30 @@ impl TryFrom<SummaryRow> for TaskSummary {
     }
 }
 
-/// Loads tasks in the order of the given numbers.
-pub fn load(view: &View<'_>, numbers: &[i64]) -> Result<Vec<Task>> {
-    const NUMBERED: Statement<1> = sql!(
-        tasks::SELECT,
-        " JOIN json_each($1) page ON page.value = t.number ORDER BY page.key"
-    );
-    view.rows(NUMBERED, params![to_json(&numbers)], |row| {
-        Ok(tasks::from_row(row)?.task)
-    })
+/// Loads a page of the tasks with these numbers, in their order.
+pub fn load(view: &View<'_>, numbers: &[i64], limit: u32) -> Result<Page<Task>> {
+    const NUMBERED: Statement<1> = sql!(tasks::SELECT, " WHERE t.number = $1");
+    const TASKS: Item<Task> = Item {
+        from_row: |row| Ok(tasks::from_row(row)?.task),
+        name: |task| task.id.to_string(),
+    };
+    view.page_of(NUMBERED, numbers, limit, &TASKS)
 }
 
-/// Loads summaries in the order of the given numbers.
-pub fn load_summaries(view: &View<'_>, numbers: &[i64]) -> Result<Vec<TaskSummary>> {
+/// Loads a page of summaries of the tasks with these numbers, in their order.
+pub fn load_summaries(view: &View<'_>, numbers: &[i64], limit: u32) -> Result<Page<TaskSummary>> {
     const NUMBERED: Statement<1> = sql!(
         "SELECT ",
         SummaryRow::COLUMNS,
-        " FROM json_each($1) page
-          JOIN tasks t ON t.number = page.value
+        " FROM tasks t
           LEFT JOIN handoffs h ON h.task_number = t.number AND h.completed_at IS NULL
-         ORDER BY page.key"
+         WHERE t.number = $1"
     );
-    view.rows(NUMBERED, params![to_json(&numbers)], |row| {
-        SummaryRow::from_row(row)?.try_into()
-    })
+    const SUMMARIES: Item<TaskSummary> = Item {
+        from_row: |row| SummaryRow::from_row(row)?.try_into(),
+        name: |task| task.id.to_string(),
+    };
+    view.page_of(NUMBERED, numbers, limit, &SUMMARIES)
 }
 
 /// The statements for pages in one direction.

@@ -10,7 +10,8 @@ use crate::domain::{
 };
 use crate::store::value::to_json;
 use crate::store::{
-    FromRow, Json, Result, Row, Statement, StoreError, Tx, View, columns, packed, params, sql, text,
+    FromRow, Json, LARGEST_PAGE, Result, Row, Statement, StoreError, Tx, View, columns, packed,
+    params, sql, text,
 };
 
 /// A task with its database keys.
@@ -290,7 +291,7 @@ pub fn find(view: &View<'_>, id: &TaskId) -> Result<Option<StoredTask>> {
 
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredTask>> {
     const AFTER: Statement<2> = sql!(SELECT, " WHERE t.number > $1 ORDER BY t.number LIMIT $2");
-    view.rows(AFTER, params![number, limit], from_row)
+    view.rows_within(LARGEST_PAGE, AFTER, params![number, limit], from_row)
 }
 
 pub fn count(view: &View<'_>) -> Result<u64> {

@@ -1,9 +1,13 @@
 //! `/api/analytics/handoffs`
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use chorus::config::Limits;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::TestApp;
+use crate::support::{Simultaneous, TestApp, count_simultaneous_reads};
 
 /// Hands a new task to an agent, and completes or cancels the hand-off after some milliseconds.
 async fn hand_off(app: &TestApp, agent: &str, millis: i64, completes: bool) {
@@ -105,4 +109,18 @@ async fn bounces_and_common_paths_are_counted_along_the_chain() {
         ])
     );
     assert_snapshot!(app.get("/api/analytics/handoffs?since=yesterday").await.line(), @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: since: \"yesterday\" is not a number of milliseconds since the epoch"}}"#);
+}
+
+#[tokio::test]
+async fn many_analytics_at_once_leave_readers_for_other_requests() {
+    let simultaneous = Arc::new(Simultaneous::default());
+    let app = TestApp::with_database(Limits::default(), |database| {
+        count_simultaneous_reads(&database, simultaneous.clone())
+    })
+    .await;
+    let figures = (0..16).map(|_| app.get_in_background("/api/analytics/handoffs"));
+    for figures in figures.collect::<Vec<_>>() {
+        figures.await.unwrap().data();
+    }
+    assert_eq!(simultaneous.most.load(Ordering::SeqCst), 2);
 }

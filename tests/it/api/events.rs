@@ -16,6 +16,8 @@ use crate::support::{TestApp, redact};
 struct Events {
     body: BodyDataStream,
     text: String,
+    /// The size of the largest chunk.
+    largest: usize,
 }
 
 impl Events {
@@ -36,6 +38,7 @@ impl Events {
         Self {
             body: response.into_body().into_data_stream(),
             text: String::new(),
+            largest: 0,
         }
     }
 
@@ -47,10 +50,17 @@ impl Events {
                 block.truncate(end);
                 return Some(block);
             }
-            let chunk = tokio::time::timeout(Duration::from_mins(1), self.body.next());
-            let chunk = chunk.await.expect("the stream goes on")?.unwrap();
-            self.text += std::str::from_utf8(&chunk).unwrap();
+            self.chunk().await?;
         }
+    }
+
+    /// Reads the next bytes, or `None` at the end of the stream.
+    async fn chunk(&mut self) -> Option<()> {
+        let chunk = tokio::time::timeout(Duration::from_mins(1), self.body.next());
+        let chunk = chunk.await.expect("the stream goes on")?.unwrap();
+        self.largest = self.largest.max(chunk.len());
+        self.text += std::str::from_utf8(&chunk).unwrap();
+        Some(())
     }
 
     /// Reads the cursor at which the stream begins.
@@ -173,6 +183,29 @@ async fn an_event_too_large_for_the_feed_is_still_sent() {
     app.task("small").await;
     assert_eq!(events.event().await["data"]["description"], description);
     assert_eq!(events.event().await["data"]["description"], "small");
+}
+
+#[tokio::test]
+async fn a_large_event_is_sent_in_parts_to_every_client() {
+    let app = TestApp::new().await;
+    let numbers: Vec<_> = (0..100_000).map(|number| number.to_string()).collect();
+    let description = numbers.join(" ");
+    app.task(&description).await;
+    // More clients than large events are kept for: the last ones read theirs again for each part.
+    let mut streams = Vec::new();
+    for _ in 0..60 {
+        let mut events = Events::open(&app, "?after=0", None).await;
+        events.place().await;
+        events.chunk().await;
+        streams.push(events);
+    }
+    for events in &mut streams {
+        assert_eq!(events.event().await["data"]["description"], description);
+        assert!(events.largest <= 32 * 1024, "{}", events.largest);
+    }
+    // Nobody holds memory any more, and a stream goes on with the next event.
+    app.task("small").await;
+    assert_eq!(streams[59].event().await["data"]["description"], "small");
 }
 
 #[tokio::test]

@@ -305,7 +305,7 @@ async fn large_records_make_a_page_shorter() {
     let large = "x".repeat(3 * 1024 * 1024);
     for _ in 0..8 {
         let mut moved = body("planner", "qa");
-        moved["reason"] = json!(large);
+        moved["conversationHistory"] = json!([{ "role": "user", "content": large }]);
         moved["harnessTraceId"] = json!("h");
         hand_off(&app, "s", moved).await;
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use chorus::config::Limits;
 use chorus::engine::archive::{ArchiveError, BadFile};
 use chorus::ledger::agent;
 use rustix::fs::inotify;
@@ -11,11 +12,20 @@ use serde_json::{Value, json};
 use super::{assert_same_files, export, import};
 use crate::support::{Chorus, TestApp, env_number};
 
+/// Opens an installation that accepts larger texts than the one that imports them.
+async fn without_limits() -> TestApp {
+    TestApp::with_limits(Limits {
+        text: usize::MAX,
+        ..Limits::default()
+    })
+    .await
+}
+
 /// Performs every operation on tasks, with content that is odd but legal.
 async fn create_odd_content(app: &TestApp) {
     let plain = app.task("Plain").await;
     let large = app
-        .task(&"large ünd böse 🎶 ".repeat(5 * 1024 * 1024 / 21))
+        .task(&"large ünd böse 🎶 ".repeat(3 * 1024 * 1024 / 21))
         .await;
     let odd = app.task("tabs\t, quotes \" ' `, \\ backslash, \u{1} \u{7f} \u{feff} \u{202e} \r\n line, </script>").await;
     app.put(
@@ -155,7 +165,7 @@ fn without_runs(mut value: Value) -> Value {
 
 #[tokio::test]
 async fn an_imported_archive_is_exported_identically() {
-    let app = TestApp::new().await;
+    let app = without_limits().await;
     create_odd_content(&app).await;
     let (_first, first) = export(&app).await;
     let other = TestApp::unseeded().await;
@@ -247,7 +257,7 @@ fn remove_prompt_keys(archive: &Path) -> usize {
 
 #[tokio::test]
 async fn an_archive_without_prompt_keys_is_imported() {
-    let app = TestApp::new().await;
+    let app = without_limits().await;
     create_odd_content(&app).await;
     let (_new, new) = export(&app).await;
     let (_old, old) = export(&app).await;

@@ -864,8 +864,8 @@ async fn a_request_noticed_on_a_task_is_in_the_tasks_history() {
     let request = requests
         .create(on_task(&task_id, new_request("docs", "noticed")))
         .await;
-    let history = app.read(move |view| task::history(view, &task_id)).await;
-    let last = history.events.last().unwrap();
+    let history = app.read(move |view| task::history(view, &task_id, 0)).await;
+    let last = history.items.last().unwrap();
     assert_eq!(
         (last.event_type.as_str(), last.request_id.as_ref()),
         ("request_created", Some(&request.id))

@@ -6,7 +6,8 @@ use crate::domain::{
     Transition,
 };
 use crate::store::{
-    FromRow, Item, Json, Result, Row, Statement, View, columns, packed, params, sql, text,
+    FromRow, Item, Json, LARGEST_PAGE, Result, Row, Statement, View, columns, packed, params, sql,
+    text,
 };
 
 /// A request with its database keys.
@@ -178,7 +179,7 @@ pub fn find_number(view: &View<'_>, id: &RequestId) -> Result<Option<i64>> {
 
 pub fn after(view: &View<'_>, number: i64, limit: u32) -> Result<Vec<StoredRequest>> {
     const AFTER: Statement<2> = sql!(SELECT, " WHERE r.number > $1 ORDER BY r.number LIMIT $2");
-    view.rows(AFTER, params![number, limit], from_row)
+    view.rows_within(LARGEST_PAGE, AFTER, params![number, limit], from_row)
 }
 
 /// Lists the requests of a hand-off, in order.
@@ -213,10 +214,6 @@ pub fn has_open_of_task(view: &View<'_>, task_number: i64) -> Result<bool> {
 
 const REQUESTS: Item<Request> = Item {
     from_row: request_from_row,
-    size: |request| {
-        let response = request.response.as_ref();
-        request.body.as_str().len() + response.map_or(0, |response| response.as_str().len())
-    },
     name: |request| request.id.to_string(),
 };
 

@@ -80,7 +80,7 @@ async fn a_title_is_one_nonempty_line() {
 #[tokio::test]
 async fn a_body_has_a_limit_in_bytes() {
     let app = TestApp::new().await;
-    let limit = Limits::default().request;
+    let limit = Limits::default().text;
     let refused = async |body: Value| app.post("/api/requests", with("body", body)).await.line();
     assert_snapshot!(refused(json!("x".repeat(limit + 1))).await, @r#"413 {"error":{"code":"TOO_LARGE","message":"body is too large: the limit is 1048576 bytes","details":{"limit":1048576}}}"#);
     assert_snapshot!(refused(json!("é".repeat(limit / 2 + 1))).await, @r#"413 {"error":{"code":"TOO_LARGE","message":"body is too large: the limit is 1048576 bytes","details":{"limit":1048576}}}"#);
@@ -267,7 +267,7 @@ async fn a_response_and_a_reason_are_texts_within_the_limit() {
     let id = in_state(&app, "claimed").await;
     let before = show(&app, &id).await;
     let refused = async |action: &str, body: Value| act(&app, &id, action, body).await.line();
-    let limit = Limits::default().request;
+    let limit = Limits::default().text;
     assert_snapshot!(refused("done", json!({})).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"missing field `response`"}}"#);
     assert_snapshot!(refused("done", json!({ "response": null })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"response: invalid type: null, expected a string"}}"#);
     assert_snapshot!(refused("done", json!({ "response": 7 })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"response: invalid type: integer `7`, expected a string"}}"#);
