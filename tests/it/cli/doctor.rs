@@ -44,7 +44,7 @@ fn a_good_installation_has_no_problems() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (10 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
     ok    <tmp>/claude runs developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
@@ -61,7 +61,7 @@ fn what_is_missing_is_noted() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (10 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
     note  the program claude is not on PATH; developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist cannot run until it is installed
@@ -122,7 +122,7 @@ fn a_token_that_others_can_read_is_a_problem() {
     ok    data directory <tmp> is writable
     bad   others can read the operator's token in <tmp>/operator.token
           to do: chmod 600 <tmp>/operator.token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (10 migrations)
     ok    the database is sound
     ok    the clock is not behind the newest event
     ok    <tmp>/claude runs developer, developer-review, fixing-specialist, implementation-specialist, orchestrator, planner, qa, testing-specialist, verification-specialist
@@ -201,7 +201,7 @@ fn a_database_that_breaks_its_rules_is_a_problem() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (10 migrations)
     bad   a row of queue_messages refers to a missing row of tasks
           to do: stop the server and restore a backup
     ok    the clock is not behind the newest event
@@ -222,7 +222,7 @@ fn a_clock_that_went_back_is_a_problem() {
     --- stdout
     ok    data directory <tmp> is writable
     ok    only you can read the operator's token
-    ok    the database is up to date (9 migrations)
+    ok    the database is up to date (10 migrations)
     ok    the database is sound
     bad   the newest event is in the future: the clock of this machine went back
           to do: set the clock, for example with a time service
