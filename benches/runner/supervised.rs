@@ -15,6 +15,7 @@ use super::support::server::this_program;
 pub fn supervise_and_wait(dir: &Path, milliseconds: u64) -> (Stamps, Child) {
     let files = RunFiles::new(dir);
     let spec = RunSpec {
+        wrapper: Vec::new(),
         program: agent::program().display().to_string(),
         arguments: vec![agent::MODE.to_owned(), milliseconds.to_string()],
         environment: BTreeMap::new(),

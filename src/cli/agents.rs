@@ -104,6 +104,7 @@ fn change(
         output_form: optional("outputForm", fields.output_form)?,
         max_seconds: or_none(fields.max_seconds, clears(Clearable::MaxSeconds)),
         idle_seconds: or_none(fields.idle_seconds, clears(Clearable::IdleSeconds)),
+        isolation: or_none(fields.isolation, clears(Clearable::Isolation)),
         ..AgentChange::from(offered)
     })
 }
@@ -236,6 +237,12 @@ async fn show(ui: Ui, agent: &str, server: &ServerArguments) -> Result<(), Failu
         ),
         ("max time", seconds(agent.max_seconds)),
         ("max silence", seconds(agent.idle_seconds)),
+        (
+            "isolation",
+            agent
+                .isolation
+                .map(|isolation| isolation.as_str().to_owned()),
+        ),
         ("roles", Some(words(&agent.roles))),
         ("skills", Some(words(&agent.skills))),
         (

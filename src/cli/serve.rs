@@ -123,6 +123,7 @@ impl Serving {
         let is_public = !address.ip().is_loopback();
         let runner = RunnerOptions {
             data_dir: data_dir.clone(),
+            isolation: arguments.isolation,
             workspaces: Workspaces::new(data_dir.clone(), workspace_root.clone()),
             program: std::env::current_exe()
                 .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?,

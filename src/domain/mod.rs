@@ -28,8 +28,8 @@ mod tool;
 
 pub use agent::context as agent_context;
 pub use agent::{
-    Agent, AgentChange, AgentName, Capabilities, IllegalRole, IllegalSkill, OWN_ENVIRONMENT,
-    OutputForm, Provider, Role, RunLimit, Skill, match_agent_name,
+    Agent, AgentChange, AgentName, Capabilities, IllegalRole, IllegalSkill, Isolation,
+    OWN_ENVIRONMENT, OutputForm, Provider, Role, RunLimit, Skill, match_agent_name,
 };
 pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{ArchivedMessage, Conversation, TaskArchive};

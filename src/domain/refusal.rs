@@ -5,7 +5,7 @@
 use super::{
     AgentName, AlertId, ChainLimit, Correspondent, Filename, HandoffId, IncrementId,
     IncrementState, Kind, MailId, Minutes, Problems, RequestId, RequestMove, RequestState, Role,
-    SessionId, StatusName, TaskId, ToolName,
+    SessionId, StatusName, TaskId, Text, ToolName,
 };
 
 /// A rule that an operation would break. Nothing was changed.
@@ -83,6 +83,11 @@ pub enum Refusal {
     NotItsOwnAgent {
         agent: AgentName,
         asked: AgentName,
+    },
+    /// A masked run may choose only its own workspace and the directories in it.
+    WorkspaceOutOfReach {
+        agent: AgentName,
+        own: Text,
     },
     /// A run may change only its own task and the tasks below it.
     OutOfReach {
@@ -241,6 +246,7 @@ impl Refusal {
             Self::NotItsOwnTask(_)
             | Self::NotItsOwnName(_)
             | Self::OutOfReach { .. }
+            | Self::WorkspaceOutOfReach { .. }
             | Self::DecisionByRun(_)
             | Self::SetUpByRun(_)
             | Self::AlertResolvedByRun(_)

@@ -88,6 +88,8 @@ impl Engine {
             Some(shared) => shared,
             None => self.workspace(&first_task, input.agent_workspace.as_ref())?,
         };
+        self.check_reach(caller, &first_task, &agent_workspace)
+            .await?;
         let new = NewIncrement {
             id: IncrementId::new(),
             title: input.title,

@@ -68,6 +68,9 @@ impl Engine {
             }
             (None, None) => None,
         };
+        if let Some(workspace) = &agent_workspace {
+            self.check_reach(caller, &TaskId::new(), workspace).await?;
+        }
         let new = NewRequest {
             id: RequestId::new(),
             title: input.title,

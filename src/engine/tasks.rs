@@ -102,6 +102,7 @@ impl Engine {
             Some(workspace) => workspace,
             None => self.workspace(&id, input.agent_workspace.as_ref())?,
         };
+        self.check_reach(caller, &id, &agent_workspace).await?;
         let source = input.source.unwrap_or_default();
         let new = NewTask {
             id,

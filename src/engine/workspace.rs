@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::{Engine, Result};
-use crate::domain::{TaskId, Text};
+use crate::domain::{Caller, TaskId, Text};
 use crate::error::Error;
+use crate::ledger::rights;
 use crate::runner::Workspaces;
 
 impl Engine {
@@ -23,6 +24,24 @@ impl Engine {
         let resolved =
             resolved.map_err(|problem| Error::InvalidBody(format!("agentWorkspace: {problem}")))?;
         text(&resolved)
+    }
+
+    /// Refuses a workspace that the caller may not choose. The new workspace of a new task is always allowed.
+    pub(super) async fn check_reach(
+        &self,
+        caller: &Caller,
+        id: &TaskId,
+        workspace: &Text,
+    ) -> Result<()> {
+        let Some(run) = caller.run().cloned() else {
+            return Ok(());
+        };
+        if *workspace == self.workspace(id, None)? {
+            return Ok(());
+        }
+        let (workspace, hidden) = (workspace.clone(), self.options.data_dir.workspaces());
+        self.read(move |view| rights::may_work_in(view, &run, &workspace, &hidden))
+            .await
     }
 
     pub(super) fn workspaces(&self) -> Workspaces {

@@ -3,13 +3,15 @@
 //! A run acts for its agent, on its own task and the tasks below it. The operator and a person at this machine act on every
 //! task; only the operator changes the configuration and makes decisions for people. An anonymous caller has no rights.
 
+use std::path::Path;
+
 use crate::domain::{
-    Actor, Agent, AgentName, Caller, Correspondent, MailId, Refusal, Request, RequestState,
-    RunIdentity, Task, TaskId,
+    Actor, Agent, AgentName, Caller, Correspondent, Isolation, MailId, Refusal, Request,
+    RequestState, RunIdentity, Task, TaskId, Text,
 };
 use crate::ledger::handoff::CallingRun;
 use crate::store::tables::sessions::SessionHolder;
-use crate::store::tables::tasks;
+use crate::store::tables::{runs, tasks};
 use crate::store::{Result, View};
 
 type Allowed<T = ()> = std::result::Result<T, Refusal>;
@@ -102,6 +104,31 @@ pub fn may_change_task(view: &View<'_>, caller: &Caller, task_id: &TaskId) -> Re
     Err(Refusal::OutOfReach {
         agent: run.agent_name.clone(),
         own: run.task_id.clone(),
+    }
+    .into())
+}
+
+/// Refuses a masked run that chooses a workspace outside that of its own task: the mask of a later run would show it. `hidden` contains
+/// the default workspaces, which a workspace that contains the data directory does not show.
+pub fn may_work_in(
+    view: &View<'_>,
+    run: &RunIdentity,
+    workspace: &Text,
+    hidden: &Path,
+) -> Result<()> {
+    if runs::find_isolation(view, &run.run_id)? != Some(Isolation::Masked) {
+        return Ok(());
+    }
+    let own = tasks::find(view, &run.task_id)?;
+    let own = own.map(|own| own.task.agent_workspace).unwrap_or_default();
+    let (inner, outer) = (Path::new(workspace.as_str()), Path::new(own.as_str()));
+    let is_hidden = inner.starts_with(hidden) && !outer.starts_with(hidden);
+    if outer.is_absolute() && inner.starts_with(outer) && !is_hidden {
+        return Ok(());
+    }
+    Err(Refusal::WorkspaceOutOfReach {
+        agent: run.agent_name.clone(),
+        own,
     }
     .into())
 }

@@ -13,6 +13,7 @@
 
 mod follow;
 mod installation;
+mod isolation;
 mod jobs;
 mod leftovers;
 mod log;
@@ -29,6 +30,7 @@ mod tmux;
 mod watch;
 mod workspace;
 
+pub use isolation::{MaskProblem, check_masks};
 pub use jobs::{JobState, poll as poll_job};
 pub use log::LogStream;
 pub use resources::Resources;
@@ -48,13 +50,14 @@ use tokio::sync::{Notify, watch as signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::DataDir;
-use crate::domain::{HandoffId, RunId};
+use crate::domain::{HandoffId, Isolation, RunId};
 use crate::error::with_sources;
 use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
 use crate::store::{Database, StoreError};
 use crate::supervisor::{Order, RunFiles, may_pass};
 use installation::Installation;
+use isolation::Masks;
 use processes::{Carried, Wanted};
 use shortage::{Pause, RETRY, Stopping, on_thread};
 use supervised::LaunchError;
@@ -65,6 +68,8 @@ pub struct RunnerOptions {
     /// The parent of the run directories.
     pub data_dir: DataDir,
     pub workspaces: Workspaces,
+    /// The isolation of agents that do not name one.
+    pub isolation: Isolation,
     /// The program to start as a supervisor: this one.
     pub program: PathBuf,
     /// The server's URL, for agents.
@@ -93,6 +98,7 @@ struct Inner {
     db: Database,
     options: RunnerOptions,
     installation: Installation,
+    masks: Arc<Masks>,
     wake: Notify,
     watcher: Watcher,
     stopping: CancellationToken,
@@ -146,6 +152,7 @@ impl Runner {
         let installation = Installation::of(&options.data_dir).map_err(RunnerError::DataDir)?;
         let inner = Inner {
             db,
+            masks: Arc::new(Masks::new(options.data_dir.clone())),
             options,
             installation,
             wake: Notify::new(),
@@ -275,6 +282,7 @@ impl Runner {
             installation: self.0.installation.name(),
             live: self.live().keys().cloned().collect(),
             token_hash: token_hash(token.reveal()),
+            isolation: self.0.options.isolation,
         };
         let claimed = self.0.db.write(move |tx| run::claim(tx, &claim)).await?;
         let Some(run) = claimed else {

@@ -10,13 +10,16 @@ use tokio::time::Instant;
 
 use super::follow::Follower;
 use super::installation::MARK;
+use super::isolation::{MaskProblem, MaskedRun};
 use super::jobs::launched_agent;
 use super::mail::DeliveredMail;
 use super::providers::{self, ProcessEnd, Report, judge};
 use super::shortage::{RETRY, Stopping, on_thread};
 use super::spec::SpecError;
 use super::{Runner, prompt, run_dir, spec};
-use crate::domain::{Agent, Outcome, Provider, ProviderSession, RunLimit, Text, TraceParent};
+use crate::domain::{
+    Agent, Isolation, Outcome, Provider, ProviderSession, RunLimit, Text, TraceParent,
+};
 use crate::error::{describe, with_sources};
 use crate::ledger::mail::{self, DeliverMail};
 use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun};
@@ -84,6 +87,7 @@ impl Runner {
         let mail = self.deliver_mail(run, &briefing).await?;
         let options = self.0.options.clone();
         let mark = self.0.installation.mark(&run.identity.run_id);
+        let masks = self.0.masks.clone();
         let (run, token) = (run.clone(), token.clone());
         let launch = move || -> Result<Child, LaunchError> {
             let agent = launched_agent(&run).ok_or_else(|| {
@@ -136,7 +140,25 @@ impl Runner {
                 &options.program,
             ));
             environment.insert(MARK.to_owned(), mark);
+            let wrapper = match run.isolation {
+                Isolation::Unmasked => Vec::new(),
+                Isolation::Masked => masks
+                    .wrapper(&MaskedRun {
+                        files: &files,
+                        chorus: &options.program,
+                        program: &line.program,
+                        named: Path::new(run.task.agent_workspace.as_str()),
+                        workspace: &workspace,
+                    })
+                    .map_err(|problem| match problem {
+                        MaskProblem::NotChecked(error) if may_pass(&error) => {
+                            LaunchError::Short(format!("bubblewrap cannot be started: {error}"))
+                        }
+                        problem => LaunchError::Failed(problem.to_string()),
+                    })?,
+            };
             let spec = RunSpec {
+                wrapper,
                 program: line.program,
                 arguments: line.arguments,
                 environment,

@@ -4,10 +4,11 @@ use super::row::{FromValue, Mismatch, unexpected};
 use super::value::{ToValue, Value};
 use crate::domain::{
     AgentName, AlertId, AttachmentId, Correspondent, DependencyOutcome, Door, Effort, EventType,
-    Filename, HandoffId, IncrementId, IncrementState, Kind, KindMode, MailId, MailType, MessageId,
-    MessageType, Minutes, Outcome, OutputForm, Priority, Provider, ProviderSession, ReportResult,
-    RequestId, RequestSourceType, RequestState, Role, RunId, RunState, SessionId, Skill, SpanId,
-    Stage, StatusName, TaskId, TaskPriority, Text, ThreadId, ToolName, TraceId, Urgency,
+    Filename, HandoffId, IncrementId, IncrementState, Isolation, Kind, KindMode, MailId, MailType,
+    MessageId, MessageType, Minutes, Outcome, OutputForm, Priority, Provider, ProviderSession,
+    ReportResult, RequestId, RequestSourceType, RequestState, Role, RunId, RunState, SessionId,
+    Skill, SpanId, Stage, StatusName, TaskId, TaskPriority, Text, ThreadId, ToolName, TraceId,
+    Urgency,
 };
 
 macro_rules! read {
@@ -110,6 +111,7 @@ words!(
     DependencyOutcome,
     Effort,
     IncrementState,
+    Isolation,
     MailType,
     MessageType,
     Door,

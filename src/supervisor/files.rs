@@ -15,6 +15,9 @@ use super::{SuperviseError, read};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSpec {
+    /// The command that runs the program inside a mask, or nothing.
+    #[serde(default)]
+    pub wrapper: Vec<String>,
     pub program: String,
     pub arguments: Vec<String>,
     /// Added to the inherited environment.

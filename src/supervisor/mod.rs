@@ -120,10 +120,7 @@ fn not_started(spec: &RunSpec, error: &std::io::Error) -> String {
         );
     }
     match error.kind() {
-        std::io::ErrorKind::NotFound => format!(
-            "Program {} is not installed, or not on the server's PATH. Install it, or set the agent's `program`; then check with `chorus doctor`.",
-            spec.program
-        ),
+        std::io::ErrorKind::NotFound => program_missing(&spec.program),
         _ => format!(
             "Program {} cannot be started: {error}. Check it with `chorus doctor`.",
             spec.program
@@ -131,9 +128,23 @@ fn not_started(spec: &RunSpec, error: &std::io::Error) -> String {
     }
 }
 
+/// Returns the message for users that an agent's program is missing.
+pub fn program_missing(program: &str) -> String {
+    format!(
+        "Program {program} is not installed, or not on the server's PATH. Install it, or set the agent's `program`; then check with `chorus doctor`."
+    )
+}
+
 fn start(files: &RunFiles, spec: &RunSpec) -> std::io::Result<Child> {
     let append = |path: PathBuf| File::options().create(true).append(true).open(path);
-    let mut command = Command::new(&spec.program);
+    let mut command = match spec.wrapper.split_first() {
+        Some((wrapper, rest)) => {
+            let mut command = Command::new(wrapper);
+            command.args(rest).arg(&spec.program);
+            command
+        }
+        None => Command::new(&spec.program),
+    };
     for (name, _) in std::env::vars_os() {
         // The server's own settings are not for agents. The agent's variables are in the spec.
         if name.to_string_lossy().starts_with("CHORUS_") {
@@ -194,20 +205,22 @@ fn wait_for_end(
         tree::reap_orphans(pid);
     };
     if cause != Cause::ByItself {
-        stop(&ending, spec)?;
+        stop(pid, &ending, spec)?;
     }
     let status = agent.wait().map_err(|cause| SuperviseError::File {
         path: files.stdout(),
         cause,
     })?;
     Ok(RunExit {
-        end: end(status),
+        end: end(status, !spec.wrapper.is_empty()),
         cause,
     })
 }
 
-fn end(status: ExitStatus) -> End {
+fn end(status: ExitStatus, is_masked: bool) -> End {
     match (status.code(), status.signal()) {
+        // Bubblewrap reports the agent's signal as a shell does.
+        (Some(code @ 129..=192), _) if is_masked => End::Signalled { signal: code - 128 },
         (Some(code), _) => End::Exited { code },
         (None, signal) => End::Signalled {
             signal: signal.unwrap_or_default(),
@@ -261,13 +274,17 @@ fn take_order(control: &OwnedFd) -> Option<Cause> {
 }
 
 /// Sends the stop signal to the agent, and SIGKILL after the grace period.
-fn stop(agent: &OwnedFd, spec: &RunSpec) -> Result<(), SuperviseError> {
+fn stop(pid: Pid, agent: &OwnedFd, spec: &RunSpec) -> Result<(), SuperviseError> {
     let signal = match spec.stop_signal {
         StopSignal::Terminate => Signal::TERM,
         StopSignal::Interrupt => Signal::INT,
     };
+    // Bubblewrap passes no signal on, and ends its agent at once if it is ended itself.
+    let masked = (!spec.wrapper.is_empty())
+        .then(|| tree::agent_in_mask(pid))
+        .flatten();
     // An error means that the agent has just ended.
-    let _ = pidfd_send_signal(agent, signal);
+    let _ = pidfd_send_signal(masked.as_ref().unwrap_or(agent), signal);
     let deadline = Instant::now() + Duration::from_secs(spec.grace_seconds);
     loop {
         let mut ready = [PollFd::new(agent, PollFlags::IN)];

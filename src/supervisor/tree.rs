@@ -6,7 +6,10 @@
 
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait, waitpid};
+use rustix::fd::OwnedFd;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, wait, waitpid,
+};
 
 /// Reaps ended children of the supervisor, except the agent.
 pub(super) fn reap_orphans(agent: Pid) {
@@ -40,8 +43,24 @@ pub(super) fn kill_descendants() {
     }
 }
 
+/// Finds the agent that bubblewrap runs: the first child of the first process in its process namespace. `None` before the agent is started.
+pub(super) fn agent_in_mask(bwrap: Pid) -> Option<OwnedFd> {
+    let find = || {
+        let first = *children_of(bwrap).first()?;
+        children_of(first).first().copied()
+    };
+    let pid = find()?;
+    let agent = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    // The pid was not reused between the two steps.
+    (find() == Some(pid)).then_some(agent)
+}
+
 fn children() -> Vec<Pid> {
-    let own = getpid().as_raw_nonzero().get();
+    children_of(getpid())
+}
+
+fn children_of(parent: Pid) -> Vec<Pid> {
+    let own = parent.as_raw_nonzero().get();
     match std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")) {
         Ok(list) => list
             .split_whitespace()

@@ -103,6 +103,9 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::NotItsOwnAgent { agent, asked } => {
             format!("A run of {agent} may change only its own agent, {agent}, not {asked}")
         }
+        Refusal::WorkspaceOutOfReach { agent, own } => format!(
+            "Agent {agent} is masked and may only use its own workspace. Choose {own}, a directory in it, or no agentWorkspace"
+        ),
         Refusal::OutOfReach { agent, own } => format!(
             "A run of {agent} may change only its own task {own} and the tasks below it"
         ),

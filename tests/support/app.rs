@@ -264,6 +264,7 @@ impl TestApp {
             installation: String::new(),
             live: Vec::new(),
             token_hash: token_hash(token),
+            isolation: chorus::domain::Isolation::Unmasked,
         };
         let claimed = self.write(move |tx| run::claim(tx, &claim)).await;
         claimed.unwrap().expect("no run is queued")

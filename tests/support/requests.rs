@@ -223,6 +223,7 @@ impl Requests<'_> {
                 installation: String::new(),
                 live: vec![],
                 token_hash: token,
+                isolation: chorus::domain::Isolation::Unmasked,
             };
             let db = self.0;
             let run = db.write(move |tx| run::claim(tx, &claim)).await;

@@ -21,6 +21,9 @@ use super::{Chorus, Filling, Server, SmallDisk, invariants};
 /// How long a test waits before it fails instead of hanging.
 pub const TIMEOUT: Duration = Duration::from_mins(1);
 
+/// The environment variable that runs every test with this isolation as the server's default, by hand.
+const ISOLATION: &str = "CHORUS_TEST_ISOLATION";
+
 /// A temporary folder with a data directory and scripted agents.
 pub struct Sandbox {
     /// Before the folder, because it is dropped first.
@@ -105,8 +108,8 @@ impl Sandbox {
         let added = invariants::open(&self.data_dir.join("chorus.db")).execute(
             "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
                                  environment, output_form, max_seconds, idle_seconds, roles, skills, available,
-                                 created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0)",
+                                 isolation, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 0, 0)",
             params![
                 name,
                 spec,
@@ -123,6 +126,7 @@ impl Sandbox {
                 list("roles"),
                 list("skills"),
                 configuration["available"].as_bool().unwrap_or(true),
+                text("isolation"),
             ],
         );
         assert_eq!(added.unwrap(), 1);
@@ -144,18 +148,36 @@ impl Sandbox {
 
     /// Starts a server with more arguments. The grace period of stopped agents is one second.
     pub fn serve_with(&self, max_runs: u32, arguments: &[&str]) -> Server {
+        let inherited = std::env::var_os("PATH").unwrap();
+        let path = [self.path("bin")]
+            .into_iter()
+            .chain(std::env::split_paths(&inherited));
+        self.serve_on_path(max_runs, arguments, path)
+    }
+
+    /// Starts a server with nothing on its `PATH` but the programs of [`Sandbox::with_program`].
+    pub fn serve_without_programs(&self, max_runs: u32) -> Server {
+        self.serve_on_path(max_runs, &["--port", "0"], [self.path("bin")])
+    }
+
+    fn serve_on_path(
+        &self,
+        max_runs: u32,
+        arguments: &[&str],
+        path: impl IntoIterator<Item = PathBuf>,
+    ) -> Server {
         let max_runs = max_runs.to_string();
         let own = ["serve", "--max-runs", &max_runs, "--log", "warn"];
-        let path = std::env::join_paths(
-            [self.path("bin")]
-                .into_iter()
-                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
-        );
+        let path = std::env::join_paths(path);
         let command = Chorus::new(own.into_iter().chain(arguments.iter().copied()))
             .env("PATH", path.unwrap())
             .env("CHORUS_GRACE_SECONDS", "1")
             .env("CHORUS_TEST_CLOCK", self.path("clock"))
             .current_dir(self.folder.path());
+        let command = match std::env::var_os(ISOLATION) {
+            Some(isolation) => command.env("CHORUS_ISOLATION", isolation),
+            None => command,
+        };
         Server::spawn(&self.data_dir, command)
     }
 

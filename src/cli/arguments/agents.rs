@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use super::ServerArguments;
-use crate::domain::{Minutes, Provider, Role, Skill};
+use crate::domain::{Isolation, Minutes, Provider, Role, Skill};
 
 /// The names of all arguments of [`AgentFields`] and [`OfferedFields`], one of which `edit` requires.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 17] = [
     "provider",
     "program",
     "arguments",
@@ -20,6 +20,7 @@ const FIELDS: [&str; 16] = [
     "output_form",
     "max_seconds",
     "idle_seconds",
+    "isolation",
     "roles",
     "skills",
     "max_session_duration",
@@ -43,7 +44,7 @@ pub(in crate::cli) enum AgentCommand {
         #[arg(long)]
         unavailable: bool,
         /// JSON file with the whole agent; - reads standard input
-        #[arg(long, conflicts_with_all = &FIELDS[..15], conflicts_with = "unavailable")]
+        #[arg(long, conflicts_with_all = &FIELDS[..16], conflicts_with = "unavailable")]
         file: Option<PathBuf>,
         #[command(flatten)]
         server: ServerArguments,
@@ -95,7 +96,7 @@ pub(in crate::cli) enum AgentCommand {
     /// Declare the roles, skills and limits of an agent
     ///
     /// An agent declares its own capabilities inside its run.
-    #[command(group(ArgGroup::new("change").required(true).multiple(true).args(&FIELDS[11..])))]
+    #[command(group(ArgGroup::new("change").required(true).multiple(true).args(&FIELDS[12..])))]
     Capabilities {
         /// Agent [default: the run's agent]
         #[arg(env = "CHORUS_AGENT", value_name = "AGENT")]
@@ -155,6 +156,11 @@ pub(in crate::cli) struct AgentFields {
     /// Seconds that a run may print nothing
     #[arg(long, value_name = "SECONDS")]
     pub idle_seconds: Option<u64>,
+    /// Isolation of the agent's runs: none or masked
+    ///
+    /// `masked` hides the data directory from the agent, except its own workspace. The default is that of the server.
+    #[arg(long, value_parser = isolation)]
+    pub isolation: Option<Isolation>,
 }
 
 /// The capabilities of an agent.
@@ -187,6 +193,7 @@ pub(in crate::cli) enum Clearable {
     Environment,
     MaxSeconds,
     IdleSeconds,
+    Isolation,
     Roles,
     Skills,
     MaxSessionDuration,
@@ -203,6 +210,13 @@ fn variable(text: &str) -> Result<(String, String), String> {
 fn provider(word: &str) -> Result<Provider, String> {
     Provider::parse(word).ok_or_else(|| {
         let known = Provider::ALL.map(Provider::as_str);
+        format!("write one of {}", known.join(", "))
+    })
+}
+
+pub(super) fn isolation(word: &str) -> Result<Isolation, String> {
+    Isolation::parse(word).ok_or_else(|| {
+        let known = Isolation::ALL.map(Isolation::as_str);
         format!("write one of {}", known.join(", "))
     })
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
+use super::agents::isolation;
 use super::{Arguments, Command, DataArguments};
-use crate::domain::AgentName;
+use crate::domain::{AgentName, Isolation};
 use crate::telemetry::LogFormat;
 
 const NETWORK: &str = "Network";
@@ -68,6 +69,11 @@ pub(in crate::cli) struct ServeArguments {
     /// Seconds that a run may take, unless its agent sets a limit
     #[arg(long, help_heading = RUNS, env = "CHORUS_MAX_SECONDS", default_value_t = 4 * 60 * 60, value_name = "SECONDS")]
     pub max_seconds: u64,
+    /// Isolation of agents that do not name one: none or masked
+    ///
+    /// `masked` hides the data directory from agents. It needs bubblewrap.
+    #[arg(long, help_heading = RUNS, env = "CHORUS_ISOLATION", default_value = "none", value_name = "ISOLATION", value_parser = isolation)]
+    pub isolation: Isolation,
     /// Seconds without output, unless the agent sets a limit
     #[arg(long, help_heading = RUNS, env = "CHORUS_IDLE_SECONDS", default_value_t = 60 * 60, value_name = "SECONDS")]
     pub idle_seconds: u64,

@@ -100,6 +100,7 @@ fn cast(pace: u64) -> Result<Vec<Agent>, Failure> {
         skills: Vec::new(),
         max_session_duration: None,
         responsibilities: Text::default(),
+        isolation: None,
     };
     Ok(CAST.map(agent).into())
 }

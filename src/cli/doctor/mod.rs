@@ -17,13 +17,13 @@ use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
 use crate::domain::AlertQuery;
-use crate::domain::{Agent, Alert, Mail, MailQuery, Provider, Timestamp};
+use crate::domain::{Agent, Alert, Isolation, Mail, MailQuery, Provider, Timestamp};
 use crate::engine::Engine;
 use crate::ledger::alert;
 use crate::ledger::request::kind_rules;
 use crate::ledger::{agent, mail};
 use crate::runner::providers::{command_line, find_program, version};
-use crate::runner::read_spec;
+use crate::runner::{check_masks, read_spec};
 use crate::store::{MigrationState, migration_status};
 use crate::words::counted;
 
@@ -382,6 +382,7 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
             ));
         }
     }
+    check_isolation(agents, findings);
     for (program, users) in programs {
         findings.push(match find_program(&program) {
             Some(path) => {
@@ -407,6 +408,26 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
             )),
         });
     }
+}
+
+/// Finds out whether masked agents can run.
+fn check_isolation(agents: &[Agent], findings: &mut Vec<Finding>) {
+    let masked = agents
+        .iter()
+        .filter(|agent| agent.isolation == Some(Isolation::Masked))
+        .map(|agent| agent.name.as_str());
+    let masked: Vec<_> = masked.collect();
+    if masked.is_empty() {
+        return;
+    }
+    let masked = masked.join(", ");
+    findings.push(match check_masks() {
+        Ok(bwrap) => Good(format!("{} masks {masked}", bwrap.display())),
+        Err(problem) => Bad(
+            format!("{masked} cannot run: {problem}"),
+            "install bubblewrap, or change the agent's isolation".to_owned(),
+        ),
+    });
 }
 
 async fn check_server(arguments: &DoctorArguments) -> Finding {

@@ -76,6 +76,10 @@ pub struct Agent {
     #[serde(default)]
     #[schema(required, value_type = String)]
     pub responsibilities: Text,
+    /// The isolation of the agent's runs; null for the server's default.
+    #[serde(default)]
+    #[schema(required)]
+    pub isolation: Option<Isolation>,
 }
 
 impl Agent {
@@ -164,6 +168,18 @@ wire_enum! {
         Gemini = "gemini",
         /// Any program.
         Command = "command",
+    }
+}
+
+wire_enum! {
+    /// How far an agent's processes are kept from the server's files.
+    #[derive(Default)]
+    pub enum Isolation {
+        /// The agent has the rights of the server's user.
+        #[default]
+        Unmasked = "none",
+        /// The data directory is hidden from the agent, except the files of its own run and workspace.
+        Masked = "masked",
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::agent::{Agent, OutputForm, Provider};
+use super::agent::{Agent, Isolation, OutputForm, Provider};
 use super::name::AgentName;
 use super::role::Role;
 use super::skill::Skill;
@@ -95,6 +95,10 @@ pub struct AgentChange {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
     #[schema(value_type = Option<String>, nullable = false, max_length = 4096)]
     pub responsibilities: Option<Text>,
+    /// The isolation of the agent's runs; null for the server's default.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
+    #[schema(value_type = Option<Isolation>)]
+    pub isolation: Option<Option<Isolation>>,
 }
 
 impl AgentChange {
@@ -122,6 +126,7 @@ impl AgentChange {
             skills: Vec::new(),
             max_session_duration: None,
             responsibilities: Text::default(),
+            isolation: None,
         };
         self.apply_to(new)
     }
@@ -149,6 +154,7 @@ impl AgentChange {
                 .max_session_duration
                 .unwrap_or(agent.max_session_duration),
             responsibilities: self.responsibilities.unwrap_or(agent.responsibilities),
+            isolation: self.isolation.unwrap_or(agent.isolation),
         }
     }
 }

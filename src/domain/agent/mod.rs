@@ -8,7 +8,7 @@ mod name;
 mod role;
 mod skill;
 
-pub use agent::{Agent, OutputForm, Provider, RunLimit, match_agent_name};
+pub use agent::{Agent, Isolation, OutputForm, Provider, RunLimit, match_agent_name};
 pub use change::{AgentChange, Capabilities};
 pub use check::OWN_ENVIRONMENT;
 pub use name::AgentName;

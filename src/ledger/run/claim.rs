@@ -1,6 +1,6 @@
 //! Claiming the next run.
 
-use crate::domain::{EventKind, RunId, Text};
+use crate::domain::{EventKind, Isolation, RunId, Text};
 use crate::ledger::history;
 use crate::store::tables::runs;
 use crate::store::{Result, Tx};
@@ -17,6 +17,8 @@ pub struct ClaimRun {
     pub live: Vec<RunId>,
     /// The hash of the token for the run's process.
     pub token_hash: [u8; 32],
+    /// The isolation of agents that do not name one.
+    pub isolation: Isolation,
 }
 
 /// Claims the queued run that is next, if a slot is free.
@@ -28,7 +30,13 @@ pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRun) -> Result<Option<ClaimedRun>> {
         return Ok(None);
     };
     runs::update_started(tx, number, &claim.installation, &claim.token_hash)?;
-    let claimed = load(tx, number)?;
+    let mut claimed = load(tx, number)?;
+    claimed.isolation = match &claimed.agent {
+        // A command that starts an external job is not an agent.
+        Some(agent) if !claimed.starts_job() => agent.isolation.unwrap_or(claim.isolation),
+        _ => Isolation::Unmasked,
+    };
+    runs::update_isolation(tx, number, claimed.isolation)?;
     let place = place(tx, number)?;
     let started = EventKind::RunStarted {
         agent_name: claimed.identity.agent_name.clone(),

@@ -1,7 +1,7 @@
 //! Finding runs, with everything needed to start or follow them.
 
 use crate::domain::{
-    Agent, AgentName, Door, HandoffId, JobStart, RunId, RunIdentity, Task, Text, TraceId,
+    Agent, AgentName, Door, HandoffId, Isolation, JobStart, RunId, RunIdentity, Task, Text, TraceId,
 };
 use crate::ledger::{request, task};
 use crate::store::tables::{agents, runs};
@@ -27,6 +27,8 @@ pub struct ClaimedRun {
     pub claimed_in: Option<String>,
     /// The bytes of its output that were already recorded as messages.
     pub followed_bytes: u64,
+    /// The isolation of its processes.
+    pub isolation: Isolation,
     /// The byte budget for the agent context in its prompt.
     pub carried_bytes: usize,
 }
@@ -60,6 +62,7 @@ pub(super) fn load(view: &View<'_>, number: i64) -> Result<ClaimedRun> {
         resumes: row.resumes,
         claimed_in: row.claimed_in,
         followed_bytes: row.followed_bytes,
+        isolation: row.isolation.unwrap_or_default(),
     })
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::{Agent, AgentName, Minutes, OutputForm, Provider, Role, Skill, Text};
+use crate::domain::{
+    Agent, AgentName, Isolation, Minutes, OutputForm, Provider, Role, Skill, Text,
+};
 use crate::store::value::to_json;
 use crate::store::{FromRow, Json, Result, Row, Statement, Tx, View, columns, params, sql, text};
 
@@ -25,6 +27,7 @@ columns! {
         skills: Json<Vec<Skill>> = "skills",
         max_session_duration: Option<Minutes> = "max_session_minutes",
         responsibilities: Text = "responsibilities",
+        isolation: Option<Isolation> = "isolation",
     }
 }
 
@@ -54,6 +57,7 @@ impl From<AgentRow> for Agent {
             skills: row.skills.0,
             max_session_duration: row.max_session_duration,
             responsibilities: row.responsibilities,
+            isolation: row.isolation,
         }
     }
 }
@@ -111,15 +115,15 @@ pub fn has_any(view: &View<'_>) -> Result<bool> {
 const INSERT: &str =
     "INSERT INTO agents (name, spec_path, allowed_tools, permission_mode, provider, model, program, arguments,
                          environment, output_form, max_seconds, idle_seconds, available, roles, skills,
-                         max_session_minutes, responsibilities, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)";
+                         max_session_minutes, responsibilities, isolation, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19)";
 
 pub fn insert(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
     write(tx, sql!(INSERT), agent)
 }
 
 pub fn update(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
-    const UPDATE: Statement<18> = sql!(
+    const UPDATE: Statement<19> = sql!(
         INSERT,
         " ON CONFLICT (name) DO UPDATE
           SET spec_path = excluded.spec_path, allowed_tools = excluded.allowed_tools,
@@ -128,12 +132,12 @@ pub fn update(tx: &Tx<'_>, agent: &Agent) -> Result<()> {
               output_form = excluded.output_form, max_seconds = excluded.max_seconds, idle_seconds = excluded.idle_seconds,
               available = excluded.available, roles = excluded.roles, skills = excluded.skills,
               max_session_minutes = excluded.max_session_minutes, responsibilities = excluded.responsibilities,
-              updated_at = excluded.updated_at"
+              isolation = excluded.isolation, updated_at = excluded.updated_at"
     );
     write(tx, UPDATE, agent)
 }
 
-fn write(tx: &Tx<'_>, statement: Statement<18>, agent: &Agent) -> Result<()> {
+fn write(tx: &Tx<'_>, statement: Statement<19>, agent: &Agent) -> Result<()> {
     let seconds = |limit: Option<u64>| limit.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
     tx.execute(
         statement,
@@ -155,6 +159,7 @@ fn write(tx: &Tx<'_>, statement: Statement<18>, agent: &Agent) -> Result<()> {
             to_json(&agent.skills),
             agent.max_session_duration,
             agent.responsibilities,
+            agent.isolation,
             tx.now,
         ],
     )?;

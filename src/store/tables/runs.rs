@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::tasks::TaskRef;
 use crate::domain::{
-    AgentName, Door, HandoffId, Outcome, ProviderSession, RunId, RunIdentity, RunState, TaskId,
-    Text, Timestamp, TraceId,
+    AgentName, Door, HandoffId, Isolation, Outcome, ProviderSession, RunId, RunIdentity, RunState,
+    TaskId, Text, Timestamp, TraceId,
 };
 use crate::store::{FromRow, Result, Statement, StoreError, Tx, View, columns, params, sql};
 
@@ -38,6 +38,7 @@ columns! {
         pub claimed_in: Option<String> = "r.claimed_in",
         /// The bytes of its output that were already recorded as messages.
         pub followed_bytes: u64 = "r.followed_bytes",
+        pub isolation: Option<Isolation> = "r.isolation",
     }
 }
 
@@ -333,6 +334,25 @@ pub fn update_started(
         params![tx.now, token_hash, claimed_in, number],
     )?;
     Ok(())
+}
+
+/// Saves the isolation with which a run starts.
+pub fn update_isolation(tx: &Tx<'_>, number: i64, isolation: Isolation) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE runs SET isolation = $1 WHERE number = $2"),
+        params![isolation, number],
+    )?;
+    Ok(())
+}
+
+/// Finds the isolation with which a run was started.
+pub fn find_isolation(view: &View<'_>, id: &RunId) -> Result<Option<Isolation>> {
+    let found = view.row(
+        sql!("SELECT isolation FROM runs WHERE id = $1"),
+        params![id],
+        |row| row.get(0),
+    )?;
+    Ok(found.flatten())
 }
 
 /// Marks a running run as queued again. Returns false if the run was not running.

@@ -467,6 +467,7 @@ async fn an_agent() {
     skills: []
     maxSessionDuration: null
     responsibilities: ""
+    isolation: null
     "#);
 }
 

@@ -83,6 +83,8 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
         "45",
         "--responsibilities",
         "Reads changes\nand says so",
+        "--isolation",
+        "masked",
         "--unavailable",
     ];
     assert_snapshot!(desk.run(add).await, @"
@@ -98,7 +100,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
             "model": "small", "program": "/bin/sh", "arguments": ["-c", "echo 'a, b'"], "environment": { "LANG": "C=D" },
             "outputForm": "last_line", "maxSeconds": 60, "idleSeconds": 30, "available": false,
             "roles": ["verification", "testing"], "skills": ["rust", "c++", "go"], "maxSessionDuration": 45,
-            "responsibilities": "Reads changes\nand says so",
+            "responsibilities": "Reads changes\nand says so", "isolation": "masked",
         })
     );
     assert_snapshot!(desk.run(["agent", "show", "reviewer"]).await, @r#"
@@ -115,6 +117,7 @@ async fn an_agent_is_made_shown_changed_and_deleted() {
     output       last_line
     max time     60 s
     max silence  30 s
+    isolation    masked
     roles        verification testing
     skills       rust c++ go
     max session  45 minutes
@@ -243,7 +246,7 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
     exit 2
     --- stdout
     --- stderr
-    error: colour: unknown field `colour`, expected one of `name`, `specPath`, `allowedTools`, `permissionMode`, `provider`, `model`, `program`, `arguments`, `environment`, `outputForm`, `maxSeconds`, `idleSeconds`, `available`, `roles`, `skills`, `maxSessionDuration`, `responsibilities`
+    error: colour: unknown field `colour`, expected one of `name`, `specPath`, `allowedTools`, `permissionMode`, `provider`, `model`, `program`, `arguments`, `environment`, `outputForm`, `maxSeconds`, `idleSeconds`, `available`, `roles`, `skills`, `maxSessionDuration`, `responsibilities`, `isolation`
     ");
 }
 

@@ -4,6 +4,7 @@ mod adoption;
 mod agents;
 mod copies;
 mod demo;
+mod masked;
 mod nested;
 mod outcomes;
 mod providers;

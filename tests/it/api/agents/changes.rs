@@ -14,7 +14,7 @@ fn reviewer() -> Value {
         "name": "reviewer", "specPath": "", "allowedTools": "", "permissionMode": "default", "provider": "command",
         "model": null, "program": "/bin/sh", "arguments": ["-c", "echo \"it's\" fine\n"], "environment": { "LANG": "C" },
         "outputForm": "last_line", "maxSeconds": 60, "idleSeconds": null, "available": true, "roles": ["verification"],
-        "skills": ["rust", "c++"], "maxSessionDuration": 30, "responsibilities": "Reads\nchanges",
+        "skills": ["rust", "c++"], "maxSessionDuration": 30, "responsibilities": "Reads\nchanges", "isolation": null,
     })
 }
 
@@ -164,7 +164,7 @@ async fn faults_of_an_agent_are_reported_before_it_runs() {
     assert_snapshot!(put("skills", json!("rust")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills: invalid type: string \"rust\", expected a sequence"}}"#);
     assert_snapshot!(put("available", Value::Null).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"available: invalid type: null, expected a boolean"}}"#);
     assert_snapshot!(put("outputForm", json!("xml")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"outputForm: must be `all`, `last_line` or `json:FIELD`"}}"#);
-    assert_snapshot!(put("color", json!("red")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"color: unknown field `color`, expected one of `name`, `specPath`, `allowedTools`, `permissionMode`, `provider`, `model`, `program`, `arguments`, `environment`, `outputForm`, `maxSeconds`, `idleSeconds`, `available`, `roles`, `skills`, `maxSessionDuration`, `responsibilities`"}}"#);
+    assert_snapshot!(put("color", json!("red")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"color: unknown field `color`, expected one of `name`, `specPath`, `allowedTools`, `permissionMode`, `provider`, `model`, `program`, `arguments`, `environment`, `outputForm`, `maxSeconds`, `idleSeconds`, `available`, `roles`, `skills`, `maxSessionDuration`, `responsibilities`, `isolation`"}}"#);
     assert_snapshot!(put("name", json!("other")).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"name: must be reviewer, the name in the path; agents cannot be renamed"}}"#);
     let many: Vec<_> = (0..51).map(|number| format!("s{number}")).collect();
     assert_snapshot!(put("skills", json!(many)).await.line(), @r#"400 {"error":{"code":"INVALID_BODY","message":"skills: must have at most 50 distinct words"}}"#);
