@@ -23,10 +23,10 @@ pub(super) struct IdParameters {
     noun: Noun,
     /// The beginning of the ids. Hexadecimal digits may be upper or lower case. Without it, all ids match.
     #[serde(default)]
-    #[param(value_type = Option<String>, max_length = 100, pattern = "^[A-Za-z0-9._-]*$")]
+    #[param(value_type = Option<String>, max_length = 100, pattern = "^([A-Za-z0-9_-][A-Za-z0-9._-]*)?$")]
     prefix: IdPart,
     /// The beginning of the ids; if no id begins with it, their end. Cannot be combined with `prefix`.
-    #[param(value_type = Option<String>, max_length = 100, pattern = "^[A-Za-z0-9._-]*$")]
+    #[param(value_type = Option<String>, max_length = 100, pattern = "^([A-Za-z0-9_-][A-Za-z0-9._-]*)?$")]
     part: Option<IdPart>,
     /// The maximum number of ids.
     #[param(minimum = 1, maximum = 1000, default = 10)]
