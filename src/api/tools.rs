@@ -19,7 +19,7 @@ use crate::ledger::tool;
     "name": "handoff_to_qa",
     "description": "Hand off to qa. Use it when something is ready to be tested.",
     "targetAgent": "qa",
-    "contextVariables": [{ "name": "build", "type": "string", "required": true, "description": "Which build" }],
+    "contextVariables": [{ "name": "build", "type": "string", "required": true, "description": "The build to test" }],
     "handoffInstructions": "Test it on a clean machine."
 }))]
 #[expect(

@@ -120,6 +120,8 @@ pub(in crate::cli) struct AgentFields {
     #[arg(long, value_parser = provider)]
     pub provider: Option<Provider>,
     /// Program to run instead of the provider's own
+    ///
+    /// A new agent with a program needs no `--provider`: the name of the program tells it, and any other program is a `command`.
     #[arg(long, value_name = "PATH")]
     pub program: Option<String>,
     /// Argument of the program (repeatable)
@@ -137,8 +139,6 @@ pub(in crate::cli) struct AgentFields {
     #[arg(long, value_name = "TOOLS")]
     pub allowed_tools: Option<String>,
     /// Permission mode of the provider, such as default or plan
-    ///
-    /// For example default, plan or bypassPermissions.
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<String>,
     /// Model that the agent uses

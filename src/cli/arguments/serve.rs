@@ -200,7 +200,7 @@ impl ServeArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DemoArguments {
-    /// Data directory [default: a temporary directory]
+    /// Data directory [default: a temporary one, deleted at the end]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
     /// Port; 0 picks a free one

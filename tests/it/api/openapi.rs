@@ -281,14 +281,37 @@ fn descriptions_name_their_noun() {
         let responses = json["responses"].as_object().unwrap().values();
         for described in parameters.chain(responses).chain([json]) {
             let text = described["description"].as_str().unwrap_or_default();
-            let first = text.split(' ').next().unwrap();
-            assert!(
-                !["What", "Who", "Whoever", "Which", "It", "Those", "That"].contains(&first),
-                "{}: {text}",
-                operation.name()
-            );
+            assert!(names_its_noun(text), "{}: {text}", operation.name());
         }
     }
+}
+
+fn names_its_noun(text: &str) -> bool {
+    let first = text.split(' ').next().unwrap_or_default();
+    !["What", "Who", "Whoever", "Which", "It", "Those", "That"].contains(&first)
+}
+
+#[test]
+fn descriptions_in_schemas_name_their_noun() {
+    fn check(name: &str, json: &Value, checked: &mut usize) {
+        if let Some(text) = json["description"].as_str() {
+            assert!(names_its_noun(text), "{name}: {text}");
+            *checked += 1;
+        }
+        let values = json
+            .as_object()
+            .into_iter()
+            .flat_map(|object| object.values());
+        for value in values.chain(json.as_array().into_iter().flatten()) {
+            check(name, value, checked);
+        }
+    }
+    let document = document();
+    let mut checked = 0;
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        check(name, schema, &mut checked);
+    }
+    assert!(checked > 100, "only {checked} descriptions were found");
 }
 
 #[test]
