@@ -252,6 +252,11 @@ impl DataDir {
         self.0.join("operator.token")
     }
 
+    /// The Unix socket of the server.
+    pub fn socket(&self) -> PathBuf {
+        self.0.join("chorus.sock")
+    }
+
     /// The parent of the default working directories of tasks.
     pub fn workspaces(&self) -> PathBuf {
         self.0.join("workspaces")

@@ -5,7 +5,7 @@
 //! 1. [`domain`]: nouns, state machines and pure rules; [`words`] has the sentences about them.
 //! 2. [`store`]: the database, its transactions and its tables.
 //! 3. [`ledger`]: every rule that reads or writes, one transaction each. Start with [`ledger::handoff`] and [`ledger::reactions`].
-//! 4. [`runner`] and [`supervisor`]: how agents run, and the process that holds one. [`tags`]: tags in Markdown files.
+//! 4. [`peer`]: the process at the other end of a connection. [`runner`] and [`supervisor`]: how agents run, and the process that holds one. [`tags`]: tags in Markdown files.
 //! 5. [`engine`]: operations that need more than one transaction.
 //! 6. [`api`] and [`web`]: HTTP and the page; [`client`] and [`cli`]: the HTTP client and the command line.
 //!
@@ -22,6 +22,7 @@ pub mod engine;
 mod error;
 pub mod ledger;
 mod memory;
+pub mod peer;
 pub mod runner;
 pub mod secret;
 pub mod store;

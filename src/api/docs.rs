@@ -1,10 +1,15 @@
 //! `/api/openapi.json` and `/api/docs`
 
+use std::sync::LazyLock;
+
 use axum::extract::State;
-use axum::http::header;
-use axum::response::{Html, IntoResponse, Response};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 
 use super::App;
+use crate::web;
+
+const PAGE: &str = include_str!("docs.html");
 
 /// Get the OpenAPI document of this API
 #[utoipa::path(
@@ -23,10 +28,6 @@ pub(super) async fn get_openapi(State(app): State<App>) -> Response {
     responses((status = 200, description = "The page", content_type = "text/html", body = String))
 )]
 pub(super) async fn get_docs() -> Response {
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
-    (
-        [(header::CONTENT_SECURITY_POLICY, policy)],
-        Html(include_str!("docs.html")),
-    )
-        .into_response()
+    static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| web::policy(PAGE));
+    web::respond(PAGE, &POLICY)
 }

@@ -2,11 +2,13 @@
 //!
 //! A server that starts processes must not obey web pages. A page can make a browser send requests to this machine in two
 //! ways: directly, which the browser marks with the page's `Origin`, or by DNS rebinding, which shows in `Host`. Both are
-//! refused. A server that listens beyond this machine also needs a token.
+//! refused. A call without a token must come from a process of the server's own user, which [`Peers`] finds out; a process of a
+//! run counts as that run.
 //!
 //! [`guard`] puts the [`Caller`] into the request extensions. `ledger::rights` decides what a caller may do.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
@@ -18,9 +20,10 @@ use axum::response::Response;
 use super::App;
 use super::extract::IDEMPOTENCY_KEY;
 use crate::Error;
-use crate::domain::{Caller, Refusal};
+use crate::domain::{Caller, Refusal, Stranger};
 use crate::ledger::rights;
 use crate::ledger::run::TokenHolder;
+use crate::peer::{Origin, Peer, Peers};
 use crate::secret::Token;
 use crate::web;
 
@@ -28,6 +31,15 @@ use crate::web;
 /// token. The page holds no data and no secret and is the same for everybody; it gets its data from the API, with the token
 /// that the person enters.
 const OPEN: [&str; 3] = ["/healthz", web::ROOT, web::PATH];
+
+type Refuse = fn(String) -> Error;
+
+/// The headers that decide who asks and for what, with the error for a second one: another program may read the other one.
+const SINGLE: [(&str, Refuse); 3] = [
+    ("Host", Error::Forbidden),
+    ("Authorization", Error::Unauthorized),
+    ("Idempotency-Key", Error::InvalidQuery),
+];
 
 /// The allowed hosts, origins and tokens.
 #[derive(Debug, Clone, Default)]
@@ -37,8 +49,12 @@ pub struct Guard {
     /// Origins of pages that may call, in addition to the server's own.
     pub origins: Vec<String>,
     pub operator: Option<Token>,
-    /// Whether the server listens beyond this machine, which makes a token mandatory.
+    /// Whether the server listens beyond this machine, which makes a token mandatory for every TCP connection.
     pub is_public: bool,
+    /// Whether everybody needs a token.
+    pub requires_token: bool,
+    /// The way to identify callers without a token; without it, everybody needs one.
+    pub peers: Option<Arc<Peers>>,
 }
 
 impl Guard {
@@ -61,10 +77,12 @@ impl Guard {
                 "Host {host:?} is not allowed; to allow it, start the server with --allow-host"
             )));
         }
-        if headers.get_all(HOST).iter().count() > 1 {
-            return Err(Error::Forbidden(
-                "The request has several Host headers; send one".to_owned(),
-            ));
+        for (name, refuse) in SINGLE {
+            if headers.get_all(name).iter().count() > 1 {
+                return Err(refuse(format!(
+                    "The request has several {name} headers; send one"
+                )));
+            }
         }
         for origin in headers.get_all(ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
@@ -104,17 +122,15 @@ impl Guard {
                 .any(|allowed| allowed.eq_ignore_ascii_case(origin))
     }
 
-    /// Returns the caller, or `None` if the token is not the operator's: then only the ledger knows it.
-    fn known_caller(&self, token: Option<&str>) -> Option<Caller> {
-        match token {
-            None if self.is_public => Some(Caller::Anonymous),
-            None => Some(Caller::Person),
-            Some(word) => {
-                let operator = self.operator.as_ref();
-                let is_operator = operator.is_some_and(|operator| operator.is(word));
-                is_operator.then_some(Caller::Operator)
-            }
-        }
+    fn is_operator(&self, word: &str) -> bool {
+        let operator = self.operator.as_ref();
+        operator.is_some_and(|operator| operator.is(word))
+    }
+
+    /// Returns the way to identify a caller without a token, unless it needs one anyway.
+    fn peers_for(&self, peer: &Peer) -> Option<&Peers> {
+        let peers = self.peers.as_deref().filter(|_| !self.requires_token)?;
+        (peer.is_local() || (peers.can_ask() && !self.is_public)).then_some(peers)
     }
 }
 
@@ -149,36 +165,68 @@ pub(super) async fn guard(
     next: Next,
 ) -> Result<Response, Error> {
     app.guard.check(request.uri(), request.headers())?;
-    let token = token(request.headers());
-    let caller = match (app.guard.known_caller(token), token) {
-        (Some(caller), _) => caller,
-        (None, token) => {
-            let token = token.unwrap_or_default().to_owned();
+    let is_open = OPEN.contains(&request.uri().path());
+    let caller = match token(request.headers()) {
+        Some(word) if app.guard.is_operator(word) => Caller::Operator,
+        Some(word) => {
+            let token = word.to_owned();
             find_run(&app, &token, &mut request).await?
         }
+        None if is_open => Caller::Anonymous(Stranger::Anybody),
+        None => identify(&app, &mut request).await?,
     };
-    if !OPEN.contains(&request.uri().path()) {
+    if !is_open {
         rights::may_use_api(&caller)?;
     }
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
 }
 
-/// Finds the run with this token. If it has passed control on, marks the request with the refusal.
+/// Finds the run with this token.
 async fn find_run(app: &App, token: &str, request: &mut Request) -> Result<Caller, Error> {
     match app.engine.token_holder(token).await? {
-        Some(TokenHolder::Working(run)) => Ok(Caller::Run(run)),
-        Some(TokenHolder::MovedOn { run, agent_name }) => {
+        Some(holder) => Ok(run_of(holder, request)),
+        None => Err(Error::Unauthorized(
+            "The token is unknown, or its run has ended; send the operator's token or the token of a current run".to_owned(),
+        )),
+    }
+}
+
+/// Identifies a caller without a token by its process.
+async fn identify(app: &App, request: &mut Request) -> Result<Caller, Error> {
+    let peer = request.extensions().get::<Peer>().cloned();
+    let Some((peers, peer)) = peer
+        .as_ref()
+        .and_then(|peer| Some((app.guard.peers_for(peer)?, peer)))
+    else {
+        return Ok(Caller::Anonymous(Stranger::Anybody));
+    };
+    let stranger = match peers.origin(peer, app.engine.has_live_runs()).await {
+        Origin::OwnUser => return Ok(Caller::Person),
+        Origin::Run(id) => match app.engine.find_holder(id).await? {
+            Some(holder) => return Ok(run_of(holder, request)),
+            None => Stranger::LostRun,
+        },
+        Origin::LostRun => Stranger::LostRun,
+        Origin::OtherUser => Stranger::OtherUser,
+        Origin::OtherMachine => Stranger::OtherMachine,
+        Origin::Unknown => Stranger::UnknownProcess,
+    };
+    Ok(Caller::Anonymous(stranger))
+}
+
+/// Returns the run as a caller. If it has passed control on, marks the request with the refusal.
+fn run_of(holder: TokenHolder, request: &mut Request) -> Caller {
+    match holder {
+        TokenHolder::Working(run) => Caller::Run(run),
+        TokenHolder::MovedOn { run, agent_name } => {
             let refusal = Refusal::AlreadyMoved {
                 task_id: run.task_id.clone(),
                 agent_name,
             };
             request.extensions_mut().insert(PassedOn(refusal));
-            Ok(Caller::Run(run))
+            Caller::Run(run)
         }
-        None => Err(Error::Unauthorized(
-            "The token is unknown, or its run has ended; send the operator's token or the token of a current run".to_owned(),
-        )),
     }
 }
 
@@ -208,21 +256,14 @@ mod tests {
     use super::*;
 
     fn check(guard: &Guard, headers: &[(&str, &str)]) -> Result<(), &'static str> {
-        let headers: HeaderMap = headers
-            .iter()
-            .map(|(name, value)| {
-                (
-                    name.parse::<axum::http::HeaderName>().unwrap(),
-                    value.parse().unwrap(),
-                )
-            })
-            .collect();
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            let name: axum::http::HeaderName = name.parse().unwrap();
+            map.append(name, value.parse().unwrap());
+        }
+        let headers = map;
         guard
             .check(&Uri::from_static("/api/tasks"), &headers)
-            .and_then(|()| {
-                let caller = guard.known_caller(token(&headers));
-                Ok(rights::may_use_api(&caller.unwrap_or(Caller::Anonymous))?)
-            })
             .map_err(|error| error.code())
     }
 
@@ -282,38 +323,15 @@ mod tests {
     }
 
     #[test]
-    fn a_public_server_needs_a_token() {
-        let operator = Some(Token::given("sesame".into()));
-        let public = Guard {
-            operator: operator.clone(),
-            is_public: true,
-            ..Guard::default()
-        };
-        let local = Guard {
-            operator,
-            ..Guard::default()
-        };
-        let host = ("host", "127.0.0.1");
-        assert_eq!(
-            check(
-                &public,
-                &[
-                    ("host", "192.168.1.2:8080"),
-                    ("authorization", "Bearer sesame")
-                ]
-            ),
-            Ok(())
-        );
-        assert_eq!(check(&public, &[host]), Err("UNAUTHORIZED"));
-        assert_eq!(check(&local, &[host]), Ok(()));
-        for guard in [public, local] {
-            for wrong in ["Bearer nope", "Bearer ", "sesame", "Basic sesame"] {
-                assert_eq!(
-                    check(&guard, &[host, ("authorization", wrong)]),
-                    Err("UNAUTHORIZED"),
-                    "{wrong}"
-                );
-            }
+    fn a_second_header_that_decides_is_refused() {
+        let host = ("host", "localhost");
+        for (name, code) in [
+            ("host", "FORBIDDEN"),
+            ("authorization", "UNAUTHORIZED"),
+            ("idempotency-key", "INVALID_QUERY"),
+        ] {
+            let twice = [host, (name, "localhost"), (name, "localhost")];
+            assert_eq!(check(&Guard::default(), &twice), Err(code), "{name}");
         }
     }
 }

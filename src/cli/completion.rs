@@ -21,7 +21,7 @@ use super::arguments::{self, DEFAULT_DATA_DIR};
 use super::server;
 use super::ui::{Failure, Ui, one_line};
 use super::values::Values;
-use crate::client::{Client, DEFAULT_URL};
+use crate::client::Client;
 
 /// The variable that tells a question of a script from a command.
 const VARIABLE: &str = "CHORUS_COMPLETE";
@@ -110,13 +110,10 @@ fn is_harmless(value: &str) -> bool {
 /// Returns a client of the server that the command line names, or of the usual one.
 fn client() -> Result<Client, Failure> {
     let url = given("--url").or_else(|| std::env::var_os("CHORUS_URL"));
-    let url = url.map_or_else(
-        || DEFAULT_URL.to_owned(),
-        |url| url.to_string_lossy().into_owned(),
-    );
+    let url = url.map(|url| url.to_string_lossy().into_owned());
     let data_dir = given("--data-dir").or_else(|| std::env::var_os("CHORUS_DATA_DIR"));
     let data_dir = data_dir.map_or_else(|| PathBuf::from(DEFAULT_DATA_DIR), PathBuf::from);
-    server::client(&url, &data_dir)
+    server::client(url.as_deref(), &data_dir)
 }
 
 /// Returns the value of an option among the typed words.

@@ -54,9 +54,9 @@ pub(super) fn innermost(matches: &ArgMatches) -> &ArgMatches {
 
 /// Returns a client of the server that a command names; nothing for a command that needs no server.
 pub(super) fn client(command: &ArgMatches) -> Option<Result<Client, Failure>> {
-    let url = command.try_get_one::<String>("url").ok()??;
+    let url = command.try_get_one::<String>("url").ok()?;
     let data_dir = command.try_get_one::<PathBuf>("data_dir").ok()??;
-    Some(server::client(url, data_dir))
+    Some(server::client(url.map(String::as_str), data_dir))
 }
 
 /// Whether this is the spelling of an id of Chorus, which has no capitals.

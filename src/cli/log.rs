@@ -9,7 +9,7 @@ use crate::api::LogStream;
 use crate::client::Client;
 
 pub(super) async fn run(ui: Ui, arguments: LogArguments) -> Result<(), Failure> {
-    let client = server::client(&arguments.url, &arguments.data.data_dir)?;
+    let client = server::client(arguments.url.as_deref(), &arguments.data.data_dir)?;
     let stream = if arguments.stderr {
         LogStream::Stderr
     } else {

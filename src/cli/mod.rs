@@ -15,10 +15,12 @@ mod ids;
 mod increment;
 mod input;
 mod ledger;
+mod local_socket;
 mod log;
 mod mail;
 mod migrate;
 mod missing;
+mod operator;
 mod progress;
 mod ready;
 mod report;
@@ -154,6 +156,7 @@ async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
         Command::Agent(command) => agents::run(ui, command).await,
         Command::Tool(command) => tool::run(ui, command).await,
         Command::Serve(arguments) => serve::run(ui, arguments).await,
+        Command::Operator(command) => operator::run(ui, command),
         Command::Demo(arguments) => demo::run(ui, arguments).await,
         Command::DemoAgent => demo::run_agent(ui).await,
         Command::Stats(arguments) => stats::run(ui, arguments).await,

@@ -1,9 +1,10 @@
 //! `chorus serve`
 
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IsTerminal};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -12,8 +13,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::arguments::ServeArguments;
 use super::collector::Collector;
-use super::ledger;
 use super::ui::{Failure, Ui};
+use super::{ledger, local_socket, operator};
 use crate::api::{self, Guard, Places};
 use crate::config::{DataDir, DataLock, Limits};
 use crate::domain::{Agent, AgentName, ChainLimits, Rules};
@@ -23,9 +24,10 @@ use crate::engine::{
 };
 use crate::ledger::agent;
 use crate::memory;
+use crate::peer::Peers;
 use crate::runner::{RunnerOptions, Workspaces, tmux_is_installed};
 use crate::secret::Token;
-use crate::telemetry;
+use crate::{telemetry, web};
 
 /// The interval between two upkeeps of the metrics and the memory.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -75,7 +77,7 @@ impl Serving {
         let token_file = data_dir.operator_token();
         let operator = Token::load_or_create(&token_file).map_err(|error| {
             Failure::new(format!(
-                "cannot write the operator's token to {}: {error}",
+                "cannot use the operator's token in {}: {error}",
                 token_file.display()
             ))
         })?;
@@ -173,13 +175,23 @@ impl Serving {
             })
             .transpose()
             .map_err(|error| Failure::caused(&error))?;
-        let link = format!("{url}/requests#token={}", operator.reveal());
+        // Journals and log files keep what is printed to them.
+        let link = if std::io::stdout().is_terminal() {
+            operator::link(&url, &operator)
+        } else {
+            format!("{url}{}", web::PATH)
+        };
+        let peers = Peers::new(data_dir.runs());
+        let needs_token = is_public || arguments.require_token || !peers.can_ask();
         let guard = Guard {
             hosts: arguments.allow_host,
             origins: arguments.allow_origin,
             operator: Some(operator),
             is_public,
+            requires_token: arguments.require_token,
+            peers: Some(Arc::new(peers)),
         };
+        let local = local_socket::listen(&data_dir.socket());
         let router = api::router(engine.clone(), guard);
         // A reader of the banner may stop the server at once.
         tokio::spawn(stop_on_signal(engine.clone())?);
@@ -188,7 +200,7 @@ impl Serving {
             env!("CARGO_PKG_VERSION")
         ))?;
         ui.line(format_args!("Data is in {}", data_dir.path().display()))?;
-        if is_public {
+        if needs_token {
             ui.line(format_args!(
                 "Every request needs the token in {}",
                 token_file.display()
@@ -215,7 +227,7 @@ impl Serving {
             tokio::spawn(engine.clone().watch_files(watch));
         }
         let stopping = engine.stopping().clone();
-        let connections = tokio::spawn(api::serve(listener, router, stopping, places));
+        let connections = tokio::spawn(api::serve(listener, local, router, stopping, places));
         Ok(Self {
             engine,
             url,
@@ -232,6 +244,7 @@ impl Serving {
         if let Err(error) = self.connections.await {
             tracing::error!(%error, "the server stopped unexpectedly");
         }
+        local_socket::remove(&self.data_dir.socket());
         self.engine.close().await;
         if let Err(error) = self.telling.await {
             tracing::error!(%error, "spans of hand-offs are no longer sent");

@@ -1,6 +1,7 @@
 //! The server that a command talks to.
 
 use std::net::IpAddr;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::arguments::ServerArguments;
 use super::ui::{Failure, Table, Ui, one_line};
 use super::wait::patience;
 use crate::api::Answer;
-use crate::client::{Client, Reply};
+use crate::client::{Client, DEFAULT_URL, Reply, UNIX};
 use crate::config::DataDir;
 use crate::domain::TraceParent;
 use crate::secret::Token;
@@ -21,7 +22,7 @@ const PATIENCE_OF_RUN: Duration = Duration::from_mins(5);
 
 impl ServerArguments {
     pub fn client(&self) -> Result<Client, Failure> {
-        client(&self.url, &self.data.data_dir)
+        client(self.url.as_deref(), &self.data.data_dir)
     }
 
     /// Prints an answer: as it came with `--json`, otherwise as `show` prints its data.
@@ -74,9 +75,11 @@ pub(super) fn print_answer(ui: Ui, answer: &Answer<Vec<Value>>) -> Result<(), Fa
     ui.text(&text)
 }
 
-/// Returns a client with the trace of `TRACEPARENT` and the token of `CHORUS_TOKEN`. Without the latter, a server on this machine that
+/// Returns a client of the named server, of the one at the socket in the data directory, or of the usual one, with the trace of `TRACEPARENT` and the token of `CHORUS_TOKEN`. Without the latter, a server on this machine that
 /// asks for a token is shown the operator's, from the data directory; a server elsewhere never is.
-pub(super) fn client(url: &str, data_dir: &Path) -> Result<Client, Failure> {
+pub(super) fn client(url: Option<&str>, data_dir: &Path) -> Result<Client, Failure> {
+    let found = || socket_url(data_dir).unwrap_or_else(|| DEFAULT_URL.to_owned());
+    let url = &url.map_or_else(found, str::to_owned);
     let given = token()?;
     let spare = given
         .is_none()
@@ -116,15 +119,29 @@ fn trace() -> Option<TraceParent> {
     TraceParent::parse(trace.trim()).ok()
 }
 
+/// Returns the address of the socket in the data directory, if a server listens there.
+fn socket_url(data_dir: &Path) -> Option<String> {
+    let path = DataDir::existing(data_dir).ok()?.socket();
+    UnixStream::connect(&path).ok()?;
+    Some(format!("{UNIX}{}", path.to_str()?))
+}
+
 fn operator_token(url: &str, data_dir: &Path) -> Option<Token> {
-    let is_local = match reqwest::Url::parse(url).ok()?.host_str()? {
-        "localhost" => true,
-        host => host
+    let path = DataDir::existing(data_dir).ok()?.operator_token();
+    Token::load(&path).ok()?.filter(|_| is_local(url))
+}
+
+fn is_local(url: &str) -> bool {
+    if url.starts_with(UNIX) {
+        return true;
+    }
+    let url = reqwest::Url::parse(url).ok();
+    match url.as_ref().and_then(reqwest::Url::host_str) {
+        Some("localhost") => true,
+        Some(host) => host
             .trim_matches(['[', ']'])
             .parse::<IpAddr>()
             .is_ok_and(|address| address.is_loopback()),
-    };
-    let path = DataDir::existing(data_dir).ok()?.operator_token();
-    let token = std::fs::read_to_string(path).ok().filter(|_| is_local)?;
-    Some(Token::given(token.trim().to_owned()))
+        None => false,
+    }
 }

@@ -35,7 +35,7 @@ pub use reply::{Reply, Untyped};
 pub use requests::RequestList;
 pub use sessions::SessionMoveInput;
 pub use tasks::{ReadyList, TaskList};
-pub use transport::{Client, DEFAULT_URL};
+pub use transport::{Client, DEFAULT_URL, UNIX};
 
 /// The answer of the API, or the reason why there is none.
 type Replied<T> = Result<Reply<T>, ClientError>;

@@ -1,5 +1,6 @@
 //! Requests: addresses, tokens, headers and paths.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,6 +18,9 @@ use crate::secret::Token;
 /// The address at which a server listens by default.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
+/// The beginning of the address of a Unix socket.
+pub const UNIX: &str = "unix:";
+
 /// The longest address of a request, in bytes; the server refuses one of 65,535.
 const LONGEST_ADDRESS: usize = 65_000;
 
@@ -29,6 +33,8 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_');
 pub struct Client {
     http: reqwest::Client,
     url: String,
+    /// The part of a request's address before its path.
+    base: String,
     token: Option<Token>,
     spare_token: Option<Token>,
     trace: Option<TraceParent>,
@@ -39,18 +45,28 @@ impl Client {
     /// Sends nothing yet: a server that is away is noticed by the first request.
     pub fn new(url: &str, token: Option<Token>) -> Result<Self, ClientError> {
         let url = url.trim_end_matches('/').to_owned();
-        if !url.starts_with("http://") && !url.starts_with("https://") {
-            let cause = "the address must begin with http://".to_owned();
+        let socket = url.strip_prefix(UNIX).map(PathBuf::from);
+        if socket.is_none() && !url.starts_with("http://") && !url.starts_with("https://") {
+            let cause = "the address must begin with http:// or unix:".to_owned();
             return Err(ClientError::Unreachable { url, cause });
         }
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
-            .no_proxy()
+            .no_proxy();
+        let base = match socket {
+            Some(path) => {
+                http = http.unix_socket(path);
+                "http://localhost".to_owned()
+            }
+            None => url.clone(),
+        };
+        let http = http
             .build()
             .map_err(|error| ClientError::unreachable(&url, &error))?;
         Ok(Self {
             http,
             url,
+            base,
             token,
             spare_token: None,
             trace: None,
@@ -99,7 +115,7 @@ impl Client {
     /// Begins a request with the client's headers.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let is_safe = method.is_safe();
-        let mut request = self.http.request(method, format!("{}{path}", self.url));
+        let mut request = self.http.request(method, format!("{}{path}", self.base));
         if let Some(trace) = &self.trace {
             request = request.header("traceparent", trace.to_string());
         }

@@ -2,26 +2,39 @@
 
 use super::{Actor, RunIdentity};
 
-/// The party that requests an operation, identified by its token and the address of the server.
+/// The party that requests an operation, identified by its token, or without one by the process that calls.
 ///
 /// [`Actor`] is the name recorded for a change; the dispatcher and files are actors, never callers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     /// Has the operator's token.
     Operator,
-    /// An agent, identified by the token of its run.
+    /// An agent, identified by the token of its run, or by the process of the run.
     Run(RunIdentity),
-    /// Has no token; the server listens on this machine only.
+    /// Has no token; a process of the server's own user, on this machine.
     Person,
-    /// Has no token; the server listens on other addresses too.
-    Anonymous,
+    /// Has no token, and needs one.
+    Anonymous(Stranger),
+}
+
+/// The reason why a caller without a token is not a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stranger {
+    /// The server demands a token from everybody.
+    Anybody,
+    OtherMachine,
+    OtherUser,
+    /// The kernel does not name the process while agents work.
+    UnknownProcess,
+    /// A process of a run that cannot be named.
+    LostRun,
 }
 
 impl Caller {
     pub const fn run(&self) -> Option<&RunIdentity> {
         match self {
             Self::Run(run) => Some(run),
-            Self::Operator | Self::Person | Self::Anonymous => None,
+            Self::Operator | Self::Person | Self::Anonymous(_) => None,
         }
     }
 
@@ -30,7 +43,7 @@ impl Caller {
         match self {
             Self::Operator => "operator",
             Self::Run(run) => run.run_id.as_str(),
-            Self::Person | Self::Anonymous => "",
+            Self::Person | Self::Anonymous(_) => "",
         }
     }
 }
@@ -40,7 +53,7 @@ impl From<&Caller> for Actor {
         match caller {
             Caller::Operator => Self::Operator,
             Caller::Run(run) => Self::Run(run.clone()),
-            Caller::Person | Caller::Anonymous => Self::Person("anonymous".to_owned()),
+            Caller::Person | Caller::Anonymous(_) => Self::Person("anonymous".to_owned()),
         }
     }
 }

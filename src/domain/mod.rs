@@ -33,7 +33,7 @@ pub use agent::{
 };
 pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{ArchivedMessage, Conversation, TaskArchive};
-pub use caller::Caller;
+pub use caller::{Caller, Stranger};
 pub use event::{AgentEvent, Event, EventKind, EventType, History, Recorded, ToolChange, Topic};
 pub use fault::Fault;
 pub use handoff::{

@@ -5,7 +5,7 @@
 use super::{
     AgentName, AlertId, ChainLimit, Correspondent, Filename, HandoffId, IncrementId,
     IncrementState, Kind, MailId, Minutes, Problems, RequestId, RequestMove, RequestState, Role,
-    SessionId, StatusName, TaskId, Text, ToolName,
+    SessionId, StatusName, Stranger, TaskId, Text, ToolName,
 };
 
 /// A rule that an operation would break. Nothing was changed.
@@ -61,8 +61,8 @@ pub enum Refusal {
     AgentUnavailable(AgentName),
     /// The task already has an open hand-off with this agent.
     AgentActive(AgentName),
-    /// A server that listens beyond this machine requires a token.
-    TokenNeeded,
+    /// The caller has no token and is not a person at this machine.
+    TokenNeeded(Stranger),
     /// Only the operator may make a person's decision.
     OperatorTokenNeeded,
     /// Only the operator may send mail as the operator.
@@ -235,7 +235,7 @@ impl Refusal {
                 RefusalClass::TooLarge { limit: *limit }
             }
             Self::RunEnded
-            | Self::TokenNeeded
+            | Self::TokenNeeded(_)
             | Self::OperatorTokenNeeded
             | Self::OperatorTokenNeededToSend
             | Self::OperatorsMail(_)

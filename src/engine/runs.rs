@@ -51,6 +51,17 @@ impl Engine {
             .await
     }
 
+    /// Finds the run of a process that calls without a token.
+    pub async fn find_holder(&self, id: RunId) -> Result<Option<TokenHolder>> {
+        self.read(move |view| ledger::run::find_holder(view, &id))
+            .await
+    }
+
+    /// Whether a process on this machine may belong to a run.
+    pub fn has_live_runs(&self) -> bool {
+        self.runner.get().is_some_and(Runner::has_live_runs)
+    }
+
     pub async fn check_may_change(&self, caller: &Caller, task_id: &TaskId) -> Result<()> {
         // Only a run's rights depend on the ledger.
         if caller.run().is_none() {

@@ -26,7 +26,7 @@ fn run_of(caller: &Caller) -> Allowed<Option<&RunIdentity>> {
     match caller {
         Caller::Operator | Caller::Person => Ok(None),
         Caller::Run(run) => Ok(Some(run)),
-        Caller::Anonymous => Err(Refusal::TokenNeeded),
+        Caller::Anonymous(stranger) => Err(Refusal::TokenNeeded(*stranger)),
     }
 }
 
@@ -35,7 +35,7 @@ fn operator_only(caller: &Caller, refuse_run: impl FnOnce(AgentName) -> Refusal)
     match caller {
         Caller::Operator => Ok(()),
         Caller::Run(run) => Err(refuse_run(run.agent_name.clone())),
-        Caller::Person | Caller::Anonymous => Err(Refusal::OperatorTokenNeeded),
+        Caller::Person | Caller::Anonymous(_) => Err(Refusal::OperatorTokenNeeded),
     }
 }
 
@@ -61,7 +61,7 @@ pub fn may_approve(by: &Actor) -> Allowed {
 /// Turns the refusal of a person, who may be the operator, into a request for the operator token.
 pub fn ask_for_token(caller: &Caller, refusal: Refusal) -> Refusal {
     match (caller, refusal) {
-        (Caller::Person | Caller::Anonymous, Refusal::OperatorOnly) => {
+        (Caller::Person | Caller::Anonymous(_), Refusal::OperatorOnly) => {
             Refusal::OperatorTokenMissing
         }
         (_, refusal) => refusal,
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use crate::domain::{
         AgentChange, Context, HandoffId, IncrementId, IncrementPart, Needs, NewTask, RunId, Source,
-        Stage, Text, Timestamp,
+        Stage, Stranger, Text, Timestamp,
     };
 
     type Right<'a> = Box<dyn Fn(&Caller) -> Allowed + 'a>;
@@ -285,7 +285,7 @@ mod tests {
             Caller::Operator,
             Caller::Person,
             Caller::Run(run),
-            Caller::Anonymous,
+            Caller::Anonymous(Stranger::OtherUser),
         ];
         let name = |name: &str| name.parse::<AgentName>().unwrap();
         let to = |name: &str| name.parse::<Correspondent>().unwrap();
@@ -429,7 +429,11 @@ mod tests {
             (&agent, &task(None), Ok(())),
             (&Caller::Person, &stage, Ok(())),
             (&Caller::Operator, &stage, Ok(())),
-            (&Caller::Anonymous, &stage, Err(Refusal::TokenNeeded)),
+            (
+                &Caller::Anonymous(Stranger::Anybody),
+                &stage,
+                Err(Refusal::TokenNeeded(Stranger::Anybody)),
+            ),
         ] {
             assert_eq!(may_set_status(caller, task), expected, "{caller:?}");
             let mixed = may_change_needs(caller, task, &["agentContext", "priority"]);

@@ -322,6 +322,11 @@ impl Runner {
         });
     }
 
+    /// Whether a run may have processes.
+    pub fn has_live_runs(&self) -> bool {
+        !self.live().is_empty()
+    }
+
     /// Whether no agent process can be alive.
     pub fn has_nothing_to_stop(&self) -> bool {
         self.0.options.max_runs == 0 && self.live().is_empty()

@@ -20,6 +20,7 @@
 
 mod exit_file;
 mod files;
+mod mark;
 mod shortage;
 mod silence;
 mod tree;
@@ -42,6 +43,7 @@ use exit_file::ExitFile;
 use silence::Silence;
 
 pub use files::{Cause, End, Order, RunExit, RunFiles, RunSpec, StopSignal};
+pub use mark::{marked_limit, unmarked_limit};
 pub use shortage::{is_shortage, may_pass};
 
 /// The maximum sleep, so that ended orphans are reaped.
@@ -72,6 +74,7 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
     // Fails for a process group leader, which has its own session or does not need one.
     let _ = setsid();
     set_child_subreaper(Some(getpid())).map_err(system("become a subreaper"))?;
+    mark::mark().map_err(system("mark the processes of the run"))?;
     let spec = files.spec()?;
     let control = open(
         files.control(),

@@ -2,4 +2,4 @@
 
 mod serve;
 
-pub use serve::{PATH, ROOT, routes};
+pub use serve::{PATH, ROOT, policy, respond, routes};

@@ -22,17 +22,17 @@ pub const ROOT: &str = "/";
 
 const PAGE: &str = include_str!("assets/requests.html");
 
-/// The content security policy: the page may run its own script, use its own style, and call this server. Foreign data can
+/// Returns the content security policy of a page: the page may run its own script, use its own style, and call this server. Foreign data can
 /// never become a script, a form, a frame or a remote image.
-static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let (script, style) = (hash_of("script"), hash_of("style"));
+pub fn policy(page: &str) -> HeaderValue {
+    let (script, style) = (hash_of(page, "script"), hash_of(page, "style"));
     let policy = format!(
         "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; connect-src 'self'; \
          base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
          require-trusted-types-for 'script'; trusted-types 'none'"
     );
     HeaderValue::try_from(policy).expect("the policy is ASCII")
-});
+}
 
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
@@ -41,23 +41,29 @@ pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 }
 
 async fn show_page() -> Response {
+    static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| policy(PAGE));
+    respond(PAGE, &POLICY)
+}
+
+/// Sends a page with its policy. No other page may frame it.
+pub fn respond(page: &'static str, policy: &HeaderValue) -> Response {
     let plain = HeaderValue::from_static;
     (
         [
-            (CONTENT_SECURITY_POLICY, POLICY.clone()),
+            (CONTENT_SECURITY_POLICY, policy.clone()),
             (REFERRER_POLICY, plain("no-referrer")),
             (X_FRAME_OPTIONS, plain("DENY")),
             (X_CONTENT_TYPE_OPTIONS, plain("nosniff")),
             (CACHE_CONTROL, plain("no-store")),
         ],
-        Html(PAGE),
+        Html(page),
     )
         .into_response()
 }
 
 /// Returns the hash of the page's only element with this name, as the policy needs it.
-fn hash_of(element: &str) -> String {
-    let inside = PAGE
+fn hash_of(page: &str, element: &str) -> String {
+    let inside = page
         .split_once(&format!("<{element}>"))
         .and_then(|(_, rest)| rest.split_once(&format!("</{element}>")))
         .map(|(inside, _)| inside)

@@ -3,13 +3,31 @@
 use std::fmt::Display;
 
 use super::number::{counted, plural};
-use crate::domain::{ChainLimit, Refusal, RequestMove, RequestState, TaskId};
+use crate::domain::{ChainLimit, Refusal, RequestMove, RequestState, Stranger, TaskId};
 
 /// Longer lists are cut after this many items.
 const NAMED: usize = 10;
 
 const SEND_OPERATOR_TOKEN: &str =
     "Send the header `Authorization: Bearer <contents of operator.token>`";
+
+const fn token_needed(stranger: Stranger) -> &'static str {
+    match stranger {
+        Stranger::Anybody => "Token required. Send the header `Authorization: Bearer <token>`",
+        Stranger::OtherMachine => {
+            "Token required, because the call comes from another machine. Send the header `Authorization: Bearer <token>`"
+        }
+        Stranger::OtherUser => {
+            "Token required, because the call comes from another user than the server's. Send the header `Authorization: Bearer <token>`, or call as the server's user"
+        }
+        Stranger::UnknownProcess => {
+            "Token required, because agents are at work and the calling process cannot be found. Send the header `Authorization: Bearer <token>`"
+        }
+        Stranger::LostRun => {
+            "Token required, because the call comes from a process of a run. Send the header `Authorization: Bearer $CHORUS_TOKEN`"
+        }
+    }
+}
 
 /// Explains why an operation changed nothing, and what to do.
 pub fn refusal(refusal: &Refusal) -> String {
@@ -74,9 +92,7 @@ pub fn refusal(refusal: &Refusal) -> String {
             "Agent not available: {name}. Make it available with `chorus agent edit {name} --available true`, or choose another agent"
         ),
         Refusal::AgentActive(name) => format!("Agent already active on task: {name}"),
-        Refusal::TokenNeeded => {
-            "Token required. Send the header `Authorization: Bearer <token>`".to_owned()
-        }
+        Refusal::TokenNeeded(stranger) => token_needed(*stranger).to_owned(),
         Refusal::OperatorTokenNeeded => format!("Operator token required. {SEND_OPERATOR_TOKEN}"),
         Refusal::OperatorTokenNeededToSend => format!(
             "Operator token required to send mail as `operator`. {SEND_OPERATOR_TOKEN}, or name another `from`"

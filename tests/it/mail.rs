@@ -219,7 +219,7 @@ async fn the_sender_cannot_be_forged_from_inside_a_run() {
         post -H "Authorization: Bearer wrong" -d '{"to":["other"],"subject":"forged","from":"operator"}'
         post -d '{"to":["other"],"subject":"forged","from":"operator"}'
         post -d '{"to":["other"],"subject":"forged","from":"router"}'
-        post -d '{"to":["other"],"subject":"not verified","from":"other"}'"#;
+        post -d '{"to":["other"],"subject":"forged","from":"other"}'"#;
     let sandbox = Sandbox::new()
         .with_agent("worker", script)
         .with_agent("other", PRINT_PROMPT);
@@ -228,26 +228,18 @@ async fn the_sender_cannot_be_forged_from_inside_a_run() {
     let handoff = run_agent(&client, "worker").await;
     assert_eq!(
         handoff.output.as_str().trim(),
-        "sent sent 201 400 401 401 403 201"
+        "sent sent 201 400 401 201 201 201"
     );
-    let own = ("worker".to_owned(), true);
-    assert_eq!(
-        senders(&server).await,
-        [own.clone(), own.clone(), own, ("other".to_owned(), false)]
-    );
+    // Without its token, the run is still the run.
+    assert_eq!(senders(&server).await, vec![("worker".to_owned(), true); 6]);
     let other = run_agent(&client, "other").await;
     let mail = mail_section(other.output.as_str()).unwrap().to_owned();
     assert_eq!(
         mail.matches("note from worker, about task").count(),
-        3,
+        6,
         "{mail}"
     );
-    assert_eq!(
-        mail.matches("note from other (sender not verified)")
-            .count(),
-        1,
-        "{mail}"
-    );
+    assert!(!mail.contains("not verified"), "{mail}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

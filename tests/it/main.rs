@@ -7,6 +7,7 @@ mod support;
 
 mod api;
 mod archive;
+mod callers;
 mod cli;
 mod concurrency;
 mod crash;

@@ -1,5 +1,7 @@
 //! The API without a network: the router on a database file, with a clock that the test advances.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
@@ -11,6 +13,7 @@ use chorus::domain::{Event, Timestamp};
 use chorus::engine::{Engine, EngineOptions};
 use chorus::ledger::run::{self, ClaimRun, ClaimedRun};
 use chorus::ledger::{Tx, View, agent, history};
+use chorus::peer::{Origin, Peer, Peers};
 use chorus::runner::token_hash;
 use chorus::secret::Token;
 use chorus::store::{Database, DatabaseOptions, DatabaseUrl};
@@ -127,6 +130,7 @@ impl TestApp {
         let engine = Engine::new(db.clone(), options);
         let guard = Guard {
             operator: Some(Token::given(OPERATOR_TOKEN.to_owned())),
+            peers: Some(Arc::new(Peers::new(data_dir.runs()))),
             ..Guard::default()
         };
         let router = router(engine.clone(), guard);
@@ -181,6 +185,7 @@ impl TestApp {
         let places = Places::new(1000);
         tokio::spawn(chorus::api::serve(
             listener,
+            None,
             self.router.clone(),
             stopping,
             places,
@@ -188,8 +193,15 @@ impl TestApp {
         url
     }
 
+    /// Sends a request from a process of the server's own user, unless the request names another peer.
+    pub async fn respond(&self, mut request: Request<Body>) -> Response {
+        let own_user = || Peer::known(Origin::OwnUser);
+        request.extensions_mut().get_or_insert_with(own_user);
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
     pub async fn send(&self, request: Request<Body>) -> Reply {
-        Reply::read(self.router.clone().oneshot(request).await.unwrap()).await
+        Reply::read(self.respond(request).await).await
     }
 
     pub async fn request(&self, method: Method, path: &str, body: impl Into<Body>) -> Reply {
@@ -209,6 +221,7 @@ impl TestApp {
         let request = Request::builder()
             .uri(path)
             .header(header::HOST, "localhost")
+            .extension(Peer::known(Origin::OwnUser))
             .body(Body::empty())
             .unwrap();
         self.send_in_background(request)

@@ -7,12 +7,15 @@ use axum::http::request::Parts;
 
 use crate::Error;
 use crate::api::App;
-use crate::domain::Caller;
+use crate::domain::{Caller, Stranger};
 use crate::ledger::rights;
 
 /// Returns the caller from the request extensions, where the guard has put it.
 pub(super) fn of(parts: &Parts) -> &Caller {
-    parts.extensions.get().unwrap_or(&Caller::Anonymous)
+    parts
+        .extensions
+        .get()
+        .unwrap_or(&Caller::Anonymous(Stranger::Anybody))
 }
 
 impl FromRequestParts<App> for Caller {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{COMMON, DataArguments};
-use crate::client::DEFAULT_URL;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ExportArguments {
@@ -45,9 +44,11 @@ pub(in crate::cli) struct MigrateArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DoctorArguments {
-    /// URL of the server
-    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL, help_heading = COMMON)]
-    pub url: String,
+    /// URL of the server, or unix:PATH
+    ///
+    /// Without it: the socket in the data directory, then `http://127.0.0.1:8080`.
+    #[arg(long, env = "CHORUS_URL", help_heading = COMMON)]
+    pub url: Option<String>,
     #[command(flatten)]
     pub data: DataArguments,
 }

@@ -3,7 +3,6 @@
 use clap::Args;
 
 use super::{COMMON, DataArguments, HandoffArgument, ServerArguments, TaskArgument};
-use crate::client::DEFAULT_URL;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct HandoffArguments {
@@ -50,9 +49,11 @@ pub(in crate::cli) struct LogArguments {
     /// Print standard error instead
     #[arg(long)]
     pub stderr: bool,
-    /// URL of the server
-    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL, help_heading = COMMON)]
-    pub url: String,
+    /// URL of the server, or unix:PATH
+    ///
+    /// Without it: the socket in the data directory, then `http://127.0.0.1:8080`.
+    #[arg(long, env = "CHORUS_URL", help_heading = COMMON)]
+    pub url: Option<String>,
     #[command(flatten)]
     pub data: DataArguments,
 }

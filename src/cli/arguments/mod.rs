@@ -8,6 +8,7 @@ mod id;
 mod increment;
 mod mail;
 mod needs;
+mod operator;
 mod overview;
 mod request;
 mod routing;
@@ -36,6 +37,7 @@ pub(super) use id::{
 pub(super) use increment::{CreateIncrementArguments, IncrementCommand};
 pub(super) use mail::{InboxArguments, MailCommand, MarkArguments, SendMailArguments};
 pub(super) use needs::{DependencyArgument, NeedsArguments, OrNothing, Tags};
+pub(super) use operator::{OperatorCommand, OperatorLinkArguments};
 pub(super) use overview::GROUPS;
 pub(super) use request::{CreateRequestArguments, RequestCommand, WaitArguments};
 pub(super) use routing::{ReadyArguments, ReportArguments, RouteArguments};
@@ -45,8 +47,6 @@ pub(super) use stats::{Since, StatsArguments};
 pub(super) use tag::{TagCommand, TagFindArguments, TagWaitArguments};
 pub(super) use task::{CreateTaskArguments, ListTasksArguments, TaskCommand};
 pub(super) use tool::{ToolCommand, ToolFields};
-
-use crate::client::DEFAULT_URL;
 
 /// Heading of the options that most commands share.
 const COMMON: &str = "Common options";
@@ -103,6 +103,9 @@ pub(super) enum Command {
     Tag(TagCommand),
     /// Run the server
     Serve(ServeArguments),
+    /// Print the operator's link
+    #[command(subcommand)]
+    Operator(OperatorCommand),
     /// Run a chain of scripted agents; needs no API key
     Demo(DemoArguments),
     /// Check the data, permissions, clock and agent programs
@@ -202,9 +205,11 @@ pub(super) struct DataArguments {
 /// The options of every command that talks to a server.
 #[derive(Debug, Clone, Args)]
 pub(super) struct ServerArguments {
-    /// URL of the server
-    #[arg(long, env = "CHORUS_URL", default_value = DEFAULT_URL, help_heading = COMMON)]
-    pub url: String,
+    /// URL of the server, or unix:PATH
+    ///
+    /// Without it: the socket in the data directory, then `http://127.0.0.1:8080`.
+    #[arg(long, env = "CHORUS_URL", help_heading = COMMON)]
+    pub url: Option<String>,
     /// Print the JSON answer of the API
     #[arg(long, help_heading = COMMON)]
     pub json: bool,

@@ -24,6 +24,7 @@ pub(in crate::cli) const GROUPS: [(&str, &[&str]); 4] = [
         "Server",
         &[
             "serve",
+            "operator",
             "demo",
             "doctor",
             "stats",

@@ -30,6 +30,11 @@ pub(in crate::cli) struct ServeArguments {
     /// Every address but the machine's own needs the token in DIR/operator.token on each request.
     #[arg(long, help_heading = NETWORK, env = "CHORUS_BIND", default_value = "127.0.0.1")]
     pub bind: IpAddr,
+    /// Require a token from everybody
+    ///
+    /// Otherwise, a call without a token counts as a person if it comes from a process of the server's own user on this machine.
+    #[arg(long, help_heading = NETWORK, env = "CHORUS_REQUIRE_TOKEN")]
+    pub require_token: bool,
     /// Host name of the server, besides localhost (repeatable)
     #[arg(
         long, help_heading = NETWORK,

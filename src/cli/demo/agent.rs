@@ -62,7 +62,7 @@ fn say(ui: Ui, text: &str) -> Result<(), Failure> {
 
 /// Hands off to the planner, then to developer and reviewer in turn until the work is approved, then to QA.
 async fn orchestrate(ui: Ui) -> Result<String, Failure> {
-    let client = server::client(&variable("CHORUS_URL")?, Path::new("."))?;
+    let client = server::client(Some(&variable("CHORUS_URL")?), Path::new("."))?;
     let task = variable("CHORUS_TASK_ID")?;
     let ask = async |agent: &str, prompt: String| -> Result<String, Failure> {
         say(ui, &format!("asks {agent}"))?;

@@ -431,7 +431,7 @@ fn check_isolation(agents: &[Agent], findings: &mut Vec<Finding>) {
 }
 
 async fn check_server(arguments: &DoctorArguments) -> Finding {
-    let client = match server::client(&arguments.url, &arguments.data.data_dir) {
+    let client = match server::client(arguments.url.as_deref(), &arguments.data.data_dir) {
         Ok(client) => client.with_patience(None),
         Err(failure) => return Bad(failure.message, "name the server with --url".to_owned()),
     };

@@ -14,4 +14,4 @@ pub use find::{ClaimedRun, find, of_handoff, running};
 pub use finish::{FinishRun, finish};
 pub use messages::record_messages;
 pub use slots::free_slots;
-pub use token::{TokenHolder, token_holder};
+pub use token::{TokenHolder, find_holder, token_holder};

@@ -208,15 +208,26 @@ pub fn find_by_token(
         " WHERE r.token_hash = $1"
     );
     let row = view.row(BY_TOKEN, params![token_hash], IdentityRow::from_row)?;
-    Ok(row.map(|row| {
+    Ok(row.map(IdentityRow::into_identity))
+}
+
+/// Finds a run by its id, and its state.
+pub fn find_identity(view: &View<'_>, id: &RunId) -> Result<Option<(RunIdentity, RunState)>> {
+    const BY_ID: Statement<1> = sql!("SELECT ", IdentityRow::COLUMNS, FROM, " WHERE r.id = $1");
+    let row = view.row(BY_ID, params![id], IdentityRow::from_row)?;
+    Ok(row.map(IdentityRow::into_identity))
+}
+
+impl IdentityRow {
+    fn into_identity(self) -> (RunIdentity, RunState) {
         let identity = RunIdentity {
-            run_id: row.run_id,
-            handoff_id: row.handoff_id,
-            task_id: row.task_id,
-            agent_name: row.agent_name,
+            run_id: self.run_id,
+            handoff_id: self.handoff_id,
+            task_id: self.task_id,
+            agent_name: self.agent_name,
         };
-        (identity, row.state)
-    }))
+        (identity, self.state)
+    }
 }
 
 pub fn find_last(view: &View<'_>, handoff_id: &HandoffId) -> Result<Option<RunId>> {

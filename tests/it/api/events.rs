@@ -8,7 +8,6 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use tower::ServiceExt;
 
 use crate::support::{TestApp, redact};
 
@@ -26,12 +25,7 @@ impl Events {
         if let Some(id) = last_event_id {
             request = request.header("last-event-id", id);
         }
-        let response = app
-            .router
-            .clone()
-            .oneshot(request.body(Body::empty()).unwrap())
-            .await
-            .unwrap();
+        let response = app.respond(request.body(Body::empty()).unwrap()).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         assert_eq!(response.headers()["cache-control"], "no-cache");

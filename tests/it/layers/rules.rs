@@ -21,7 +21,7 @@ type Arrows = (
 
 /// From the lowest up: `cli, api, web → engine → runner → ledger → store → domain`. `words` is beside `store`.
 #[rustfmt::skip]
-const ARROWS: [Arrows; 13] = [
+const ARROWS: [Arrows; 14] = [
     ("domain", &[], &["tokio", "axum", "std::fs", "std::process", "std::net"]),
     ("store", &["domain"], &["axum"]),
     ("words", &["domain"], &["tokio", "axum", "std::fs", "std::process", "std::net"]),
@@ -29,15 +29,16 @@ const ARROWS: [Arrows; 13] = [
         "crate::store::sqlite", "tokio", "axum", "std::fs", "std::process", "std::net",
     ]),
     ("supervisor", &[], &["tokio", "axum"]),
+    ("peer", &["domain", "supervisor"], &["axum", "hyper"]),
     ("tags", &["domain", "words"], &["tokio", "axum"]),
     ("telemetry", &["domain"], &[]),
     ("runner", &["domain", "words", "store", "ledger", "supervisor", "telemetry"], &["axum"]),
     ("engine", &["domain", "store", "ledger", "supervisor", "tags", "telemetry", "runner"], &["axum"]),
     ("web", &["domain", "engine"], &["std::process"]),
-    ("api", &["domain", "words", "ledger", "telemetry", "runner", "engine", "web"], &["std::process"]),
+    ("api", &["domain", "words", "ledger", "telemetry", "peer", "runner", "engine", "web"], &["std::process"]),
     ("client", &["domain", "api"], &[]),
     ("cli", &[
-        "domain", "words", "store", "ledger", "supervisor", "tags", "telemetry", "runner", "engine", "web", "api", "client",
+        "domain", "words", "store", "ledger", "supervisor", "peer", "tags", "telemetry", "runner", "engine", "web", "api", "client",
     ], &["std::process::Command"]),
 ];
 

@@ -1,0 +1,24 @@
+//! Arguments of `chorus operator`.
+
+use clap::{Args, Subcommand};
+
+use super::{COMMON, DataArguments};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum OperatorCommand {
+    /// Print the link to the page, with the operator's token
+    ///
+    /// Whoever has the link can approve requests and set up Chorus.
+    Link(OperatorLinkArguments),
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct OperatorLinkArguments {
+    /// URL of the server
+    ///
+    /// The default is `http://127.0.0.1:8080`.
+    #[arg(long, env = "CHORUS_URL", help_heading = COMMON)]
+    pub url: Option<String>,
+    #[command(flatten)]
+    pub data: DataArguments,
+}

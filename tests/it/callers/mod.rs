@@ -1,0 +1,5 @@
+//! Callers: who may do what, with and without a token.
+
+mod matrix;
+mod runs;
+mod users;
