@@ -28,6 +28,10 @@ pub struct Meta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub next: Option<String>,
+    /// A sentence for people if the operation succeeded only in part; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub warning: Option<String>,
 }
 
 impl App {
@@ -67,12 +71,27 @@ impl App {
         }
     }
 
+    /// Answers with a warning, if there is one.
+    pub(super) fn ok_with<T: Serialize>(&self, data: T, warning: Option<String>) -> Response {
+        self.answer(data, None, warning)
+    }
+
     pub(super) fn page<T: Serialize>(&self, data: T, next: Option<String>) -> Response {
+        self.answer(data, next, None)
+    }
+
+    fn answer<T: Serialize>(
+        &self,
+        data: T,
+        next: Option<String>,
+        warning: Option<String>,
+    ) -> Response {
         let timestamp = self.engine.clock().now();
-        Json(Answer {
-            data,
-            meta: Meta { timestamp, next },
-        })
-        .into_response()
+        let meta = Meta {
+            timestamp,
+            next,
+            warning,
+        };
+        Json(Answer { data, meta }).into_response()
     }
 }

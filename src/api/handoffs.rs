@@ -11,6 +11,7 @@ use crate::Error;
 use crate::domain::{Caller, Handoff, HandoffId, Page, TaskId, TaskWire, Text};
 use crate::engine::HandoffInput;
 use crate::ledger::handoff;
+use crate::words;
 
 /// Hand a task to an agent
 ///
@@ -85,7 +86,8 @@ pub struct CancelInput {
 
 /// Cancel the open hand-off of a task
 ///
-/// Stops the run of the hand-off.
+/// Stops the run of the hand-off, by force if its agent does not end within the grace period. `meta.warning` says if processes
+/// are left that even SIGKILL does not end.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/handoff/cancel", operation_id = "cancel_handoff", tag = "hand-offs",
     request_body = Option<CancelInput>,
@@ -101,10 +103,11 @@ pub(super) async fn cancel_handoff(
     ChangedTask(id): ChangedTask,
     body: OptionalBody<CancelInput>,
 ) -> Result<Response, Error> {
-    Ok(app.ok(app
+    let (task, left) = app
         .engine
         .cancel_handoff(id, body.value.reason, body.once)
-        .await?))
+        .await?;
+    Ok(app.ok_with(task, words::processes_left(left)))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -103,6 +103,9 @@ pub(super) async fn cancel(ui: Ui, arguments: CancelArguments) -> Result<(), Fai
         .tasks()
         .cancel(&task, &CancelInput { reason })
         .await?;
+    if let Some(warning) = reply.answer()?.meta.warning {
+        ui.notice(format_args!("warning: {warning}"));
+    }
     server.show(ui, &reply, |task| {
         let last = task.agent_chain().last();
         let agent = last.map_or("nobody", |entry| entry.agent_name.as_str());

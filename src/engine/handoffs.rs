@@ -94,7 +94,7 @@ impl Engine {
         task_id: TaskId,
         reason: Option<Text>,
         once: Option<Idempotency>,
-    ) -> Result<Task> {
+    ) -> Result<(Task, usize)> {
         self.check_remark("reason", reason.as_ref())?;
         let reason = reason.filter(|reason| !reason.is_blank());
         let task = self
@@ -103,8 +103,8 @@ impl Engine {
             })
             .await?;
         self.handoff_ended(Outcome::Cancelled);
-        self.stop_last_run(&task).await?;
-        Ok(task)
+        let left = self.stop_last_run(&task).await?;
+        Ok((task, left))
     }
 
     fn handoff_ended(&self, outcome: Outcome) {

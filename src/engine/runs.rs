@@ -34,15 +34,15 @@ impl Engine {
         }
     }
 
-    /// Stops the run of the task's last hand-off, and waits until its processes have ended.
-    pub(super) async fn stop_last_run(&self, task: &Task) -> Result<()> {
+    /// Stops the run of the task's last hand-off, and waits until its processes have ended. Returns the number of those that are left.
+    pub(super) async fn stop_last_run(&self, task: &Task) -> Result<usize> {
         if let (Some(runner), Some(entry)) = (self.runner.get(), task.agent_chain().last())
             && !runner.has_nothing_to_stop()
             && let Some(run_id) = self.run_of_handoff(&entry.id).await?
         {
-            runner.stop(&run_id).await;
+            return Ok(runner.stop(&run_id).await);
         }
-        Ok(())
+        Ok(0)
     }
 
     pub async fn token_holder(&self, token: &str) -> Result<Option<TokenHolder>> {

@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The result of ending all processes of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Ended {
     /// The number of signals sent.
     pub signals: usize,
@@ -25,11 +25,10 @@ pub(super) struct Ended {
     pub left: usize,
 }
 
-/// Lists the runs that have processes other than a supervisor.
+/// Lists the runs that have processes.
 pub(super) fn carried() -> BTreeSet<Carried> {
     processes::all()
         .into_values()
-        .filter(|process| !process.is_supervisor)
         .map(|process| process.carried)
         .collect()
 }
@@ -45,8 +44,10 @@ pub(super) fn end(wanted: &Wanted) -> Ended {
             return Ended { signals, left };
         }
         // An agent that starts processes faster than they are found is ended with its supervisor.
-        if start.elapsed() < PATIENCE / 2 && found.iter().any(|process| !process.is_supervisor) {
-            found.retain(|process| !process.is_supervisor);
+        if start.elapsed() < PATIENCE / 2
+            && found.iter().any(|process| process.supervises.is_none())
+        {
+            found.retain(|process| process.supervises.is_none());
         }
         signals += found.iter().filter(|process| kill(process)).count();
         std::thread::sleep(PAUSE);

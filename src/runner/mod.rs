@@ -8,10 +8,11 @@
 //! interrupted.
 //!
 //! The server does not depend on being the parent, and never acts on a stored pid: a living supervisor is recognised by
-//! its lock, and receives orders through a named pipe in the run directory. The server signals a process itself only if the
-//! process has the id of a hand-off whose supervisor was killed.
+//! its lock, and receives orders through a named pipe in the run directory. The server signals processes itself only if the
+//! supervisor was killed or does not follow its orders.
 
 mod follow;
+mod guard;
 mod installation;
 mod isolation;
 mod jobs;
@@ -55,11 +56,12 @@ use crate::error::with_sources;
 use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
 use crate::store::{Database, StoreError};
-use crate::supervisor::{Order, RunFiles, may_pass};
+use crate::supervisor::{Order, RunFiles};
+use guard::Guard;
 use installation::Installation;
 use isolation::Masks;
-use processes::{Carried, Wanted};
-use shortage::{Pause, RETRY, Stopping, on_thread};
+use processes::Carried;
+use shortage::{Pause, Stopping};
 use supervised::LaunchError;
 use watch::Watcher;
 
@@ -103,10 +105,17 @@ struct Inner {
     watcher: Watcher,
     stopping: CancellationToken,
     /// The runs whose process may be alive, with the signal that the process has ended.
-    live: Mutex<HashMap<RunId, signal::Receiver<bool>>>,
+    live: Mutex<HashMap<RunId, Live>>,
     /// Held while a run is claimed and started, so that its holder finds every claimed run in `live`.
     starting: tokio::sync::Mutex<()>,
     pause: Pause,
+}
+
+/// A run whose process may be alive.
+#[derive(Debug, Clone)]
+struct Live {
+    gone: signal::Receiver<bool>,
+    guard: Arc<Guard>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -163,7 +172,6 @@ impl Runner {
             pause: Pause::default(),
         };
         let runner = Self(Arc::new(inner));
-        runner.end_leftovers().await?;
         for run in runner.0.db.read(run::running).await? {
             runner.adopt(run).await?;
         }
@@ -185,7 +193,8 @@ impl Runner {
             return Ok(());
         }
         let files = self.files(&run.identity.run_id);
-        let was_started = self.is_held(&files).await?
+        let was_started = run.launch.is_some()
+            || self.is_held(&files).await?
             || files.exit().exists()
             || run_dir::was_agent_started(&files);
         if !was_started {
@@ -208,8 +217,9 @@ impl Runner {
         held.map_err(|error| StoreError::Source(error.into()))
     }
 
-    /// Ends the processes of runs whose supervisors were killed while no server was running.
-    async fn end_leftovers(&self) -> Result<(), StoreError> {
+    /// Stops the runs of ended hand-offs that still have processes. Their server died before it stopped them, or their supervisors
+    /// were killed while no server was running.
+    async fn stop_unwanted(&self) -> Result<(), StoreError> {
         let carried = tokio::task::spawn_blocking(leftovers::carried)
             .await
             .map_err(|error| StoreError::Source(error.into()))?;
@@ -220,29 +230,12 @@ impl Runner {
                 Carried::Nothing => None,
             };
             if let Some(run_id) = run_id
+                && !self.live().contains_key(&run_id)
                 && let Some(run) = self.find_run(&run_id).await?
-                && self.0.installation.has_claimed(&run)
-                && !self.is_held(&self.files(&run_id)).await?
-            {
-                let ended = self.end_processes(&run).await;
-                ended.map_err(|Stopping| StoreError::Closed)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Stops the runs of ended hand-offs that an earlier server did not stop before it died.
-    async fn stop_unwanted(&self) -> Result<(), StoreError> {
-        for run_id in run_dir::held(&self.0.options.data_dir.runs()) {
-            if self.live().contains_key(&run_id) {
-                continue;
-            }
-            if let Some(run) = self.find_run(&run_id).await?
                 && self.0.installation.has_claimed(&run)
             {
                 tracing::info!(%run_id, "stopping a run whose hand-off has ended");
-                self.follow(run, None);
-                self.order(&run_id, Order::Stop);
+                self.follow(run, None).stop();
             }
         }
         Ok(())
@@ -290,7 +283,9 @@ impl Runner {
             return Ok(false);
         };
         match self.launch(&run, &token).await {
-            Ok(supervisor) => self.follow(run, Some(supervisor)),
+            Ok(supervisor) => {
+                self.follow(run, Some(supervisor));
+            }
             Err(LaunchError::Closed) => return Err(StartError::Stopping),
             Err(LaunchError::Short(reason)) => {
                 drop(starting);
@@ -305,14 +300,25 @@ impl Runner {
         Ok(true)
     }
 
-    /// Follows a run to its end in the background.
-    fn follow(&self, run: ClaimedRun, supervisor: Option<Child>) {
+    /// Follows and guards a run to its end in the background. `supervisor` is a child of this server.
+    fn follow(&self, run: ClaimedRun, supervisor: Option<Child>) -> Arc<Guard> {
         let (gone, is_gone) = signal::channel(false);
-        self.live().insert(run.identity.run_id.clone(), is_gone);
+        let guard = Arc::new(Guard::new());
+        let live = Live {
+            gone: is_gone.clone(),
+            guard: guard.clone(),
+        };
+        self.live().insert(run.identity.run_id.clone(), live);
+        let pid = supervisor.as_ref().map(Child::id);
+        tokio::spawn(self.clone().guard(run.clone(), pid, is_gone));
+        if supervisor.is_some() {
+            tokio::spawn(self.clone().record_launch(run.clone()));
+        }
         let runner = self.clone();
+        let its_guard = guard.clone();
         tokio::spawn(async move {
             let run_id = run.identity.run_id.clone();
-            if let Err(Stopping) = runner.follow_to_end(run, supervisor).await {
+            if let Err(Stopping) = runner.follow_to_end(run, supervisor, &its_guard).await {
                 return;
             }
             runner.live().remove(&run_id);
@@ -320,6 +326,7 @@ impl Runner {
             let _ = gone.send(true);
             runner.wake();
         });
+        guard
     }
 
     /// Whether a run may have processes.
@@ -332,20 +339,26 @@ impl Runner {
         self.0.options.max_runs == 0 && self.live().is_empty()
     }
 
-    /// Stops a run whose hand-off has ended, and waits until its whole process tree has ended.
-    pub async fn stop(&self, run_id: &RunId) {
-        if let Some(mut gone) = self.end_signal(run_id).await {
-            if !self.order(run_id, Order::Stop)
-                && let Ok(Some(run)) = self.find_run(run_id).await
-            {
-                // The agent removed the control pipe. The supervisor ends when its agent does.
-                // If the server stops, the next server ends them.
-                let _ = self.end_processes(&run).await;
-            }
+    /// Stops a run whose hand-off has ended, and waits until its whole process tree has ended, but not without limit. Returns the
+    /// number of processes that survived SIGKILL.
+    pub async fn stop(&self, run_id: &RunId) -> usize {
+        let mut left = 0;
+        if let Some(mut live) = self.live_run(run_id).await {
+            live.guard.stop();
+            let grace = Duration::from_secs(self.0.options.grace_seconds);
             // An error means that the run is no longer followed: it has ended.
-            let _ = gone.wait_for(|is_gone| *is_gone).await;
+            let ended = live.gone.wait_for(|is_gone| *is_gone);
+            if tokio::time::timeout(grace + guard::LONGEST_END, ended)
+                .await
+                .is_err()
+            {
+                tracing::error!(%run_id, "a stopped run has not ended in time");
+            }
+            let forced = live.guard.forced();
+            left = forced.and_then(|forced| forced.left).unwrap_or(0);
         }
         self.wake();
+        left
     }
 
     /// Waits for the end of a run that has transferred control, and stops the run after the grace period.
@@ -360,6 +373,10 @@ impl Runner {
 
     /// Returns the signal that a run has ended, or `None` if it has ended or never started.
     async fn end_signal(&self, run_id: &RunId) -> Option<signal::Receiver<bool>> {
+        self.live_run(run_id).await.map(|live| live.gone)
+    }
+
+    async fn live_run(&self, run_id: &RunId) -> Option<Live> {
         let _starting = self.0.starting.lock().await;
         self.live().get(run_id).cloned()
     }
@@ -372,7 +389,7 @@ impl Runner {
         })
     }
 
-    fn live(&self) -> MutexGuard<'_, HashMap<RunId, signal::Receiver<bool>>> {
+    fn live(&self) -> MutexGuard<'_, HashMap<RunId, Live>> {
         self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -388,44 +405,6 @@ impl Runner {
 
     fn files(&self, run_id: &RunId) -> RunFiles {
         RunFiles::new(&self.0.options.data_dir.run(run_id))
-    }
-
-    /// Ends all processes of a run without its supervisor. Never touches the processes of another installation.
-    async fn end_processes(&self, run: &ClaimedRun) -> Result<(), Stopping> {
-        let run_id = run.identity.run_id.clone();
-        let is_ours = self.0.installation.has_claimed(run);
-        let wanted = Wanted {
-            mark: self.0.installation.mark(&run_id),
-            handoff_id: is_ours.then(|| run.identity.handoff_id.clone()),
-            session: None,
-        };
-        loop {
-            let wanted = wanted.clone();
-            let end = move || {
-                // Without descriptors, no process is found.
-                TO_SEARCH.probe_process()?;
-                let ended = leftovers::end(&wanted);
-                TO_SEARCH.probe_process()?;
-                std::io::Result::Ok(ended)
-            };
-            match on_thread(end).await.and_then(|ended| ended) {
-                // The normal case: the processes have ended with their supervisor.
-                Ok(ended) if ended.signals == 0 => return Ok(()),
-                Ok(ended) if ended.left == 0 => {
-                    tracing::warn!(%run_id, ended.signals, "ended the processes of a killed supervisor");
-                    return Ok(());
-                }
-                Ok(ended) => {
-                    tracing::error!(%run_id, ended.left, "processes of a run survive SIGKILL; end them by hand");
-                    return Ok(());
-                }
-                Err(error) if may_pass(&error) => self.rest(RETRY).await?,
-                Err(error) => {
-                    tracing::error!(%error, %run_id, "cannot end the processes of a killed supervisor; end them by hand");
-                    return Ok(());
-                }
-            }
-        }
     }
 }
 

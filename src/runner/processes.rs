@@ -7,6 +7,9 @@
 //! while the session has a process.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, getpid};
@@ -32,7 +35,8 @@ pub(super) struct Process {
     /// Together with the pid, this identifies a process: a reused pid has a later start.
     pub started: u64,
     pub carried: Carried,
-    pub is_supervisor: bool,
+    /// The run directory that a supervisor was given.
+    pub supervises: Option<PathBuf>,
     parent: i32,
     session: i32,
 }
@@ -43,8 +47,19 @@ pub(super) struct Wanted {
     pub mark: String,
     /// `None` if another installation claimed the run.
     pub handoff_id: Option<HandoffId>,
+    pub directory: PathBuf,
     /// The pid of the supervisor that this server started or followed.
     pub session: Option<i32>,
+}
+
+impl Process {
+    /// Returns the time since the process was started. Its start is counted in hundredths of a second since the boot.
+    pub fn age(&self) -> Option<Duration> {
+        let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+        let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+        let uptime = Duration::try_from_secs_f64(uptime).ok()?;
+        Some(uptime.saturating_sub(Duration::from_millis(self.started.saturating_mul(10))))
+    }
 }
 
 impl Wanted {
@@ -72,13 +87,15 @@ pub(super) fn of_run(wanted: &Wanted) -> Vec<Process> {
     let is_root = |process: &Process| match &process.carried {
         Carried::Mark(mark) => *mark == wanted.mark,
         Carried::Handoff(id) => wanted.handoff_id.as_ref() == Some(id),
-        Carried::Nothing => supervisor_is_dead && wanted.session == Some(process.session),
+        // The supervisor of an earlier version has no mark.
+        Carried::Nothing => {
+            process.supervises.as_ref() == Some(&wanted.directory)
+                || (supervisor_is_dead && wanted.session == Some(process.session))
+        }
     };
     let mut found: BTreeSet<i32> = all
         .iter()
-        .filter(|(pid, process)| {
-            wanted.session == Some(**pid) && process.is_supervisor || is_root(process)
-        })
+        .filter(|(_, process)| is_root(process))
         .map(|(pid, _)| *pid)
         .collect();
     loop {
@@ -126,10 +143,17 @@ pub(super) fn read(pid: Pid) -> Option<Process> {
         pid,
         started: fields.get(19)?.parse().ok()?,
         carried,
-        is_supervisor: line.split(|byte| *byte == 0).nth(1) == Some(b"supervise"),
+        supervises: supervised_directory(&line),
         parent: number(1)?,
         session: number(3)?,
     })
+}
+
+fn supervised_directory(line: &[u8]) -> Option<PathBuf> {
+    let mut words = line.split(|byte| *byte == 0).skip(1);
+    let is_supervisor = words.next() == Some(b"supervise");
+    let directory = words.next()?;
+    is_supervisor.then(|| PathBuf::from(OsStr::from_bytes(directory)))
 }
 
 /// Reads the environment of a process. Environment and command line are empty while the process executes a new program, so the

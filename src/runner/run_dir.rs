@@ -2,17 +2,16 @@
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkfifoat, open};
 use rustix::io::Errno;
 
 use super::installation::MARK;
-use crate::domain::RunId;
-use crate::supervisor::{Order, RunFiles, RunSpec, may_pass};
+use crate::supervisor::{Order, RunFiles, RunSpec, may_pass, open_plain_inside};
 
 /// Creates the directory of a run and starts the supervisor in it.
 ///
@@ -48,52 +47,34 @@ pub(super) fn launch(
     }
     let control = open(
         files.control(),
-        OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW,
         Mode::empty(),
     )?;
-    let lock = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(files.lock())?;
-    lock.lock()?;
+    let lock = open_plain_inside(&files.lock(), OFlags::WRONLY | OFlags::CREATE)?;
+    // A held lock means that the run has a supervisor already.
+    lock.try_lock()?;
     Command::new(program)
         .arg("supervise")
         .arg(files.dir())
         .env(MARK, spec.environment.get(MARK).map_or("", String::as_str))
         .stdin(Stdio::from(lock))
         .stdout(Stdio::from(control))
-        .stderr(Stdio::from(File::create(
-            files.dir().join("supervisor.log"),
+        .stderr(Stdio::from(open_plain_inside(
+            &files.dir().join("supervisor.log"),
+            OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC,
         )?))
         .spawn()
 }
 
 /// Writes a file that only its owner can read, because it may contain a prompt or a token.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::options()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(path)?;
-    file.write_all(bytes)
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+    open_plain_inside(path, flags)?.write_all(bytes)
 }
 
-/// Opens a file that an agent may have replaced, for instance by a pipe, without blocking.
+/// Opens a file that an agent may have replaced, for instance by a link or a pipe.
 pub(super) fn open_plain(path: &Path) -> std::io::Result<File> {
-    let file = File::options()
-        .read(true)
-        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
-        .open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(std::io::Error::other(format!(
-            "{} is not a plain file",
-            path.display()
-        )))
-    }
+    open_plain_inside(path, OFlags::RDONLY)
 }
 
 pub fn open_log(path: &Path) -> std::io::Result<tokio::fs::File> {
@@ -118,20 +99,12 @@ pub(super) fn was_agent_started(files: &RunFiles) -> bool {
     files.started().exists() || [files.stdout(), files.stderr()].iter().any(has_output)
 }
 
-/// Lists the runs with a living supervisor.
-pub(super) fn held(runs: &Path) -> Vec<RunId> {
-    let is_held = |id: &RunId| {
-        let files = RunFiles::new(&runs.join(id.as_str()));
-        // Most runs have ended long ago. Checking `exit.json` is faster than trying the lock.
-        !files.exit().exists() && is_held(&files).unwrap_or(false)
-    };
-    std::fs::read_dir(runs)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| RunId::parse(entry.file_name().to_str()?).ok())
-        .filter(is_held)
-        .collect()
+/// Returns the sizes of the agent's outputs.
+pub(super) fn output_size(files: &RunFiles) -> [Option<u64>; 2] {
+    [files.stdout(), files.stderr()].map(|log| {
+        let log = log.symlink_metadata().ok()?;
+        Some(log.len())
+    })
 }
 
 /// Waits until the supervisor releases the run's lock. The waiting thread then reaps the supervisor, if it is our child.
@@ -164,9 +137,11 @@ pub(super) async fn until_released(
 pub(super) fn order(files: &RunFiles, order: Order) -> std::io::Result<bool> {
     match open(
         files.control(),
-        OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW,
         Mode::empty(),
     ) {
+        // An agent may have put a file in place of the pipe.
+        Ok(control) if !FileType::from_raw_mode(fstat(&control)?.st_mode).is_fifo() => Ok(false),
         Ok(control) => {
             rustix::io::write(&control, &[order.as_byte()])?;
             Ok(true)

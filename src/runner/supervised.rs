@@ -6,9 +6,11 @@ use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use tokio::time::Instant;
 
 use super::follow::Follower;
+use super::guard::Guard;
 use super::installation::MARK;
 use super::isolation::{MaskProblem, MaskedRun};
 use super::jobs::launched_agent;
@@ -22,7 +24,7 @@ use crate::domain::{
 };
 use crate::error::{describe, with_sources};
 use crate::ledger::mail::{self, DeliverMail};
-use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun};
+use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun, Launch, Limits};
 use crate::secret::Token;
 use crate::store::{StoreError, Tx};
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec, may_pass};
@@ -88,6 +90,7 @@ impl Runner {
         let options = self.0.options.clone();
         let mark = self.0.installation.mark(&run.identity.run_id);
         let masks = self.0.masks.clone();
+        let limits = self.limits(run);
         let (run, token) = (run.clone(), token.clone());
         let launch = move || -> Result<Child, LaunchError> {
             let agent = launched_agent(&run).ok_or_else(|| {
@@ -165,8 +168,8 @@ impl Runner {
                 working_directory: workspace,
                 stop_signal: line.stop_signal,
                 grace_seconds: options.grace_seconds,
-                max_seconds: Some(agent.run_limit(options.max_seconds).0),
-                idle_seconds: Some(agent.idle_seconds.unwrap_or(options.idle_seconds)),
+                max_seconds: Some(limits.max_seconds),
+                idle_seconds: Some(limits.idle_seconds),
             };
             run_dir::launch(&options.program, &files, &spec, &text, &system).map_err(|error| {
                 LaunchError::of(
@@ -209,10 +212,13 @@ impl Runner {
         &self,
         run: ClaimedRun,
         supervisor: Option<Child>,
+        guard: &Guard,
     ) -> Result<(), Stopping> {
         let files = self.files(&run.identity.run_id);
+        let is_new = supervisor.is_some();
+        let pid = supervisor.as_ref().map(|child| child.id().cast_signed());
         // A copy of the ledger must not wait for the agent of the original, and must not take an unfinished output for its end.
-        if supervisor.is_none()
+        if !is_new
             && !self.0.installation.has_claimed(&run)
             && self.read_exit(&files).await?.is_none()
         {
@@ -221,11 +227,12 @@ impl Runner {
                 .finish_as(&run, Outcome::Interrupted, problem.to_owned())
                 .await;
         }
-        if supervisor.is_none() && !files.stdout().exists() {
+        if !is_new && !files.stdout().exists() {
             let held = self.patiently("try the lock of a run", || run_dir::is_held(&files));
             if !held.await?.unwrap_or(false) {
                 let problem =
                     "The run directory is missing, so the result is unknown. Hand off again.";
+                self.end_processes(&run, None).await?;
                 return self
                     .finish_as(&run, Outcome::Interrupted, problem.to_owned())
                     .await;
@@ -235,7 +242,9 @@ impl Runner {
         let Some(agent) = launched_agent(&run) else {
             let problem =
                 "The agent was deleted during its run; hand off to another agent".to_owned();
-            return self.stop_and_fail(&run, &files, &supervisor, problem).await;
+            return self
+                .stop_and_fail(&run, &files, &supervisor, guard, problem)
+                .await;
         };
         let open = || Follower::open(&files, providers::reader(&agent), run.followed_bytes);
         let opened = self.patiently("open the output of a run", open).await?;
@@ -244,15 +253,26 @@ impl Runner {
             Err(error) => {
                 let problem =
                     format!("The agent's output cannot be read: {error}. Hand off again.");
-                return self.stop_and_fail(&run, &files, &supervisor, problem).await;
+                return self
+                    .stop_and_fail(&run, &files, &supervisor, guard, problem)
+                    .await;
             }
         };
-        self.follow_output(&run, &files, &supervisor, &mut follower)
+        self.follow_output(&run, &files, &supervisor, &mut follower, guard)
             .await?;
-        let exit = self.read_exit(&files).await?;
-        if exit.is_none() {
-            // The supervisor was killed before it could end its processes.
-            self.end_processes(&run).await?;
+        let exit = if guard.forced().is_some() {
+            guard.until_forced().await;
+            forced_exit(guard).or(self.read_exit(&files).await?)
+        } else {
+            self.read_exit(&files).await?
+        };
+        // The supervisor was killed before it could end its processes. That of an adopted run may have been killed before the agent
+        // wrote an end of its own.
+        if guard.forced().is_none() && (!is_new || exit.is_none()) {
+            let ended = self.end_processes(&run, pid).await?;
+            if ended.signals > 0 {
+                tracing::warn!(run_id = %run.identity.run_id, ended.signals, "ended the processes of a killed supervisor");
+            }
         }
         if let Some(reason) = never_started(&files, exit.as_ref()) {
             return self.requeue(&run, reason).await;
@@ -267,7 +287,7 @@ impl Runner {
             &agent,
             follower.report(),
             exit,
-            &self.limits(&agent, &files),
+            &self.stated_limits(&run, &agent),
             &stderr.unwrap_or_default(),
         );
         self.finish(finish).await
@@ -278,17 +298,45 @@ impl Runner {
         Ok(exit.await?.unwrap_or_default())
     }
 
-    /// Returns the limits that the run was started with.
-    fn limits(&self, agent: &Agent, files: &RunFiles) -> Limits {
+    /// Returns the limits that the run was started with, or is to be started with.
+    pub(super) fn limits(&self, run: &ClaimedRun) -> Limits {
         let options = &self.0.options;
-        let spec = files.spec().ok();
-        let had = |limit: fn(&RunSpec) -> Option<u64>| spec.as_ref().and_then(limit);
-        Limits {
-            time: time_limit(agent, options.max_seconds, had(|spec| spec.max_seconds)),
-            idle_seconds: had(|spec| spec.idle_seconds)
-                .or(agent.idle_seconds)
-                .unwrap_or(options.idle_seconds),
+        let of_agent = || {
+            let agent = run.agent.as_ref();
+            Limits {
+                max_seconds: agent.map_or(options.max_seconds, |agent| {
+                    agent.run_limit(options.max_seconds).0
+                }),
+                idle_seconds: agent
+                    .and_then(|agent| agent.idle_seconds)
+                    .unwrap_or(options.idle_seconds),
+            }
+        };
+        run.launch
+            .as_ref()
+            .map_or_else(of_agent, |launch| launch.limits)
+    }
+
+    fn stated_limits(&self, run: &ClaimedRun, agent: &Agent) -> StatedLimits {
+        let limits = self.limits(run);
+        StatedLimits {
+            time: time_limit(agent, self.0.options.max_seconds, limits.max_seconds),
+            idle_seconds: limits.idle_seconds,
         }
+    }
+
+    /// Records that the supervisor was started. Until then, the run's files show it.
+    pub(super) async fn record_launch(self, run: ClaimedRun) {
+        let run_id = run.identity.run_id.clone();
+        let launch = Launch {
+            limits: self.limits(&run),
+        };
+        let recorded = self.write_patiently("record the start of a run", move || {
+            let run_id = run_id.clone();
+            move |tx: &mut Tx<'_>| run::record_launch(tx, &run_id, &launch)
+        });
+        // If the server stops first, the run's files show its start.
+        let _ = recorded.await;
     }
 
     /// Stops a run that cannot be followed, and records that it failed.
@@ -297,10 +345,15 @@ impl Runner {
         run: &ClaimedRun,
         files: &RunFiles,
         supervisor: &Arc<Mutex<Option<Child>>>,
+        guard: &Guard,
         problem: String,
     ) -> Result<(), Stopping> {
-        self.order(&run.identity.run_id, Order::Stop);
-        self.until_released(files, supervisor).await?;
+        guard.stop();
+        tokio::select! {
+            released = self.until_released(files, supervisor) => released?,
+            () = guard.until_forced() => {}
+        }
+        self.end_processes(run, None).await?;
         self.fail(run, problem).await
     }
 
@@ -335,6 +388,7 @@ impl Runner {
         files: &RunFiles,
         supervisor: &Arc<Mutex<Option<Child>>>,
         follower: &mut Follower,
+        guard: &Guard,
     ) -> Result<(), Stopping> {
         let mut watch = self.0.watcher.watch(&files.stdout());
         let released = self.until_released(files, supervisor);
@@ -361,6 +415,7 @@ impl Runner {
             };
             tokio::select! {
                 released = &mut released => return released,
+                () = guard.until_forced() => return Ok(()),
                 () = grown => {}
                 () = overstayed => {
                     self.order(&run.identity.run_id, Order::Finish);
@@ -458,17 +513,14 @@ fn never_started(files: &RunFiles, exit: Option<&RunExit>) -> Option<String> {
                 },
             ..
         }) => Some(error.clone()),
-        None if !run_dir::was_agent_started(files) => {
-            let log = std::fs::read_to_string(files.dir().join("supervisor.log"));
-            let log = log.unwrap_or_default();
-            Some(
-                format!(
-                    "A supervisor ended before it started its agent. {}",
-                    log.trim()
-                )
-                .trim_end()
-                .to_owned(),
-            )
+        // In a directory that the agent has removed, nothing shows its start.
+        None if files.lock().exists() && !run_dir::was_agent_started(files) => {
+            let log = tail(&files.dir().join("supervisor.log")).unwrap_or_default();
+            let reason = format!(
+                "A supervisor ended before it started its agent. {}",
+                log.trim()
+            );
+            Some(reason.trim_end().to_owned())
         }
         _ => None,
     }
@@ -509,30 +561,36 @@ fn chorus_environment(
     )
 }
 
-/// The limits that a run was started with.
-struct Limits {
+/// The end of a run that was ended by force.
+fn forced_exit(guard: &Guard) -> Option<RunExit> {
+    let cause = guard.forced()?.cause?;
+    Some(RunExit {
+        end: End::Signalled {
+            signal: Signal::KILL.as_raw(),
+        },
+        cause,
+    })
+}
+
+/// The limits that a run was started with, for its output.
+struct StatedLimits {
     /// A sentence that states the time limit and how to raise it.
     time: String,
     idle_seconds: u64,
 }
 
 /// States the time limit of a run and how to raise it. The agent may have been changed since the run started.
-fn time_limit(agent: &Agent, server: u64, had: Option<u64>) -> String {
+fn time_limit(agent: &Agent, server: u64, had: u64) -> String {
     let (seconds, limit) = agent.run_limit(server);
     let advice = match limit {
-        _ if had.is_some_and(|had| had != seconds) => {
-            "The limit has been changed since: hand off again"
-        }
+        _ if had != seconds => "The limit has been changed since: hand off again",
         RunLimit::MaxSeconds => "Raise the agent's maxSeconds",
         RunLimit::MaxSessionDuration => "Raise the agent's maxSessionDuration",
         RunLimit::Server => {
             "Set the agent's maxSeconds, start the server with a higher --max-seconds"
         }
     };
-    format!(
-        "of {} s. {advice}, or ask for less.",
-        had.unwrap_or(seconds)
-    )
+    format!("of {had} s. {advice}, or ask for less.")
 }
 
 /// Determines the outcome of a run from its output and the end of its process.
@@ -541,7 +599,7 @@ fn conclude(
     agent: &Agent,
     report: &Report,
     exit: Option<RunExit>,
-    limits: &Limits,
+    limits: &StatedLimits,
     stderr: &str,
 ) -> FinishRun {
     let said_so_far = match &report.end {
@@ -643,22 +701,22 @@ mod tests {
         for (json, had, says) in [
             (
                 serde_json::json!({ "maxSeconds": 60, "maxSessionDuration": 30 }),
-                Some(60),
+                60,
                 "of 60 s. Raise the agent's maxSeconds, or ask for less.",
             ),
             (
                 serde_json::json!({ "maxSeconds": 7200, "maxSessionDuration": 30 }),
-                Some(1800),
+                1800,
                 "of 1800 s. Raise the agent's maxSessionDuration, or ask for less.",
             ),
             (
                 serde_json::json!({ "maxSessionDuration": 90 }),
-                None,
+                3600,
                 "of 3600 s. Set the agent's maxSeconds, start the server with a higher --max-seconds, or ask for less.",
             ),
             (
                 serde_json::json!({ "maxSessionDuration": 30 }),
-                Some(600),
+                600,
                 "of 600 s. The limit has been changed since: hand off again, or ask for less.",
             ),
         ] {

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{Result, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
+use super::files::create_anew;
 use super::{RunExit, RunFiles};
 
 /// The size of the file. JSON may end with blanks, which fill the rest.
@@ -23,13 +24,20 @@ impl ExitFile {
     pub fn reserve(files: &RunFiles) -> Result<Self> {
         let finished = files.exit();
         let unfinished = finished.with_extension("unfinished");
-        let mut file = File::create(&unfinished)?;
+        let mut file = create_anew(&unfinished)?;
         file.write_all(&[b' '; ROOM])?;
         Ok(Self {
             file,
             unfinished,
             finished,
         })
+    }
+
+    /// Whether the agent has left the file in its place.
+    fn has_its_name(&self) -> bool {
+        let id = |file: std::fs::Metadata| (file.dev(), file.ino());
+        let named = self.unfinished.symlink_metadata().map(id);
+        named.is_ok_and(|named| self.file.metadata().map(id).is_ok_and(|own| own == named))
     }
 
     /// Writes the end into the room, then gives the file its name: other processes see the whole end or none.
@@ -40,14 +48,15 @@ impl ExitFile {
             bytes.push(b'\n');
         }
         self.file.write_all_at(&bytes, 0)?;
+        if !self.has_its_name() {
+            create_anew(&self.unfinished)?.write_all(&bytes)?;
+        }
         std::fs::rename(&self.unfinished, &self.finished)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
-
     use super::super::{Cause, End};
     use super::*;
 

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use super::plain::open_plain;
 use super::shortage::may_pass;
 use super::{SuperviseError, read};
 
@@ -112,6 +114,18 @@ impl Order {
     }
 }
 
+/// The maximum size of `exit.json`.
+const LARGEST_EXIT: u64 = 64 * 1024;
+
+/// Creates a file in place of anything that an agent has put there.
+pub(super) fn create_anew(path: &Path) -> std::io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    open_plain(path, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)
+}
+
 /// The paths of a run's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFiles(PathBuf);
@@ -181,17 +195,13 @@ impl RunFiles {
 
     /// Reads the run's end. `None` means that the run has not ended, or that its end was not recorded.
     pub fn read_exit(&self) -> std::io::Result<Option<RunExit>> {
-        let path = self.exit();
-        let is_plain = |file: std::fs::Metadata| file.is_file();
-        let read = || -> std::io::Result<Option<RunExit>> {
-            if !path.symlink_metadata().is_ok_and(is_plain) {
-                return Ok(None);
-            }
-            Ok(serde_json::from_slice(&std::fs::read(&path)?).ok())
-        };
-        match read() {
-            Err(error) if !may_pass(&error) => Ok(None),
-            result => result,
+        let mut bytes = Vec::new();
+        let read = open_plain(&self.exit(), OFlags::RDONLY)
+            .and_then(|file| file.take(LARGEST_EXIT).read_to_end(&mut bytes));
+        match read {
+            Err(error) if may_pass(&error) => Err(error),
+            Err(_) => Ok(None),
+            Ok(_) => Ok(serde_json::from_slice(&bytes).ok()),
         }
     }
 
@@ -208,7 +218,7 @@ impl RunFiles {
         });
         let path = self.started();
         let write = || -> std::io::Result<File> {
-            let mut file = File::create(&path)?;
+            let mut file = create_anew(&path)?;
             file.write_all(&serde_json::to_vec(&started)?)?;
             Ok(file)
         };
@@ -222,12 +232,17 @@ impl RunFiles {
     /// Syncs the output and then the end to disk. In this order, because an end without output would look like an agent that
     /// printed nothing.
     pub(super) fn flush(&self) -> Result<(), SuperviseError> {
-        for path in [self.stdout(), self.stderr(), self.exit(), self.0.clone()] {
-            File::open(&path)
+        for path in [self.stdout(), self.stderr(), self.exit()] {
+            open_plain(&path, OFlags::RDONLY)
                 .and_then(|file| file.sync_all())
                 .map_err(|cause| SuperviseError::File { path, cause })?;
         }
-        Ok(())
+        File::open(&self.0)
+            .and_then(|directory| directory.sync_all())
+            .map_err(|cause| SuperviseError::File {
+                path: self.0.clone(),
+                cause,
+            })
     }
 
     /// Returns the size and the time of each output file.

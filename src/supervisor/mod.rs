@@ -21,12 +21,13 @@
 mod exit_file;
 mod files;
 mod mark;
+mod plain;
 mod shortage;
 mod silence;
 mod tree;
 
-use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -43,7 +44,9 @@ use exit_file::ExitFile;
 use silence::Silence;
 
 pub use files::{Cause, End, Order, RunExit, RunFiles, RunSpec, StopSignal};
+use plain::open_plain;
 pub use mark::{marked_limit, unmarked_limit};
+pub use plain::open_plain_inside;
 pub use shortage::{is_shortage, may_pass};
 
 /// The maximum sleep, so that ended orphans are reaped.
@@ -70,7 +73,14 @@ fn system(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> SuperviseErro
 
 /// Starts the agent of a run directory, and supervises it to its end.
 pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
-    let files = RunFiles::new(dir);
+    // The descriptor names the directory even if it is renamed or replaced.
+    let only_directory = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory =
+        open(dir, only_directory, Mode::empty()).map_err(system("open the run directory"))?;
+    let files = RunFiles::new(Path::new(&format!(
+        "/proc/self/fd/{}",
+        directory.as_raw_fd()
+    )));
     // Fails for a process group leader, which has its own session or does not need one.
     let _ = setsid();
     set_child_subreaper(Some(getpid())).map_err(system("become a subreaper"))?;
@@ -139,7 +149,8 @@ pub fn program_missing(program: &str) -> String {
 }
 
 fn start(files: &RunFiles, spec: &RunSpec) -> std::io::Result<Child> {
-    let append = |path: PathBuf| File::options().create(true).append(true).open(path);
+    let append = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let append = |path: PathBuf| open_plain(&path, append);
     let mut command = match spec.wrapper.split_first() {
         Some((wrapper, rest)) => {
             let mut command = Command::new(wrapper);
@@ -158,7 +169,7 @@ fn start(files: &RunFiles, spec: &RunSpec) -> std::io::Result<Child> {
         .args(&spec.arguments)
         .envs(&spec.environment)
         .current_dir(&spec.working_directory)
-        .stdin(Stdio::from(File::open(files.prompt())?))
+        .stdin(Stdio::from(open_plain(&files.prompt(), OFlags::RDONLY)?))
         .stdout(Stdio::from(append(files.stdout())?))
         .stderr(Stdio::from(append(files.stderr())?))
         .spawn()
@@ -307,7 +318,7 @@ fn stop(pid: Pid, agent: &OwnedFd, spec: &RunSpec) -> Result<(), SuperviseError>
 
 fn read(path: &Path) -> Result<Vec<u8>, SuperviseError> {
     let mut bytes = Vec::new();
-    File::open(path)
+    open_plain(path, OFlags::RDONLY)
         .and_then(|mut file| file.read_to_end(&mut bytes))
         .map_err(|cause| SuperviseError::File {
             path: path.to_owned(),

@@ -6,6 +6,7 @@
 mod context;
 mod fault;
 mod number;
+mod process;
 mod refusal;
 mod request;
 mod routing;
@@ -14,6 +15,7 @@ mod tag;
 pub use context::context_cut;
 pub use fault::fault;
 pub use number::counted;
+pub use process::processes_left;
 pub use refusal::{refusal, too_large};
 pub use request::{FILES_DO_NOT_APPROVE, held_reason, recovery_action};
 pub use routing::{blocked_mail, nobody_suits, route_choice, wait_reason};

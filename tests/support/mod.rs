@@ -26,7 +26,7 @@ pub use follower::Follower;
 pub use injections::Injections;
 pub use operator::Operator;
 pub use random::{Random, env_number};
-pub use sandbox::{Gate, Sandbox};
+pub use sandbox::{Gate, Sandbox, TIMEOUT};
 pub use sandbox::{
     create_task, hand_off, last_handoff_id, parent_of, reserve_port, run_agent, start_handoff,
     variable_of, wait_for_end,

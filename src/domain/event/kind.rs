@@ -2,8 +2,8 @@
 
 use crate::domain::{
     AgentName, AlertId, Correspondent, Filename, HandoffId, IncrementId, Kind, MailId, MailType,
-    Merge, MessageId, MessageType, Outcome, Priority, ReportResult, RequestState, Role, StatusName,
-    TaskId, Text, ToolName, Transition,
+    Merge, MessageId, MessageType, Outcome, Priority, ReportResult, RequestState, Role, RunId,
+    StatusName, TaskId, Text, ToolName, Transition,
 };
 
 /// A kind of event with its details.
@@ -156,6 +156,11 @@ pub enum EventKind {
     RunRequeued {
         agent_name: AgentName,
         reason: Text,
+    },
+    /// Processes of a run survived its end by force.
+    ProcessesLeft {
+        run_id: RunId,
+        count: usize,
     },
     /// A run added a message to the conversation.
     MessageAdded {

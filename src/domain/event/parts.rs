@@ -239,6 +239,10 @@ impl EventKind {
                     ("reason", reason.into_string()),
                 ],
             ),
+            Self::ProcessesLeft { run_id, count } => (
+                "processes_left",
+                vec![("runId", run_id.to_string()), ("count", count.to_string())],
+            ),
             Self::MessageAdded {
                 message_type,
                 content,

@@ -7,6 +7,8 @@ use crate::ledger::{request, task};
 use crate::store::tables::{agents, runs};
 use crate::store::{Result, StoreError, View};
 
+use super::limits::{Launch, Limits};
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimedRun {
     pub identity: RunIdentity,
@@ -29,6 +31,8 @@ pub struct ClaimedRun {
     pub followed_bytes: u64,
     /// The isolation of its processes.
     pub isolation: Isolation,
+    /// `None` while no supervisor was started.
+    pub launch: Option<Launch>,
     /// The byte budget for the agent context in its prompt.
     pub carried_bytes: usize,
 }
@@ -63,6 +67,12 @@ pub(super) fn load(view: &View<'_>, number: i64) -> Result<ClaimedRun> {
         claimed_in: row.claimed_in,
         followed_bytes: row.followed_bytes,
         isolation: row.isolation.unwrap_or_default(),
+        launch: row.launched_at.map(|_| Launch {
+            limits: Limits {
+                max_seconds: row.max_seconds.unwrap_or(u64::MAX),
+                idle_seconds: row.idle_seconds.unwrap_or(u64::MAX),
+            },
+        }),
     })
 }
 

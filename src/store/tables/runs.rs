@@ -39,6 +39,9 @@ columns! {
         /// The bytes of its output that were already recorded as messages.
         pub followed_bytes: u64 = "r.followed_bytes",
         pub isolation: Option<Isolation> = "r.isolation",
+        pub launched_at: Option<Timestamp> = "r.launched_at",
+        pub max_seconds: Option<u64> = "r.max_seconds",
+        pub idle_seconds: Option<u64> = "r.idle_seconds",
     }
 }
 
@@ -370,12 +373,31 @@ pub fn find_isolation(view: &View<'_>, id: &RunId) -> Result<Option<Isolation>> 
 pub fn update_queued(tx: &Tx<'_>, id: &RunId) -> Result<bool> {
     let updated = tx.execute(
         sql!(
-            "UPDATE runs SET state = 'queued', started_at = NULL, token_hash = NULL
+            "UPDATE runs SET state = 'queued', started_at = NULL, token_hash = NULL, launched_at = NULL,
+                             max_seconds = NULL, idle_seconds = NULL
               WHERE id = $1 AND state = 'running'"
         ),
         params![id],
     )?;
     Ok(updated > 0)
+}
+
+/// Saves that the supervisor of a run was started, with its limits.
+pub fn update_launched(
+    tx: &Tx<'_>,
+    number: i64,
+    max_seconds: u64,
+    idle_seconds: u64,
+) -> Result<()> {
+    let limit = |seconds: u64| i64::try_from(seconds).unwrap_or(i64::MAX);
+    tx.execute(
+        sql!(
+            "UPDATE runs SET launched_at = $1, max_seconds = $2, idle_seconds = $3
+              WHERE number = $4 AND state <> 'queued'"
+        ),
+        params![tx.now, limit(max_seconds), limit(idle_seconds), number],
+    )?;
+    Ok(())
 }
 
 /// Saves how many bytes of a run's output were recorded as messages. Returns false if the run has ended, or if the bytes were saved

@@ -35,6 +35,7 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     0008	pending	reports_without_details
     0009	pending	clock
     0010	pending	isolation
+    0011	pending	launches
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -59,6 +60,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0008	applied	reports_without_details
     0009	applied	clock
     0010	applied	isolation
+    0011	applied	launches
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -86,6 +88,7 @@ fn a_migration_that_was_changed_is_told() {
     0008	applied	reports_without_details
     0009	applied	clock
     0010	applied	isolation
+    0011	applied	launches
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -119,6 +122,7 @@ fn a_migration_that_is_not_known_is_told() {
     0008	applied	reports_without_details
     0009	applied	clock
     0010	applied	isolation
+    0011	applied	launches
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database

@@ -4,6 +4,8 @@ mod adoption;
 mod agents;
 mod copies;
 mod demo;
+mod enforcement;
+mod files;
 mod masked;
 mod nested;
 mod outcomes;
