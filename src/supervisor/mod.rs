@@ -44,8 +44,8 @@ use exit_file::ExitFile;
 use silence::Silence;
 
 pub use files::{Cause, End, Order, RunExit, RunFiles, RunSpec, StopSignal};
-use plain::open_plain;
 pub use mark::{marked_limit, unmarked_limit};
+use plain::open_plain;
 pub use plain::open_plain_inside;
 pub use shortage::{is_shortage, may_pass};
 
