@@ -2,6 +2,8 @@
 //!
 //! Each edge (HTTP, command line) maps it once. The text of an internal cause never leaves the process.
 
+use rustix::io::Errno;
+
 use crate::domain::{Choice, Fault, Problems, Refusal, RefusalClass};
 use crate::store::StoreError;
 use crate::words;
@@ -46,7 +48,7 @@ pub enum Error {
     MethodNotAllowed(String),
     #[error("Task {} was not routed. {}", .0.task_id, .0.waits.as_ref().map(words::wait_reason).unwrap_or_default())]
     NotRouted(Box<Choice>),
-    /// The database cannot be used, often for a moment only.
+    /// The database or a file of the server cannot be used, often for a moment only.
     #[error("{}", words::fault(*fault))]
     Unavailable {
         fault: Fault,
@@ -82,6 +84,21 @@ impl Error {
     /// The sentence fixed by the API contract: `Task not found: <id>`.
     pub fn not_found(what: &str, id: impl std::fmt::Display) -> Self {
         Self::NotFound(format!("{what} not found: {id}"))
+    }
+
+    /// Makes the error of a file of the server: a fault of its disk, a shortage, or a fault of Chorus.
+    pub fn io(cause: std::io::Error) -> Self {
+        let fault = match Errno::from_io_error(&cause) {
+            Some(Errno::NOSPC | Errno::DQUOT) => Fault::Full,
+            Some(Errno::ROFS) => Fault::ReadOnly,
+            Some(Errno::IO) => Fault::Io,
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => Fault::Short,
+            _ => return Self::internal(cause),
+        };
+        Self::Unavailable {
+            fault,
+            cause: cause.into(),
+        }
     }
 
     /// Hides a cause from the caller; it is only logged.

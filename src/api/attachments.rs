@@ -93,8 +93,8 @@ pub(super) async fn get_attachment(
 ) -> Result<Response, Error> {
     let place = app.take_file()?;
     let (attachment, file) = app.engine.attachment(&path.task_id, &path.name).await?;
-    let file = tokio::fs::File::open(file).await.map_err(Error::internal)?;
-    let size = file.metadata().await.map_err(Error::internal)?.len();
+    let file = tokio::fs::File::open(file).await.map_err(Error::io)?;
+    let size = file.metadata().await.map_err(Error::io)?.len();
     let content_type = HeaderValue::from_str(attachment.content_type.as_str())
         .unwrap_or_else(|_| HeaderValue::from_static(ANY_BYTES));
     let filename = utf8_percent_encode(attachment.filename.as_str(), NON_ALPHANUMERIC);

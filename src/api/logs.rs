@@ -65,9 +65,9 @@ pub(super) async fn get_handoff_log(
                 "Hand-off {id} has no log: it has not run yet; wait for it with follow=true"
             )));
         }
-        Err(error) => return Err(Error::internal(error)),
+        Err(error) => return Err(Error::io(error)),
     };
-    let length = file.metadata().await.map_err(Error::internal)?.len();
+    let length = file.metadata().await.map_err(Error::io)?.len();
     let range = headers
         .get(header::RANGE)
         .and_then(|range| range.to_str().ok())

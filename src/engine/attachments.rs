@@ -40,11 +40,15 @@ impl Engine {
             size: upload.bytes.len() as u64,
             content_type: upload.content_type,
         };
-        blocking({
+        let written = blocking({
             let folder = folder.clone();
             move || write_upload(&folder, &upload.filename, &upload.bytes)
-        })
-        .await?;
+        });
+        if let Err(error) = written.await {
+            // Half a file would occupy room on a full disk.
+            remove_upload(folder).await;
+            return Err(error);
+        }
         let attached = self.write(once, move |tx| task::attach(tx, &attach)).await;
         let is_ours = attached.as_ref().is_ok_and(|attached| attached.id == id);
         if !is_ours {
@@ -69,10 +73,7 @@ impl Engine {
             .data_dir
             .upload(task_id, &id)
             .join(attachment.filename.as_str());
-        if tokio::fs::try_exists(&path)
-            .await
-            .map_err(Error::internal)?
-        {
+        if tokio::fs::try_exists(&path).await.map_err(Error::io)? {
             Ok((attachment, path))
         } else {
             tracing::error!(%task_id, filename, path = %path.display(), "attachment is missing on disk; restore it from a backup");
@@ -129,5 +130,5 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(run)
         .await
         .map_err(Error::internal)?
-        .map_err(Error::internal)
+        .map_err(Error::io)
 }

@@ -129,7 +129,7 @@ impl Engine {
                 runner
                     .follow_log(run_id, log, from)
                     .await
-                    .map_err(Error::internal)?,
+                    .map_err(Error::io)?,
             )),
         }
     }
