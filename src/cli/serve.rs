@@ -203,10 +203,11 @@ impl Serving {
         let telling = tokio::spawn(engine.record_handoff_spans());
         tokio::spawn(keep_small(engine.clone()));
         // Before the first request: a cancellation must find the process of its hand-off.
-        engine
-            .run_agents(runner)
-            .await
-            .map_err(|error| Failure::caused(&error))?;
+        match engine.run_agents(runner).await {
+            // The server was stopped while it waited for resources. The next server adopts the runs.
+            Err(_) if engine.stopping().is_cancelled() => {}
+            result => result.map_err(|error| Failure::caused(&error))?,
+        }
         tokio::spawn(engine.clone().dispatch_requests(dispatcher));
         tokio::spawn(engine.clone().route_tasks(router_options));
         tokio::spawn(engine.clone().follow_jobs());

@@ -224,7 +224,8 @@ impl Runner {
                 && self.0.installation.has_claimed(&run)
                 && !self.is_held(&self.files(&run_id)).await?
             {
-                self.end_processes(&run).await;
+                let ended = self.end_processes(&run).await;
+                ended.map_err(|Stopping| StoreError::Closed)?;
             }
         }
         Ok(())
@@ -333,7 +334,8 @@ impl Runner {
                 && let Ok(Some(run)) = self.find_run(run_id).await
             {
                 // The agent removed the control pipe. The supervisor ends when its agent does.
-                self.end_processes(&run).await;
+                // If the server stops, the next server ends them.
+                let _ = self.end_processes(&run).await;
             }
             // An error means that the run is no longer followed: it has ended.
             let _ = gone.wait_for(|is_gone| *is_gone).await;
@@ -384,7 +386,7 @@ impl Runner {
     }
 
     /// Ends all processes of a run without its supervisor. Never touches the processes of another installation.
-    async fn end_processes(&self, run: &ClaimedRun) {
+    async fn end_processes(&self, run: &ClaimedRun) -> Result<(), Stopping> {
         let run_id = run.identity.run_id.clone();
         let is_ours = self.0.installation.has_claimed(run);
         let wanted = Wanted {
@@ -403,19 +405,19 @@ impl Runner {
             };
             match on_thread(end).await.and_then(|ended| ended) {
                 // The normal case: the processes have ended with their supervisor.
-                Ok(ended) if ended.signals == 0 => return,
+                Ok(ended) if ended.signals == 0 => return Ok(()),
                 Ok(ended) if ended.left == 0 => {
                     tracing::warn!(%run_id, ended.signals, "ended the processes of a killed supervisor");
-                    return;
+                    return Ok(());
                 }
                 Ok(ended) => {
                     tracing::error!(%run_id, ended.left, "processes of a run survive SIGKILL; end them by hand");
-                    return;
+                    return Ok(());
                 }
-                Err(error) if may_pass(&error) => tokio::time::sleep(RETRY).await,
+                Err(error) if may_pass(&error) => self.rest(RETRY).await?,
                 Err(error) => {
                     tracing::error!(%error, %run_id, "cannot end the processes of a killed supervisor; end them by hand");
-                    return;
+                    return Ok(());
                 }
             }
         }

@@ -45,6 +45,8 @@ pub(super) struct Pause(Mutex<Paused>);
 struct Paused {
     reason: Option<String>,
     last: Option<Instant>,
+    /// The time of the last line in the log. Short shortages in a row are one.
+    told: Option<Instant>,
     probe_after: Duration,
 }
 
@@ -67,8 +69,9 @@ impl Pause {
             first
         };
         paused.last = Some(Instant::now());
-        if paused.reason.is_none() {
+        if paused.reason.is_none() && paused.told.is_none_or(|told| told.elapsed() > RECENT) {
             tracing::warn!(reason, "runs are paused");
+            paused.told = Some(Instant::now());
         }
         paused.reason = Some(reason);
     }

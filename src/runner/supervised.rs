@@ -252,7 +252,7 @@ impl Runner {
         let exit = self.read_exit(&files).await?;
         if exit.is_none() {
             // The supervisor was killed before it could end its processes.
-            self.end_processes(&run).await;
+            self.end_processes(&run).await?;
         }
         if let Some(reason) = never_started(&files, exit.as_ref()) {
             return self.requeue(&run, reason).await;
@@ -350,8 +350,7 @@ impl Runner {
             let grown = async {
                 match &mut watch {
                     Ok(watch) => watch.grown().await,
-                    // Without inotify, the output is read at the end.
-                    Err(_) => std::future::pending().await,
+                    Err(_) => tokio::time::sleep(RETRY).await,
                 }
             };
             let overstayed = async {
@@ -368,6 +367,10 @@ impl Runner {
                     // The order is repeated if the agent does not end.
                     leave_by = Some(Instant::now() + after_result);
                 }
+            }
+            // Without inotify, for instance in a shortage, the output is read now and then.
+            if watch.is_err() {
+                watch = self.0.watcher.watch(&files.stdout());
             }
         }
     }
@@ -457,10 +460,15 @@ fn never_started(files: &RunFiles, exit: Option<&RunExit>) -> Option<String> {
         }) => Some(error.clone()),
         None if !run_dir::was_agent_started(files) => {
             let log = std::fs::read_to_string(files.dir().join("supervisor.log"));
-            Some(format!(
-                "A supervisor ended before it started its agent: {}",
-                log.unwrap_or_default().trim()
-            ))
+            let log = log.unwrap_or_default();
+            Some(
+                format!(
+                    "A supervisor ended before it started its agent. {}",
+                    log.trim()
+                )
+                .trim_end()
+                .to_owned(),
+            )
         }
         _ => None,
     }
