@@ -1,4 +1,5 @@
-//! Servers, agents and supervisors are killed at any moment under constant load.
+//! Servers, agents and supervisors are killed at any moment under constant load, while the disk is full, descriptors or processes are
+//! missing, or the clock is set.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,7 +11,9 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use crate::support::{Random, Sandbox, Server, env_number, parent_of, reserve_port, variable_of};
+use crate::support::{
+    Injections, Random, Sandbox, Server, env_number, parent_of, reserve_port, variable_of,
+};
 
 const WORKERS: usize = 6;
 const MAX_RUNS: u32 = 5;
@@ -18,16 +21,24 @@ const MAX_RUNS: u32 = 5;
 /// How long the workers may take to finish before the test fails instead of hanging.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
+/// The pause before a request is repeated that a shortage prevented.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The longest shortage, in milliseconds.
+const SHORTAGE: usize = 400;
+
+/// Agents that notice the failure of their own output: it is on the disk that becomes full.
 fn sandbox_with_agents() -> Sandbox {
-    Sandbox::new()
-        .with_agent("quick", "echo result $CHORUS_HANDOFF_ID")
-        .with_agent("slow", "for i in 1 2 3 4; do echo step $i; sleep 0.1; done; echo result $CHORUS_HANDOFF_ID")
-        .with_agent("loud", "seq 1 5000; echo result $CHORUS_HANDOFF_ID")
-        .with_agent("scattering", "setsid sleep 600 & (sleep 600 &) ; sleep 0.05; echo result $CHORUS_HANDOFF_ID")
+    Sandbox::on_small_disk()
+        .unwrap_or_else(Sandbox::new)
+        .with_agent("quick", "echo result $CHORUS_HANDOFF_ID || exit 9")
+        .with_agent("slow", "for i in 1 2 3 4; do echo step $i && sleep 0.1 || exit 9; done; echo result $CHORUS_HANDOFF_ID || exit 9")
+        .with_agent("loud", "seq 1 5000 && echo result $CHORUS_HANDOFF_ID || exit 9")
+        .with_agent("scattering", "setsid sleep 600 & (sleep 600 &) ; sleep 0.05 && echo result $CHORUS_HANDOFF_ID || exit 9")
         .with_agent("failing", "sleep 0.05; echo no >&2; exit 3")
         .with_agent(
             "asking",
-            "answer=$(chorus handoff $CHORUS_TASK_ID slow p) || exit 4; echo \"$answer\"; echo result $CHORUS_HANDOFF_ID",
+            "answer=$(chorus handoff $CHORUS_TASK_ID slow p) || exit 4; echo \"$answer\" && echo result $CHORUS_HANDOFF_ID || exit 9",
         )
         .with_agent("passing", "chorus tool call $CHORUS_TASK_ID to_slow --var from=$CHORUS_HANDOFF_ID; echo result $CHORUS_HANDOFF_ID")
 }
@@ -60,6 +71,7 @@ impl Address {
             let client = Client::new(&self.url, None).unwrap();
             match client.send(request(&client)).await {
                 Err(ClientError::Unreachable { .. }) => self.starts.changed().await.unwrap(),
+                Err(error) if error.may_pass() => tokio::time::sleep(PAUSE).await,
                 answered => return answered,
             }
         }
@@ -150,8 +162,13 @@ fn kill_one(sandbox: &Sandbox, random: &mut Random, killed: &mut HashSet<String>
     }
 }
 
-/// Checks that a hand-off ended as its agent's script does, unless it was killed or cancelled.
-fn assert_outcome(ended: &EndedHandoff, killed: &HashSet<String>, any_child_failed: bool) {
+/// Checks that a hand-off ended as its agent's script does, unless it was killed or cancelled, or a shortage hit the script itself.
+fn assert_outcome(
+    ended: &EndedHandoff,
+    killed: &HashSet<String>,
+    injections: &Injections,
+    any_child_failed: bool,
+) {
     let EndedHandoff {
         handoff,
         is_cancelled,
@@ -192,7 +209,10 @@ fn assert_outcome(ended: &EndedHandoff, killed: &HashSet<String>, any_child_fail
         },
         Outcome::Cancelled => assert!(is_cancelled, "{}", details()),
         Outcome::Failed => assert!(
-            was_killed || agent == "failing" || (agent == "asking" && any_child_failed),
+            was_killed
+                || agent == "failing"
+                || (agent == "asking" && any_child_failed)
+                || injections.explain(output),
             "{}",
             details()
         ),
@@ -208,6 +228,8 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
     let port = reserve_port();
     let start = || sandbox.serve_with(MAX_RUNS, &["--port", &port]);
     let mut server = start();
+    let mut injections = Injections::new();
+    injections.follow(&server);
     let (starts, watched) = watch::channel(0);
     let (stop, enough) = watch::channel(false);
     let (answered, mut answers) = mpsc::unbounded_channel();
@@ -241,8 +263,22 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
             answers.recv().await.unwrap();
         }
         if random.once_in(3) {
+            // By up to two hours, forward or back.
+            let millis = i64::try_from(random.below(14_400_000)).unwrap() - 7_200_000;
+            sandbox.set_clock(millis);
+        }
+        let shortage = random
+            .once_in(2)
+            .then(|| injections.make(&sandbox, &server, &mut random));
+        if shortage.is_some() {
+            let millis = random.below(SHORTAGE) as u64;
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+        }
+        if random.once_in(3) {
             kill_one(&sandbox, &mut random, &mut killed);
         }
+        // Some shortages outlive the server.
+        let shortage = shortage.filter(|_| random.once_in(2));
         if random.once_in(4) {
             assert!(server.stop().success());
         } else {
@@ -251,7 +287,9 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
         if random.once_in(3) {
             kill_one(&sandbox, &mut random, &mut killed);
         }
+        drop(shortage);
         server = start();
+        injections.follow(&server);
         starts.send_replace(usize::try_from(round).unwrap());
     }
     stop.send_replace(true);
@@ -266,13 +304,51 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
         "SELECT count(*) FROM handoffs WHERE from_agent IS NOT NULL AND outcome <> 'completed'",
     );
     for handoff in &ended {
-        assert_outcome(handoff, &killed, failed_children != "0");
+        assert_outcome(handoff, &killed, &injections, failed_children != "0");
+        assert_messages(&sandbox, &handoff.handoff);
     }
+    assert_acknowledged(&sandbox, &ended);
     // No output is recorded twice across the restarts.
     let twice = sandbox.query(
         "SELECT count(*) FROM (SELECT 1 FROM messages WHERE content LIKE 'result %' GROUP BY handoff_number, content HAVING count(*) > 1)",
     );
     assert_eq!(twice, "0");
+}
+
+/// Checks that every line of a completed hand-off is a message, once and in order. The thousandth message says that there are more.
+fn assert_messages(sandbox: &Sandbox, handoff: &Handoff) {
+    let is_plain = ["quick", "slow", "loud", "scattering"].contains(&handoff.agent_name.as_str());
+    if !is_plain || handoff.outcome != Some(Outcome::Completed) {
+        return;
+    }
+    let messages = sandbox.query(&format!(
+        "SELECT coalesce(group_concat(content, char(10)), '') FROM (
+             SELECT m.content FROM messages m JOIN handoffs h ON h.number = m.handoff_number
+              WHERE h.id = '{}' AND m.type = 'assistant_message' ORDER BY m.number)",
+        handoff.id
+    ));
+    let lines = handoff.output.as_str().lines();
+    let mut lines: Vec<_> = lines.take(1000).collect();
+    if lines.len() == 1000 {
+        lines[999] = "[more output in the log]";
+    }
+    assert!(
+        messages == lines.join("\n"),
+        "{} {}: {messages}",
+        handoff.agent_name,
+        handoff.id
+    );
+}
+
+/// Checks that every acknowledged task and hand-off exists, and no other: a repeated call has no second effect.
+fn assert_acknowledged(sandbox: &Sandbox, ended: &[EndedHandoff]) {
+    let tasks: HashSet<_> = ended.iter().map(|ended| &ended.handoff.task_id).collect();
+    let recorded = sandbox.query("SELECT count(*) FROM tasks WHERE master_number IS NULL");
+    assert_eq!(recorded, tasks.len().to_string());
+    let recorded = sandbox.query(
+        "SELECT count(*) FROM handoffs h JOIN tasks t ON t.number = h.task_number WHERE t.master_number IS NULL",
+    );
+    assert_eq!(recorded, ended.len().to_string());
 }
 
 /// Waits until no agent works, including the children of killed agents, and checks the database.

@@ -7,6 +7,7 @@ pub mod collector;
 mod counting;
 mod events;
 mod follower;
+mod injections;
 pub mod invariants;
 pub mod load;
 pub mod model;
@@ -22,6 +23,7 @@ pub use app::{OPERATOR_TOKEN, Reply, START_TIME, TestApp};
 pub use counting::{Reads, Simultaneous, count_reads, count_simultaneous_reads};
 pub use events::Events;
 pub use follower::Follower;
+pub use injections::Injections;
 pub use operator::Operator;
 pub use random::{Random, env_number};
 pub use sandbox::{Gate, Sandbox};
@@ -30,5 +32,5 @@ pub use sandbox::{
     variable_of, wait_for_end,
 };
 pub use server::{Chorus, Server};
-pub use shortage::{Filling, NoDescriptors, ProcessLimit, SmallDisk};
+pub use shortage::{NoDescriptors, ProcessLimit, SmallDisk};
 pub use snapshot::{indent_json, redact};

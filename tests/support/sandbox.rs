@@ -16,7 +16,7 @@ use rusqlite::params;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::{Value, json};
 
-use super::{Chorus, Filling, Server, SmallDisk, invariants};
+use super::{Chorus, Server, SmallDisk, invariants};
 
 /// How long a test waits before it fails instead of hanging.
 pub const TIMEOUT: Duration = Duration::from_mins(1);
@@ -40,17 +40,24 @@ impl Sandbox {
     }
 
     /// Creates a data directory on a small disk. Returns `None`, and says so, where nothing can be mounted.
-    pub fn on_small_disk(kilobytes: u32) -> Option<Self> {
+    pub fn on_small_disk() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let data_dir = folder.path().join("data");
         std::fs::create_dir(&data_dir).unwrap();
-        let disk = SmallDisk::mount(&data_dir, kilobytes)?;
+        let disk = SmallDisk::mount(&data_dir)?;
         Some(Self::create(folder, Some(disk)))
     }
 
-    /// Fills the small disk, until the returned value is dropped.
-    pub fn fill_disk(&self) -> Filling {
-        self.disk.as_ref().unwrap().fill()
+    pub const fn has_small_disk(&self) -> bool {
+        self.disk.is_some()
+    }
+
+    pub fn fill_disk(&self) {
+        self.disk.as_ref().unwrap().fill();
+    }
+
+    pub fn free_disk(&self) {
+        self.disk.as_ref().unwrap().free();
     }
 
     fn create(folder: tempfile::TempDir, disk: Option<SmallDisk>) -> Self {

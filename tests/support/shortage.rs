@@ -1,7 +1,6 @@
 //! Shortages, made on purpose: no descriptors, no processes, no room on the disk.
 
-use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -102,16 +101,15 @@ impl Drop for ProcessLimit {
     }
 }
 
-/// A small file system of its own.
+/// A file system of its own, whose size is changed.
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     /// Mounts at a folder. Returns `None`, and says so, where nothing can be mounted.
-    pub fn mount(folder: &Path, kilobytes: u32) -> Option<Self> {
+    pub fn mount(folder: &Path) -> Option<Self> {
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o"])
-            .arg(format!("size={kilobytes}k,mode=700"))
-            .args(["chorus-test".as_ref(), folder])
+            .args(["-t", "tmpfs", "-o", "size=4g,mode=700", "chorus-test"])
+            .arg(folder)
             .output();
         match mounted {
             Ok(output) if output.status.success() => Some(Self(folder.to_owned())),
@@ -119,22 +117,29 @@ impl SmallDisk {
         }
     }
 
-    /// Fills the disk, until the returned value is dropped.
-    pub fn fill(&self) -> Filling {
-        let path = self.0.join("filling");
-        let mut file = File::create(&path).unwrap();
-        for size in [64 * 1024, 4096, 1] {
-            let block = vec![0; size];
-            loop {
-                let end = file.seek(SeekFrom::End(0)).unwrap();
-                if file.write_all(&block).is_err() {
-                    file.set_len(end.max(file.metadata().unwrap().len()))
-                        .unwrap();
-                    break;
-                }
+    /// Shrinks the disk to the size of its files.
+    pub fn fill(&self) {
+        // A file may grow before the disk is smaller, so that the size is too small.
+        for _ in 0..1000 {
+            let disk = rustix::fs::statvfs(&self.0).unwrap();
+            if self.resize((disk.f_blocks - disk.f_bfree) * disk.f_frsize) {
+                return;
             }
         }
-        Filling(path)
+        panic!("the disk cannot be made smaller");
+    }
+
+    pub fn free(&self) {
+        assert!(self.resize(4 << 30));
+    }
+
+    fn resize(&self, bytes: u64) -> bool {
+        let resized = Command::new("mount")
+            .arg("-o")
+            .arg(format!("remount,size={bytes}"))
+            .arg(&self.0)
+            .output();
+        resized.unwrap().status.success()
     }
 }
 
@@ -142,15 +147,6 @@ impl Drop for SmallDisk {
     fn drop(&mut self) {
         // Lazily: a failed test may have left processes on it.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
-
-pub struct Filling(PathBuf);
-
-impl Drop for Filling {
-    fn drop(&mut self) {
-        // An error means that the disk is gone.
-        let _ = std::fs::remove_file(&self.0);
     }
 }
 

@@ -8,8 +8,9 @@ use chorus::domain::Outcome;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::expect_refusal;
 use crate::support::{
-    Events, NoDescriptors, ProcessLimit, Sandbox, Server, last_handoff_id, run_agent,
+    Events, NoDescriptors, ProcessLimit, Sandbox, Server, create_task, last_handoff_id, run_agent,
     start_handoff, wait_for_end,
 };
 
@@ -194,7 +195,7 @@ async fn write_until_full(client: &Client) {
 
 /// Starts an agent that prints one line before the gate and one behind it, on a small disk.
 async fn agent_on_small_disk() -> Option<(Sandbox, crate::support::Gate, Server, String)> {
-    let sandbox = Sandbox::on_small_disk(16 * 1024)?;
+    let sandbox = Sandbox::on_small_disk()?;
     let gate = sandbox.gate("gate");
     let script = format!("echo one; read _ <{}; echo two", gate.path().display());
     let sandbox = sandbox.with_agent("slow", &script);
@@ -212,11 +213,11 @@ async fn an_agent_that_ends_on_a_full_disk_has_ended_well() {
         return;
     };
     let client = server.client();
-    let full = sandbox.fill_disk();
+    sandbox.fill_disk();
     write_until_full(&client).await;
     gate.let_one_through();
     sandbox.wait_until_no_process();
-    drop(full);
+    sandbox.free_disk();
     let handoff = wait_for_end(&client, handoff_id).await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "one\ntwo");
@@ -226,16 +227,46 @@ async fn an_agent_that_ends_on_a_full_disk_has_ended_well() {
 }
 
 #[tokio::test]
+async fn an_upload_to_a_full_disk_says_so() {
+    let Some(sandbox) = Sandbox::on_small_disk() else {
+        return;
+    };
+    let server = sandbox.serve(0);
+    let client = server.client();
+    let task = create_task(&client).await;
+    let upload = async || {
+        let path = format!("/api/tasks/{}/attachments?filename=a.txt", task.id);
+        let request = client.request(Method::POST, &path);
+        client.send(request.body(vec![b'x'; 64 * 1024])).await
+    };
+    sandbox.fill_disk();
+    let refused = expect_refusal(upload().await);
+    assert_eq!(
+        (refused.0, refused.1.as_str()),
+        (503, "NOT_READY"),
+        "{}",
+        refused.2
+    );
+    let uploads = sandbox.data_dir.join("uploads").join(task.id.as_str());
+    assert_eq!(std::fs::read_dir(&uploads).unwrap().count(), 0);
+    sandbox.free_disk();
+    upload().await.unwrap();
+    assert_eq!(std::fs::read_dir(&uploads).unwrap().count(), 1);
+    assert!(server.stop().success());
+    sandbox.assert_invariants();
+}
+
+#[tokio::test]
 async fn a_server_that_stops_on_a_full_disk_leaves_the_output_to_the_next_one() {
     let Some((sandbox, gate, server, handoff_id)) = agent_on_small_disk().await else {
         return;
     };
-    let full = sandbox.fill_disk();
+    sandbox.fill_disk();
     write_until_full(&server.client()).await;
     gate.let_one_through();
     sandbox.wait_until_no_process();
     assert!(server.stop().success());
-    drop(full);
+    sandbox.free_disk();
     let server = sandbox.serve(2);
     let handoff = wait_for_end(&server.client(), handoff_id).await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
