@@ -201,7 +201,8 @@ async fn identify(app: &App, request: &mut Request) -> Result<Caller, Error> {
     else {
         return Ok(Caller::Anonymous(Stranger::Anybody));
     };
-    let stranger = match peers.origin(peer, app.engine.has_live_runs()).await {
+    let origin = peers.origin(peer, app.engine.has_live_runs()).await;
+    let stranger = match origin.map_err(Error::io)? {
         Origin::OwnUser => return Ok(Caller::Person),
         Origin::Run(id) => match app.engine.find_holder(id).await? {
             Some(holder) => return Ok(run_of(holder, request)),

@@ -6,13 +6,14 @@
 
 use std::collections::HashMap;
 use std::fs::read_dir;
+use std::io::Result;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::Mutex;
 
-use super::process::Process;
+use super::process::{Process, unless_short};
 
 type Sockets = HashMap<u64, Vec<Process>>;
 
@@ -27,48 +28,47 @@ struct Reading {
 
 impl Holders {
     /// Returns the processes of a user, other than this one, that hold a socket.
-    pub async fn of(&self, uid: u32, inode: u64) -> Vec<Process> {
+    pub async fn of(&self, uid: u32, inode: u64) -> Result<Vec<Process>> {
         let asked = Instant::now();
         let mut last = self.0.lock().await;
         if let Some(reading) = last.as_ref().filter(|reading| reading.begun >= asked) {
-            return reading.sockets.get(&inode).cloned().unwrap_or_default();
+            return Ok(reading.sockets.get(&inode).cloned().unwrap_or_default());
         }
         let begun = Instant::now();
         let read = tokio::task::spawn_blocking(move || read_all(uid)).await;
-        let sockets = Arc::new(read.unwrap_or_default());
+        let sockets = Arc::new(read.map_err(std::io::Error::other)??);
         let found = sockets.get(&inode).cloned().unwrap_or_default();
         *last = Some(Reading { begun, sockets });
-        found
+        Ok(found)
     }
 }
 
 /// Reads the sockets of all processes of a user.
-fn read_all(uid: u32) -> Sockets {
+fn read_all(uid: u32) -> Result<Sockets> {
     let mut sockets = Sockets::new();
     let own = i32::try_from(std::process::id()).unwrap_or_default();
-    let entries = read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| {
+    let pids = read_dir("/proc")?.flatten().filter_map(|entry| {
         let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
         let is_the_users = entry.metadata().is_ok_and(|folder| folder.uid() == uid);
         (is_the_users && pid != own).then_some(pid)
     });
     for pid in pids {
-        let Some(process) = Process::read(pid) else {
+        let Some(process) = Process::read(pid)? else {
             continue;
         };
-        let inodes = inodes(pid);
+        let inodes = inodes(pid)?;
         // Another process may have taken the pid while the descriptors were read.
-        if !inodes.is_empty() && Process::read(pid).as_ref() == Some(&process) {
+        if !inodes.is_empty() && Process::read(pid)?.as_ref() == Some(&process) {
             for inode in inodes {
                 sockets.entry(inode).or_default().push(process.clone());
             }
         }
     }
-    sockets
+    Ok(sockets)
 }
 
-fn inodes(pid: i32) -> Vec<u64> {
-    let entries = read_dir(format!("/proc/{pid}/fd"));
+fn inodes(pid: i32) -> Result<Vec<u64>> {
+    let entries = unless_short(read_dir(format!("/proc/{pid}/fd")))?;
     let links = entries.into_iter().flatten().flatten();
     let mut inodes: Vec<u64> = links
         .filter_map(|link| {
@@ -79,7 +79,7 @@ fn inodes(pid: i32) -> Vec<u64> {
         .collect();
     inodes.sort_unstable();
     inodes.dedup();
-    inodes
+    Ok(inodes)
 }
 
 #[cfg(test)]
@@ -106,6 +106,7 @@ mod tests {
         let mut found: Vec<_> = Holders::default()
             .of(uid, inode)
             .await
+            .unwrap()
             .iter()
             .map(|process| process.pid.cast_unsigned())
             .collect();

@@ -139,13 +139,14 @@ impl Peers {
         self.diag.is_some()
     }
 
-    /// Finds the party at the other end. The processes are read only while runs are alive.
-    pub async fn origin(&self, peer: &Peer, runs_are_alive: bool) -> Origin {
+    /// Finds the party at the other end. The processes are read only while runs are alive. In a shortage, the party stays unknown
+    /// for a moment, which is an error and no verdict.
+    pub async fn origin(&self, peer: &Peer, runs_are_alive: bool) -> std::io::Result<Origin> {
         if let Some(found) = peer.0.found.get() {
-            return found.clone();
+            return Ok(found.clone());
         }
         let (uid, inode) = match &peer.0.end {
-            End::Known => return Origin::Unknown,
+            End::Known => return Ok(Origin::Unknown),
             End::Unix { uid, .. } => (*uid, None),
             End::Tcp {
                 local,
@@ -153,26 +154,26 @@ impl Peers {
                 socket,
             } => {
                 if !remote.ip().to_canonical().is_loopback() {
-                    return Origin::OtherMachine;
+                    return Ok(Origin::OtherMachine);
                 }
                 let ask = || self.diag.as_ref()?.other_end(*local, *remote);
                 match socket.get_or_init(ask) {
                     Some(socket) => (socket.uid, Some(socket.inode)),
-                    None => return Origin::Unknown,
+                    None => return Ok(Origin::Unknown),
                 }
             }
         };
         if uid == 0 && self.uid != 0 {
-            return Origin::OwnUser;
+            return Ok(Origin::OwnUser);
         }
         if uid != self.uid {
-            return Origin::OtherUser;
+            return Ok(Origin::OtherUser);
         }
         if !runs_are_alive {
-            return Origin::OwnUser;
+            return Ok(Origin::OwnUser);
         }
         let found = match (&peer.0.end, inode) {
-            (_, Some(inode)) => self.origin_of_socket(inode).await,
+            (_, Some(inode)) => self.origin_of_socket(inode).await?,
             (
                 End::Unix {
                     pid: Some(pid),
@@ -180,43 +181,40 @@ impl Peers {
                     ..
                 },
                 None,
-            ) => self.origin_of_connector(*pid, *accepted),
+            ) => self.origin_of_connector(*pid, *accepted)?,
             _ => Origin::Unknown,
         };
         if found != Origin::Unknown {
             peer.0.found.get_or_init(|| found.clone());
         }
-        found
+        Ok(found)
     }
 
-    fn origin_of_connector(&self, pid: i32, accepted: u64) -> Origin {
-        match Process::read(pid) {
+    fn origin_of_connector(&self, pid: i32, accepted: u64) -> std::io::Result<Origin> {
+        match Process::read(pid)? {
             Some(process) if process.started <= accepted => self.origin_of(&[process]),
-            _ => Origin::Unknown,
+            _ => Ok(Origin::Unknown),
         }
     }
 
-    async fn origin_of_socket(&self, inode: u64) -> Origin {
-        let holders = self.holders.of(self.uid, inode).await;
+    async fn origin_of_socket(&self, inode: u64) -> std::io::Result<Origin> {
+        let holders = self.holders.of(self.uid, inode).await?;
         self.origin_of(&holders)
     }
 
     /// Decides for processes that share a socket: a person holds it alone.
-    fn origin_of(&self, processes: &[Process]) -> Origin {
-        let mut standings = processes.iter().map(|process| process.standing(&self.runs));
-        let Some(first) = standings.next() else {
-            return Origin::Unknown;
-        };
-        if standings.all(|other| other == first) {
-            match first {
-                Standing::Person => Origin::OwnUser,
-                Standing::Run(id) => Origin::Run(id),
-                Standing::LostRun => Origin::LostRun,
-                Standing::Unclear => Origin::Unknown,
-            }
-        } else {
-            Origin::LostRun
+    fn origin_of(&self, processes: &[Process]) -> std::io::Result<Origin> {
+        let mut standings = Vec::new();
+        for process in processes {
+            standings.push(process.standing(&self.runs)?);
         }
+        standings.dedup();
+        Ok(match standings.as_slice() {
+            [] | [Standing::Unclear] => Origin::Unknown,
+            [Standing::Person] => Origin::OwnUser,
+            [Standing::Run(id)] => Origin::Run(id.clone()),
+            _ => Origin::LostRun,
+        })
     }
 }
 

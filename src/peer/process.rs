@@ -1,10 +1,11 @@
 //! One process: whether it belongs to a run.
 
 use std::fs::{read, read_link, read_to_string};
+use std::io::Result;
 use std::path::Path;
 
 use crate::domain::RunId;
-use crate::supervisor::{marked_limit, unmarked_limit};
+use crate::supervisor::{is_shortage, marked_limit, unmarked_limit};
 
 /// The times that a process is read whose ancestors change meanwhile.
 const ATTEMPTS: usize = 5;
@@ -33,71 +34,86 @@ pub(super) enum Standing {
 
 impl Process {
     /// Reads a living process.
-    pub fn read(pid: i32) -> Option<Self> {
-        let (process, _) = stat(pid)?;
-        Some(process)
+    pub fn read(pid: i32) -> Result<Option<Self>> {
+        Ok(stat(pid)?.map(|(process, _)| process))
     }
 
     /// Decides what the process is. Its ancestors are read before and after everything else; if they differ, a parent has ended
     /// meanwhile, and all is read again.
-    pub fn standing(&self, runs: &Path) -> Standing {
+    pub fn standing(&self, runs: &Path) -> Result<Standing> {
         for _ in 0..ATTEMPTS {
-            let Some(before) = self.ancestors() else {
+            let Some(before) = self.ancestors()? else {
                 continue;
             };
-            let marked = self.is_marked();
-            let run = before
-                .iter()
-                .rev()
-                .find_map(|process| process.supervised_run(runs));
-            if self.ancestors().as_ref() != Some(&before) {
+            let marked = self.is_marked()?;
+            let mut run = None;
+            for process in before.iter().rev() {
+                run = process.supervised_run(runs)?;
+                if run.is_some() {
+                    break;
+                }
+            }
+            if self.ancestors()?.as_ref() != Some(&before) {
                 continue;
             }
-            return match (run, marked) {
+            return Ok(match (run, marked) {
                 (Some(run), _) => Standing::Run(run),
                 (None, Some(true)) => Standing::LostRun,
                 (None, Some(false)) => Standing::Person,
                 (None, None) => Standing::Unclear,
-            };
+            });
         }
-        Standing::Unclear
+        Ok(Standing::Unclear)
     }
 
     /// Lists the process and its ancestors up to the first of all, or `None` if one of them ended while they were read.
-    fn ancestors(&self) -> Option<Vec<Self>> {
+    fn ancestors(&self) -> Result<Option<Vec<Self>>> {
         let mut chain = Vec::new();
         let mut pid = self.pid;
         while pid != 0 && chain.len() < MOST_ANCESTORS {
-            let (process, parent) = stat(pid)?;
+            let Some((process, parent)) = stat(pid)? else {
+                return Ok(None);
+            };
             chain.push(process);
             pid = parent;
         }
-        (chain.first() == Some(self)).then_some(chain)
+        Ok((chain.first() == Some(self)).then_some(chain))
     }
 
     /// Whether a supervisor has marked the process, or `None` if it has ended.
-    fn is_marked(&self) -> Option<bool> {
-        let limits = read_to_string(format!("/proc/{}/limits", self.pid)).ok()?;
-        Some(marked_limit(&limits)? < unmarked_limit())
+    fn is_marked(&self) -> Result<Option<bool>> {
+        let limits = unless_short(read_to_string(format!("/proc/{}/limits", self.pid)))?;
+        let limit = limits.and_then(|limits| marked_limit(&limits));
+        Ok(limit.map(|limit| limit < unmarked_limit()))
     }
 
     /// Returns the run that this process supervises. Its standard input is the lock of the run, and holds that lock: another
     /// process can open the file, but not hold the lock.
-    fn supervised_run(&self, runs: &Path) -> Option<RunId> {
-        let input = read_link(format!("/proc/{}/fd/0", self.pid)).ok()?;
-        let mut parts = input.strip_prefix(runs).ok()?.iter();
-        let (id, file) = (parts.next()?.to_str()?, parts.next()?);
-        let id = RunId::parse(id).ok().filter(|_| file == "lock")?;
-        let details = read_to_string(format!("/proc/{}/fdinfo/0", self.pid)).ok()?;
-        let holds = details.lines().any(|line| line.starts_with("lock:"));
-        holds.then_some(id)
+    fn supervised_run(&self, runs: &Path) -> Result<Option<RunId>> {
+        let input = read_link(format!("/proc/{}/fd/0", self.pid)).ok();
+        let Some(id) = input.and_then(|input| locked_run(&input, runs)) else {
+            return Ok(None);
+        };
+        let details = unless_short(read_to_string(format!("/proc/{}/fdinfo/0", self.pid)))?;
+        let holds = details.is_some_and(|all| all.lines().any(|line| line.starts_with("lock:")));
+        Ok(holds.then_some(id))
     }
 }
 
+/// Returns the run whose lock has this path.
+fn locked_run(path: &Path, runs: &Path) -> Option<RunId> {
+    let mut parts = path.strip_prefix(runs).ok()?.iter();
+    let (id, file) = (parts.next()?.to_str()?, parts.next()?);
+    RunId::parse(id).ok().filter(|_| file == "lock")
+}
+
 /// Reads a process and the pid of its parent. A zombie has no descriptors and is not a caller.
-fn stat(pid: i32) -> Option<(Process, i32)> {
-    let text = read(format!("/proc/{pid}/stat")).ok()?;
-    let text = String::from_utf8_lossy(&text);
+fn stat(pid: i32) -> Result<Option<(Process, i32)>> {
+    let text = unless_short(read(format!("/proc/{pid}/stat")))?;
+    Ok(text.and_then(|text| parse_stat(pid, &String::from_utf8_lossy(&text))))
+}
+
+fn parse_stat(pid: i32, text: &str) -> Option<(Process, i32)> {
     // The name of the program is in parentheses and may contain anything.
     let (_, fields) = text.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
@@ -106,14 +122,25 @@ fn stat(pid: i32) -> Option<(Process, i32)> {
     Some((Process { pid, started }, parent))
 }
 
+/// Turns the error of a process that has ended into `None`. A shortage is an error: it must not make a process invisible.
+pub(super) fn unless_short<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if is_shortage(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_process_is_read_with_its_ancestors() {
-        let own = Process::read(std::process::id().cast_signed()).unwrap();
-        let chain = own.ancestors().unwrap();
+        let own = Process::read(std::process::id().cast_signed())
+            .unwrap()
+            .unwrap();
+        let chain = own.ancestors().unwrap().unwrap();
         assert_eq!(chain.first(), Some(&own));
         let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
         assert_eq!(chain.get(1).map(|process| process.pid), Some(parent));
@@ -121,6 +148,7 @@ mod tests {
             started: own.started + 1,
             ..own
         };
-        assert_eq!(reused.standing(Path::new("/nowhere")), Standing::Unclear);
+        let standing = reused.standing(Path::new("/nowhere")).unwrap();
+        assert_eq!(standing, Standing::Unclear);
     }
 }

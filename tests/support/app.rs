@@ -87,6 +87,13 @@ fn database_url(data_dir: &DataDir) -> DatabaseUrl {
     url.parse().unwrap()
 }
 
+/// Lets a request come from a process of the server's user, unless it says otherwise.
+fn from_own_user(mut request: Request<Body>) -> Request<Body> {
+    let own_user = || Peer::known(Origin::OwnUser);
+    request.extensions_mut().get_or_insert_with(own_user);
+    request
+}
+
 impl TestApp {
     pub async fn new() -> Self {
         Self::with_limits(Limits::default()).await
@@ -194,10 +201,12 @@ impl TestApp {
     }
 
     /// Sends a request from a process of the server's own user, unless the request names another peer.
-    pub async fn respond(&self, mut request: Request<Body>) -> Response {
-        let own_user = || Peer::known(Origin::OwnUser);
-        request.extensions_mut().get_or_insert_with(own_user);
-        self.router.clone().oneshot(request).await.unwrap()
+    pub async fn respond(&self, request: Request<Body>) -> Response {
+        self.router
+            .clone()
+            .oneshot(from_own_user(request))
+            .await
+            .unwrap()
     }
 
     pub async fn send(&self, request: Request<Body>) -> Reply {
@@ -221,7 +230,6 @@ impl TestApp {
         let request = Request::builder()
             .uri(path)
             .header(header::HOST, "localhost")
-            .extension(Peer::known(Origin::OwnUser))
             .body(Body::empty())
             .unwrap();
         self.send_in_background(request)
@@ -229,7 +237,7 @@ impl TestApp {
 
     /// Sends a request while the test continues.
     pub fn send_in_background(&self, request: Request<Body>) -> tokio::task::JoinHandle<Reply> {
-        let answer = self.router.clone().oneshot(request);
+        let answer = self.router.clone().oneshot(from_own_user(request));
         tokio::spawn(async move { Reply::read(answer.await.unwrap()).await })
     }
 

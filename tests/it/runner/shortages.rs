@@ -27,7 +27,7 @@ fn messages(sandbox: &Sandbox) -> String {
 async fn without_descriptors_a_run_waits_in_the_queue() {
     let sandbox = Sandbox::new().with_agent("quick", "echo done");
     let server = sandbox.serve(2);
-    let client = server.client();
+    let client = server.operator();
     let mut events = Events::listen(&client).await;
     // The client keeps its connection, because the server cannot accept another one.
     let paused = readiness(&client).await;
@@ -57,7 +57,7 @@ async fn without_descriptors_an_agent_at_work_is_followed_to_its_end() {
     let script = format!("echo one; read _ <{}; echo two", gate.path().display());
     let sandbox = sandbox.with_agent("slow", &script);
     let server = sandbox.serve(2);
-    let client = server.client();
+    let client = server.operator();
     let mut events = Events::listen(&client).await;
     let task = start_handoff(&client, "slow").await;
     events.wait_for("message_added", "one").await;
@@ -76,6 +76,32 @@ async fn without_descriptors_an_agent_at_work_is_followed_to_its_end() {
     sandbox.assert_invariants();
 }
 
+/// A shortage is no verdict on the caller.
+#[tokio::test]
+async fn without_descriptors_a_caller_without_a_token_is_asked_to_wait() {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
+    let script = format!("echo one; read _ <{}", gate.path().display());
+    let sandbox = sandbox.with_agent("slow", &script);
+    let server = sandbox.serve(2);
+    let (operator, person) = (server.operator(), server.client());
+    let mut events = Events::listen(&operator).await;
+    // The connection exists before the first run, so the server has not looked at the process yet.
+    readiness(&person).await;
+    let task = start_handoff(&operator, "slow").await;
+    events.wait_for("message_added", "one").await;
+    let shortage = NoDescriptors::of(&server);
+    let (status, code, _) = expect_refusal(person.get("/api/tasks", &[]).await);
+    assert_eq!((status, code.as_str()), (503, "NOT_READY"));
+    drop(shortage);
+    let seen = person.get("/api/tasks", &[]).await;
+    assert!(seen.is_ok(), "{seen:?}");
+    gate.let_one_through();
+    wait_for_end(&operator, last_handoff_id(&task)).await;
+    sandbox.wait_until_no_process();
+    assert!(server.stop().success());
+}
+
 #[tokio::test]
 async fn without_processes_runs_wait_and_agents_are_not_interrupted() {
     let Some(limit) = ProcessLimit::new() else {
@@ -83,7 +109,7 @@ async fn without_processes_runs_wait_and_agents_are_not_interrupted() {
     };
     let sandbox = Sandbox::new().with_agent("quick", "echo done");
     let server = sandbox.serve(2);
-    let client = server.client();
+    let client = server.operator();
     let mut events = Events::listen(&client).await;
     readiness(&client).await;
     limit.add(server.pid());
@@ -139,7 +165,7 @@ async fn a_run_whose_agent_could_not_start_for_a_moment_starts_later() {
     let script = format!("read line <{}; echo $line", gate.path().display());
     let sandbox = sandbox.with_agent("waiting", &script);
     let server = sandbox.serve(1);
-    let client = server.client();
+    let client = server.operator();
     let mut events = Events::listen(&client).await;
     let task = start_handoff(&client, "waiting").await;
     events.wait_for("run_started", "waiting").await;
@@ -166,7 +192,7 @@ async fn a_run_whose_agent_could_not_start_for_a_moment_starts_later() {
     std::fs::write(run.join("exit.json"), exit.to_string()).unwrap();
 
     let server = sandbox.serve(1);
-    let client = server.client();
+    let client = server.operator();
     let mut events = Events::listen(&client).await;
     events.wait_for("run_requeued", "no process").await;
     gate.let_one_through();
@@ -200,7 +226,7 @@ async fn agent_on_small_disk() -> Option<(Sandbox, crate::support::Gate, Server,
     let script = format!("echo one; read _ <{}; echo two", gate.path().display());
     let sandbox = sandbox.with_agent("slow", &script);
     let server = sandbox.serve(2);
-    let client = server.client();
+    let client = server.operator();
     let mut events = Events::listen(&client).await;
     let task = start_handoff(&client, "slow").await;
     events.wait_for("message_added", "one").await;
@@ -212,7 +238,7 @@ async fn an_agent_that_ends_on_a_full_disk_has_ended_well() {
     let Some((sandbox, gate, server, handoff_id)) = agent_on_small_disk().await else {
         return;
     };
-    let client = server.client();
+    let client = server.operator();
     sandbox.fill_disk();
     write_until_full(&client).await;
     gate.let_one_through();
@@ -232,7 +258,7 @@ async fn an_upload_to_a_full_disk_says_so() {
         return;
     };
     let server = sandbox.serve(0);
-    let client = server.client();
+    let client = server.operator();
     let task = create_task(&client).await;
     let upload = async || {
         let path = format!("/api/tasks/{}/attachments?filename=a.txt", task.id);
