@@ -82,8 +82,9 @@ async fn an_orphan_of_a_killed_supervisor_is_not_a_person() {
         sandbox.path("pid").display()
     );
     let script = format!(
-        "setsid env -i sh -c '{}' orphan $PPID $CHORUS_URL & kill -9 $PPID; read _",
-        orphan.replace('\'', r"'\''")
+        "setsid env -i sh -c '{}' orphan $PPID $CHORUS_URL & until [ -s {} ]; do sleep 0.05; done; kill -9 $PPID; read _",
+        orphan.replace('\'', r"'\''"),
+        sandbox.path("pid").display()
     );
     let sandbox = sandbox
         .with_agent("busy", &format!("read _ <{}", gate.path().display()))
