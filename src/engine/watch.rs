@@ -20,7 +20,7 @@ use crate::domain::{RequestState, Text};
 use crate::error::{Error, with_sources};
 use crate::ledger::alert::{self, AlertTagChange};
 use crate::ledger::request::{self, FileReport, FilesReport, Reconciled, TagChange};
-use crate::tags::{EditError, FileTags, Look, Notice, Survey, SurveyError, TagWrite, write_tag};
+use crate::tags::{FileTags, Look, Notice, Survey, SurveyError, TagWrite, write_tag};
 
 /// The pause that collects changes, so that a program that saves several files causes one round.
 const GATHER: Duration = Duration::from_millis(30);
@@ -45,8 +45,6 @@ pub struct FileWatch {
     options: WatchOptions,
     /// The problems of the last walk, which are logged only once.
     problems: HashSet<String>,
-    /// The files that other programs have locked. They are tried again, and logged only once.
-    locked: HashSet<PathBuf>,
 }
 
 /// Notifications since the last look.
@@ -91,22 +89,7 @@ impl FileWatch {
             notices,
             options,
             problems: HashSet::new(),
-            locked: HashSet::new(),
         })
-    }
-}
-
-impl FileWatch {
-    /// Remembers a locked file, and logs it unless it was locked at the last look.
-    fn note_locked(&mut self, file: &Text, written: Written, before: &HashSet<PathBuf>) {
-        if written != Written::Locked {
-            return;
-        }
-        let path = PathBuf::from(file.as_str());
-        if !before.contains(&path) && !self.locked.contains(&path) {
-            tracing::warn!(file = %path.display(), "a watched file is locked by another program; its tags are written when the lock is released");
-        }
-        self.locked.insert(path);
     }
 }
 
@@ -121,15 +104,7 @@ impl Engine {
             let due = watch.notices.take();
             let mut pause = GATHER;
             match self.look_at_files(&mut watch, due, is_first).await {
-                Ok(()) => {
-                    is_first = false;
-                    if !watch.locked.is_empty() {
-                        pause = RETRY;
-                    }
-                    for path in &watch.locked {
-                        watch.notices.add(Notice::File(path.clone()));
-                    }
-                }
+                Ok(()) => is_first = false,
                 Err(error) => {
                     tracing::error!(error = %with_sources(&error), "cannot synchronise requests with watched files; retrying");
                     watch.notices.add(Notice::Anywhere);
@@ -163,7 +138,6 @@ impl Engine {
         if !walks {
             again.extend(due.files);
         }
-        again.extend(watch.locked.iter().cloned());
         if again.is_empty() && !walks {
             return Ok(());
         }
@@ -187,8 +161,6 @@ impl Engine {
         if files.is_empty() {
             return Ok(());
         }
-        let before = watch.locked.clone();
-        watch.locked.retain(|path| !files.contains_key(path));
         let report = FilesReport {
             files: files.into_values().filter_map(report).collect(),
             file_approval: watch.options.file_approval,
@@ -207,18 +179,16 @@ impl Engine {
             }
         }
         for change in changes {
-            let written = self.write_request(&change, &watch.options.url).await?;
-            watch.note_locked(&change.file, written, &before);
+            self.write_request(&change, &watch.options.url).await?;
         }
         for change in alerts {
-            let written = self.write_alert(&change).await?;
-            watch.note_locked(&change.file, written, &before);
+            self.write_alert(&change).await?;
         }
         Ok(())
     }
 
     /// Writes the state of a request into its file.
-    async fn write_request(&self, change: &TagChange, url: &str) -> Result<Written> {
+    async fn write_request(&self, change: &TagChange, url: &str) -> Result<()> {
         let request = &change.request;
         let tag = |state: RequestState| Tag::State {
             state,
@@ -230,8 +200,7 @@ impl Engine {
             title: change.title.clone(),
             sections: tag_sections::compose(change, url),
         };
-        let written = write_to(&change.file, &change.root, write).await?;
-        if written == Written::Yes {
+        if write_to(&change.file, &change.root, write).await? {
             let told = u32::try_from(request.recovery.len()).unwrap_or(u32::MAX);
             let (id, state) = (request.id.clone(), request.state);
             self.write(None, move |tx| {
@@ -239,51 +208,36 @@ impl Engine {
             })
             .await?;
         }
-        Ok(written)
+        Ok(())
     }
 
     /// Marks an alert as resolved in its file.
-    async fn write_alert(&self, change: &AlertTagChange) -> Result<Written> {
+    async fn write_alert(&self, change: &AlertTagChange) -> Result<()> {
         let write = TagWrite {
             swap: Some((Tag::Alert { active: true }, Tag::Alert { active: false })),
             line: change.line,
             title: change.title.clone(),
             sections: Vec::new(),
         };
-        let written = write_to(&change.file, &change.root, write).await?;
-        if written == Written::Yes {
+        if write_to(&change.file, &change.root, write).await? {
             let id = change.id.clone();
             self.write(None, move |tx| alert::record_written_tag(tx, &id))
                 .await?;
         }
-        Ok(written)
+        Ok(())
     }
 }
 
-/// Whether a tag was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Written {
-    Yes,
-    /// The file no longer has the tag, or cannot be written; it is retried at the next change.
-    No,
-    /// Another program has locked the file.
-    Locked,
-}
-
-async fn write_to(file: &Text, root: &Text, write: TagWrite) -> Result<Written> {
+/// Changes a tag, and returns whether the file still had it. A file that cannot be written is retried at the next change.
+async fn write_to(file: &Text, root: &Text, write: TagWrite) -> Result<bool> {
     let (path, root) = (PathBuf::from(file.as_str()), PathBuf::from(root.as_str()));
     let written = tokio::task::spawn_blocking(move || write_tag(&path, &root, &write))
         .await
         .map_err(Error::internal)?;
-    Ok(match written {
-        Ok(true) => Written::Yes,
-        Ok(false) => Written::No,
-        Err(EditError::Locked { .. }) => Written::Locked,
-        Err(error) => {
-            tracing::warn!(%error, "cannot update the tag in a watched file; retrying at the next change");
-            Written::No
-        }
-    })
+    Ok(written.unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot update the tag in a watched file; retrying at the next change");
+        false
+    }))
 }
 
 fn report(file: FileTags) -> Option<FileReport> {

@@ -568,28 +568,3 @@ async fn a_folder_that_replaces_another_is_watched() {
     assert_eq!(titles(&operator).await, ["Two", "Three"]);
     notes.assert_invariants();
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_locked_file_delays_only_its_own_tags() {
-    let notes = Notes::new();
-    let file = notes.write("locked.md", "- One #needs-fix\n");
-    let lock = std::fs::File::open(&file).unwrap();
-    lock.lock_shared().unwrap();
-    let (_server, operator, mut events) = notes.serve(&[]).await;
-    let one = wait_for_request(&operator, &mut events, "request_created", "One").await;
-    operator.approve(&[&one]).await;
-    operator.wait_for_state(&one, RequestState::Claimed).await;
-    let other = notes.write("other.md", "- Two #needs-fix\n");
-    let two = wait_for_request(&operator, &mut events, "request_created", "Two").await;
-    operator.approve(&[&two]).await;
-    wait_for_tag(&other, "#claimed-fix");
-    assert_eq!(read(&file), "- One #needs-fix\n");
-    drop(lock);
-    wait_for_tag(&file, "#claimed-fix");
-    for _ in 0..2 {
-        notes.gate.let_one_through();
-    }
-    wait_for_tag(&file, "#done-fix");
-    wait_for_tag(&other, "#done-fix");
-    notes.assert_invariants();
-}
