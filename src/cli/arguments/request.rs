@@ -192,7 +192,7 @@ pub(in crate::cli) struct WaitArguments {
     /// State to wait for
     #[arg(long, default_value = "done")]
     pub state: StateArgument,
-    /// Seconds to wait, then exit 1
+    /// Seconds to wait, then exit 6
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
     #[command(flatten)]

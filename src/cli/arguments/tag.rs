@@ -89,7 +89,7 @@ pub(in crate::cli) struct TagWaitArguments {
     /// Tag, with or without the #; may end in a wildcard: '#needs-*'
     #[arg(value_parser = pattern)]
     pub tag: TagPattern,
-    /// Seconds to wait, then exit 1
+    /// Seconds to wait, then exit 6
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
 }
