@@ -129,7 +129,8 @@ impl Guard {
 
     /// Returns the way to identify a caller without a token, unless it needs one anyway.
     fn peers_for(&self, peer: &Peer) -> Option<&Peers> {
-        let peers = self.peers.as_deref().filter(|_| !self.requires_token)?;
+        let peers = self.peers.as_deref();
+        let peers = peers.filter(|peers| !self.requires_token && peers.can_tell_runs())?;
         (peer.is_local() || (peers.can_ask() && !self.is_public)).then_some(peers)
     }
 }

@@ -24,6 +24,7 @@ use rustix::process::getuid;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::domain::RunId;
+use crate::supervisor::unmarked_limit;
 use diag::{Diag, Socket};
 use holders::Holders;
 use process::{Process, Standing};
@@ -118,6 +119,8 @@ pub struct Peers {
     runs: PathBuf,
     diag: Option<Diag>,
     holders: Holders,
+    /// The limit of this process before the first agent ran. An agent can lower the limit of the server, too.
+    unmarked: u64,
 }
 
 impl Peers {
@@ -131,7 +134,13 @@ impl Peers {
             runs,
             diag,
             holders: Holders::default(),
+            unmarked: unmarked_limit(),
         }
+    }
+
+    /// Whether supervisors can mark their processes: a limit of 0 cannot be lowered.
+    pub const fn can_tell_runs(&self) -> bool {
+        self.unmarked > 0
     }
 
     /// Whether the kernel names the users of TCP connections.
@@ -206,7 +215,7 @@ impl Peers {
     fn origin_of(&self, processes: &[Process]) -> std::io::Result<Origin> {
         let mut standings = Vec::new();
         for process in processes {
-            standings.push(process.standing(&self.runs)?);
+            standings.push(process.standing(&self.runs, self.unmarked)?);
         }
         standings.dedup();
         Ok(match standings.as_slice() {

@@ -5,7 +5,7 @@ use std::io::Result;
 use std::path::Path;
 
 use crate::domain::RunId;
-use crate::supervisor::{is_shortage, marked_limit, unmarked_limit};
+use crate::supervisor::{is_shortage, marked_limit};
 
 /// The times that a process is read whose ancestors change meanwhile.
 const ATTEMPTS: usize = 5;
@@ -39,13 +39,13 @@ impl Process {
     }
 
     /// Decides what the process is. Its ancestors are read before and after everything else; if they differ, a parent has ended
-    /// meanwhile, and all is read again.
-    pub fn standing(&self, runs: &Path) -> Result<Standing> {
+    /// meanwhile, and all is read again. A limit below `unmarked` is the mark of a run.
+    pub fn standing(&self, runs: &Path, unmarked: u64) -> Result<Standing> {
         for _ in 0..ATTEMPTS {
             let Some(before) = self.ancestors()? else {
                 continue;
             };
-            let marked = self.is_marked()?;
+            let marked = self.limit()?.map(|limit| limit < unmarked);
             let mut run = None;
             for process in before.iter().rev() {
                 run = process.supervised_run(runs)?;
@@ -80,11 +80,10 @@ impl Process {
         Ok((chain.first() == Some(self)).then_some(chain))
     }
 
-    /// Whether a supervisor has marked the process, or `None` if it has ended.
-    fn is_marked(&self) -> Result<Option<bool>> {
+    /// Returns the limit that a supervisor lowers, or `None` if the process has ended.
+    fn limit(&self) -> Result<Option<u64>> {
         let limits = unless_short(read_to_string(format!("/proc/{}/limits", self.pid)))?;
-        let limit = limits.and_then(|limits| marked_limit(&limits));
-        Ok(limit.map(|limit| limit < unmarked_limit()))
+        Ok(limits.and_then(|limits| marked_limit(&limits)))
     }
 
     /// Returns the run that this process supervises. Its standard input is the lock of the run, and holds that lock: another
@@ -148,7 +147,7 @@ mod tests {
             started: own.started + 1,
             ..own
         };
-        let standing = reused.standing(Path::new("/nowhere")).unwrap();
+        let standing = reused.standing(Path::new("/nowhere"), u64::MAX).unwrap();
         assert_eq!(standing, Standing::Unclear);
     }
 }

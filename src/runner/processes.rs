@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,8 +18,12 @@ use rustix::process::{Pid, getpid};
 use super::installation::MARK;
 use crate::domain::HandoffId;
 
-/// The time limit for a process that executes a new program to become readable.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit for a process that executes a new program to become readable. Some processes never do: a process can empty its
+/// own command line.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The pause before such a process is read again.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The property of a process that tells its run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,8 +107,9 @@ pub(super) fn of_run(wanted: &Wanted) -> Vec<Process> {
         let children = all.iter().filter(|(pid, process)| {
             !found.contains(pid)
                 && found.contains(&process.parent)
-                // An agent may have restarted the server, whose supervisors then descend from it.
-                && !matches!(&process.carried, Carried::Mark(mark) if wanted.is_other_run(mark))
+                // An agent may have restarted the server, whose supervisors then descend from it. A mark alone can be forged.
+                && !(process.supervises.is_some()
+                    && matches!(&process.carried, Carried::Mark(mark) if wanted.is_other_run(mark)))
         });
         let children: Vec<i32> = children.map(|(pid, _)| *pid).collect();
         if children.is_empty() {
@@ -113,7 +119,7 @@ pub(super) fn of_run(wanted: &Wanted) -> Vec<Process> {
     }
 }
 
-/// Reads a process. `None` for a zombie, and for a process of another user, which never belongs to a run.
+/// Reads a process. `None` for a zombie.
 pub(super) fn read(pid: Pid) -> Option<Process> {
     let folder = format!("/proc/{}", pid.as_raw_nonzero());
     let environment = environment(&folder)?;
@@ -165,16 +171,22 @@ fn environment(folder: &str) -> Option<Vec<u8>> {
     loop {
         // In this order: a new program may start after the command line was read, but then the environment is empty only once.
         let has_line = !read("cmdline").ok()?.is_empty();
-        let environment = read("environ").ok()?;
+        let environment = match read("environ") {
+            Ok(environment) => environment,
+            // A process of another user, or one that hides its memory. Its ancestors and its session still show its run.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Some(Vec::new()),
+            Err(_) => return None,
+        };
         if !environment.is_empty() || (has_line && looked_bare) {
             return Some(environment);
         }
         // A zombie and a thread of the kernel have no program.
         std::fs::read_link(format!("{folder}/exe")).ok()?;
         if Instant::now() > deadline {
-            return None;
+            // Its ancestors and its session still show its run.
+            return Some(environment);
         }
         looked_bare = has_line;
-        std::thread::yield_now();
+        std::thread::sleep(PAUSE);
     }
 }

@@ -40,6 +40,10 @@ fn with_unruly_agents(sandbox: Sandbox) -> Sandbox {
             "eating",
             "(while :; do cat <$own/control >/dev/null; done) &",
         ),
+        (
+            "forging",
+            "kill -STOP $PPID; export CHORUS_RUN=${CHORUS_RUN%/*}/01900000-0000-7000-8000-000000000000; exec sh -c 'echo begun; while :; do sleep 600; done'",
+        ),
     ]
     .into_iter()
     .fold(sandbox, |sandbox, (name, trick)| {
@@ -53,11 +57,11 @@ fn with_unruly_agents(sandbox: Sandbox) -> Sandbox {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_makes_its_supervisor_deaf_does_not_outlive_a_cancel() {
     let sandbox = with_unruly_agents(Sandbox::new());
-    let server = sandbox.serve(3);
+    let server = sandbox.serve(4);
     let client = server.client();
     let mut events = Events::listen(&client).await;
     let mut tasks = Vec::new();
-    for agent in ["stopping", "removing", "eating"] {
+    for agent in ["stopping", "removing", "eating", "forging"] {
         tasks.push(start_handoff(&client, agent).await);
         events.wait_for("message_added", "begun").await;
     }
