@@ -203,8 +203,8 @@ fn system_micros() -> i64 {
         .saturating_add(test_offset())
 }
 
-/// Lets a test set the clock of a process: `CHORUS_TEST_CLOCK` names a file with the milliseconds to add. Release builds ignore
-/// the variable.
+/// The offset that a test gives the clock of a process: `CHORUS_TEST_CLOCK` names a file with the milliseconds to add. Release
+/// builds ignore the variable.
 #[cfg(debug_assertions)]
 fn test_offset() -> i64 {
     static FILE: std::sync::LazyLock<Option<std::ffi::OsString>> =

@@ -80,7 +80,7 @@ pub(super) async fn take_in(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
-    // Such a client sends its body only when it is asked for it.
+    // A client with an `Expect` header sends its body only after the server has asked for it.
     let is_unasked = !request.headers().contains_key(header::EXPECT);
     let (mut parts, body) = request.into_parts();
     let share = Share::default();

@@ -87,7 +87,7 @@ fn database_url(data_dir: &DataDir) -> DatabaseUrl {
     url.parse().unwrap()
 }
 
-/// Lets a request come from a process of the server's user, unless it says otherwise.
+/// Marks a request as a call of the server's own user, unless it names another peer.
 fn from_own_user(mut request: Request<Body>) -> Request<Body> {
     let own_user = || Peer::known(Origin::OwnUser);
     request.extensions_mut().get_or_insert_with(own_user);

@@ -150,9 +150,9 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Says which part of a test this environment does not allow.
+/// Reports a part of a test that this environment does not allow.
 fn leave_out<T>(what: &str, cause: &dyn std::fmt::Debug) -> Option<T> {
-    // Nobody reads a closed standard error.
+    // The report is lost if standard error is closed.
     let _ = writeln!(std::io::stderr(), "left out: {what}: {cause:?}");
     None
 }

@@ -8,7 +8,7 @@ use super::{COMMON, DataArguments};
 pub(in crate::cli) enum OperatorCommand {
     /// Print the link to the page, with the operator's token
     ///
-    /// Whoever has the link can approve requests and set up Chorus.
+    /// The link gives its holder every right of the operator: to approve requests and to set up Chorus.
     Link(OperatorLinkArguments),
 }
 

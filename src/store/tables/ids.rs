@@ -1,7 +1,7 @@
 //! Ids of all nouns by their beginning or end.
 //!
 //! A beginning is a range of the unique index of `id`, read from its end: a new id is greater than the older ones. For an end, the
-//! whole index is read, about 0.2 s for a million ids; a person types one of these at a time.
+//! whole index is read; a person types one of these at a time.
 
 use crate::domain::{FoundId, Noun};
 use crate::store::{Result, Row, Statement, View, params, sql};

@@ -197,7 +197,7 @@ async fn a_large_event_is_sent_in_parts_to_every_client() {
         assert_eq!(events.event().await["data"]["description"], description);
         assert!(events.largest <= 32 * 1024, "{}", events.largest);
     }
-    // Nobody holds memory any more, and a stream goes on with the next event.
+    // The large event has left the shared memory, and a stream continues with the next event.
     app.task("small").await;
     assert_eq!(streams[59].event().await["data"]["description"], "small");
 }
