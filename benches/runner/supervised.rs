@@ -19,6 +19,7 @@ pub fn supervise_and_wait(dir: &Path, milliseconds: u64) -> (Stamps, Child) {
         program: agent::program().display().to_string(),
         arguments: vec![agent::MODE.to_owned(), milliseconds.to_string()],
         environment: BTreeMap::new(),
+        cgroup: None,
         working_directory: dir.to_owned(),
         stop_signal: StopSignal::Terminate,
         grace_seconds: 1,

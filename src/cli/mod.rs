@@ -45,7 +45,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, FromArgMatches};
 
 use crate::memory;
-use crate::supervisor::supervise;
+use crate::supervisor::{NOT_STARTED, Supervised, supervise};
 use arguments::{Arguments, Command};
 use ui::{Exit, Failure, Ui};
 
@@ -118,7 +118,12 @@ fn run_to_supervise() -> Option<PathBuf> {
 
 fn hold_run(ui: Ui, dir: &Path) -> ExitCode {
     match supervise(dir) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Supervised::ToTheEnd) => ExitCode::SUCCESS,
+        Ok(Supervised::NotStarted(reason)) => {
+            // The log of the supervisor.
+            ui.notice(reason);
+            ExitCode::from(NOT_STARTED)
+        }
         Err(error) => ui.fail(&Failure::caused(&error)),
     }
 }

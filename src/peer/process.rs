@@ -1,11 +1,11 @@
 //! One process: whether it belongs to a run.
 
-use std::fs::{read, read_link, read_to_string};
+use std::fs::read_to_string;
 use std::io::Result;
 use std::path::Path;
 
 use crate::domain::RunId;
-use crate::supervisor::{is_shortage, marked_limit};
+use crate::supervisor::{ProcessStat, is_shortage, marked_limit, supervised_directory};
 
 /// The times that a process is read whose ancestors change meanwhile.
 const ATTEMPTS: usize = 5;
@@ -86,39 +86,24 @@ impl Process {
         Ok(limits.and_then(|limits| marked_limit(&limits)))
     }
 
-    /// Returns the run that this process supervises. Its standard input is the lock of the run, and holds that lock: another
-    /// process can open the file, but not hold the lock.
+    /// Returns the run that this process supervises.
     fn supervised_run(&self, runs: &Path) -> Result<Option<RunId>> {
-        let input = read_link(format!("/proc/{}/fd/0", self.pid)).ok();
-        let Some(id) = input.and_then(|input| locked_run(&input, runs)) else {
-            return Ok(None);
-        };
-        let details = unless_short(read_to_string(format!("/proc/{}/fdinfo/0", self.pid)))?;
-        let holds = details.is_some_and(|all| all.lines().any(|line| line.starts_with("lock:")));
-        Ok(holds.then_some(id))
+        let directory = unless_short(supervised_directory(self.pid, runs))?.flatten();
+        let id = directory.and_then(|directory| {
+            let name = directory.file_name()?;
+            RunId::parse(name.to_str()?).ok()
+        });
+        Ok(id)
     }
-}
-
-/// Returns the run whose lock has this path.
-fn locked_run(path: &Path, runs: &Path) -> Option<RunId> {
-    let mut parts = path.strip_prefix(runs).ok()?.iter();
-    let (id, file) = (parts.next()?.to_str()?, parts.next()?);
-    RunId::parse(id).ok().filter(|_| file == "lock")
 }
 
 /// Reads a process and the pid of its parent. A zombie has no descriptors and is not a caller.
 fn stat(pid: i32) -> Result<Option<(Process, i32)>> {
-    let text = unless_short(read(format!("/proc/{pid}/stat")))?;
-    Ok(text.and_then(|text| parse_stat(pid, &String::from_utf8_lossy(&text))))
-}
-
-fn parse_stat(pid: i32, text: &str) -> Option<(Process, i32)> {
-    // The name of the program is in parentheses and may contain anything.
-    let (_, fields) = text.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace();
-    let parent = fields.nth(1)?.parse().ok()?;
-    let started = fields.nth(17)?.parse().ok()?;
-    Some((Process { pid, started }, parent))
+    let stat = unless_short(ProcessStat::read(pid))?.flatten();
+    Ok(stat.map(|stat| {
+        let started = stat.started;
+        (Process { pid, started }, stat.parent)
+    }))
 }
 
 /// Turns the error of a process that has ended into `None`. A shortage is an error: it must not make a process invisible.

@@ -4,14 +4,14 @@
 //! The supervisor ends its agent on an order, and at a limit. But an agent can stop its supervisor, read the orders from the
 //! control pipe, or remove the pipe. So a guard watches each run from the server. It repeats an order, and if the run has not ended
 //! after the grace period and a margin, it kills all processes of the run. It does the same a margin after a limit, and if the
-//! supervisor is dead while another process holds the lock of the run. The limits are those of the ledger: a file of the
+//! supervisor is dead while another process holds the lock of the run. It continues a stopped supervisor. The limits are those of the ledger: a file of the
 //! run may have been changed by the agent.
 
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
@@ -23,7 +23,7 @@ use crate::domain::RunId;
 use crate::error::with_sources;
 use crate::ledger::run::{self, ClaimedRun, Limits};
 use crate::store::StoreError;
-use crate::supervisor::{Cause, Order, may_pass};
+use crate::supervisor::{Cause, Order, ProcessStat, may_pass};
 
 /// The time that a supervisor has beyond its limits and its grace period.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -190,6 +190,7 @@ impl Runner {
                     if supervisor.is_dead() {
                         break None;
                     }
+                    supervisor.wake_if_stopped();
                     schedule.look = Instant::now() + LOOK;
                 }
                 Step::Force(cause) => break Some(cause),
@@ -324,6 +325,17 @@ impl Supervisor {
             age: process.age(),
             missed: 0,
         })
+    }
+
+    /// Continues a supervisor that its agent has stopped. Otherwise the end of the agent would go unnoticed until a limit is reached.
+    fn wake_if_stopped(&self) {
+        if let (Some(pid), Some(process)) = (self.pid, &self.process)
+            && let Ok(Some(stat)) = ProcessStat::read(pid)
+            && stat.is_stopped
+        {
+            // An error means that the supervisor has just ended.
+            let _ = pidfd_send_signal(process, Signal::CONT);
+        }
     }
 
     const fn is_unknown(&self) -> bool {

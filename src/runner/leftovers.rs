@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use super::cgroups;
 use super::processes::{self, Carried, Process, Wanted};
 
 /// The pause before the next search for processes.
@@ -29,7 +30,10 @@ pub(super) struct Ended {
 pub(super) fn carried() -> BTreeSet<Carried> {
     processes::all()
         .into_values()
-        .map(|process| process.carried)
+        .flat_map(|process| {
+            let cgroups = process.cgroups.into_iter().map(Carried::Mark);
+            cgroups.chain([process.carried])
+        })
         .collect()
 }
 
@@ -42,6 +46,14 @@ pub(super) fn end(wanted: &Wanted) -> Ended {
         let left = found.len();
         if left == 0 || start.elapsed() > PATIENCE {
             return Ended { signals, left };
+        }
+        let is_in_cgroup = |process: &&Process| process.cgroups.contains(&wanted.mark);
+        if let Some(process) = found.iter().find(is_in_cgroup) {
+            let cgroup = cgroups::of_run(&wanted.mark, process.pid);
+            if cgroup.is_some_and(|cgroup| cgroups::kill(&cgroup)) {
+                signals += found.iter().filter(is_in_cgroup).count();
+                found.retain(|process| !is_in_cgroup(&process));
+            }
         }
         // An agent that starts processes faster than they are found is ended with its supervisor.
         if start.elapsed() < PATIENCE / 2

@@ -11,6 +11,7 @@
 //! its lock, and receives orders through a named pipe in the run directory. The server signals processes itself only if the
 //! supervisor was killed or does not follow its orders.
 
+mod cgroups;
 mod follow;
 mod guard;
 mod installation;
@@ -57,6 +58,7 @@ use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
 use crate::store::{Database, StoreError};
 use crate::supervisor::{Order, RunFiles};
+use cgroups::Cgroups;
 use guard::Guard;
 use installation::Installation;
 use isolation::Masks;
@@ -101,6 +103,7 @@ struct Inner {
     options: RunnerOptions,
     installation: Installation,
     masks: Arc<Masks>,
+    cgroups: Arc<Cgroups>,
     wake: Notify,
     watcher: Watcher,
     stopping: CancellationToken,
@@ -162,6 +165,7 @@ impl Runner {
         let inner = Inner {
             db,
             masks: Arc::new(Masks::new(options.data_dir.clone())),
+            cgroups: Arc::new(Cgroups::find()),
             options,
             installation,
             wake: Notify::new(),
@@ -176,6 +180,9 @@ impl Runner {
             runner.adopt(run).await?;
         }
         runner.stop_unwanted().await?;
+        let installation = &runner.0.installation;
+        let is_ours = |mark: &str| installation.marked_run(mark).is_some();
+        runner.0.cgroups.remove_left(is_ours);
         tokio::spawn(runner.clone().schedule());
         runner.wake();
         Ok(runner)
@@ -321,6 +328,10 @@ impl Runner {
             if let Err(Stopping) = runner.follow_to_end(run, supervisor, &its_guard).await {
                 return;
             }
+            runner
+                .0
+                .cgroups
+                .remove(&runner.0.installation.mark(&run_id));
             runner.live().remove(&run_id);
             // The receivers may be gone.
             let _ = gone.send(true);

@@ -4,7 +4,7 @@
 //! Every process of a run inherits the run's mark in its environment. A process without a mark belongs to a run if one of its
 //! ancestors does: a living supervisor is the subreaper of all that its agent starts. If the supervisor is dead, a process also
 //! belongs to the run if it is still in the session that the supervisor began. The number of a session is not reused
-//! while the session has a process.
+//! while the session has a process. Where runs have cgroups, a process in the cgroup of a run belongs to it, whatever else it shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -15,8 +15,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, getpid};
 
+use super::cgroups;
 use super::installation::MARK;
 use crate::domain::HandoffId;
+use crate::supervisor::{self, ProcessStat};
 
 /// The time limit for a process that executes a new program to become readable. Some processes never do: a process can empty its
 /// own command line.
@@ -40,6 +42,8 @@ pub(super) struct Process {
     /// Together with the pid, this identifies a process: a reused pid has a later start.
     pub started: u64,
     pub carried: Carried,
+    /// The marks of the runs in whose cgroups the process is.
+    pub cgroups: Vec<String>,
     /// The run directory that a supervisor was given.
     pub supervises: Option<PathBuf>,
     parent: i32,
@@ -68,10 +72,23 @@ impl Process {
 }
 
 impl Wanted {
-    /// Whether a mark names another run of the same installation.
-    fn is_other_run(&self, mark: &str) -> bool {
+    fn has_in_cgroup(&self, process: &Process) -> bool {
+        process.cgroups.contains(&self.mark)
+    }
+
+    /// Whether a process supervises another run of the same installation: an agent may have restarted the server, whose supervisors
+    /// then descend from it. An agent can forge the mark and the arguments of a supervisor, so its lock decides.
+    fn is_other_supervisor(&self, process: &Process) -> bool {
         let installation = |mark: &str| mark.split('/').next().map(str::to_owned);
-        mark != self.mark && installation(mark) == installation(&self.mark)
+        let has_other_mark = matches!(&process.carried, Carried::Mark(mark)
+            if *mark != self.mark && installation(mark) == installation(&self.mark));
+        if !has_other_mark || self.has_in_cgroup(process) {
+            return false;
+        }
+        let pid = process.pid.as_raw_nonzero().get();
+        let runs = self.directory.parent();
+        let supervised = runs.and_then(|runs| supervisor::supervised_directory(pid, runs).ok()?);
+        supervised.is_some_and(|directory| directory != self.directory)
     }
 }
 
@@ -89,14 +106,17 @@ pub(super) fn all() -> BTreeMap<i32, Process> {
 pub(super) fn of_run(wanted: &Wanted) -> Vec<Process> {
     let all = all();
     let supervisor_is_dead = wanted.session.is_some_and(|pid| !all.contains_key(&pid));
-    let is_root = |process: &Process| match &process.carried {
-        Carried::Mark(mark) => *mark == wanted.mark,
-        Carried::Handoff(id) => wanted.handoff_id.as_ref() == Some(id),
-        // The supervisor of an earlier version has no mark.
-        Carried::Nothing => {
-            process.supervises.as_ref() == Some(&wanted.directory)
-                || (supervisor_is_dead && wanted.session == Some(process.session))
-        }
+    let is_root = |process: &Process| {
+        wanted.has_in_cgroup(process)
+            || match &process.carried {
+                Carried::Mark(mark) => *mark == wanted.mark,
+                Carried::Handoff(id) => wanted.handoff_id.as_ref() == Some(id),
+                // The supervisor of an earlier version has no mark.
+                Carried::Nothing => {
+                    process.supervises.as_ref() == Some(&wanted.directory)
+                        || (supervisor_is_dead && wanted.session == Some(process.session))
+                }
+            }
     };
     let mut found: BTreeSet<i32> = all
         .iter()
@@ -107,9 +127,7 @@ pub(super) fn of_run(wanted: &Wanted) -> Vec<Process> {
         let children = all.iter().filter(|(pid, process)| {
             !found.contains(pid)
                 && found.contains(&process.parent)
-                // An agent may have restarted the server, whose supervisors then descend from it. A mark alone can be forged.
-                && !(process.supervises.is_some()
-                    && matches!(&process.carried, Carried::Mark(mark) if wanted.is_other_run(mark)))
+                && !wanted.is_other_supervisor(process)
         });
         let children: Vec<i32> = children.map(|(pid, _)| *pid).collect();
         if children.is_empty() {
@@ -138,20 +156,15 @@ pub(super) fn read(pid: Pid) -> Option<Process> {
         Carried::Nothing
     };
     let line = std::fs::read(format!("{folder}/cmdline")).ok()?;
-    let stat = std::fs::read_to_string(format!("{folder}/stat")).ok()?;
-    // The program's name is in parentheses and may contain any character.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let number = |index: usize| fields.get(index)?.parse().ok();
-    if matches!(fields.first(), Some(&("Z" | "X"))) {
-        return None;
-    }
-    Some(Process {
+    let stat = ProcessStat::read(pid.as_raw_nonzero().get()).ok()??;
+    (!stat.is_zombie).then(|| Process {
         pid,
-        started: fields.get(19)?.parse().ok()?,
+        started: stat.started,
         carried,
+        cgroups: cgroups::marks_of(pid),
         supervises: supervised_directory(&line),
-        parent: number(1)?,
-        session: number(3)?,
+        parent: stat.parent,
+        session: stat.session,
     })
 }
 

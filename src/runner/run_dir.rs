@@ -6,12 +6,14 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, mkfifoat, open};
 use rustix::io::Errno;
+use tokio::sync::watch;
 
 use super::installation::MARK;
-use crate::supervisor::{Order, RunFiles, RunSpec, may_pass, open_plain_inside};
+use crate::supervisor::{NOT_STARTED, Order, RunFiles, RunSpec, may_pass, open_plain_inside};
 
 /// Creates the directory of a run and starts the supervisor in it.
 ///
@@ -107,10 +109,59 @@ pub(super) fn output_size(files: &RunFiles) -> [Option<u64>; 2] {
     })
 }
 
+/// The supervisor of a run, as a child of this server.
+#[derive(Debug, Clone)]
+pub(super) struct SupervisorChild {
+    /// `None` once the child is reaped, or if an earlier server started the supervisor.
+    child: Arc<Mutex<Option<Child>>>,
+    exit: Option<watch::Sender<Exit>>,
+}
+
+/// The end of the child.
+#[derive(Debug, Clone, Copy, Default)]
+struct Exit {
+    is_reaped: bool,
+    /// `None` if the child was killed.
+    code: Option<i32>,
+}
+
+/// The time limit for a supervisor to end after it has released its lock.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl SupervisorChild {
+    pub fn new(child: Option<Child>) -> Self {
+        Self {
+            exit: child.is_some().then(|| watch::Sender::new(Exit::default())),
+            child: Arc::new(Mutex::new(child)),
+        }
+    }
+
+    /// Reaps the child.
+    fn reap(&self) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(mut child), Some(exit)) = (child.take(), &self.exit) {
+            let code = child.wait().ok().and_then(|status| status.code());
+            exit.send_replace(Exit {
+                is_reaped: true,
+                code,
+            });
+        }
+    }
+
+    /// Whether the supervisor said by its exit code that it did not start its agent. `None` if it was killed, or if an earlier server
+    /// started it. To be called when the supervisor has released its lock.
+    pub async fn denies_start(&self) -> Option<bool> {
+        let mut exit = self.exit.as_ref()?.subscribe();
+        let reaped = exit.wait_for(|exit| exit.is_reaped);
+        let exit = *tokio::time::timeout(PATIENCE, reaped).await.ok()?.ok()?;
+        exit.code.map(|code| code == i32::from(NOT_STARTED))
+    }
+}
+
 /// Waits until the supervisor releases the run's lock. The waiting thread then reaps the supervisor, if it is our child.
 pub(super) async fn until_released(
     files: &RunFiles,
-    supervisor: &Arc<Mutex<Option<Child>>>,
+    supervisor: &SupervisorChild,
 ) -> std::io::Result<()> {
     let (sender, released) = tokio::sync::oneshot::channel();
     let (lock, supervisor) = (files.lock(), supervisor.clone());
@@ -119,10 +170,8 @@ pub(super) async fn until_released(
         let has_ended = result.is_ok();
         // The receiver may be gone.
         let _ = sender.send(result);
-        let mut supervisor = supervisor.lock().unwrap_or_else(PoisonError::into_inner);
-        if has_ended && let Some(mut supervisor) = supervisor.take() {
-            // The exit status is in the run directory.
-            let _ = supervisor.wait();
+        if has_ended {
+            supervisor.reap();
         }
     };
     // A separate thread, because hundreds of runs would fill the pool for blocking work.

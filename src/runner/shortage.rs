@@ -138,6 +138,24 @@ impl Runner {
         .map(|_| ())
     }
 
+    /// Like [`Self::requeue`], for a run whose files alone show that its agent never began. Returns false if the run must end.
+    pub(super) async fn requeue_unproven(
+        &self,
+        run: &ClaimedRun,
+        reason: &str,
+    ) -> Result<bool, Stopping> {
+        let make = || {
+            let (id, reason) = (run.identity.run_id.clone(), reason.to_owned());
+            move |tx: &mut Tx<'_>| run::requeue_unproven(tx, &id, &reason)
+        };
+        let requeued = self.write_patiently("return a run to the queue", make);
+        let is_requeued = requeued.await?.unwrap_or(false);
+        if is_requeued {
+            self.pause(reason.to_owned());
+        }
+        Ok(is_requeued)
+    }
+
     /// Repeats a write while the store cannot be used. Returns `None` if the write fails for good.
     pub(super) async fn write_patiently<T: Send + 'static, F>(
         &self,

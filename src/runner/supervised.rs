@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Child;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -16,6 +16,7 @@ use super::isolation::{MaskProblem, MaskedRun};
 use super::jobs::launched_agent;
 use super::mail::DeliveredMail;
 use super::providers::{self, ProcessEnd, Report, judge};
+use super::run_dir::SupervisorChild;
 use super::shortage::{RETRY, Stopping, on_thread};
 use super::spec::SpecError;
 use super::{Runner, prompt, run_dir, spec};
@@ -90,6 +91,7 @@ impl Runner {
         let options = self.0.options.clone();
         let mark = self.0.installation.mark(&run.identity.run_id);
         let masks = self.0.masks.clone();
+        let cgroups = self.0.cgroups.clone();
         let limits = self.limits(run);
         let (run, token) = (run.clone(), token.clone());
         let launch = move || -> Result<Child, LaunchError> {
@@ -142,7 +144,7 @@ impl Runner {
                 token.reveal(),
                 &options.program,
             ));
-            environment.insert(MARK.to_owned(), mark);
+            environment.insert(MARK.to_owned(), mark.clone());
             let wrapper = match run.isolation {
                 Isolation::Unmasked => Vec::new(),
                 Isolation::Masked => masks
@@ -166,12 +168,14 @@ impl Runner {
                 arguments: line.arguments,
                 environment,
                 working_directory: workspace,
+                cgroup: cgroups.make(&mark),
                 stop_signal: line.stop_signal,
                 grace_seconds: options.grace_seconds,
                 max_seconds: Some(limits.max_seconds),
                 idle_seconds: Some(limits.idle_seconds),
             };
             run_dir::launch(&options.program, &files, &spec, &text, &system).map_err(|error| {
+                cgroups.remove(&mark);
                 LaunchError::of(
                     &error,
                     "The supervisor cannot be started",
@@ -238,7 +242,7 @@ impl Runner {
                     .await;
             }
         }
-        let supervisor = Arc::new(Mutex::new(supervisor));
+        let supervisor = SupervisorChild::new(supervisor);
         let Some(agent) = launched_agent(&run) else {
             let problem =
                 "The agent was deleted during its run; hand off to another agent".to_owned();
@@ -274,8 +278,11 @@ impl Runner {
                 tracing::warn!(run_id = %run.identity.run_id, ended.signals, "ended the processes of a killed supervisor");
             }
         }
-        if let Some(reason) = never_started(&files, exit.as_ref()) {
-            return self.requeue(&run, reason).await;
+        if guard.forced().is_none()
+            && let Some(reason) = never_started(&files, exit.as_ref())
+            && self.start_again(&run, &supervisor, reason).await?
+        {
+            return Ok(());
         }
         self.read_all(&run, &mut follower).await?;
         let said = follower.finish();
@@ -291,6 +298,20 @@ impl Runner {
             &stderr.unwrap_or_default(),
         );
         self.finish(finish).await
+    }
+
+    /// Returns a run to the queue whose files show that its agent never began. Returns false if that is not to be believed.
+    async fn start_again(
+        &self,
+        run: &ClaimedRun,
+        supervisor: &SupervisorChild,
+        reason: String,
+    ) -> Result<bool, Stopping> {
+        match supervisor.denies_start().await {
+            Some(true) => self.requeue(run, reason).await.map(|()| true),
+            Some(false) => Ok(false),
+            None => self.requeue_unproven(run, &reason).await,
+        }
     }
 
     async fn read_exit(&self, files: &RunFiles) -> Result<Option<RunExit>, Stopping> {
@@ -344,7 +365,7 @@ impl Runner {
         &self,
         run: &ClaimedRun,
         files: &RunFiles,
-        supervisor: &Arc<Mutex<Option<Child>>>,
+        supervisor: &SupervisorChild,
         guard: &Guard,
         problem: String,
     ) -> Result<(), Stopping> {
@@ -361,7 +382,7 @@ impl Runner {
     async fn until_released(
         &self,
         files: &RunFiles,
-        supervisor: &Arc<Mutex<Option<Child>>>,
+        supervisor: &SupervisorChild,
     ) -> Result<(), Stopping> {
         let mut is_told = false;
         loop {
@@ -386,7 +407,7 @@ impl Runner {
         &self,
         run: &ClaimedRun,
         files: &RunFiles,
-        supervisor: &Arc<Mutex<Option<Child>>>,
+        supervisor: &SupervisorChild,
         follower: &mut Follower,
         guard: &Guard,
     ) -> Result<(), Stopping> {
@@ -502,7 +523,7 @@ impl Runner {
     }
 }
 
-/// Returns the reason if the supervisor ended before it started the agent, which a later attempt can do.
+/// Returns the reason if the files of a run show that the supervisor ended before it started the agent, which a later attempt can do.
 fn never_started(files: &RunFiles, exit: Option<&RunExit>) -> Option<String> {
     match exit {
         Some(RunExit {

@@ -25,6 +25,9 @@ pub struct RunSpec {
     /// Added to the inherited environment.
     pub environment: BTreeMap<String, String>,
     pub working_directory: PathBuf,
+    /// The cgroup of the run, where one could be made.
+    #[serde(default)]
+    pub cgroup: Option<PathBuf>,
     pub stop_signal: StopSignal,
     /// The time between the stop signal and SIGKILL.
     pub grace_seconds: u64,

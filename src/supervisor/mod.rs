@@ -18,14 +18,18 @@
 //!
 //! The supervisor has one thread and no async runtime, because there may be hundreds of supervisors.
 
+mod cgroup;
 mod exit_file;
 mod files;
+mod lock;
 mod mark;
 mod plain;
 mod shortage;
 mod silence;
+mod stat;
 mod tree;
 
+use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
@@ -43,11 +47,14 @@ use rustix::process::{
 use exit_file::ExitFile;
 use silence::Silence;
 
+pub use cgroup::remove_cgroup;
 pub use files::{Cause, End, Order, RunExit, RunFiles, RunSpec, StopSignal};
+pub use lock::supervised_directory;
 pub use mark::{marked_limit, unmarked_limit};
 use plain::open_plain;
 pub use plain::open_plain_inside;
 pub use shortage::{is_shortage, may_pass};
+pub use stat::ProcessStat;
 
 /// The maximum sleep, so that ended orphans are reaped.
 const NAP: Duration = Duration::from_secs(30);
@@ -71,8 +78,51 @@ fn system(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> SuperviseErro
     move |cause| SuperviseError::System { what, cause }
 }
 
+impl SuperviseError {
+    /// Whether the system only lacked something, so that a later attempt may succeed.
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::File { cause, .. } => may_pass(cause),
+            Self::System { cause, .. } => may_pass(&(*cause).into()),
+        }
+    }
+}
+
+/// The exit code of a supervisor that did not start its agent because the system lacked something. The server trusts this code: an agent
+/// can forge the files of its run, and kill its supervisor, but cannot choose the exit code.
+pub const NOT_STARTED: u8 = 75;
+
+/// The work of a supervisor.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Supervised {
+    /// The end of the run is in `exit.json`.
+    ToTheEnd,
+    /// The system lacks something for the agent, with a message for users.
+    NotStarted(String),
+}
+
+/// A run directory, ready for the start of its agent.
+struct Prepared {
+    /// Open as long as `files`, whose paths go through it.
+    _directory: OwnedFd,
+    files: RunFiles,
+    spec: RunSpec,
+    control: OwnedFd,
+    room: ExitFile,
+    started: File,
+}
+
 /// Starts the agent of a run directory, and supervises it to its end.
-pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
+pub fn supervise(dir: &Path) -> Result<Supervised, SuperviseError> {
+    match prepare(dir) {
+        Ok(prepared) => hold(prepared),
+        Err(error) if error.may_pass() => Ok(Supervised::NotStarted(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Does everything that can fail before the agent is started.
+fn prepare(dir: &Path) -> Result<Prepared, SuperviseError> {
     // The descriptor names the directory even if it is renamed or replaced.
     let only_directory = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory =
@@ -86,6 +136,10 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
     set_child_subreaper(Some(getpid())).map_err(system("become a subreaper"))?;
     mark::mark().map_err(system("mark the processes of the run"))?;
     let spec = files.spec()?;
+    if let Some(cgroup) = &spec.cgroup {
+        // Without its cgroup, the run is still held by this process.
+        let _ = cgroup::enter(cgroup);
+    }
     let control = open(
         files.control(),
         OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC,
@@ -98,6 +152,26 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
         cause,
     })?;
     let started = files.write_started()?;
+    Ok(Prepared {
+        _directory: directory,
+        files,
+        spec,
+        control,
+        room,
+        started,
+    })
+}
+
+/// Starts the agent, waits for its end, and records that end.
+fn hold(prepared: Prepared) -> Result<Supervised, SuperviseError> {
+    let Prepared {
+        _directory,
+        files,
+        spec,
+        control,
+        room,
+        started,
+    } = prepared;
     let exit = match start(&files, &spec) {
         Ok(agent) => {
             // The mark must survive a power failure. Not fatal: a failing disk must not end an agent.
@@ -116,13 +190,24 @@ pub fn supervise(dir: &Path) -> Result<(), SuperviseError> {
         },
     };
     drop(started);
+    if let Some(cgroup) = &spec.cgroup {
+        // A cgroup that stays is removed by the server.
+        let _ = cgroup::leave(cgroup);
+    }
     shortage::patiently(|| room.write(&exit)).map_err(|cause| SuperviseError::File {
         path: files.exit(),
         cause,
     })?;
     // An error means that the supervisor was started by hand, without a lock.
     let _ = flock(std::io::stdin(), FlockOperation::Unlock);
-    files.flush()
+    let supervised = match exit.end {
+        End::NotStarted {
+            error,
+            may_pass: true,
+        } => Supervised::NotStarted(error),
+        _ => Supervised::ToTheEnd,
+    };
+    files.flush().map(|()| supervised)
 }
 
 fn not_started(spec: &RunSpec, error: &std::io::Error) -> String {

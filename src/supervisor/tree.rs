@@ -11,6 +11,8 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, wait, waitpid,
 };
 
+use super::ProcessStat;
+
 /// Reaps ended children of the supervisor, except the agent.
 pub(super) fn reap_orphans(agent: Pid) {
     for child in children() {
@@ -72,28 +74,11 @@ fn children_of(parent: Pid) -> Vec<Pid> {
 
 /// Lists the children of a process on kernels without `/proc/…/children`.
 fn children_by_search(parent: i32) -> Vec<Pid> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<i32>().ok())
-        else {
-            continue;
-        };
-        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
-            continue;
-        };
-        // The program's name is in parentheses and may contain any character.
-        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        if after_name
-            .split_whitespace()
-            .nth(1)
-            .and_then(|ppid| ppid.parse().ok())
-            == Some(parent)
-        {
-            found.extend(Pid::from_raw(pid));
-        }
-    }
-    found
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_child = |pid: &i32| {
+        let stat = ProcessStat::read(*pid).ok().flatten();
+        stat.is_some_and(|stat| stat.parent == parent)
+    };
+    pids.filter(is_child).filter_map(Pid::from_raw).collect()
 }

@@ -151,7 +151,7 @@ impl Drop for SmallDisk {
 }
 
 /// Reports a part of a test that this environment does not allow.
-fn leave_out<T>(what: &str, cause: &dyn std::fmt::Debug) -> Option<T> {
+pub fn leave_out<T>(what: &str, cause: &dyn std::fmt::Debug) -> Option<T> {
     // The report is lost if standard error is closed.
     let _ = writeln!(std::io::stderr(), "left out: {what}: {cause:?}");
     None

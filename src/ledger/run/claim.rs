@@ -52,6 +52,16 @@ pub fn return_run(tx: &Tx<'_>, id: &RunId) -> Result<()> {
     Ok(())
 }
 
+/// Re-queues a run if only its files show that its agent never began, and records why. The agent can forge its files, so the ledger
+/// believes them a few times only. Returns false if the run must end instead.
+pub fn requeue_unproven(tx: &mut Tx<'_>, id: &RunId, reason: &str) -> Result<bool> {
+    if !runs::count_unproven_start(tx, id)? {
+        return Ok(false);
+    }
+    requeue(tx, id, reason)?;
+    Ok(true)
+}
+
 /// Re-queues a run that could not start, and records why.
 pub fn requeue(tx: &mut Tx<'_>, id: &RunId, reason: &str) -> Result<()> {
     let number = number(tx, id)?;

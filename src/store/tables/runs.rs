@@ -382,6 +382,19 @@ pub fn update_queued(tx: &Tx<'_>, id: &RunId) -> Result<bool> {
     Ok(updated > 0)
 }
 
+/// Counts a start that only the files of a run deny. Returns false if the run was so restarted too often, if its agent has said
+/// something, or if the run is not running.
+pub fn count_unproven_start(tx: &Tx<'_>, id: &RunId) -> Result<bool> {
+    let updated = tx.execute(
+        sql!(
+            "UPDATE runs SET unproven_starts = unproven_starts + 1
+              WHERE id = $1 AND state = 'running' AND followed_bytes = 0 AND unproven_starts < 3"
+        ),
+        params![id],
+    )?;
+    Ok(updated > 0)
+}
+
 /// Saves that the supervisor of a run was started, with its limits.
 pub fn update_launched(
     tx: &Tx<'_>,

@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 /// Waits until a condition holds that no event announces.
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(super) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + TIMEOUT;
     while !holds() {
         assert!(Instant::now() < deadline, "{what}");
@@ -255,4 +255,43 @@ async fn a_process_without_environment_is_ended_with_its_killed_supervisor() {
     assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
     assert_eq!(escaped(), Vec::<String>::new());
     sandbox.wait_until_no_process();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_cannot_pretend_again_and_again_that_it_never_began() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.path("ran");
+    let runs = sandbox.data_dir.join("runs").display().to_string();
+    let forged =
+        r#"{"end":{"type":"notStarted","error":"no room","mayPass":true},"cause":"byItself"}"#;
+    let script = format!(
+        "cd {runs}/${{CHORUS_RUN##*/}}; echo ran >>{}; rm -f started.json; $FORGE; kill -9 $PPID",
+        ran.display()
+    );
+    let write = format!("echo '{forged}' >exit.json");
+    let sandbox = sandbox
+        .with_agent("forging", &script.replace("$FORGE", &write))
+        .with_agent("erasing", &script.replace("$FORGE", ":"));
+    let server = sandbox.serve(1);
+    for (agent, outcome) in [
+        ("forging", Outcome::Failed),
+        ("erasing", Outcome::Interrupted),
+    ] {
+        std::fs::write(&ran, "").unwrap();
+        let handoff = run_agent(&server.client(), agent).await;
+        assert_eq!(handoff.outcome, Some(outcome), "{}", handoff.output);
+        // Once, and three times more because its files said so.
+        assert_eq!(std::fs::read_to_string(&ran).unwrap(), "ran\n".repeat(4));
+    }
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_an_agent_that_stopped_its_supervisor_is_noticed() {
+    let sandbox = Sandbox::new().with_agent("worker", "kill -STOP $PPID; echo done");
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "worker").await;
+    assert_eq!(handoff.outcome, Some(Outcome::Completed));
+    assert_eq!(handoff.output.as_str(), "done");
 }

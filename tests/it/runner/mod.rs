@@ -2,6 +2,7 @@
 
 mod adoption;
 mod agents;
+mod cgroups;
 mod copies;
 mod demo;
 mod enforcement;
