@@ -131,6 +131,7 @@ impl Serving {
                 .map_err(|error| Failure::new(format!("cannot find this program: {error}")))?,
             url: own_url(address),
             max_runs: arguments.max_runs.unwrap_or_else(default_max_runs),
+            writes_tags: !arguments.watch.is_empty(),
             max_seconds: arguments.max_seconds,
             idle_seconds: arguments.idle_seconds,
             grace_seconds: arguments.grace_seconds,

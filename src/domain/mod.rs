@@ -72,8 +72,8 @@ pub use session::{
     ConversationHistory, HistoryMessage, Session, SessionHandoff, SessionId, SessionMove,
 };
 pub use tag::{
-    Agreement, AlertAgreement, FileAlert, FileTag, FollowedText, KnownTag, match_moved_tags,
-    match_tags,
+    Agreement, AlertAgreement, Comparison, FileAlert, FileTag, FollowedText, KnownTag,
+    match_moved_tags, match_tags,
 };
 pub use task::{
     Attachment, AttachmentId, Dependency, DependencyOutcome, Filename, IllegalPriority, MessageId,

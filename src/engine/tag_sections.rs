@@ -19,7 +19,7 @@ pub(super) fn compose(change: &TagChange, url: &str) -> Vec<Section> {
         .skip(told)
         .map(|recovery| recovered(&change.title, recovery))
         .collect();
-    if request.state == RequestState::Done && change.was != RequestState::Done {
+    if change.needs_link {
         sections.push(answered(change, url));
     }
     sections
@@ -31,15 +31,17 @@ fn answered(change: &TagChange, url: &str) -> Section {
         Some(moved) => (moved.at, plain(&moved.by)),
         None => (request.updated_at, String::new()),
     };
+    let path = format!("/api/requests/{}/response", request.id);
     let line = format!(
-        "* [{}]({url}/api/requests/{}/response), {} by {by}",
+        "* [{}]({url}{path}), {} by {by}",
         plain(&Text::lossy(change.title.clone())),
-        request.id,
         time(at),
     );
     Section {
         heading: "## Response",
         lines: vec![line],
+        // The server may have died after it wrote the link and before it recorded that.
+        unless: (change.was == RequestState::Done).then_some(path),
     }
 }
 
@@ -56,6 +58,7 @@ fn recovered(title: &str, recovery: &Recovery) -> Section {
             format!("* **Action**: {}", plain(&recovery.action)),
             String::new(),
         ],
+        unless: None,
     }
 }
 

@@ -181,6 +181,8 @@ impl Engine {
         for change in changes {
             self.write_request(&change, &watch.options.url).await?;
         }
+        // A run may wait until its tag says `claimed`.
+        self.wake_runner();
         for change in alerts {
             self.write_alert(&change).await?;
         }
@@ -201,12 +203,9 @@ impl Engine {
             sections: tag_sections::compose(change, url),
         };
         if write_to(&change.file, &change.root, write).await? {
-            let told = u32::try_from(request.recovery.len()).unwrap_or(u32::MAX);
-            let (id, state) = (request.id.clone(), request.state);
-            self.write(None, move |tx| {
-                request::record_written_tag(tx, &id, state, told)
-            })
-            .await?;
+            let written = request.clone();
+            self.write(None, move |tx| request::record_written_tag(tx, &written))
+                .await?;
         }
         Ok(())
     }

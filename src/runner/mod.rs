@@ -85,7 +85,15 @@ pub struct RunnerOptions {
     pub idle_seconds: u64,
     /// The time between the stop signal and SIGKILL.
     pub grace_seconds: u64,
+    /// Whether tags in watched files show the state of requests.
+    pub writes_tags: bool,
 }
+
+/// How long a run waits until the files of its requests say `claimed`.
+const TAG_WAIT: Duration = Duration::from_secs(5);
+
+/// The pause of the scheduler when nothing is due.
+const LONG: Duration = Duration::from_hours(1);
 
 /// The resources of a search for processes.
 const TO_SEARCH: Resources = Resources {
@@ -253,25 +261,40 @@ impl Runner {
         if self.0.options.max_runs == 0 {
             return;
         }
+        let mut pause = LONG;
         loop {
             tokio::select! {
                 () = self.0.stopping.cancelled() => return,
                 () = self.0.wake.notified() => {}
+                () = tokio::time::sleep(pause) => {}
             }
             if let Err(Stopping) = self.wait_for_resources().await {
                 return;
             }
+            pause = LONG;
             match self.start_queued().await {
-                Ok(()) => self.0.pause.end(),
+                Ok(next) => {
+                    self.0.pause.end();
+                    pause = next;
+                }
                 Err(StartError::Stopping) => return,
                 Err(StartError::Short(reason)) => self.pause(reason),
             }
         }
     }
 
-    async fn start_queued(&self) -> Result<(), StartError> {
+    /// Returns the time after which another run may start.
+    async fn start_queued(&self) -> Result<Duration, StartError> {
         while self.start_next().await? {}
-        Ok(())
+        let Some(wait) = self.tag_wait() else {
+            return Ok(LONG);
+        };
+        let due = self.0.db.write(move |tx| run::tags_due(tx, wait)).await?;
+        Ok(due.unwrap_or(LONG))
+    }
+
+    fn tag_wait(&self) -> Option<Duration> {
+        self.0.options.writes_tags.then_some(TAG_WAIT)
     }
 
     /// Starts the next queued run if a slot is free. Returns whether a run was claimed.
@@ -284,6 +307,7 @@ impl Runner {
             live: self.live().keys().cloned().collect(),
             token_hash: token_hash(token.reveal()),
             isolation: self.0.options.isolation,
+            tag_wait: self.tag_wait(),
         };
         let claimed = self.0.db.write(move |tx| run::claim(tx, &claim)).await?;
         let Some(run) = claimed else {

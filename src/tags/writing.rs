@@ -25,6 +25,8 @@ pub struct Section {
     pub heading: &'static str,
     /// Must not contain tags.
     pub lines: Vec<String>,
+    /// The section is omitted if the file contains this text.
+    pub unless: Option<String>,
 }
 
 /// Changes a tag and appends sections; the rest of the file is unchanged. Returns whether the tag was found. The file must be inside
@@ -52,9 +54,16 @@ fn changed(bytes: &[u8], path: &Path, write: &TagWrite) -> Option<Vec<u8>> {
         }
     };
     for section in &write.sections {
-        append(&mut new, section);
+        let is_there = |text: &String| contains(bytes, text.as_bytes());
+        if !section.unless.as_ref().is_some_and(is_there) {
+            append(&mut new, section);
+        }
     }
     Some(new)
+}
+
+fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
 }
 
 /// Finds the tag with the same title that is nearest to its last line.
@@ -132,6 +141,7 @@ mod tests {
         let section = |line: &str| Section {
             heading: "## Response",
             lines: vec![line.to_owned()],
+            unless: None,
         };
         let once = after(
             b"# a\r\n\r\n- x #claimed-fix",
@@ -141,5 +151,16 @@ mod tests {
             once.unwrap(),
             "# a\r\n\r\n- x #done-fix\r\n\r\n## Response\r\n\r\n* 1\r\n* 2\r\n"
         );
+        let known = Section {
+            unless: Some("(/1)".to_owned()),
+            ..section("* [x](/1)")
+        };
+        let again = TagWrite {
+            swap: None,
+            ..write(1, "x", vec![known])
+        };
+        let told = "x #done-fix\n\n## Response\n\n* [x](/1)\n";
+        assert_eq!(after(b"x #done-fix\n", &again).unwrap(), told);
+        assert_eq!(after(told.as_bytes(), &again).unwrap(), told);
     }
 }

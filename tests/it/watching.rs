@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chorus::domain::{Request, RequestState};
+use chorus::domain::{Request, RequestState, Text};
 use serde_json::{Value, json};
 
 use crate::support::{Chorus, Events, Gate, Operator, Sandbox, Server};
@@ -17,12 +17,14 @@ struct Notes {
 
 impl Notes {
     fn new() -> Self {
+        Self::with_script("pwd; read word <GATE; test \"$word\" = go && echo finished")
+    }
+
+    /// Notes whose agent is another script; `GATE` in it stands for the gate.
+    fn with_script(script: &str) -> Self {
         let sandbox = Sandbox::new();
         let gate = sandbox.gate("gate");
-        let script = format!(
-            "pwd; read word <{}; test \"$word\" = go && echo finished",
-            gate.path().display()
-        );
+        let script = script.replace("GATE", &gate.path().display().to_string());
         let sandbox = sandbox.with_agent("worker", &script);
         let root = sandbox.path("notes");
         std::fs::create_dir(&root).unwrap();
@@ -566,5 +568,134 @@ async fn a_folder_that_replaces_another_is_watched() {
     .unwrap();
     wait_for_request(&operator, &mut events, "request_created", "Three").await;
     assert_eq!(titles(&operator).await, ["Two", "Three"]);
+    notes.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_finds_its_own_tag_claimed() {
+    let notes = Notes::with_script("cat ./*.md");
+    let lines: Vec<_> = (0..12)
+        .map(|number| format!("Mend {number} #needs-fix\n"))
+        .collect();
+    notes.write("all.md", lines.concat());
+    let (_server, operator, mut events) = notes.serve(&[]).await;
+    let mut requests = Vec::new();
+    for number in 0..12 {
+        let title = format!("Mend {number}");
+        let made = wait_for_request(&operator, &mut events, "request_created", &title).await;
+        requests.push(made);
+    }
+    operator.approve(&requests.iter().collect::<Vec<_>>()).await;
+    for (number, request) in requests.iter().enumerate() {
+        let done = operator.wait_for_state(request, RequestState::Done).await;
+        let response = done.response.unwrap();
+        let seen = response.as_str().lines().nth(number).unwrap();
+        assert_eq!(seen, format!("Mend {number} #claimed-fix"));
+    }
+    notes.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_starts_without_its_tag_if_the_file_cannot_be_written() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "Mend it #needs-fix\n");
+    let (_server, operator, mut events) = notes.serve(&[]).await;
+    let made = wait_for_request(&operator, &mut events, "request_created", "Mend it").await;
+    // The lock of another program, as an editor may hold it.
+    let held = std::fs::File::open(&file).unwrap();
+    held.lock().unwrap();
+    notes.gate.let_one_through();
+    operator.approve(&[&made]).await;
+    let late = wait_for_request(&operator, &mut events, "request_tag_late", "a.md").await;
+    assert_eq!(late.id, made.id);
+    operator.wait_for_state(&made, RequestState::Done).await;
+    assert_eq!(read(&file), "Mend it #needs-fix\n");
+    drop(held);
+    wait_for_tag(&file, "#done-fix");
+    notes.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_swaps_its_tag_to_done_is_let_finish() {
+    for swap in [
+        "chorus tag swap a.md '#claimed-fix' '#done-fix'",
+        "sed -i s/#claimed-fix/#done-fix/ a.md",
+        "sed s/#claimed-fix/#done-fix/ a.md >b.tmp && cat b.tmp >a.md",
+    ] {
+        let notes = Notes::with_script(&format!("{{ {swap}; }} >&2; read word <GATE; echo ANSWER"));
+        let file = notes.write("a.md", "Mend it #needs-fix\n");
+        let (server, operator, mut events) = notes.serve(&[]).await;
+        let made = wait_for_request(&operator, &mut events, "request_created", "Mend it").await;
+        operator.approve(&[&made]).await;
+        let ending = wait_for_request(&operator, &mut events, "request_ending", "a.md").await;
+        assert_eq!(ending.state, RequestState::Claimed, "{swap}");
+        notes.gate.let_one_through();
+        let done = operator.wait_for_state(&made, RequestState::Done).await;
+        assert_eq!(done.response.unwrap().as_str(), "ANSWER", "{swap}");
+        let link = format!(
+            "* [Mend it]({}/api/requests/{}/response), ",
+            server.url, made.id
+        );
+        wait_until(|| read(&file).contains(&link));
+        assert!(read(&file).starts_with("Mend it #done-fix\n\n## Response\n\n"));
+        let run = notes.sandbox.query("SELECT outcome FROM runs");
+        assert_eq!(run, "completed", "{swap}");
+        drop(server);
+        notes.assert_invariants();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_tag_says_done_stays_done_if_its_run_fails() {
+    let script =
+        "sed -i s/#claimed-fix/#done-fix/ a.md; read word <GATE; echo 'All mended'; exit 3";
+    let notes = Notes::with_script(script);
+    let file = notes.write("a.md", "Mend it #needs-fix\n");
+    let (_server, operator, mut events) = notes.serve(&[]).await;
+    let made = wait_for_request(&operator, &mut events, "request_created", "Mend it").await;
+    operator.approve(&[&made]).await;
+    events.wait_for("request_ending", "a.md").await;
+    notes.gate.let_one_through();
+    let done = operator.wait_for_state(&made, RequestState::Done).await;
+    assert!(!done.response.unwrap().is_blank());
+    assert_eq!(notes.sandbox.query("SELECT outcome FROM runs"), "failed");
+    wait_until(|| read(&file).contains("## Response"));
+    assert!(!read(&file).contains("## Recovery"));
+    notes.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_never_go_back_because_a_file_is_read_late() {
+    // Each agent claims and finishes in its file at once, so that its edits race with those of the server.
+    let swap =
+        |old: &str, new: &str| format!("chorus tag swap \"$n.md\" '#{old}-fix' '#{new}-fix' >&2; ");
+    let script = format!(
+        "n=$(sed -n 's/.*Mend \\([0-9]*\\).*/\\1/p' | head -n 1); {}{}echo ANSWER",
+        swap("delegated", "claimed"),
+        swap("claimed", "done")
+    );
+    let notes = Notes::with_script(&script);
+    let mut files = Vec::new();
+    for number in 0..20 {
+        let text = format!("Mend {number} #delegated-fix\n");
+        files.push(notes.write(&format!("{number}.md"), text));
+    }
+    let (_server, operator, _events) = notes.serve(&[]).await;
+    let is_answered =
+        |request: &Request| request.response.as_ref().map(Text::as_str) == Some("ANSWER");
+    for file in &files {
+        wait_for_tag(file, "#done-fix");
+    }
+    let back = "SELECT count(*) FROM request_transitions WHERE from_state = 'done'";
+    assert_eq!(notes.sandbox.query(back), "0");
+    let reply = operator.client.get("/api/requests", &[]).await.unwrap();
+    let requests: Vec<Request> = reply.data().unwrap();
+    assert_eq!(
+        requests
+            .iter()
+            .filter(|request| is_answered(request))
+            .count(),
+        20
+    );
     notes.assert_invariants();
 }

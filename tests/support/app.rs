@@ -286,6 +286,7 @@ impl TestApp {
             live: Vec::new(),
             token_hash: token_hash(token),
             isolation: chorus::domain::Isolation::Unmasked,
+            tag_wait: None,
         };
         let claimed = self.write(move |tx| run::claim(tx, &claim)).await;
         claimed.unwrap().expect("no run is queued")

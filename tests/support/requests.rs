@@ -224,6 +224,7 @@ impl Requests<'_> {
                 live: vec![],
                 token_hash: token,
                 isolation: chorus::domain::Isolation::Unmasked,
+                tag_wait: None,
             };
             let db = self.0;
             let run = db.write(move |tx| run::claim(tx, &claim)).await;

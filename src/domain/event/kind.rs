@@ -114,6 +114,14 @@ pub enum EventKind {
         state: RequestState,
         reason: &'static str,
     },
+    /// The tag of a request says `done` while its agent still runs.
+    RequestEnding {
+        file: Text,
+    },
+    /// An agent started although the file of its request did not say `claimed` in time.
+    RequestTagLate {
+        file: Text,
+    },
     RoutesChanged {
         /// All kinds that have a rule now.
         kinds: Vec<Kind>,

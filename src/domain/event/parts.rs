@@ -181,6 +181,10 @@ impl EventKind {
                     ("reason", reason.to_owned()),
                 ],
             ),
+            Self::RequestEnding { file } => ("request_ending", vec![("file", file.into_string())]),
+            Self::RequestTagLate { file } => {
+                ("request_tag_late", vec![("file", file.into_string())])
+            }
             Self::RoutesChanged { kinds } => {
                 let kinds: Vec<_> = kinds.iter().map(Kind::as_str).collect();
                 ("dispatch_routes_changed", vec![("kinds", kinds.join(", "))])

@@ -197,6 +197,18 @@ pub struct Request {
     pub agent_workspace: Option<Text>,
 }
 
+impl Request {
+    pub fn transition_count(&self) -> u32 {
+        u32::try_from(self.transitions.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the transitions after the first `known` ones.
+    pub fn transitions_after(&self, known: u32) -> &[Transition] {
+        let known = usize::try_from(known).unwrap_or(usize::MAX);
+        self.transitions.get(known..).unwrap_or_default()
+    }
+}
+
 /// A request to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRequest {

@@ -1,7 +1,7 @@
 //! Reconciliation of tags in files with the ledger.
 
 use super::matching::FileTag;
-use crate::domain::{Request, RequestState, Text};
+use crate::domain::{Request, RequestState, Text, Transition};
 
 /// The step that reconciles a request with its tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,24 +13,51 @@ pub enum Agreement {
     FollowFile,
     /// The tag approves, but its file may not; restore the tag.
     IgnoreFile,
+    /// The tag says `done` while the agent still runs; its final message becomes the response.
+    LetFinish,
+}
+
+/// A request and its tag.
+#[derive(Debug, Clone, Copy)]
+pub struct Comparison<'a> {
+    /// The state of the request.
+    pub request: RequestState,
+    /// The last common state.
+    pub agreed: RequestState,
+    /// The transitions of the request since then, which the author of the tag may not have known.
+    pub since: &'a [Transition],
+    /// The state in the file.
+    pub file: RequestState,
+    /// Whether an agent of this server is working on the request.
+    pub is_running: bool,
+    /// Whether a tag in the file may approve.
+    pub file_approves: bool,
 }
 
 impl Agreement {
-    /// Compares the state of the request, the last common state and the state in the file.
-    pub fn decide(
-        request: RequestState,
-        agreed: RequestState,
-        file: RequestState,
-        file_approves: bool,
-    ) -> Self {
+    /// Decides how a request and its tag agree again. The file wins only if its author changed the tag, and not with a state that the
+    /// request has passed meanwhile: a file is always read late.
+    pub fn decide(sides: &Comparison<'_>) -> Self {
+        let Comparison {
+            request,
+            agreed,
+            since,
+            file,
+            ..
+        } = *sides;
         // Only the operator may move a request out of `needs` or skip that state.
         let is_approval = file.is_approval() || request == RequestState::Needs;
+        let is_passed = since.iter().any(|moved| moved.to == file);
+        // Only the author of a tag that said `done` can mean to reopen the request.
+        let is_finished = request == RequestState::Done && !since.is_empty();
         if request == file {
             Self::Agree
-        } else if file == agreed {
+        } else if file == agreed || is_passed || is_finished {
             Self::UpdateFile
-        } else if is_approval && !file_approves {
+        } else if is_approval && !sides.file_approves {
             Self::IgnoreFile
+        } else if file == RequestState::Done && sides.is_running {
+            Self::LetFinish
         } else {
             Self::FollowFile
         }
@@ -121,24 +148,100 @@ mod tests {
     use crate::domain::{Priority, Timestamp};
     use RequestState::{Claimed, Delegated, Done, Needs, Next};
 
+    fn moves(states: &[RequestState]) -> Vec<Transition> {
+        let moved = |to: &RequestState| Transition {
+            from: None,
+            to: *to,
+            by: Text::default(),
+            at: Timestamp::from_millis(1),
+            reason: None,
+        };
+        states.iter().map(moved).collect()
+    }
+
+    fn decide(
+        request: RequestState,
+        agreed: RequestState,
+        since: &[RequestState],
+        file: RequestState,
+        file_approves: bool,
+    ) -> Agreement {
+        Agreement::decide(&Comparison {
+            request,
+            agreed,
+            since: &moves(since),
+            file,
+            is_running: false,
+            file_approves,
+        })
+    }
+
     #[test]
     fn the_file_wins_only_if_it_changed() {
-        for request in RequestState::ALL {
-            for agreed in RequestState::ALL {
-                for file in RequestState::ALL {
-                    let expected = match () {
-                        () if request == file => Agreement::Agree,
-                        () if file == agreed => Agreement::UpdateFile,
-                        () => Agreement::FollowFile,
-                    };
-                    let decided = Agreement::decide(request, agreed, file, true);
-                    assert_eq!(decided, expected, "{request:?} {agreed:?} {file:?}");
-                }
+        for agreed in RequestState::ALL {
+            for file in RequestState::ALL {
+                let expected = if file == agreed {
+                    Agreement::Agree
+                } else {
+                    Agreement::FollowFile
+                };
+                let decided = decide(agreed, agreed, &[], file, true);
+                assert_eq!(decided, expected, "{agreed:?} {file:?}");
             }
         }
         // Approved over HTTP, and the server died before it wrote the file: the approval is not lost.
-        let decided = Agreement::decide(Delegated, Needs, Needs, true);
+        let decided = decide(Delegated, Needs, &[Delegated], Needs, true);
         assert_eq!(decided, Agreement::UpdateFile);
+        // Approved over HTTP, and a person marked it as done before it was written into the file.
+        let decided = decide(Delegated, Needs, &[Delegated], Done, true);
+        assert_eq!(decided, Agreement::FollowFile);
+    }
+
+    #[test]
+    fn a_tag_that_the_request_has_passed_is_no_news() {
+        for (request, agreed, since, file) in [
+            // The agent claimed in the file, and had finished before the file was read.
+            (Done, Delegated, &[Claimed, Done][..], Claimed),
+            // The server wrote the file, and died before it recorded that.
+            (Claimed, Needs, &[Delegated, Claimed], Delegated),
+            (Needs, Needs, &[Delegated, Claimed, Needs], Claimed),
+            (Done, Needs, &[Delegated, Claimed, Done], Claimed),
+            // The tag was changed by an author who did not know that the request is done.
+            (Done, Claimed, &[Done], Needs),
+            (Done, Delegated, &[Claimed, Done], Needs),
+        ] {
+            let decided = decide(request, agreed, since, file, true);
+            assert_eq!(
+                decided,
+                Agreement::UpdateFile,
+                "{request:?} {since:?} {file:?}"
+            );
+        }
+        // Whoever changes a tag that says `done` reopens the request.
+        let decided = decide(Done, Done, &[], Needs, true);
+        assert_eq!(decided, Agreement::FollowFile);
+    }
+
+    #[test]
+    fn an_agent_that_says_done_may_finish() {
+        for (request, file, is_running, expected) in [
+            (Claimed, Done, true, Agreement::LetFinish),
+            (Claimed, Done, false, Agreement::FollowFile),
+            (Claimed, Needs, true, Agreement::FollowFile),
+            (Done, Done, true, Agreement::Agree),
+        ] {
+            for file_approves in [true, false] {
+                let decided = Agreement::decide(&Comparison {
+                    request,
+                    agreed: request,
+                    since: &[],
+                    file,
+                    is_running,
+                    file_approves,
+                });
+                assert_eq!(decided, expected, "{request:?} {file:?} {is_running}");
+            }
+        }
     }
 
     #[test]
@@ -153,11 +256,16 @@ mod tests {
             (Claimed, Claimed, Done, Agreement::FollowFile),
             (Claimed, Claimed, Needs, Agreement::FollowFile),
             (Done, Done, Needs, Agreement::FollowFile),
-            (Delegated, Needs, Needs, Agreement::UpdateFile),
-            (Delegated, Needs, Delegated, Agreement::Agree),
         ] {
-            let decided = Agreement::decide(request, agreed, file, false);
+            let decided = decide(request, agreed, &[], file, false);
             assert_eq!(decided, expected, "{request:?} {agreed:?} {file:?}");
+        }
+        for (file, expected) in [
+            (Needs, Agreement::UpdateFile),
+            (Delegated, Agreement::Agree),
+        ] {
+            let decided = decide(Delegated, Needs, &[Delegated], file, false);
+            assert_eq!(decided, expected, "{file:?}");
         }
     }
 

@@ -19,7 +19,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use agreement::{Agreement, AlertAgreement, FollowedText};
+pub use agreement::{Agreement, AlertAgreement, Comparison, FollowedText};
 pub use change::{Changed, add_tags, remove_tags, swap_tag};
 pub use heading::{Heading, TagsLine};
 pub use matching::{FileAlert, FileTag, KnownTag, match_moved_tags, match_tags};

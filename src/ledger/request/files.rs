@@ -1,14 +1,15 @@
 //! Reconciling requests with the tags of watched files.
 
 use crate::domain::{
-    Actor, Agreement, EventKind, FileAlert, FileTag, FollowedText, KnownTag, NewRequest, Outcome,
-    Request, RequestId, RequestSource, RequestSourceType, RequestState, RunId, Text,
-    match_moved_tags, match_tags,
+    Actor, Agreement, Comparison, EventKind, FileAlert, FileTag, FollowedText, KnownTag,
+    NewRequest, Outcome, Request, RequestId, RequestSource, RequestSourceType, RequestState, RunId,
+    Text, Transition, match_moved_tags, match_tags,
 };
 use crate::ledger::alert::{self, AlertTagChange};
 use crate::ledger::handoff;
 use crate::store::tables::request_tags::{self, RequestTag};
 use crate::store::tables::requests::{self, StoredRequest};
+use crate::store::tables::runs;
 use crate::store::{Result, Tx, View};
 use crate::words;
 
@@ -58,29 +59,29 @@ pub struct TagChange {
     pub was: RequestState,
     /// The number of recoveries that the file already shows.
     pub recoveries_told: u32,
+    /// Whether the file needs the link to the response.
+    pub needs_link: bool,
     pub request: Request,
 }
 
 /// A request and its tag, as they were when they last agreed.
 struct Tagged {
     stored: StoredRequest,
-    agreed: RequestState,
-    recoveries: u32,
+    tag: RequestTag,
 }
 
 impl Tagged {
-    fn load(view: &View<'_>, tag: &RequestTag) -> Result<Self> {
+    fn load(view: &View<'_>, tag: RequestTag) -> Result<Self> {
         Ok(Self {
             stored: load(view, &tag.request_id)?,
-            agreed: tag.state,
-            recoveries: tag.recoveries,
+            tag,
         })
     }
 
     fn known(&self) -> KnownTag {
         KnownTag {
             kind: self.stored.request.kind.clone(),
-            state: self.agreed,
+            state: self.tag.state,
             title: self.stored.request.title.to_string(),
             line: self.stored.request.source.line,
         }
@@ -100,7 +101,7 @@ pub fn reconcile_files(tx: &mut Tx<'_>, report: &FilesReport) -> Result<Reconcil
     for file in &report.files {
         let mut known = Vec::new();
         for tag in request_tags::of_file(tx, &file.file)? {
-            known.push(Some(Tagged::load(tx, &tag)?));
+            known.push(Some(Tagged::load(tx, tag)?));
         }
         let was: Vec<_> = known.iter().flatten().map(Tagged::known).collect();
         let mut is_new = vec![true; file.tags.len()];
@@ -154,7 +155,7 @@ fn add(
 ) -> Result<()> {
     let Found { file, tag } = found;
     if let Some(earlier) = request_tags::find_earlier(tx, &tag.kind, &tag.title, &file.file)? {
-        let tagged = Tagged::load(tx, &earlier)?;
+        let tagged = Tagged::load(tx, earlier)?;
         return reconcile(tx, report, found, tagged, reconciled);
     }
     // Chorus never had a request for a tag that was `claimed` or `done` when first seen.
@@ -178,8 +179,13 @@ fn add(
     };
     let tagged = Tagged {
         stored: create(tx, &new, &Actor::File)?,
-        agreed: RequestState::Needs,
-        recoveries: 0,
+        tag: RequestTag {
+            request_id: new.id,
+            state: RequestState::Needs,
+            recoveries: 0,
+            transitions: 1,
+            is_ending: false,
+        },
     };
     reconcile(tx, report, found, tagged, reconciled)
 }
@@ -194,13 +200,27 @@ fn reconcile(
 ) -> Result<()> {
     let Tagged {
         mut stored,
-        mut agreed,
-        recoveries,
+        tag: mut known,
     } = tagged;
     follow_text(tx, &mut stored, found)?;
     let file = found.tag.state;
-    match Agreement::decide(stored.request.state, agreed, file, report.file_approval) {
+    let agreement = Agreement::decide(&Comparison {
+        request: stored.request.state,
+        agreed: known.state,
+        since: stored.request.transitions_after(known.transitions),
+        file,
+        is_running: is_running(tx, &stored)?,
+        file_approves: report.file_approval,
+    });
+    let was_ending = std::mem::replace(&mut known.is_ending, agreement == Agreement::LetFinish);
+    match agreement {
         Agreement::Agree | Agreement::UpdateFile => {}
+        Agreement::LetFinish => {
+            if !was_ending {
+                let file = found.file.file.clone();
+                record(tx, &stored, EventKind::RequestEnding { file })?;
+            }
+        }
         Agreement::IgnoreFile => {
             let ignored = EventKind::RequestTagIgnored {
                 file: found.file.file.clone(),
@@ -209,9 +229,11 @@ fn reconcile(
             };
             record(tx, &stored, ignored)?;
             // The tag is restored at the next write of the file.
-            agreed = file;
+            agree(&mut known, &stored, file);
         }
         Agreement::FollowFile => {
+            // The end of the hand-off must not take the tag's word of before.
+            request_tags::update_is_ending(tx, stored.number, false)?;
             reconciled
                 .unwanted
                 .extend(follow_state(tx, &stored, found)?);
@@ -220,22 +242,45 @@ fn reconcile(
             follow_text(tx, &mut stored, found)?;
         }
     }
-    if stored.request.state == file {
-        agreed = file;
+    let request = &stored.request;
+    let is_by_file = request
+        .transitions
+        .last()
+        .is_some_and(Transition::is_by_file);
+    let needs_link =
+        request.state == RequestState::Done && known.state != RequestState::Done && !is_by_file;
+    if request.state == file && !needs_link {
+        agree(&mut known, &stored, file);
     }
-    let recovered = u32::try_from(stored.request.recovery.len()).unwrap_or(u32::MAX);
-    if stored.request.state != file || recoveries < recovered {
+    let recovered = u32::try_from(request.recovery.len()).unwrap_or(u32::MAX);
+    let is_stale = request.state != file && agreement != Agreement::LetFinish;
+    if is_stale || needs_link || known.recoveries < recovered {
         reconciled.changes.push(TagChange {
             file: found.file.file.clone(),
             root: found.file.root.clone(),
             line: found.tag.line,
             title: found.tag.title.clone(),
             was: file,
-            recoveries_told: recoveries,
-            request: stored.request.clone(),
+            recoveries_told: known.recoveries,
+            needs_link,
+            request: request.clone(),
         });
     }
-    request_tags::upsert(tx, stored.number, &found.file.file, agreed, recoveries)
+    request_tags::upsert(tx, stored.number, &found.file.file, &known)
+}
+
+/// Notes that the file says `state`, after all transitions that the request has now.
+fn agree(tag: &mut RequestTag, stored: &StoredRequest, state: RequestState) {
+    tag.state = state;
+    tag.transitions = stored.request.transition_count();
+}
+
+/// Whether an agent of this server is working on a request.
+fn is_running(view: &View<'_>, stored: &StoredRequest) -> Result<bool> {
+    match stored.handoff_number {
+        Some(number) if !stored.is_job => runs::has_running(view, number),
+        _ => Ok(false),
+    }
 }
 
 /// Updates a request from the text around its tag.
@@ -302,7 +347,7 @@ fn withdraw(tx: &mut Tx<'_>, tagged: Tagged) -> Result<()> {
     let mut stored = tagged.stored;
     if stored.request.state == RequestState::Done {
         // A file without its `done` tag may be half written; the tag is rewritten when the file is back.
-        if tagged.agreed == RequestState::Done {
+        if tagged.tag.state == RequestState::Done {
             request_tags::delete(tx, stored.number)?;
         }
         return Ok(());
@@ -316,14 +361,20 @@ fn withdraw(tx: &mut Tx<'_>, tagged: Tagged) -> Result<()> {
     Ok(())
 }
 
-/// Records the state and the number of recoveries that a file shows now.
-pub fn record_written_tag(
-    tx: &Tx<'_>,
-    id: &RequestId,
-    state: RequestState,
-    recoveries: u32,
-) -> Result<()> {
-    request_tags::update(tx, id, state, recoveries)
+/// Records what a file shows now: the request as it was when the tag was composed.
+pub fn record_written_tag(tx: &Tx<'_>, written: &Request) -> Result<()> {
+    let recoveries = u32::try_from(written.recovery.len()).unwrap_or(u32::MAX);
+    let transitions = written.transition_count();
+    request_tags::update(tx, &written.id, written.state, recoveries, transitions)
+}
+
+/// Records that an agent started although the files of its requests do not say `claimed`.
+pub fn record_late_tags(tx: &mut Tx<'_>, handoff_number: i64) -> Result<()> {
+    for (id, file) in request_tags::list_unclaimed(tx, handoff_number)? {
+        let stored = load(tx, &id)?;
+        record(tx, &stored, EventKind::RequestTagLate { file })?;
+    }
+    Ok(())
 }
 
 /// Lists the files with tags of requests and alerts, or only those with stale tags.

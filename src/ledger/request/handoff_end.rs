@@ -1,8 +1,8 @@
 //! The consequences of an ended hand-off for its requests.
 
 use crate::domain::{Actor, Door, Outcome, RequestMove, Text};
-use crate::store::tables::requests;
 use crate::store::tables::tasks::StoredTask;
+use crate::store::tables::{request_tags, requests};
 use crate::store::{Result, Tx};
 
 use super::recover::recover;
@@ -24,7 +24,9 @@ pub fn handoff_ended(
         return Ok(false);
     }
     for mut stored in worked_on {
-        if outcome == Outcome::Completed {
+        // A tag that says `done` is the word of the agent: its work is complete, whatever became of its run.
+        let is_ending = request_tags::is_ending(tx, stored.number)?;
+        if outcome == Outcome::Completed || is_ending {
             let to = check_step(&stored.request, RequestMove::Finish)?;
             let by = stored.request.lease.as_ref();
             let by = by.map_or(Actor::Dispatcher, |lease| Actor::Agent(lease.agent.clone()));

@@ -25,8 +25,8 @@ pub use claim::{ClaimRequest, Heartbeat, claim, heartbeat};
 pub use create::create;
 pub use dispatch::{Dispatch, dispatch, due, next_to_dispatch};
 pub use files::{
-    FileReport, FilesReport, Reconciled, TagChange, reconcile_files, record_written_tag,
-    tagged_files,
+    FileReport, FilesReport, Reconciled, TagChange, reconcile_files, record_late_tags,
+    record_written_tag, tagged_files,
 };
 pub use find::{exists, get, list, load};
 pub use finish::{EndClaim, EndedClaim, finish, requeue};

@@ -1,7 +1,9 @@
 //! Claiming the next run.
 
-use crate::domain::{EventKind, Isolation, RunId, Text};
-use crate::ledger::history;
+use std::time::Duration;
+
+use crate::domain::{EventKind, Isolation, RunId, Text, Timestamp};
+use crate::ledger::{history, request};
 use crate::store::tables::runs;
 use crate::store::{Result, Tx};
 
@@ -19,6 +21,8 @@ pub struct ClaimRun {
     pub token_hash: [u8; 32],
     /// The isolation of agents that do not name one.
     pub isolation: Isolation,
+    /// How long a run waits until the files of its requests say `claimed`; `None` if nobody writes files.
+    pub tag_wait: Option<Duration>,
 }
 
 /// Claims the queued run that is next, if a slot is free.
@@ -26,7 +30,8 @@ pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRun) -> Result<Option<ClaimedRun>> {
     if runs::count_occupied(tx, &claim.live)? >= u64::from(claim.max_runs) {
         return Ok(None);
     }
-    let Some(number) = runs::find_next(tx, &claim.live)? else {
+    let claimed_after = claim.tag_wait.map(|wait| ago(tx, wait));
+    let Some(number) = runs::find_next(tx, &claim.live, claimed_after)? else {
         return Ok(None);
     };
     runs::update_started(tx, number, &claim.installation, &claim.token_hash)?;
@@ -43,7 +48,25 @@ pub fn claim(tx: &mut Tx<'_>, claim: &ClaimRun) -> Result<Option<ClaimedRun>> {
     };
     let handoff = Some((&place.handoff_id, place.handoff_number));
     history::record(tx, place.on(), handoff, started)?;
+    if claim.tag_wait.is_some() {
+        request::record_late_tags(tx, place.handoff_number)?;
+    }
     Ok(Some(claimed))
+}
+
+/// Returns after which time the first of the queued runs stops waiting for the tags of its requests.
+pub fn tags_due(tx: &Tx<'_>, wait: Duration) -> Result<Option<Duration>> {
+    let since = ago(tx, wait);
+    let first = runs::find_first_waiting_for_tag(tx, since)?;
+    Ok(first.map(|claimed_at| {
+        let millis = claimed_at.as_millis() - since.as_millis();
+        Duration::from_millis(u64::try_from(millis).unwrap_or_default())
+    }))
+}
+
+fn ago(tx: &Tx<'_>, time: Duration) -> Timestamp {
+    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(tx.now.as_millis().saturating_sub(millis))
 }
 
 /// Re-queues a run that was claimed but never started.

@@ -10,6 +10,10 @@ columns! {
         pub state: RequestState = "coalesce(t.state, r.state)",
         /// The number of recoveries that the file shows.
         pub recoveries: u32 = "coalesce(t.recoveries, 0)",
+        /// The number of transitions that the request had then.
+        pub transitions: u32 = "coalesce(t.transitions, (SELECT count(*) FROM request_transitions m WHERE m.request_number = r.number))",
+        /// Whether the file says `done` while the agent still runs.
+        pub is_ending: bool = "coalesce(t.is_ending, 0)",
     }
 }
 
@@ -44,33 +48,72 @@ pub fn find_earlier(
 }
 
 /// Saves the position of a request's tag, and the state on which the tag and the request agree.
-pub fn upsert(
-    tx: &Tx<'_>,
-    request_number: i64,
-    file: &Text,
-    state: RequestState,
-    recoveries: u32,
-) -> Result<()> {
+pub fn upsert(tx: &Tx<'_>, request_number: i64, file: &Text, tag: &RequestTag) -> Result<()> {
     tx.execute(
         sql!(
-            "INSERT INTO request_tags (request_number, file, state, recoveries) VALUES ($1, $2, $3, $4)
-             ON CONFLICT (request_number) DO UPDATE SET file = $2, state = $3, recoveries = $4"
+            "INSERT INTO request_tags (request_number, file, state, recoveries, transitions, is_ending)
+             VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (request_number)
+             DO UPDATE SET file = $2, state = $3, recoveries = $4, transitions = $5, is_ending = $6"
         ),
-        params![request_number, file, state, recoveries],
+        params![
+            request_number,
+            file,
+            tag.state,
+            tag.recoveries,
+            tag.transitions,
+            tag.is_ending
+        ],
     )?;
     Ok(())
 }
 
-/// Saves the state and the recoveries that a file shows now.
-pub fn update(tx: &Tx<'_>, id: &RequestId, state: RequestState, recoveries: u32) -> Result<()> {
+/// Saves what a file shows now, and how many transitions its request had when that was composed.
+pub fn update(
+    tx: &Tx<'_>,
+    id: &RequestId,
+    state: RequestState,
+    recoveries: u32,
+    transitions: u32,
+) -> Result<()> {
     tx.execute(
         sql!(
-            "UPDATE request_tags SET state = $1, recoveries = $2
-              WHERE request_number = (SELECT number FROM requests WHERE id = $3)"
+            "UPDATE request_tags SET state = $1, recoveries = $2, transitions = $3, is_ending = 0
+              WHERE request_number = (SELECT number FROM requests WHERE id = $4)"
         ),
-        params![state, recoveries, id],
+        params![state, recoveries, transitions, id],
     )?;
     Ok(())
+}
+
+/// Saves whether the tag says `done` while the agent still runs.
+pub fn update_is_ending(tx: &Tx<'_>, request_number: i64, is_ending: bool) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE request_tags SET is_ending = $1 WHERE request_number = $2"),
+        params![is_ending, request_number],
+    )?;
+    Ok(())
+}
+
+/// Whether the tag says `done` while the agent still runs.
+pub fn is_ending(view: &View<'_>, request_number: i64) -> Result<bool> {
+    view.has(
+        sql!("SELECT 1 FROM request_tags WHERE request_number = $1 AND is_ending = 1"),
+        params![request_number],
+    )
+}
+
+/// Lists the requests of a hand-off whose files do not say `claimed` yet, with these files.
+pub fn list_unclaimed(view: &View<'_>, handoff_number: i64) -> Result<Vec<(RequestId, Text)>> {
+    view.rows(
+        sql!(
+            "SELECT r.id, t.file FROM requests r JOIN request_tags t ON t.request_number = r.number
+              WHERE r.handoff_number = $1 AND r.withdrawn_at IS NULL AND t.state <> 'claimed'
+              ORDER BY r.number"
+        ),
+        params![handoff_number],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )
 }
 
 pub fn delete(tx: &Tx<'_>, request_number: i64) -> Result<()> {

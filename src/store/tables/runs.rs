@@ -158,21 +158,52 @@ pub fn count_queued(view: &View<'_>, mode: Door) -> Result<u32> {
     )
 }
 
+/// The condition under which a run `r` waits for the file of a request that was claimed after `$1`: the tag in the file does not
+/// say `claimed` yet.
+const WAITS_FOR_TAG: &str = "FROM requests q
+      JOIN request_tags g ON g.request_number = q.number AND g.state <> 'claimed'
+      JOIN request_transitions m ON m.request_number = q.number AND m.to_state = 'claimed' AND m.moved_at > $1
+     WHERE q.handoff_number = r.handoff_number AND q.withdrawn_at IS NULL";
+
 /// Finds the queued run to start next. A run waits while its task has a live process, or while the process that passed control
-/// to it is alive.
-pub fn find_next(view: &View<'_>, live: &[RunId]) -> Result<Option<i64>> {
+/// to it is alive, or while the tag of a request that was claimed after `claimed_after` does not say so.
+pub fn find_next(
+    view: &View<'_>,
+    live: &[RunId],
+    claimed_after: Option<Timestamp>,
+) -> Result<Option<i64>> {
+    let claimed_after = claimed_after.unwrap_or(Timestamp::from_millis(i64::MAX));
     view.row(
         sql!(
             "SELECT r.number FROM runs r
                JOIN handoffs h ON h.number = r.handoff_number
               WHERE r.state = 'queued'
-                AND NOT EXISTS (SELECT 1 FROM json_each($1) live
+                AND NOT EXISTS (SELECT 1 ",
+            WAITS_FOR_TAG,
+            ")
+                AND NOT EXISTS (SELECT 1 FROM json_each($2) live
                                   JOIN runs l ON l.id = live.value
                                   JOIN handoffs o ON o.number = l.handoff_number
                                  WHERE o.task_number = h.task_number OR (o.number = h.from_number AND l.state = 'ended'))
               ORDER BY r.priority, r.number LIMIT 1"
         ),
-        params![to_json(live)],
+        params![claimed_after, to_json(live)],
+        |row| row.get(0),
+    )
+}
+
+/// Finds the earliest claim after `claimed_after` for which a queued run waits.
+pub fn find_first_waiting_for_tag(
+    view: &View<'_>,
+    claimed_after: Timestamp,
+) -> Result<Option<Timestamp>> {
+    view.one(
+        sql!(
+            "SELECT min((SELECT max(m.moved_at) ",
+            WAITS_FOR_TAG,
+            ")) FROM runs r WHERE r.state = 'queued'"
+        ),
+        params![claimed_after],
         |row| row.get(0),
     )
 }
@@ -325,6 +356,14 @@ pub fn list_running(view: &View<'_>) -> Result<Vec<i64>> {
     )?;
     numbers.sort_unstable();
     Ok(numbers)
+}
+
+/// Whether a run of a hand-off is running.
+pub fn has_running(view: &View<'_>, handoff_number: i64) -> Result<bool> {
+    view.has(
+        sql!("SELECT 1 FROM runs WHERE handoff_number = $1 AND state = 'running'"),
+        params![handoff_number],
+    )
 }
 
 pub fn is_running(view: &View<'_>, id: &RunId) -> Result<bool> {

@@ -37,6 +37,7 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     0010	pending	isolation
     0011	pending	launches
     0012	pending	unproven_starts
+    0013	pending	tag_agreements
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -63,6 +64,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0010	applied	isolation
     0011	applied	launches
     0012	applied	unproven_starts
+    0013	applied	tag_agreements
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -92,6 +94,7 @@ fn a_migration_that_was_changed_is_told() {
     0010	applied	isolation
     0011	applied	launches
     0012	applied	unproven_starts
+    0013	applied	tag_agreements
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -127,6 +130,7 @@ fn a_migration_that_is_not_known_is_told() {
     0010	applied	isolation
     0011	applied	launches
     0012	applied	unproven_starts
+    0013	applied	tag_agreements
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database

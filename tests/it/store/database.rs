@@ -361,6 +361,7 @@ async fn an_ended_run_cannot_hand_off_its_task() {
         live: Vec::new(),
         token_hash: [0; 32],
         isolation: chorus::domain::Isolation::Unmasked,
+        tag_wait: None,
     };
     let run = store.write(move |tx| run::claim(tx, &claim)).await;
     let identity = run.unwrap().unwrap().identity;
