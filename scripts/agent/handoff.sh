@@ -34,11 +34,15 @@ curl_() {
 
 # Sends a request until the server answers, and sets $status and $body.
 ask() {
-    local answer began=$SECONDS
+    local answer began=$SECONDS told=-15
     until answer=$(curl_ -w '\n%{http_code}' "$@" 2>"$errors"); do
         if [ $((SECONDS - began)) -ge "$patience" ]; then
             say "no Chorus server at $url: $(cat "$errors"); start one with \`chorus serve\`, or set CHORUS_URL"
             exit 1
+        fi
+        if [ $((SECONDS - began - told)) -ge 15 ]; then
+            told=$((SECONDS - began))
+            say "no answer from $url: $(cat "$errors"); waiting for at most $((patience - told)) s"
         fi
         sleep 0.5
     done

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::arguments::{CancelArguments, HandoffArguments, ServerArguments};
 use super::input::text_or_stdin;
-use super::progress::Progress;
+use super::progress::{Followed, Progress};
 use super::ui::{Failure, Ui};
 use super::wait::{final_message, follow, patient, print_end, started};
 use crate::api::{CancelInput, HandoffInput};
 use crate::client::Client;
-use crate::domain::Text;
+use crate::domain::{TaskId, Text};
 
 pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failure> {
     let HandoffArguments {
@@ -43,7 +43,11 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
         entry.agent_name, task.id, entry.id
     ));
     let timeout = timeout.map(Duration::from_secs);
-    let reply = follow(ui, &client, progress, entry.id, timeout).await?;
+    let followed = Followed {
+        task: task.id,
+        handoff: entry.id,
+    };
+    let reply = follow(ui, &client, progress, followed, timeout).await?;
     print_end(ui, &server, &reply)
 }
 
@@ -58,18 +62,23 @@ pub(super) async fn wait(
     let progress = Progress::begin(ui, &client).await;
     let task = patient(&client, None).tasks().get(task).await?.data()?;
     let Some(entry) = task.agent_chain().last() else {
-        return Err(Failure::new(format!(
-            "Task {} was never handed off, so there is nothing to wait for",
-            task.id
-        ))
-        .with_hint(format!(
-            "`chorus handoff {} AGENT PROMPT` hands it off",
-            task.id
-        )));
+        return Err(never_handed_off(&task.id, "there is nothing to wait for"));
     };
     let timeout = timeout.map(Duration::from_secs);
-    let reply = follow(ui, &client, progress, entry.id.clone(), timeout).await?;
+    let followed = Followed {
+        task: task.id.clone(),
+        handoff: entry.id.clone(),
+    };
+    let reply = follow(ui, &client, progress, followed, timeout).await?;
     print_end(ui, server, &reply)
+}
+
+/// The refusal of a command that needs a hand-off of the task.
+pub(super) fn never_handed_off(task: &TaskId, consequence: &str) -> Failure {
+    Failure::new(format!(
+        "Task {task} was never handed off, so {consequence}"
+    ))
+    .with_hint(format!("`chorus handoff {task} AGENT PROMPT` hands it off"))
 }
 
 /// Hands a task to an agent and waits for the final message.
@@ -86,8 +95,12 @@ pub(super) async fn hand_off(
         ..HandoffInput::default()
     };
     let reply = patient(client, None).tasks().hand_off(task, &input).await?;
-    let (_, entry) = started(&reply)?;
-    let reply = follow(ui, client, Progress::none(ui), entry.id, None).await?;
+    let (task, entry) = started(&reply)?;
+    let followed = Followed {
+        task: task.id,
+        handoff: entry.id,
+    };
+    let reply = follow(ui, client, Progress::none(ui), followed, None).await?;
     final_message(reply.data()?)
 }
 

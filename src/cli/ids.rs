@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::ArgMatches;
 use reqwest::StatusCode;
@@ -9,7 +10,7 @@ use reqwest::StatusCode;
 use super::arguments::{ShortId, short_ids};
 use super::server;
 use super::ui::{Failure, is_id, one_line};
-use super::wait::patient;
+use super::wait::{deadline_after, patient};
 use crate::client::{Client, ClientError, IdList};
 use crate::domain::{FoundId, IdPart, Noun};
 
@@ -33,11 +34,12 @@ pub(super) async fn resolve(matches: &ArgMatches) -> Result<(), Failure> {
         return Ok(());
     };
     let client = client?;
-    let waits = command.try_contains_id("timeout").is_ok();
-    let client = if waits {
-        patient(&client, None)
-    } else {
-        client
+    let client = match command.try_get_one::<u64>("timeout") {
+        Ok(timeout) => {
+            let timeout = timeout.copied().map(Duration::from_secs);
+            patient(&client, deadline_after(timeout))
+        }
+        Err(_) => client,
     };
     for id in &short {
         resolve_one(&client, id).await?;

@@ -3,10 +3,11 @@
 use futures_util::StreamExt;
 
 use super::arguments::LogArguments;
+use super::handoff::never_handed_off;
 use super::server;
 use super::ui::{Failure, Ui};
 use crate::api::LogStream;
-use crate::client::Client;
+use crate::client::{Client, ClientError};
 
 pub(super) async fn run(ui: Ui, arguments: LogArguments) -> Result<(), Failure> {
     let client = server::client(arguments.url.as_deref(), &arguments.data.data_dir)?;
@@ -19,10 +20,10 @@ pub(super) async fn run(ui: Ui, arguments: LogArguments) -> Result<(), Failure> 
     let handoffs = client.handoffs();
     let mut pieces = match handoffs.log(named, stream, arguments.follow).await {
         Ok(pieces) => pieces,
-        Err(error) => match last_handoff(&client, named).await {
-            Some(last) => handoffs.log(&last, stream, arguments.follow).await?,
-            None => return Err(error.into()),
-        },
+        Err(error) => {
+            let last = last_handoff(&client, named, error).await?;
+            handoffs.log(&last, stream, arguments.follow).await?
+        }
     };
     while let Some(piece) = pieces.next().await {
         ui.bytes(&piece?)?;
@@ -30,8 +31,14 @@ pub(super) async fn run(ui: Ui, arguments: LogArguments) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns the last hand-off of the task with this id, if there is one.
-async fn last_handoff(client: &Client, named: &str) -> Option<String> {
-    let task = client.tasks().get(named).await.ok()?.data().ok()?;
-    task.agent_chain().last().map(|last| last.id.to_string())
+/// Returns the last hand-off of the task with this id. Without such a task, the error about the hand-off stays.
+async fn last_handoff(client: &Client, named: &str, error: ClientError) -> Result<String, Failure> {
+    let Ok(task) = client.tasks().get(named).await else {
+        return Err(error.into());
+    };
+    let task = task.data()?;
+    match task.agent_chain().last() {
+        Some(last) => Ok(last.id.to_string()),
+        None => Err(never_handed_off(&task.id, "it has no output")),
+    }
 }

@@ -7,10 +7,17 @@ use tokio::sync::watch;
 
 use super::ui::{Ui, one_line};
 use crate::client::{Client, Events};
-use crate::domain::{Event, HandoffId};
+use crate::domain::{Event, HandoffId, TaskId};
 
 /// The limit for a message, in bytes.
 const SHOWN: usize = 200;
+
+/// The hand-off that a command waits for now.
+#[derive(Debug, Clone)]
+pub(super) struct Followed {
+    pub task: TaskId,
+    pub handoff: HandoffId,
+}
 
 /// Prints only if standard error is a terminal.
 pub(super) struct Progress {
@@ -33,10 +40,10 @@ impl Progress {
     }
 
     /// Prints the messages of the current hand-off until the future is dropped.
-    pub async fn show(self, current: &watch::Sender<HandoffId>) -> ! {
+    pub async fn show(self, current: &watch::Sender<Followed>) -> ! {
         if let Some(mut events) = self.events {
             while let Some(event) = events.next().await {
-                let line = line(&event, &current.borrow());
+                let line = line(&event, &current.borrow().handoff);
                 if let Some(line) = line {
                     self.ui.notice(line);
                 }

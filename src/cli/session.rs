@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::arguments::{ServerArguments, SessionCommand, SessionHandoffArguments};
 use super::input::json_file;
-use super::progress::Progress;
+use super::progress::{Followed, Progress};
 use super::server::print_answer;
 use super::ui::{Failure, Table, Ui, duration, one_line, outcome, printable, time};
 use super::wait::{follow, patient, print_end};
@@ -193,6 +193,10 @@ async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Fail
         started.task_id,
         started.id
     ));
-    let reply = follow(ui, &client, progress, started.id, None).await?;
+    let followed = Followed {
+        task: started.task_id,
+        handoff: started.id,
+    };
+    let reply = follow(ui, &client, progress, followed, None).await?;
     print_end(ui, &server, &reply)
 }

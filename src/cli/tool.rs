@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::arguments::{ServerArguments, ToolCommand, ToolFields};
 use super::input::{field, json_file, text_or_stdin};
-use super::progress::Progress;
+use super::progress::{Followed, Progress};
 use super::ui::{Failure, Table, Ui, one_line, printable};
 use super::wait::{follow, patient, print_end, started};
 use crate::api::Answer;
@@ -274,7 +274,11 @@ async fn call(
         "{} is working on {} (hand-off {})",
         entry.agent_name, child.id, entry.id
     ));
-    let reply = follow(ui, client, progress, entry.id, None).await?;
+    let followed = Followed {
+        task: child.id,
+        handoff: entry.id,
+    };
+    let reply = follow(ui, client, progress, followed, None).await?;
     print_end(ui, server, &reply)
 }
 

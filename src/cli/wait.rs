@@ -6,10 +6,10 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::arguments::ServerArguments;
-use super::progress::Progress;
+use super::progress::{Followed, Progress};
 use super::ui::{Exit, Failure, Ui};
 use crate::client::{Client, Patience, Reply};
-use crate::domain::{ChainEntry, Handoff, HandoffId, Outcome, Task};
+use crate::domain::{ChainEntry, Handoff, HandoffId, Outcome, Task, TaskId};
 
 /// The longest wait of one request, in seconds.
 const POLL: u64 = 25;
@@ -30,33 +30,41 @@ pub(super) async fn follow(
     ui: Ui,
     client: &Client,
     progress: Progress,
-    handoff: HandoffId,
+    followed: Followed,
     timeout: Option<Duration>,
 ) -> Result<Reply<Handoff>, Failure> {
-    let current = watch::Sender::new(handoff);
+    let current = watch::Sender::new(followed);
     let reply = tokio::select! {
         reply = to_the_end(ui, client, &current, timeout) => reply,
         never = progress.show(&current) => never,
+        Ok(()) = tokio::signal::ctrl_c() => Err(interrupted(&current.borrow().task)),
     };
     reply.map_err(|failure| match failure.exit {
         Exit::Unreachable => failure.with_hint(format!(
-            "the agent continues without the server; `chorus log {}` shows the result later",
-            *current.borrow()
+            "the agent continues without the server; `chorus task wait {}` waits again",
+            current.borrow().task
         )),
         _ => failure,
     })
+}
+
+/// The end of a wait by Ctrl-C, which does not reach the agent.
+fn interrupted(task: &TaskId) -> Failure {
+    Failure::interrupted("Interrupted; the hand-off continues")
+        .with_hint(format!("`chorus task wait {task}` waits again"))
+        .with_hint(format!("`chorus cancel {task}` ends the hand-off"))
 }
 
 /// Waits for one hand-off after the other, with a notice for each move of control.
 async fn to_the_end(
     ui: Ui,
     client: &Client,
-    current: &watch::Sender<HandoffId>,
+    current: &watch::Sender<Followed>,
     timeout: Option<Duration>,
 ) -> Result<Reply<Handoff>, Failure> {
     let deadline = deadline_after(timeout);
     loop {
-        let id = current.borrow().clone();
+        let id = current.borrow().handoff.clone();
         let reply = wait(client, &id, deadline).await?;
         let handoff = reply.data()?;
         let Some(next) = handoff.outcome.and(handoff.transferred_to) else {
@@ -67,7 +75,10 @@ async fn to_the_end(
             "→ {} continues (hand-off {next})",
             goes_on.agent_name
         ));
-        current.send_replace(next);
+        current.send_replace(Followed {
+            task: goes_on.task_id,
+            handoff: next,
+        });
     }
 }
 
@@ -133,7 +144,13 @@ pub(super) fn patience(away: Duration, deadline: Option<Instant>) -> Patience {
     Patience {
         away,
         deadline,
-        tell: |error| Ui.notice(format_args!("{error}; waiting")),
+        tell: |error, rest| match rest {
+            Some(rest) => Ui.notice(format_args!(
+                "{error}; waiting for at most {} s",
+                rest.as_millis().div_ceil(1000)
+            )),
+            None => Ui.notice(format_args!("{error}; waiting")),
+        },
     }
 }
 

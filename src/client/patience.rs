@@ -9,14 +9,17 @@ use super::{Client, ClientError};
 /// The pause between two requests to a server that is away.
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// The pause between two notices about the same wait.
+const NOTICES: Duration = Duration::from_secs(15);
+
 /// The limits of waiting for a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     /// The longest absence of the server. A server that answers, but cannot use its database for now, is not absent.
     pub away: Duration,
     pub deadline: Option<Instant>,
-    /// Is called once if the database of the server cannot be used for now.
-    pub tell: fn(&ClientError),
+    /// Is called at the start of a wait and now and then, with the rest of the time if it is limited.
+    pub tell: fn(&ClientError, Option<Duration>),
 }
 
 impl Client {
@@ -38,7 +41,7 @@ impl Client {
 pub(super) struct Wait {
     patience: Option<Patience>,
     away_since: Option<Instant>,
-    is_told: bool,
+    told_at: Option<Instant>,
 }
 
 impl Wait {
@@ -46,7 +49,7 @@ impl Wait {
         Self {
             patience,
             away_since: None,
-            is_told: false,
+            told_at: None,
         }
     }
 
@@ -59,18 +62,23 @@ impl Wait {
         if patience.deadline.is_some_and(|deadline| deadline <= now) {
             return false;
         }
-        if let ClientError::Unreachable { .. } = error {
+        let rest = if let ClientError::Unreachable { .. } = error {
             let since = *self.away_since.get_or_insert(now);
-            if now - since >= patience.away {
+            let rest = patience.away.saturating_sub(now - since);
+            if rest.is_zero() {
                 return false;
             }
+            Some(rest)
         } else if error.may_pass() {
             self.away_since = None;
-            if !std::mem::replace(&mut self.is_told, true) {
-                (patience.tell)(error);
-            }
+            None
         } else {
             return false;
+        };
+        if self.told_at.is_none_or(|told_at| now - told_at >= NOTICES) {
+            self.told_at = Some(now);
+            let left = patience.deadline.map(|deadline| deadline - now);
+            (patience.tell)(error, rest.into_iter().chain(left).min());
         }
         tokio::time::sleep(PAUSE).await;
         true

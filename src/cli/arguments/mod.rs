@@ -56,7 +56,7 @@ const COMMON: &str = "Common options";
 #[command(
     name = "chorus",
     version,
-    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 server unreachable, 6 timed out"
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 4 conflict, 5 server unreachable, 6 timed out, 130 interrupted"
 )]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -101,9 +101,9 @@ pub(super) enum Command {
     /// Needs no server.
     #[command(subcommand)]
     Tag(TagCommand),
-    /// Run the server
+    /// Run the server on http://127.0.0.1:8080 or another address
     Serve(ServeArguments),
-    /// Print the operator's link
+    /// Print the link to approve requests in a browser
     #[command(subcommand)]
     Operator(OperatorCommand),
     /// Run a chain of scripted agents; needs no API key

@@ -23,6 +23,8 @@ pub(in crate::cli) enum Exit {
     Unreachable = 5,
     /// A wait has ended before the work.
     TimedOut = 6,
+    /// The code of a process that SIGINT ends.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
@@ -67,6 +69,14 @@ impl Failure {
     pub fn timed_out(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::TimedOut,
+            ..Self::new(message)
+        }
+    }
+
+    /// Makes a failure of a wait that Ctrl-C ended.
+    pub fn interrupted(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Interrupted,
             ..Self::new(message)
         }
     }
@@ -119,12 +129,20 @@ fn refused(failure: Failure, status: StatusCode, error: &ErrorBody) -> Failure {
     };
     let agents = details("agents").and_then(|agents| Vec::<String>::deserialize(agents).ok());
     match agents {
-        _ if status == StatusCode::UNAUTHORIZED => failure.with_hint(
-            "name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR",
+        _ if status == StatusCode::UNAUTHORIZED => without_header(failure).with_hint(
+            "name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR, or set CHORUS_TOKEN to a token",
         ),
         Some(agents) => failure.with_hint(format!("known agents: {}", agents.join(", "))),
         None => failure,
     }
+}
+
+/// Drops the advice to send a header, which a command cannot do.
+fn without_header(mut failure: Failure) -> Failure {
+    if let Some(end) = failure.message.find(". Send the header") {
+        failure.message.truncate(end);
+    }
+    failure
 }
 
 impl From<DataDirError> for Failure {

@@ -1,12 +1,15 @@
 //! `chorus handoff` and `chorus cancel`
 
+use std::process::Stdio;
+
 use axum::http::Method;
 use insta::assert_snapshot;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::{Desk, transcript};
-use crate::support::Chorus;
+use super::{Desk, transcript, until_asked};
+use crate::support::{Chorus, Server, redact};
 
 /// Starts a command and returns as soon as its hand-off is open.
 async fn begin(desk: &Desk, command: Chorus) -> JoinHandle<String> {
@@ -195,10 +198,41 @@ async fn waiting_ends_at_the_timeout_and_the_handoff_goes_on() {
     assert_eq!(task["currentAgent"], "qa");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_wait_says_that_the_handoff_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let made = server.chorus(["task", "create", "d"]).output();
+    let id = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let waits = server
+        .chorus(["handoff", &id, "qa", "Test it"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    until_asked(&server.client()).await;
+    let pid = Pid::from_raw(waits.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let output = waits.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_snapshot!(redact(&String::from_utf8(output.stderr).unwrap()), @"
+    qa is working on <id 1> (hand-off <id 2>)
+    error: Interrupted; the hand-off continues
+    hint: `chorus task wait <id 1>` waits again
+    hint: `chorus cancel <id 1>` ends the hand-off
+    ");
+}
+
 #[tokio::test]
 async fn a_task_is_waited_for_until_its_last_handoff_has_ended() {
     let desk = Desk::open().await;
     let id = desk.app.task("d").await;
+    assert_snapshot!(desk.run(["log", &id]).await, @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: Task <id 1> was never handed off, so it has no output
+    hint: `chorus handoff <id 1> AGENT PROMPT` hands it off
+    ");
     assert_snapshot!(desk.run(["task", "wait", &id]).await, @"
     exit 1
     --- stdout

@@ -29,7 +29,11 @@ mod template;
 mod terminal;
 mod tool;
 
+use std::time::{Duration, Instant};
+
+use chorus::client::Client;
 use chorus::ledger::agent;
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -96,4 +100,18 @@ impl Desk {
 /// Runs a command while the test goes on.
 fn transcript(command: Chorus) -> JoinHandle<String> {
     tokio::task::spawn_blocking(move || redact(&command.transcript()))
+}
+
+/// Waits until a command waits for an answer of the server.
+async fn until_asked(client: &Client) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    loop {
+        let request = client.request(Method::GET, "/metrics");
+        let metrics = request.send().await.unwrap().text().await.unwrap();
+        if metrics.lines().any(|line| line == "chorus_waiters 1") {
+            return;
+        }
+        assert!(Instant::now() < deadline, "nobody asks");
+        tokio::task::yield_now().await;
+    }
 }

@@ -69,7 +69,9 @@ async fn a_command_of_an_agent_waits_for_the_server() {
     let task = desk.app.task("Write the parser").await;
     let url = unsteady(&desk, First::RequestIsLost).await;
     let seen = transcript(by_agent(&url, ["task", "status", &task, "failed"]));
-    assert!(seen.await.unwrap().starts_with("exit 0\n"));
+    let seen = seen.await.unwrap();
+    assert!(seen.starts_with("exit 0\n"), "{seen}");
+    assert!(seen.contains("; waiting for at most 300 s\n"), "{seen}");
     assert_eq!(desk.task(&task).await["status"]["type"], "failed");
 }
 

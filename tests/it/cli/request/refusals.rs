@@ -136,12 +136,13 @@ async fn a_server_that_is_not_there_exits_with_five() {
     error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     hint: start a server with `chorus serve`, or name another one with --url or CHORUS_URL
     ");
-    // Who waits is patient with a server that restarts, but not beyond the time that they have.
+    // A wait is patient with a server that restarts, but ends at its timeout.
     let wait = Chorus::new(["request", "wait", "x", "--timeout", "1", "--url", &url]);
     assert_snapshot!(transcript(wait).await.unwrap(), @"
     exit 5
     --- stdout
     --- stderr
+    cannot reach a Chorus server at http://<server>: Connection refused (os error 111); waiting for at most 1 s
     error: cannot reach a Chorus server at http://<server>: Connection refused (os error 111)
     hint: start a server with `chorus serve`, or name another one with --url or CHORUS_URL
     ");
