@@ -31,6 +31,12 @@ pub struct DispatchOverview {
     pub held: Vec<HeldKind>,
     /// Requests that have used up their attempts, oldest first; at most 100.
     pub stuck: Vec<WaitingRequest>,
+    /// Other requests that wait for the operator's decision, oldest first; at most 100.
+    #[serde(default)]
+    pub undecided: Vec<WaitingRequest>,
+    /// Requests in state `next`, which wait for a claim, oldest first; at most 100.
+    #[serde(default)]
+    pub next: Vec<WaitingRequest>,
 }
 
 /// A kind with waiting requests that will not be started.
@@ -55,6 +61,8 @@ impl From<DispatcherStatus> for DispatchOverview {
             waiting: requests.waiting,
             held: requests.held.into_iter().map(HeldKind::from).collect(),
             stuck: requests.stuck,
+            undecided: requests.undecided,
+            next: requests.next,
         }
     }
 }
@@ -76,7 +84,7 @@ impl From<domain::HeldKind> for HeldKind {
 
 /// Get the state of the dispatcher
 ///
-/// Shows the requests in progress, the waiting ones in their order, and the kinds that will not be started.
+/// Shows all requests that are not done by the step that they wait for, and the kinds that will not be started.
 #[utoipa::path(
     get, path = "/api/dispatch", operation_id = "get_dispatch", tag = "dispatch",
     responses((status = 200, description = "The state of the dispatcher", body = Answer<DispatchOverview>))

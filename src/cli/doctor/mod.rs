@@ -17,7 +17,9 @@ use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
 use crate::domain::AlertQuery;
-use crate::domain::{Agent, Alert, Isolation, Mail, MailQuery, Provider, Timestamp};
+use crate::domain::{
+    Agent, Alert, Isolation, Mail, MailQuery, Provider, Timestamp, WaitingRequest,
+};
 use crate::engine::Engine;
 use crate::ledger::alert;
 use crate::ledger::request::kind_rules;
@@ -30,7 +32,7 @@ use crate::words::counted;
 /// The tolerated difference of two clocks, in milliseconds.
 const TOLERANCE: i64 = 5_000;
 
-/// The limit for the message of an alert, in bytes.
+/// The limit for the message of an alert or of a failure, in bytes.
 const ALERT: usize = 500;
 
 /// The finding of a check.
@@ -303,7 +305,7 @@ fn note_overdue(mail: &Mail, now: Timestamp) -> Finding {
     ))
 }
 
-/// Finds requests that no agent will start, and requests that are stuck.
+/// Finds requests that no agent will start, that have failed, or that wait for a decision or a claim.
 fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
     for held in &overview.held {
         findings.push(Note(format!(
@@ -325,13 +327,53 @@ fn check_dispatch(overview: &DispatchOverview, findings: &mut Vec<Finding>) {
     }
     for stuck in &overview.stuck {
         findings.push(Note(format!(
-            "request {} is stuck after {}; see `chorus request show {}`, then approve it again: {}",
+            "request {} is stuck after {}{}: {}\n      to do: read chorus request show {}, then chorus request approve {}",
             stuck.id,
             counted(stuck.attempts, "attempt"),
+            failure(stuck),
+            one_line(stuck.title.as_str()),
             stuck.id,
-            one_line(stuck.title.as_str())
+            stuck.id
         )));
     }
+    for waiting in overview.undecided.iter().chain(&overview.waiting) {
+        if waiting.last_failure.is_some() {
+            findings.push(Note(format!(
+                "request {} has failed{}: {}\n      to do: read chorus request show {}; if it is in needs, chorus request approve {}",
+                waiting.id,
+                failure(waiting),
+                one_line(waiting.title.as_str()),
+                waiting.id,
+                waiting.id
+            )));
+        }
+    }
+    for (requests, advice) in [
+        (
+            &overview.undecided,
+            "for a decision; see chorus request list --state needs",
+        ),
+        (
+            &overview.next,
+            "for a claim; see chorus request list --state next",
+        ),
+    ] {
+        if !requests.is_empty() {
+            let wait = if requests.len() == 1 { "waits" } else { "wait" };
+            findings.push(Note(format!(
+                "{} {wait} {advice}",
+                counted(requests.len(), "request")
+            )));
+        }
+    }
+}
+
+/// Formats the reason of the last failure, in brackets.
+fn failure(request: &WaitingRequest) -> String {
+    let reason = request.last_failure.as_ref();
+    reason.map_or_else(String::new, |reason| {
+        format!(" ({})", one_line(reason.beginning(ALERT).as_str()))
+    })
 }
 
 /// Finds rules that name an unknown agent.

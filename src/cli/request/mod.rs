@@ -69,6 +69,13 @@ pub(super) async fn run(ui: Ui, command: RequestCommand) -> Result<(), Failure> 
             server,
         } => {
             let client = server.client()?;
+            if requests.is_empty() && !all {
+                return Err(
+                    Failure::usage("No request was named: name requests, or use --all").with_hint(
+                        "`chorus request list --state needs` lists the undecided requests",
+                    ),
+                );
+            }
             let requests = if all {
                 undecided(&client, kind).await?
             } else {

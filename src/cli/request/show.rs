@@ -2,7 +2,9 @@
 
 use super::super::ui::{Failure, Table, Ui, one_line, printable, time};
 use crate::api::Answer;
-use crate::domain::{Recovery, Request, RequestSourceType, RequestState, Transition};
+use crate::domain::{
+    Correspondent, Recovery, Request, RequestSourceType, RequestState, Text, Transition,
+};
 
 pub(super) fn table(answer: &Answer<Vec<Request>>) -> Table {
     let mut table = Table::new(
@@ -99,9 +101,17 @@ fn source(request: &Request) -> String {
             None => "a task".to_owned(),
         },
         RequestSourceType::Person => match &source.user_id {
-            Some(user) => user.to_string(),
+            Some(user) => person(user).to_owned(),
             None => "a person".to_owned(),
         },
+    }
+}
+
+/// Returns the name of a person, or words for one without a name.
+fn person(name: &Text) -> &str {
+    match name.as_str() {
+        Correspondent::ANONYMOUS => "a person",
+        name => name,
     }
 }
 
@@ -114,7 +124,7 @@ fn transition(moved: &Transition) -> String {
         "  {}  {:<9}  {}{reason}",
         time(moved.at),
         moved.to.as_str(),
-        moved.by
+        person(&moved.by)
     )
 }
 

@@ -1,10 +1,13 @@
 //! `chorus request top`
 
 use super::super::arguments::ServerArguments;
-use super::super::ui::{Failure, Table, Ui, duration};
+use super::super::ui::{Failure, Table, Ui, duration, one_line};
 use crate::api::Answer;
 use crate::domain::{DispatchedRequest, Timestamp, WaitingRequest};
 use crate::words::counted;
+
+/// The limit for the reason of a failure, in bytes.
+const REASON: usize = 200;
 
 pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure> {
     let reply = server.client()?.dispatch().overview().await?;
@@ -14,7 +17,7 @@ pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure>
     let Answer { data, meta } = reply.answer()?;
     let now = meta.timestamp;
     let mut table = Table::new(
-        "No request is approved and waiting",
+        "All requests are done",
         &[
             "what", "for", "priority", "kind", "agent", "hand-off", "where", "request", "title",
         ],
@@ -22,12 +25,35 @@ pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure>
     for request in &data.running {
         running(&mut table, request, now);
     }
-    for (what, requests) in [("queued", &data.waiting), ("stuck", &data.stuck)] {
+    let unclaimed = [
+        ("queued", &data.waiting),
+        ("next", &data.next),
+        ("stuck", &data.stuck),
+        ("needs", &data.undecided),
+    ];
+    for (what, requests) in unclaimed {
         for request in requests {
             waiting(&mut table, what, request, now);
         }
     }
     ui.table(&table)?;
+    for (_, requests) in unclaimed {
+        for request in requests {
+            if let Some(failure) = &request.last_failure {
+                ui.notice(format_args!(
+                    "Request {} failed: {}",
+                    request.id,
+                    one_line(failure.beginning(REASON).as_str())
+                ));
+            }
+        }
+    }
+    if !data.undecided.is_empty() || !data.stuck.is_empty() {
+        ui.notice("Requests in state needs wait for you: chorus request approve REQUEST");
+    }
+    if !data.next.is_empty() {
+        ui.notice("Requests in state next wait for anyone: chorus request claim REQUEST");
+    }
     for held in &data.held {
         ui.notice(format_args!(
             "{} of kind {} will not start. {}",
@@ -35,9 +61,6 @@ pub(super) async fn run(ui: Ui, server: &ServerArguments) -> Result<(), Failure>
             held.kind,
             held.reason
         ));
-    }
-    if data.running.is_empty() && data.waiting.is_empty() && data.stuck.is_empty() {
-        ui.notice("No request is running or queued");
     }
     if !data.enabled {
         ui.notice("The dispatcher is off: approved requests wait to be claimed");

@@ -19,8 +19,11 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: WaitArguments) -> Result<(),
     let state = RequestState::from(state);
     let client = server.client()?;
     let deadline = deadline_after(timeout.map(Duration::from_secs));
+    let mut told = None;
     loop {
         let Question { seconds, is_last } = Question::before(deadline);
+        // The first question does not wait, so that a person learns at once of an obstacle.
+        let seconds = told.map_or(0, |_| seconds);
         let client = patient(&client, deadline);
         let reply = client.requests().wait(&id, state, seconds).await?;
         let request = reply.data()?;
@@ -57,5 +60,16 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: WaitArguments) -> Result<(),
                 state.as_str()
             )));
         }
+        if told.is_none() && request.state != RequestState::Claimed {
+            super::notice_kind(ui, &client, &request.kind).await;
+        }
+        for recovery in request.recovery.iter().skip(told.unwrap_or(0)) {
+            ui.notice(format_args!(
+                "request {id} failed: {} ({})",
+                one_line(recovery.reason.as_str()),
+                recovery.action
+            ));
+        }
+        told = Some(request.recovery.len());
     }
 }

@@ -63,6 +63,9 @@ pub struct WaitingRequest {
     pub since: Timestamp,
     /// The number of claims.
     pub attempts: u32,
+    /// The reason why the last attempt failed; null if none has.
+    #[schema(required, value_type = Option<String>)]
+    pub last_failure: Option<Text>,
 }
 
 /// A kind with waiting requests that the dispatcher cannot start.

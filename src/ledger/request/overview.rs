@@ -1,10 +1,12 @@
 //! The dispatcher's overview for people.
 
-use crate::domain::{DispatchedRequest, HeldKind, HeldReason, Request, WaitingRequest};
+use crate::domain::{
+    DispatchedRequest, HeldKind, HeldReason, Request, RequestState, WaitingRequest,
+};
 use crate::store::tables::requests::{self, HeldRow};
 use crate::store::{Result, View};
 
-/// Limit for waiting and for stuck requests.
+/// Limit for each list of requests that are not claimed.
 const MOST: u32 = 100;
 
 /// Limit for claimed requests.
@@ -18,9 +20,13 @@ pub struct Overview {
     pub waiting: Vec<WaitingRequest>,
     pub held: Vec<HeldKind>,
     pub stuck: Vec<WaitingRequest>,
+    /// Requests that wait for the operator's decision, without the stuck ones.
+    pub undecided: Vec<WaitingRequest>,
+    /// Requests that wait for anyone's claim.
+    pub next: Vec<WaitingRequest>,
 }
 
-/// Lists the requests that are claimed, waiting, held or stuck.
+/// Lists the requests that are not done.
 pub fn overview(view: &View<'_>) -> Result<Overview> {
     let waiting = |request: Request| WaitingRequest {
         since: request.approved_at.unwrap_or(request.updated_at),
@@ -29,6 +35,11 @@ pub fn overview(view: &View<'_>) -> Result<Overview> {
         kind: request.kind,
         priority: request.priority,
         attempts: request.attempts,
+        last_failure: request
+            .recovery
+            .into_iter()
+            .next_back()
+            .map(|last| last.reason),
     };
     let held = |row: HeldRow| HeldKind {
         kind: row.kind,
@@ -42,6 +53,8 @@ pub fn overview(view: &View<'_>) -> Result<Overview> {
             .map(waiting)
             .collect(),
         held: requests::list_held(view)?.into_iter().map(held).collect(),
-        stuck: requests::list_stuck(view, MOST)?,
+        stuck: requests::list_unclaimed(view, RequestState::Needs, true, MOST)?,
+        undecided: requests::list_unclaimed(view, RequestState::Needs, false, MOST)?,
+        next: requests::list_unclaimed(view, RequestState::Next, false, MOST)?,
     })
 }

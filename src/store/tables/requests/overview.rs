@@ -1,8 +1,8 @@
 //! The lists of the dispatcher's overview.
 
 use crate::domain::{
-    AgentName, DispatchedRequest, HandoffId, Kind, KindMode, Priority, RequestId, TaskId, Text,
-    Timestamp, WaitingRequest,
+    AgentName, DispatchedRequest, HandoffId, Kind, KindMode, Priority, RequestId, RequestState,
+    TaskId, Text, Timestamp, WaitingRequest,
 };
 use crate::store::{FromRow, Result, Statement, View, columns, params, sql};
 
@@ -91,18 +91,21 @@ pub fn list_held(view: &View<'_>) -> Result<Vec<HeldRow>> {
 }
 
 columns! {
-    struct StuckRow {
-        id: RequestId = "id",
-        title: Text = "title",
-        kind: Kind = "kind",
-        priority: Priority = "priority",
-        since: Timestamp = "updated_at",
-        attempts: u32 = "attempts",
+    struct UnclaimedRow {
+        id: RequestId = "r.id",
+        title: Text = "r.title",
+        kind: Kind = "r.kind",
+        priority: Priority = "r.priority",
+        since: Timestamp = "r.updated_at",
+        attempts: u32 = "r.attempts",
+        last_failure: Option<Text> =
+            "(SELECT c.reason FROM request_recoveries c WHERE c.request_number = r.number
+               ORDER BY c.number DESC LIMIT 1)",
     }
 }
 
-impl From<StuckRow> for WaitingRequest {
-    fn from(row: StuckRow) -> Self {
+impl From<UnclaimedRow> for WaitingRequest {
+    fn from(row: UnclaimedRow) -> Self {
         Self {
             id: row.id,
             title: row.title,
@@ -110,18 +113,25 @@ impl From<StuckRow> for WaitingRequest {
             priority: row.priority,
             since: row.since,
             attempts: row.attempts,
+            last_failure: row.last_failure,
         }
     }
 }
 
-/// Lists the requests that have failed as often as allowed, oldest first.
-pub fn list_stuck(view: &View<'_>, limit: u32) -> Result<Vec<WaitingRequest>> {
-    const STUCK: Statement<1> = sql!(
+/// Lists the requests of a state that are stuck, or those that are not, oldest first.
+pub fn list_unclaimed(
+    view: &View<'_>,
+    state: RequestState,
+    is_stuck: bool,
+    limit: u32,
+) -> Result<Vec<WaitingRequest>> {
+    const UNCLAIMED: Statement<3> = sql!(
         "SELECT ",
-        StuckRow::COLUMNS,
-        " FROM requests WHERE state = 'needs' AND is_stuck = 1 AND withdrawn_at IS NULL ORDER BY number LIMIT $1"
+        UnclaimedRow::COLUMNS,
+        " FROM requests r
+         WHERE r.state = $1 AND r.is_stuck = $2 AND r.withdrawn_at IS NULL ORDER BY r.number LIMIT $3"
     );
-    view.rows(STUCK, params![limit], |row| {
-        Ok(StuckRow::from_row(row)?.into())
+    view.rows(UNCLAIMED, params![state, is_stuck, limit], |row| {
+        Ok(UnclaimedRow::from_row(row)?.into())
     })
 }

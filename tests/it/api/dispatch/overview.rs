@@ -41,7 +41,7 @@ async fn titles(app: &TestApp, list: &str) -> Vec<Value> {
 #[tokio::test]
 async fn an_idle_dispatcher_has_empty_lists() {
     let app = seeded().await;
-    for list in ["running", "waiting", "held", "stuck"] {
+    for list in ["running", "waiting", "held", "stuck", "undecided", "next"] {
         assert_eq!(titles(&app, list).await, [""; 0], "{list}");
     }
 }
@@ -215,7 +215,7 @@ async fn a_request_without_attempts_left_is_stuck_until_it_is_approved_again() {
         .data();
     lose_claim().await;
     let overview = app.get("/api/dispatch").await.data();
-    assert_snapshot!(crate::support::redact(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2}]"#);
+    assert_snapshot!(crate::support::redact(&overview["stuck"].to_string()), @r#"[{"id":"<id 1>","title":"Hopeless","kind":"fix","priority":"P0","since":1767225602000,"attempts":2,"lastFailure":"The lease of somebody ran out without a heartbeat"}]"#);
     app.operator()
         .post(&path("approve"), json!({}))
         .await

@@ -65,7 +65,7 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
     too long.
 
     History
-      <time>  needs      anonymous
+      <time>  needs      a person
       <time>  delegated  operator
       <time>  claimed    worker
     --- stderr
@@ -95,7 +95,7 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
     too long.
 
     History
-      <time>  needs      anonymous
+      <time>  needs      a person
       <time>  delegated  operator
       <time>  claimed    worker
       <time>  done       worker
@@ -232,12 +232,8 @@ async fn several_are_approved_together_or_not_at_all() {
     exit 2
     --- stdout
     --- stderr
-    error: the following required arguments were not provided:
-      <REQUEST>...
-
-    Usage: chorus request approve <REQUEST>...
-
-    For more information, try '--help'.
+    error: No request was named: name requests, or use --all
+    hint: `chorus request list --state needs` lists the undecided requests
     ");
 }
 
@@ -305,16 +301,16 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
     state     needs (returned)
     kind      fix
     priority  P2
-    source    anonymous
+    source    a person
 
     History
-      <time>  needs      anonymous
+      <time>  needs      a person
       <time>  next       operator
       <time>  claimed    worker
       <time>  needs      worker: The key has expired
 
     Recovery
-      <time>  The key has expired (Re-queued for a decision by a person)
+      <time>  The key has expired (Re-queued for a decision by the operator)
     --- stderr
     ");
 }
@@ -389,7 +385,7 @@ async fn a_person_sees_where_a_request_is_to_be_worked_on_and_what_it_came_from(
     workspace <tmp>/here
 
     History
-      <time>  needs      anonymous
+      <time>  needs      a person
     --- stderr
     ");
     let body = json!({ "description": "Write it" });
@@ -414,7 +410,7 @@ async fn a_person_sees_where_a_request_is_to_be_worked_on_and_what_it_came_from(
     workspace <tmp>/workspaces/<id 2>
 
     History
-      <time>  needs      anonymous
+      <time>  needs      a person
     --- stderr
     ");
     let body = json!({

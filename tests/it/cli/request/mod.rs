@@ -39,7 +39,11 @@ impl Office {
 
     /// Leaves work behind and returns its id.
     async fn create(&self, title: &str) -> String {
-        let body = json!({ "title": title, "body": "", "kind": "fix" });
+        self.create_of_kind(title, "fix").await
+    }
+
+    async fn create_of_kind(&self, title: &str, kind: &str) -> String {
+        let body = json!({ "title": title, "body": "", "kind": kind });
         let client = self.server.client();
         let made = client.send_json(Method::POST, "/api/requests", &body).await;
         let made: Value = made.unwrap().data().unwrap();

@@ -20,22 +20,22 @@ async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
     exit 1
     --- stdout
     --- stderr
-    error: Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
-    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR
+    error: Operator token required
+    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR, or set CHORUS_TOKEN to a token
     ");
     assert_snapshot!(stranger(&["request", "next", &id]).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
-    error: Operator token required. Send the header `Authorization: Bearer <contents of operator.token>`
-    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR
+    error: Operator token required
+    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR, or set CHORUS_TOKEN to a token
     ");
     assert_snapshot!(stranger(&["request", "done", &id, "No."]).await.unwrap(), @"
     exit 1
     --- stdout
     --- stderr
-    error: Operator token required to move a request out of `needs`. Send the header `Authorization: Bearer <contents of operator.token>`
-    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR
+    error: Operator token required to move a request out of `needs`
+    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR, or set CHORUS_TOKEN to a token
     ");
     assert_eq!(office.show(&id).await["state"], "needs");
 }
@@ -143,6 +143,13 @@ async fn what_is_before_the_dispatcher_is_shown() {
     office
         .run(["request", "claim", &first, "--as", "worker"])
         .await;
+    let fourth = office.create("Four").await;
+    office.run(["request", "next", &fourth]).await;
+    office.run(["request", "claim", &fourth, "--as", "w"]).await;
+    office
+        .run(["request", "requeue", &fourth, "The key has expired"])
+        .await;
+    office.run(["request", "next", &fourth]).await;
     let seen = office.run(["request", "top"]).await;
     // How long ago something was is real time.
     let columns = |line: &str| {
@@ -168,7 +175,12 @@ async fn what_is_before_the_dispatcher_is_shown() {
     --- stdout
     claimed	P2	fix	worker	-	-	<id 1>	One
     queued	P2	fix	-	-	-	<id 2>	Two
+    next	P2	fix	-	-	-	<id 3>	Four
+    needs	P2	unheard-of	-	-	-	<id 4>	Three
     --- stderr
+    Request <id 3> failed: The key has expired
+    Requests in state needs wait for you: chorus request approve REQUEST
+    Requests in state next wait for anyone: chorus request claim REQUEST
     1 request of kind unheard-of will not start. Kind unheard-of has no rule. Add one with `chorus request kinds --set FILE` or PUT /api/dispatch/routes
     The dispatcher is off: approved requests wait to be claimed
     ");

@@ -1,15 +1,13 @@
 //! `chorus request wait`.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-use chorus::client::Client;
 use insta::assert_snapshot;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Office, show};
-use crate::cli::transcript;
+use crate::cli::{transcript, until_asked};
 use crate::support::{Chorus, Sandbox, Server, reserve_port};
 
 /// Starts `chorus request wait`.
@@ -19,20 +17,6 @@ fn begin_to_wait(server: &Server, id: &str) -> std::process::Child {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-}
-
-/// Waits until somebody waits for an answer of the server.
-async fn until_asked(client: &Client) {
-    let deadline = Instant::now() + Duration::from_mins(1);
-    loop {
-        let request = client.request(Method::GET, "/metrics");
-        let metrics = request.send().await.unwrap().text().await.unwrap();
-        if metrics.lines().any(|line| line == "chorus_waiters 1") {
-            return;
-        }
-        assert!(Instant::now() < deadline, "nobody asks");
-        tokio::task::yield_now().await;
-    }
 }
 
 #[tokio::test]
@@ -62,6 +46,32 @@ async fn who_waits_in_vain_is_told_at_the_timeout() {
     --- stdout
     --- stderr
     ");
+}
+
+#[tokio::test]
+async fn who_waits_is_told_of_failures_and_of_a_kind_without_an_agent() {
+    let office = Office::open();
+    let id = office.create("One").await;
+    office.run(["request", "next", &id]).await;
+    office
+        .run(["request", "claim", &id, "--as", "worker"])
+        .await;
+    office
+        .run(["request", "requeue", &id, "The key has expired"])
+        .await;
+    assert_snapshot!(office.run(["request", "wait", &id, "--timeout", "1"]).await, @"
+    exit 6
+    --- stdout
+    --- stderr
+    request <id 1> failed: The key has expired (Re-queued for a decision by the operator)
+    error: request <id 1> is still needs, not done; the last attempt: The key has expired
+    ");
+    let id = office.create_of_kind("Two", "unheard-of").await;
+    let seen = office.run(["request", "wait", &id, "--timeout", "1"]).await;
+    assert!(
+        seen.contains("no agent handles requests of kind unheard-of"),
+        "{seen}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
