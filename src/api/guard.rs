@@ -173,7 +173,7 @@ pub(super) async fn guard(
             let token = word.to_owned();
             find_run(&app, &token, &mut request).await?
         }
-        None if is_open => Caller::Anonymous(Stranger::Anybody),
+        None if is_open => Caller::Unknown(Stranger::Anybody),
         None => identify(&app, &mut request).await?,
     };
     if !is_open {
@@ -200,7 +200,7 @@ async fn identify(app: &App, request: &mut Request) -> Result<Caller, Error> {
         .as_ref()
         .and_then(|peer| Some((app.guard.peers_for(peer)?, peer)))
     else {
-        return Ok(Caller::Anonymous(Stranger::Anybody));
+        return Ok(Caller::Unknown(Stranger::Anybody));
     };
     let origin = peers.origin(peer, app.engine.has_live_runs()).await;
     let stranger = match origin.map_err(Error::io)? {
@@ -214,7 +214,7 @@ async fn identify(app: &App, request: &mut Request) -> Result<Caller, Error> {
         Origin::OtherMachine => Stranger::OtherMachine,
         Origin::Unknown => Stranger::UnknownProcess,
     };
-    Ok(Caller::Anonymous(stranger))
+    Ok(Caller::Unknown(stranger))
 }
 
 /// Returns the run as a caller. If it has passed control on, marks the request with the refusal.

@@ -54,7 +54,7 @@ pub struct App {
         (name = "increments", description = "Work that different agents implement, test, fix and verify"),
         (name = "agents", description = "The configured workers"),
         (name = "mail", description = "Messages between agents, the operator and the router"),
-        (name = "alerts", description = "Messages that a person must see and resolve"),
+        (name = "alerts", description = "Messages that the operator must see and resolve"),
         (name = "events", description = "The stream of everything that happens"),
         (name = "service", description = "The server itself"),
     )

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ui::Failure;
-use crate::domain::{Source, Text};
+use crate::domain::{Correspondent, Source, Text};
 
 /// Parses an argument that becomes a field of a body. The error names the field, as the server's would.
 pub(super) fn field<T>(name: &str, argument: impl Into<String>) -> Result<T, Failure>
@@ -102,7 +102,7 @@ pub(super) fn absolute(path: &Path) -> Result<Text, Failure> {
 
 /// Returns the name of the user, as far as the machine knows it.
 pub(super) fn user() -> Text {
-    Text::lossy(std::env::var("USER").unwrap_or_else(|_| "anonymous".to_owned()))
+    Text::lossy(std::env::var("USER").unwrap_or_else(|_| Correspondent::ANONYMOUS.to_owned()))
 }
 
 /// Returns the source of work that is created on the command line.

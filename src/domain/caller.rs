@@ -1,6 +1,6 @@
 //! Callers: the parties that request an operation.
 
-use super::{Actor, RunIdentity};
+use super::{Actor, Correspondent, RunIdentity};
 
 /// The party that requests an operation, identified by its token, or without one by the process that calls.
 ///
@@ -14,7 +14,7 @@ pub enum Caller {
     /// Has no token; a process of the server's own user, on this machine.
     Person,
     /// Has no token, and needs one.
-    Anonymous(Stranger),
+    Unknown(Stranger),
 }
 
 /// The reason why a caller without a token is not a person.
@@ -34,7 +34,7 @@ impl Caller {
     pub const fn run(&self) -> Option<&RunIdentity> {
         match self {
             Self::Run(run) => Some(run),
-            Self::Operator | Self::Person | Self::Anonymous(_) => None,
+            Self::Operator | Self::Person | Self::Unknown(_) => None,
         }
     }
 
@@ -43,7 +43,7 @@ impl Caller {
         match self {
             Self::Operator => "operator",
             Self::Run(run) => run.run_id.as_str(),
-            Self::Person | Self::Anonymous(_) => "",
+            Self::Person | Self::Unknown(_) => "",
         }
     }
 }
@@ -53,7 +53,9 @@ impl From<&Caller> for Actor {
         match caller {
             Caller::Operator => Self::Operator,
             Caller::Run(run) => Self::Run(run.clone()),
-            Caller::Person | Caller::Anonymous(_) => Self::Person("anonymous".to_owned()),
+            Caller::Person | Caller::Unknown(_) => {
+                Self::Person(Correspondent::ANONYMOUS.to_owned())
+            }
         }
     }
 }

@@ -187,7 +187,7 @@ impl Engine {
         let (agent, by) = match caller {
             Caller::Run(run) => (run.agent_name.clone(), Actor::from(caller)),
             Caller::Operator => (agent, Actor::Operator),
-            Caller::Person | Caller::Anonymous(_) => (agent.clone(), Actor::Agent(agent)),
+            Caller::Person | Caller::Unknown(_) => (agent.clone(), Actor::Agent(agent)),
         };
         let claim = ClaimRequest {
             id,

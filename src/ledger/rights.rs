@@ -1,7 +1,7 @@
 //! Rights: the operations that each caller may perform. Each function checks one right, and refuses a caller without it.
 //!
 //! A run acts for its agent, on its own task and the tasks below it. The operator and a person at this machine act on every
-//! task; only the operator changes the configuration and makes decisions for people. An anonymous caller has no rights.
+//! task; only the operator changes the configuration and makes decisions. An unknown caller has no rights.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::store::{Result, View};
 
 type Allowed<T = ()> = std::result::Result<T, Refusal>;
 
-/// Refuses anonymous callers; they may only read the open pages.
+/// Refuses unknown callers; they may only read the open pages.
 pub fn may_use_api(caller: &Caller) -> Allowed {
     run_of(caller).map(drop)
 }
@@ -26,7 +26,7 @@ fn run_of(caller: &Caller) -> Allowed<Option<&RunIdentity>> {
     match caller {
         Caller::Operator | Caller::Person => Ok(None),
         Caller::Run(run) => Ok(Some(run)),
-        Caller::Anonymous(stranger) => Err(Refusal::TokenNeeded(*stranger)),
+        Caller::Unknown(stranger) => Err(Refusal::TokenNeeded(*stranger)),
     }
 }
 
@@ -35,7 +35,7 @@ fn operator_only(caller: &Caller, refuse_run: impl FnOnce(AgentName) -> Refusal)
     match caller {
         Caller::Operator => Ok(()),
         Caller::Run(run) => Err(refuse_run(run.agent_name.clone())),
-        Caller::Person | Caller::Anonymous(_) => Err(Refusal::OperatorTokenNeeded),
+        Caller::Person | Caller::Unknown(_) => Err(Refusal::OperatorTokenNeeded),
     }
 }
 
@@ -61,7 +61,7 @@ pub fn may_approve(by: &Actor) -> Allowed {
 /// Turns the refusal of a person, who may be the operator, into a request for the operator token.
 pub fn ask_for_token(caller: &Caller, refusal: Refusal) -> Refusal {
     match (caller, refusal) {
-        (Caller::Person | Caller::Anonymous(_), Refusal::OperatorOnly) => {
+        (Caller::Person | Caller::Unknown(_), Refusal::OperatorOnly) => {
             Refusal::OperatorTokenMissing
         }
         (_, refusal) => refusal,
@@ -285,7 +285,7 @@ mod tests {
             Caller::Operator,
             Caller::Person,
             Caller::Run(run),
-            Caller::Anonymous(Stranger::OtherUser),
+            Caller::Unknown(Stranger::OtherUser),
         ];
         let name = |name: &str| name.parse::<AgentName>().unwrap();
         let to = |name: &str| name.parse::<Correspondent>().unwrap();
@@ -430,7 +430,7 @@ mod tests {
             (&Caller::Person, &stage, Ok(())),
             (&Caller::Operator, &stage, Ok(())),
             (
-                &Caller::Anonymous(Stranger::Anybody),
+                &Caller::Unknown(Stranger::Anybody),
                 &stage,
                 Err(Refusal::TokenNeeded(Stranger::Anybody)),
             ),

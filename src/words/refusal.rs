@@ -107,7 +107,7 @@ pub fn refusal(refusal: &Refusal) -> String {
             "A run of {agent} may not change the configuration of Chorus. Leave the change to the operator"
         ),
         Refusal::AlertResolvedByRun(agent) => format!(
-            "A run of {agent} may not resolve alerts, because a person must see them. Leave the alert open"
+            "A run of {agent} may not resolve alerts, because the operator must see them. Leave the alert open"
         ),
         Refusal::ReportWithoutRun => {
             "Only the agent that works on a task may report its result, with the token of its run. To set the status yourself, use `chorus task status` or PUT /api/tasks/ID/status"
@@ -126,7 +126,7 @@ pub fn refusal(refusal: &Refusal) -> String {
             "A run of {agent} may change only its own task {own} and the tasks below it"
         ),
         Refusal::SessionLimitRaised { agent, limit } => format!(
-            "A run of {agent} may lower its maxSessionDuration of {}, but not raise or remove it. Leave that to a person",
+            "A run of {agent} may lower its maxSessionDuration of {}, but not raise or remove it. Leave that to the operator",
             counted(limit.get(), "minute")
         ),
         Refusal::NoOpenHandoff { task_id, last } => match last {

@@ -32,13 +32,15 @@ pub fn held_reason(kind: &Kind, reason: &HeldReason) -> String {
 pub fn recovery_action(after: AfterFailure, attempts: u32) -> Text {
     Text::lossy(match after {
         AfterFailure { stuck: true, .. } => {
-            format!("Stopped after attempt {attempts}: the request is stuck and waits for a person")
+            format!(
+                "Stopped after attempt {attempts}: the request is stuck and waits for the operator"
+            )
         }
         AfterFailure {
             step: RequestMove::Retry,
             ..
         } => format!("Re-queued for attempt {}", attempts + 1),
-        AfterFailure { .. } => "Re-queued for a decision by a person".to_owned(),
+        AfterFailure { .. } => "Re-queued for a decision by the operator".to_owned(),
     })
 }
 
@@ -53,11 +55,11 @@ mod tests {
             (after(RequestMove::Retry, false), "Re-queued for attempt 3"),
             (
                 AfterFailure::LEFT_TO_PERSON,
-                "Re-queued for a decision by a person",
+                "Re-queued for a decision by the operator",
             ),
             (
                 after(RequestMove::Requeue, true),
-                "Stopped after attempt 2: the request is stuck and waits for a person",
+                "Stopped after attempt 2: the request is stuck and waits for the operator",
             ),
         ] {
             assert_eq!(recovery_action(after, 2).as_str(), expected);

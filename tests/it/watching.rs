@@ -181,7 +181,7 @@ async fn a_requeued_request_is_explained_in_its_file() {
     );
     assert!(
         text.ends_with(&format!(
-            " UTC\n* **Reason**: Not \\`now\\` \\#needs-fix\n* **Earlier run**: `{run}`\n* **Action**: Re-queued for a decision by a person\n\n"
+            " UTC\n* **Reason**: Not \\`now\\` \\#needs-fix\n* **Earlier run**: `{run}`\n* **Action**: Re-queued for a decision by the operator\n\n"
         )),
         "{text}"
     );

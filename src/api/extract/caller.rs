@@ -15,7 +15,7 @@ pub(super) fn of(parts: &Parts) -> &Caller {
     parts
         .extensions
         .get()
-        .unwrap_or(&Caller::Anonymous(Stranger::Anybody))
+        .unwrap_or(&Caller::Unknown(Stranger::Anybody))
 }
 
 impl FromRequestParts<App> for Caller {

@@ -31,7 +31,7 @@ pub(in crate::cli) enum AlertCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Resolve alerts; only people can, a run cannot
+    /// Resolve alerts; only the operator may
     Resolve {
         /// Alerts to resolve
         #[arg(required = true, value_name = "ALERT")]

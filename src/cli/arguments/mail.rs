@@ -11,7 +11,7 @@ use crate::domain::{MailType, Urgency};
 pub(in crate::cli) enum MailCommand {
     /// Send a mail and print its id
     ///
-    /// A run sends as its agent. A person sends as the operator, with the token in the data directory.
+    /// An agent sends in its own name; you send as the operator, with the token in the data directory.
     #[command(alias = "create")]
     Send(Box<SendMailArguments>),
     /// List mail that is unread or waits for an acknowledgement

@@ -101,7 +101,7 @@ pub(super) enum Command {
     /// Needs no server.
     #[command(subcommand)]
     Tag(TagCommand),
-    /// Run the server on http://127.0.0.1:8080 or another address
+    /// Run the server, by default on port 8080
     Serve(ServeArguments),
     /// Print the link to approve requests in a browser
     #[command(subcommand)]

@@ -6,7 +6,7 @@ use super::{COMMON, DataArguments};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum OperatorCommand {
-    /// Print the link to the page, with the operator's token
+    /// Print the link to approve requests in a browser
     ///
     /// The link gives its holder every right of the operator: to approve requests and to set up Chorus.
     Link(OperatorLinkArguments),

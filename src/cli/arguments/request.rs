@@ -9,7 +9,7 @@ use crate::domain::{Effort, Kind, Priority, RequestState};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum RequestCommand {
-    /// Create a request for a person to approve, and print its id
+    /// Create a request for the operator to approve, and print its id
     Create(CreateRequestArguments),
     /// List requests, oldest first
     List {
@@ -46,7 +46,7 @@ pub(in crate::cli) enum RequestCommand {
     /// Needs the operator's token, which is in the data directory.
     Approve {
         /// Requests to approve
-        #[arg(required_unless_present = "all", value_name = "REQUEST")]
+        #[arg(value_name = "REQUEST")]
         requests: Vec<RequestArgument>,
         /// Approve all undecided requests
         #[arg(long, conflicts_with = "requests")]
@@ -57,11 +57,11 @@ pub(in crate::cli) enum RequestCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
-    /// Release requests to anyone who claims them
+    /// Approve requests for a claim by anyone, not for the dispatcher
     ///
-    /// The dispatcher does not start these requests. Needs the operator's token, which is in the data directory.
+    /// Needs the operator's token, which is in the data directory.
     Next {
-        /// Requests to release
+        /// Requests to approve
         #[arg(required = true, value_name = "REQUEST")]
         requests: Vec<RequestArgument>,
         #[command(flatten)]
@@ -126,7 +126,7 @@ pub(in crate::cli) enum RequestCommand {
     },
     /// Wait until a request is done, and print its response
     Wait(WaitArguments),
-    /// Show running, queued and stuck requests
+    /// Show the requests that are not done
     Top {
         #[command(flatten)]
         server: ServerArguments,

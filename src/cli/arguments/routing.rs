@@ -37,7 +37,7 @@ pub(in crate::cli) struct RouteArguments {
 pub(in crate::cli) struct ReportArguments {
     /// Result of the work
     ///
-    /// `failed`: the work is not as it should be. `blocked`: a person must help.
+    /// `failed`: the work is not as it should be. `blocked`: the operator must help.
     #[arg(value_parser = results())]
     pub result: ReportResult,
     /// Summary in one sentence; - reads standard input

@@ -30,7 +30,7 @@ pub(in crate::cli) struct ServeArguments {
     /// Every address but the machine's own needs the token in DIR/operator.token on each request.
     #[arg(long, help_heading = NETWORK, env = "CHORUS_BIND", default_value = "127.0.0.1")]
     pub bind: IpAddr,
-    /// Require a token from everybody
+    /// Require a token for every request
     ///
     /// Otherwise, a call without a token counts as a person if it comes from a process of the server's own user on this machine.
     #[arg(long, help_heading = NETWORK, env = "CHORUS_REQUIRE_TOKEN")]
@@ -116,7 +116,7 @@ pub(in crate::cli) struct ServeArguments {
     pub watch: Vec<PathBuf>,
     /// Ignore approvals written in files
     ///
-    /// The tags `#delegated-…` and `#next-…` that a person writes are reverted.
+    /// The tags `#delegated-…` and `#next-…` that somebody writes are reverted.
     #[arg(long, help_heading = REQUESTS, env = "CHORUS_NO_FILE_APPROVAL")]
     pub no_file_approval: bool,
     /// Follow each dispatched agent in a window of the tmux session `dispatch`
@@ -128,7 +128,7 @@ pub(in crate::cli) struct ServeArguments {
     /// Fallback agent for tasks that have no suitable agent
     #[arg(long, help_heading = ROUTING, env = "CHORUS_FALLBACK_AGENT", value_name = "AGENT")]
     pub fallback_agent: Option<AgentName>,
-    /// Attempts to route a task whose runs fail, before a person decides
+    /// Attempts to route a task whose runs fail, before you decide
     #[arg(long, help_heading = ROUTING, env = "CHORUS_ROUTE_ATTEMPTS", default_value_t = 2, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub route_attempts: u32,
@@ -136,7 +136,7 @@ pub(in crate::cli) struct ServeArguments {
     #[arg(long, help_heading = ROUTING, env = "CHORUS_CONTEXT_BYTES", default_value_t = 2048, value_name = "BYTES",
           value_parser = bytes)]
     pub context_bytes: usize,
-    /// Test rounds of an increment, before a person decides
+    /// Test rounds of an increment, before you decide
     #[arg(long, help_heading = ROUTING, env = "CHORUS_MAX_ROUNDS", default_value_t = 5, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub max_rounds: u32,

@@ -33,7 +33,6 @@ const FIRST_MILLIS: i64 = 10_000_000_000;
 fn since(text: &str) -> Result<Since, String> {
     let not_a_time = || "write 30m, 24h, 7d, 2w, 2026-01-31 or milliseconds".to_owned();
     if let Ok(millis) = text.parse() {
-        // Nobody means the first days of 1970.
         if (0..FIRST_MILLIS).contains(&millis) {
             return Err(not_a_time());
         }

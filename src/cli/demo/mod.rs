@@ -69,6 +69,9 @@ pub(super) async fn run(ui: Ui, arguments: DemoArguments) -> Result<(), Failure>
         })?;
     }
     serving.until_stopped().await;
+    if arguments.once && !kept {
+        ui.line("\nThe demo is over: its server has stopped, and its data is deleted.")?;
+    }
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use super::server::token;
 use super::ui::{Failure, Ui};
 use crate::api::{MailInput, MarkInput};
 use crate::client::MailList;
-use crate::domain::{Correspondent, MailVersion, Text};
+use crate::domain::{Correspondent, Mail, MailVersion, Text};
 
 /// The size of a page of a thread.
 const PAGE: u32 = 1000;
@@ -126,8 +126,10 @@ async fn mark(ui: Ui, arguments: MarkArguments, acknowledge: bool) -> Result<(),
         recipient,
         server,
     } = arguments;
-    let recipient = optional("recipient", recipient)?;
-    let input = MarkInput { recipient };
+    let recipient = optional::<Correspondent>("recipient", recipient)?;
+    let input = MarkInput {
+        recipient: recipient.clone(),
+    };
     let client = server.client()?;
     let (reply, what) = if acknowledge {
         let reply = client.mail().acknowledge(&mail, &input).await?;
@@ -136,8 +138,29 @@ async fn mark(ui: Ui, arguments: MarkArguments, acknowledge: bool) -> Result<(),
         (client.mail().mark_read(&mail, &input).await?, "read")
     };
     server.show(ui, &reply, |mail| {
-        ui.line(format_args!("{} {what}", mail.id))
+        let reader = marked_recipient(&mail, recipient);
+        let reader = reader.map_or_else(String::new, |reader| format!(" for {reader}"));
+        ui.line(format_args!("{} {what}{reader}", mail.id))
     })
+}
+
+/// Returns the recipient whose mark has changed, which the server finds in the same way: a run's agent, the named one, the only one, or
+/// the operator.
+fn marked_recipient(mail: &Mail, named: Option<Correspondent>) -> Option<Correspondent> {
+    let agent = std::env::var("CHORUS_AGENT").ok();
+    let agent = agent.and_then(|agent| Correspondent::parse(agent).ok());
+    let is_recipient =
+        |name: &Correspondent| mail.recipients.iter().any(|each| each.recipient == *name);
+    match (
+        agent.filter(is_recipient),
+        named,
+        mail.recipients.as_slice(),
+    ) {
+        (Some(agent), _, _) => Some(agent),
+        (None, Some(named), _) => Some(named),
+        (None, None, [only]) => Some(only.recipient.clone()),
+        (None, None, _) => Some(Correspondent::operator()).filter(is_recipient),
+    }
 }
 
 /// Shows a thread, given its id or any mail in it.

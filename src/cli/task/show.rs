@@ -6,7 +6,9 @@ use super::tree::status;
 use crate::cli::arguments::ServerArguments;
 use crate::cli::ui::{Failure, Ui, duration, one_line, outcome, printable, time, usage};
 use crate::client::Client;
-use crate::domain::{ChainEntry, DependencyOutcome, Needs, Skill, Task, UsageSum};
+use crate::domain::{
+    ChainEntry, Correspondent, DependencyOutcome, Needs, Skill, Source, Task, UsageSum,
+};
 use crate::words::counted;
 
 pub(super) async fn run(
@@ -40,8 +42,15 @@ pub(super) async fn run(
         lines.extend(waits_for);
     }
     if full {
-        lines.extend(object("Context", &task.needs.agent_context));
-        lines.extend(object("Instructions", &task.needs.handoff_instructions));
+        lines.extend(object("Context from handoff", &task.context.0));
+        lines.extend(object(
+            "Context from earlier work",
+            &task.needs.agent_context,
+        ));
+        lines.extend(object(
+            "Instructions for this task",
+            &task.needs.handoff_instructions,
+        ));
     }
     if !task.agent_chain().is_empty() {
         lines.push("\nAgents".to_owned());
@@ -64,10 +73,7 @@ fn head(task: &Task, used: &UsageSum) -> Vec<String> {
         ),
         format!("created    {}", time(task.created_at)),
         format!("updated    {}", time(task.updated_at)),
-        format!(
-            "source     {} ({})",
-            task.source.source_type, task.source.user_id
-        ),
+        format!("source     {}", source(&task.source)),
         format!("workspace  {}", task.agent_workspace),
     ];
     lines.extend(usage(used).map(|used| format!("used       {used}")));
@@ -79,6 +85,14 @@ fn head(task: &Task, used: &UsageSum) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Formats the door of a task, and its creator if there is a name.
+fn source(source: &Source) -> String {
+    match &source.user_id {
+        user if user.as_str() == Correspondent::ANONYMOUS => source.source_type.to_string(),
+        user => format!("{} ({user})", source.source_type),
+    }
 }
 
 /// Formats the role, and the reason why no agent works on the task.

@@ -15,8 +15,8 @@ use super::status::Status;
 use crate::domain::handoff::ChainEntryWire;
 use crate::domain::text::field::distinct;
 use crate::domain::{
-    AgentName, ChainEntry, Context, Door, HandoffEnd, HandoffId, IncrementId, IncrementPart,
-    Minutes, Outcome, Refusal, Role, Skill, Stage, Text, Timestamp,
+    AgentName, ChainEntry, Context, Correspondent, Door, HandoffEnd, HandoffId, IncrementId,
+    IncrementPart, Minutes, Outcome, Refusal, Role, Skill, Stage, Text, Timestamp,
 };
 
 /// A unit of work.
@@ -96,7 +96,7 @@ impl Source {
     }
 
     fn default_user() -> Text {
-        "anonymous".parse().expect("has no NUL")
+        Correspondent::ANONYMOUS.parse().expect("has no NUL")
     }
 }
 

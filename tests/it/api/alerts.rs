@@ -166,7 +166,7 @@ async fn a_run_raises_alerts_about_its_own_tasks_and_resolves_none() {
     assert_snapshot!(with(&app, token, "/api/alerts", nowhere).await.line(), @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: nope"}}"#);
     let id = raised.data()["id"].as_str().unwrap().to_owned();
     let path = format!("/api/alerts/{id}/resolve");
-    assert_snapshot!(with(&app, token, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may not resolve alerts, because a person must see them. Leave the alert open"}}"#);
+    assert_snapshot!(with(&app, token, &path, json!({})).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may not resolve alerts, because the operator must see them. Leave the alert open"}}"#);
     assert_eq!(messages(&app, "").await, ["Help"; 3]);
     assert_eq!(resolve(&app, &id).await.data()["resolvedBy"], "operator");
 }

@@ -525,7 +525,7 @@ async fn a_server_on_imported_data_requeues_the_requests_that_were_worked_on() {
     );
     assert_eq!(
         why,
-        "Re-queued for a decision by a person|Re-queued for attempt 2"
+        "Re-queued for a decision by the operator|Re-queued for attempt 2"
     );
 }
 

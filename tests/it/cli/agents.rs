@@ -220,7 +220,7 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
         (&changed["skills"], &changed["idleSeconds"]),
         (&json!(["go"]), &json!(7))
     );
-    // What one server shows, another one takes.
+    // One server takes the agent that another one shows.
     let shown = desk.app.get("/api/agents/reviewer").await.data();
     desk.run(["agent", "rm", "reviewer"]).await;
     let add = desk.chorus(["agent", "create", "reviewer", "--file", "-"]);
@@ -296,7 +296,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
         let shown = desk.run(wrong.iter().copied()).await;
         assert!(shown.starts_with("exit 2\n"), "{wrong:?}\n{shown}");
     }
-    // What only the server knows.
+    // Facts that only the server knows.
     assert_snapshot!(desk.run(["agent", "create", "operator", "--provider", "command", "--program", "x"]).await, @"
     exit 2
     --- stdout
@@ -356,7 +356,7 @@ async fn an_agent_says_of_itself_what_it_offers() {
     exit 1
     --- stdout
     --- stderr
-    error: A run of qa may lower its maxSessionDuration of 20 minutes, but not raise or remove it. Leave that to a person
+    error: A run of qa may lower its maxSessionDuration of 20 minutes, but not raise or remove it. Leave that to the operator
     ");
     let other = ["agent", "capabilities", "planner", "--roles", "testing"];
     assert_snapshot!(inside(&other).await.unwrap(), @"

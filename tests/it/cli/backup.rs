@@ -34,7 +34,7 @@ async fn a_backup_while_serving_opens_and_holds_everything() {
     Wrote <tmp>/chorus.db
     --- stderr
     ");
-    // What happens later is not part of it.
+    // Later changes are not part of the backup.
     let body = json!({ "description": "later" });
     client
         .send_json(reqwest::Method::POST, "/api/tasks", &body)

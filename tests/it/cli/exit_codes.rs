@@ -154,7 +154,7 @@ async fn four_is_a_conflict() {
 
 #[tokio::test]
 async fn five_is_a_server_that_cannot_be_reached() {
-    // Nobody listens where somebody has just stopped to.
+    // The port is free: its listener has just stopped.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

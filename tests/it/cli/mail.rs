@@ -97,7 +97,7 @@ async fn mail_is_sent_shown_and_acknowledged() {
     assert_snapshot!(run(&desk, ["mail", "read", &id]).await, @"
     exit 0
     --- stdout
-    <id 1> read
+    <id 1> read for operator
     --- stderr
     ");
     assert_snapshot!(desk.run(["mail", "inbox"]).await, @"
@@ -121,7 +121,7 @@ async fn mail_is_sent_shown_and_acknowledged() {
     assert_snapshot!(desk.run(["mail", "ack", &id, "--as", "qa"]).await, @"
     exit 0
     --- stdout
-    <id 1> acknowledged
+    <id 1> acknowledged for qa
     --- stderr
     ");
     assert_snapshot!(desk.run(["mail", "inbox", "qa"]).await, @"
@@ -276,8 +276,8 @@ async fn what_cannot_be_is_refused_before_or_by_the_server() {
     exit 1
     --- stdout
     --- stderr
-    error: Operator token required to send mail as `operator`. Send the header `Authorization: Bearer <contents of operator.token>`, or name another `from`
-    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR
+    error: Operator token required to send mail as `operator`
+    hint: name the server's data directory, which has the operator's token, with --data-dir or CHORUS_DATA_DIR, or set CHORUS_TOKEN to a token
     ");
     assert_snapshot!(desk.run(["mail", "ack", &id]).await, @"
     exit 2
@@ -368,7 +368,7 @@ fn the_operators_token_is_taken_from_the_data_directory_and_overdue_mail_is_in_t
     assert_snapshot!(run(&["mail", "ack", &id]), @"
     exit 0
     --- stdout
-    <id 1> acknowledged
+    <id 1> acknowledged for operator
     --- stderr
     ");
     assert_eq!(doctor(&server), "");

@@ -108,7 +108,7 @@ async fn a_task_is_shown_with_all_that_belongs_to_it() {
     agent      -
     created    2026-01-01 00:00:00
     updated    2026-01-01 00:00:00
-    source     api (anonymous)
+    source     api
     workspace  <tmp>/workspaces/<id 1>
 
     Write the parser
@@ -153,7 +153,7 @@ async fn a_task_is_shown_with_all_that_belongs_to_it() {
     agent      qa
     created    2026-01-01 00:00:00
     updated    2026-01-01 00:01:23
-    source     api (anonymous)
+    source     api
     workspace  <tmp>/workspaces/<id 1>
     file       a.png (12 bytes)
 

@@ -415,7 +415,7 @@ async fn a_task_is_shown_in_full() {
       <id 2>  completed (must be completed)  First of all
       <id 3>  pending (must have ended)  Second
 
-    Context
+    Context from earlier work
       {
         "knownIssues": [
           "a",
@@ -425,7 +425,7 @@ async fn a_task_is_shown_in_full() {
         ]
       }
 
-    Instructions
+    Instructions for this task
       {
         "notes": "\u001b[2J"
       }
@@ -440,7 +440,7 @@ async fn a_task_is_shown_in_full() {
     agent      -
     created    2026-01-01 00:00:00
     updated    2026-01-01 00:00:00
-    source     api (anonymous)
+    source     api
     workspace  <tmp>/workspaces/<id 1>
     role       -
     tags       -

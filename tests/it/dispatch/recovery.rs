@@ -68,7 +68,7 @@ async fn a_request_whose_agent_or_supervisor_is_killed_is_requeued() {
         assert!(recovery.reason.as_str().contains(reason), "{recovery:?}");
         assert_eq!(
             recovery.action.as_str(),
-            "Re-queued for a decision by a person"
+            "Re-queued for a decision by the operator"
         );
         let run = sandbox.query("SELECT id FROM runs");
         assert_eq!(recovery.earlier_run.as_ref().unwrap().as_str(), run);
@@ -159,7 +159,7 @@ async fn a_request_that_always_fails_is_stuck_after_its_last_attempt() {
         [
             "Re-queued for attempt 2",
             "Re-queued for attempt 3",
-            "Stopped after attempt 3: the request is stuck and waits for a person"
+            "Stopped after attempt 3: the request is stuck and waits for the operator"
         ]
     );
     let doctor = server.chorus(["doctor"]).transcript();

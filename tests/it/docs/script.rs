@@ -90,6 +90,7 @@ fn print(page: &Page, examples: &[(&Block, Option<&Block>)]) -> String {
         .env("CHORUS_PORT", &port)
         .env("CHORUS_URL", format!("http://127.0.0.1:{port}"))
         .env("NO_COLOR", "1")
+        .env("USER", "you")
         .stdin(Stdio::null())
         .stdout(stdout)
         .stderr(errors.try_clone().unwrap());

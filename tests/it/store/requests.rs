@@ -337,7 +337,7 @@ async fn a_request_with_an_expired_lease_is_retried_and_then_stuck() {
         actions,
         [
             "Re-queued for attempt 2",
-            "Stopped after attempt 2: the request is stuck and waits for a person"
+            "Stopped after attempt 2: the request is stuck and waits for the operator"
         ]
     );
     // A person may start it again.

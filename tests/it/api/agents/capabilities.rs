@@ -77,8 +77,8 @@ async fn a_run_cannot_raise_its_own_session_limit() {
     let limit =
         |minutes: Value| announce(&app, "developer", json!({ "maxSessionDuration": minutes }));
     assert_eq!(limit(json!(60)).await.data()["maxSessionDuration"], 60);
-    assert_snapshot!(limit(json!(61)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, but not raise or remove it. Leave that to a person"}}"#);
-    assert_snapshot!(limit(Value::Null).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, but not raise or remove it. Leave that to a person"}}"#);
+    assert_snapshot!(limit(json!(61)).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, but not raise or remove it. Leave that to the operator"}}"#);
+    assert_snapshot!(limit(Value::Null).await.line(), @r#"403 {"error":{"code":"FORBIDDEN","message":"A run of developer may lower its maxSessionDuration of 60 minutes, but not raise or remove it. Leave that to the operator"}}"#);
     assert_eq!(limit(json!(60)).await.data()["maxSessionDuration"], 60);
     assert_eq!(limit(json!(30)).await.data()["maxSessionDuration"], 30);
     assert_eq!(

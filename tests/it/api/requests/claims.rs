@@ -183,7 +183,7 @@ async fn an_expired_lease_returns_the_request_to_the_dispatcher_if_its_route_ret
         (&request["state"], &request["stuck"]),
         (&json!("needs"), &json!(true))
     );
-    assert_snapshot!(redact(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for a person"}]"#);
+    assert_snapshot!(redact(&request["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for attempt 2"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for the operator"}]"#);
 }
 
 #[tokio::test]

@@ -145,7 +145,7 @@ async fn a_requeued_request_waits_for_a_person_and_may_be_approved_again() {
             "state": "needs", "attempts": 1, "lease": null,
             "recovery": [{
                 "date": 1_767_225_601_000_i64, "reason": "The key\nhas expired", "earlierRun": null,
-                "action": "Re-queued for a decision by a person",
+                "action": "Re-queued for a decision by the operator",
             }],
         })
     );
@@ -180,7 +180,7 @@ async fn two_expired_leases_leave_a_request_stuck_until_it_is_approved_again() {
     let request = app.get(&format!("/api/requests/{id}")).await;
     assert_eq!(request.data()["state"], "needs");
     assert_eq!(request.data()["lease"], Value::Null);
-    assert_snapshot!(redact(&request.data()["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for a decision by a person"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for a person"}]"#);
+    assert_snapshot!(redact(&request.data()["recovery"].to_string()), @r#"[{"date":1767226500000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Re-queued for a decision by the operator"},{"date":1767227400000,"reason":"The lease of worker ran out without a heartbeat","earlierRun":null,"action":"Stopped after attempt 2: the request is stuck and waits for the operator"}]"#);
     assert_snapshot!(request.data()["transitions"][6].to_string(), @r#"{"from":"claimed","to":"needs","by":"dispatcher","at":1767227400000,"reason":"The lease of worker ran out without a heartbeat"}"#);
     approve(&app, &id).await;
     assert_eq!(show(&app, &id).await["stuck"], false);
