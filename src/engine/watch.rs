@@ -7,7 +7,7 @@
 //! is not lost if the server dies before it writes the file, and an edit made while the server is down counts after the restart.
 //! The server also sees its own writes, which change nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::domain::{RequestState, Text};
 use crate::error::{Error, with_sources};
 use crate::ledger::alert::{self, AlertTagChange};
 use crate::ledger::request::{self, FileReport, FilesReport, Reconciled, TagChange};
-use crate::tags::{FileTags, Look, Notice, Survey, SurveyError, TagWrite, write_tag};
+use crate::tags::{EditError, FileTags, Look, Notice, Survey, SurveyError, TagWrite, write_tag};
 
 /// The pause that collects changes, so that a program that saves several files causes one round.
 const GATHER: Duration = Duration::from_millis(30);
@@ -45,6 +45,8 @@ pub struct FileWatch {
     options: WatchOptions,
     /// The problems of the last walk, which are logged only once.
     problems: HashSet<String>,
+    /// The files that other programs have locked, and whether the log says so. They are tried again.
+    locked: HashMap<PathBuf, bool>,
 }
 
 /// Notifications since the last look.
@@ -89,7 +91,32 @@ impl FileWatch {
             notices,
             options,
             problems: HashSet::new(),
+            locked: HashMap::new(),
         })
+    }
+}
+
+impl FileWatch {
+    /// Remembers a locked file. The log says so once, if the file was locked at the last look too: most locks last for a moment.
+    fn note_locked(&mut self, file: &Text, written: Written, before: &HashMap<PathBuf, bool>) {
+        if written != Written::Locked {
+            return;
+        }
+        let path = PathBuf::from(file.as_str());
+        let was_told = before.get(&path).copied();
+        if was_told == Some(false) {
+            tracing::warn!(file = %path.display(), "a watched file is locked by another program; its tags are written when the lock is released");
+        }
+        self.locked.insert(path, was_told.is_some());
+    }
+
+    /// Waits until the locked files are due again. Never ends if there are none.
+    async fn until_retry(&self) {
+        if self.locked.is_empty() {
+            std::future::pending::<()>().await;
+        } else if self.locked.values().all(|is_told| *is_told) {
+            tokio::time::sleep(RETRY).await;
+        }
     }
 }
 
@@ -116,6 +143,7 @@ impl Engine {
             tokio::select! {
                 () = self.stopping.cancelled() => return,
                 () = changed => {}
+                () = watch.until_retry() => {}
                 () = watch.notices.wake.notified() => {}
             }
             tokio::select! {
@@ -126,6 +154,8 @@ impl Engine {
     }
 
     async fn look_at_files(&self, watch: &mut FileWatch, due: Due, is_first: bool) -> Result<()> {
+        // The tags of locked files are stale, so all are looked at again.
+        let before = std::mem::take(&mut watch.locked);
         let walks = is_first || due.anywhere || !watch.survey.knows(&due.files);
         let known = self
             .read(move |view| request::tagged_files(view, !is_first))
@@ -179,18 +209,20 @@ impl Engine {
             }
         }
         for change in changes {
-            self.write_request(&change, &watch.options.url).await?;
+            let written = self.write_request(&change, &watch.options.url).await?;
+            watch.note_locked(&change.file, written, &before);
         }
         // A run may wait until its tag says `claimed`.
         self.wake_runner();
         for change in alerts {
-            self.write_alert(&change).await?;
+            let written = self.write_alert(&change).await?;
+            watch.note_locked(&change.file, written, &before);
         }
         Ok(())
     }
 
     /// Writes the state of a request into its file.
-    async fn write_request(&self, change: &TagChange, url: &str) -> Result<()> {
+    async fn write_request(&self, change: &TagChange, url: &str) -> Result<Written> {
         let request = &change.request;
         let tag = |state: RequestState| Tag::State {
             state,
@@ -202,41 +234,57 @@ impl Engine {
             title: change.title.clone(),
             sections: tag_sections::compose(change, url),
         };
-        if write_to(&change.file, &change.root, write).await? {
-            let written = request.clone();
-            self.write(None, move |tx| request::record_written_tag(tx, &written))
+        let written = write_to(&change.file, &change.root, write).await?;
+        if written == Written::Yes {
+            let request = request.clone();
+            self.write(None, move |tx| request::record_written_tag(tx, &request))
                 .await?;
         }
-        Ok(())
+        Ok(written)
     }
 
     /// Marks an alert as resolved in its file.
-    async fn write_alert(&self, change: &AlertTagChange) -> Result<()> {
+    async fn write_alert(&self, change: &AlertTagChange) -> Result<Written> {
         let write = TagWrite {
             swap: Some((Tag::Alert { active: true }, Tag::Alert { active: false })),
             line: change.line,
             title: change.title.clone(),
             sections: Vec::new(),
         };
-        if write_to(&change.file, &change.root, write).await? {
+        let written = write_to(&change.file, &change.root, write).await?;
+        if written == Written::Yes {
             let id = change.id.clone();
             self.write(None, move |tx| alert::record_written_tag(tx, &id))
                 .await?;
         }
-        Ok(())
+        Ok(written)
     }
 }
 
-/// Changes a tag, and returns whether the file still had it. A file that cannot be written is retried at the next change.
-async fn write_to(file: &Text, root: &Text, write: TagWrite) -> Result<bool> {
+/// Whether a tag was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Yes,
+    /// The file no longer has the tag, or cannot be written; it is retried at the next change.
+    No,
+    /// Another program has locked the file.
+    Locked,
+}
+
+async fn write_to(file: &Text, root: &Text, write: TagWrite) -> Result<Written> {
     let (path, root) = (PathBuf::from(file.as_str()), PathBuf::from(root.as_str()));
     let written = tokio::task::spawn_blocking(move || write_tag(&path, &root, &write))
         .await
         .map_err(Error::internal)?;
-    Ok(written.unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot update the tag in a watched file; retrying at the next change");
-        false
-    }))
+    Ok(match written {
+        Ok(true) => Written::Yes,
+        Ok(false) => Written::No,
+        Err(EditError::Locked { .. }) => Written::Locked,
+        Err(error) => {
+            tracing::warn!(%error, "cannot update the tag in a watched file; retrying at the next change");
+            Written::No
+        }
+    })
 }
 
 fn report(file: FileTags) -> Option<FileReport> {

@@ -7,7 +7,7 @@
 //! refers to that inode; if another writer has replaced the file, the attempt starts again with the new one. Programs that do not
 //! lock are noticed too: just before the rename, the old file must still have the content that was read.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,8 @@ pub enum EditError {
     },
     #[error("File {} is being changed by another program; try again when it has finished", path.display())]
     Busy { path: PathBuf },
+    #[error("File {} is locked by another program; the tag is written when the lock is released", path.display())]
+    Locked { path: PathBuf },
 }
 
 impl EditError {
@@ -56,10 +58,19 @@ impl EditError {
         | Self::NotMarkdown { path }
         | Self::Unreadable { path, .. }
         | Self::Unwritable { path, .. }
-        | Self::Busy { path }) = &mut self;
+        | Self::Busy { path }
+        | Self::Locked { path }) = &mut self;
         known.clone_into(path);
         self
     }
+}
+
+/// The behaviour at a file that another program has locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtLock {
+    Wait,
+    /// Returns [`EditError::Locked`].
+    GiveUp,
 }
 
 /// The result of one attempt.
@@ -80,11 +91,12 @@ enum Try {
 /// `change` is called again if the file was changed in the meantime.
 pub fn edit<E: From<EditError>>(
     path: &Path,
+    at_lock: AtLock,
     mut change: impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, E>,
 ) -> Result<bool, E> {
     let mut tries = 0;
     while tries < TRIES {
-        match attempt(path, &mut change)? {
+        match attempt(path, at_lock, &mut change)? {
             Try::Done(is_changed) => return Ok(is_changed),
             Try::Replaced => {}
             Try::Changed => tries += 1,
@@ -96,11 +108,20 @@ pub fn edit<E: From<EditError>>(
 
 fn attempt<E: From<EditError>>(
     path: &Path,
+    at_lock: AtLock,
     change: &mut impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, E>,
 ) -> Result<Try, E> {
     let unreadable = |cause| unreadable(path, cause);
     let mut file = open(path)?;
-    file.lock().map_err(unreadable)?;
+    match at_lock {
+        AtLock::Wait => file.lock().map_err(unreadable)?,
+        AtLock::GiveUp => file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => EditError::Locked {
+                path: path.to_owned(),
+            },
+            TryLockError::Error(cause) => unreadable(cause),
+        })?,
+    }
     let before = file.metadata().map_err(unreadable)?;
     match std::fs::symlink_metadata(path) {
         Ok(named) if is_same(&named, &before) => {}

@@ -9,7 +9,7 @@ mod verbs;
 mod wait;
 mod writing;
 
-pub use edit::{EditError, edit};
+pub use edit::{AtLock, EditError, edit};
 pub use find::{ContextLine, Found, Search, Unreadable, find};
 pub use reading::FileTags;
 pub use survey::{Look, Notice, Survey, SurveyError};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::edit::{EditError, edit};
+use super::edit::{AtLock, EditError, edit};
 use super::find::is_markdown;
 use crate::domain::tag::{Changed, Tag, TagRefusal, add_tags, remove_tags, swap_tag};
 use crate::words;
@@ -42,7 +42,7 @@ fn change(
     change: impl Fn(&[u8]) -> Result<Changed, TagRefusal>,
 ) -> Result<usize, TagError> {
     let mut line = 0;
-    edit(path, |bytes| match change(bytes) {
+    edit(path, AtLock::Wait, |bytes| match change(bytes) {
         Ok(changed) => {
             line = changed.line;
             Ok(Some(changed.bytes))

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::beneath::Folder;
-use super::edit::{EditError, edit};
+use super::edit::{AtLock, EditError, edit};
 use super::reading::title;
 use crate::domain::tag::{Tag, scan};
 
@@ -30,7 +30,7 @@ pub struct Section {
 }
 
 /// Changes a tag and appends sections; the rest of the file is unchanged. Returns whether the tag was found. The file must be inside
-/// `root`, not behind a symbolic link.
+/// `root`, not behind a symbolic link. A locked file is an error, because its lock may be held for ever.
 pub fn write_tag(path: &Path, root: &Path, write: &TagWrite) -> Result<bool, EditError> {
     let not_found = || EditError::NotFound {
         path: path.to_owned(),
@@ -38,8 +38,10 @@ pub fn write_tag(path: &Path, root: &Path, write: &TagWrite) -> Result<bool, Edi
     let name = path.file_name().ok_or_else(not_found)?;
     // Held open until the file is replaced, so that a new folder under the same name is not written to.
     let folder = Folder::of(path, root).map_err(|_| not_found())?;
-    edit(&folder.path(name), |bytes| Ok(changed(bytes, path, write)))
-        .map_err(|error: EditError| error.at(path))
+    edit(&folder.path(name), AtLock::GiveUp, |bytes| {
+        Ok(changed(bytes, path, write))
+    })
+    .map_err(|error: EditError| error.at(path))
 }
 
 fn changed(bytes: &[u8], path: &Path, write: &TagWrite) -> Option<Vec<u8>> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 
 use chorus::domain::tag::Tag;
-use chorus::tags::{EditError, edit};
+use chorus::tags::{AtLock, EditError, edit};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use tempfile::TempDir;
 
@@ -123,10 +123,10 @@ fn a_lock_waiter_of_a_replaced_file_reads_the_new_file() {
     let inode = format!(":{} ", note.path.metadata().unwrap().ino());
     std::thread::scope(|scope| {
         let mut other = None;
-        let first = edit::<EditError>(&note.path, |bytes| {
+        let first = edit::<EditError>(&note.path, AtLock::Wait, |bytes| {
             assert_eq!(bytes, b"old");
             let waiting = scope.spawn(|| {
-                edit::<EditError>(&note.path, |bytes| {
+                edit::<EditError>(&note.path, AtLock::Wait, |bytes| {
                     assert_eq!(bytes, b"new");
                     Ok(Some(b"newer".to_vec()))
                 })
@@ -161,7 +161,7 @@ fn a_concurrent_write_without_a_lock_is_not_lost() {
     for write in [&in_place as &dyn Fn(&Note), &by_rename] {
         let note = Note::new("one");
         let mut seen = Vec::new();
-        let is_changed = edit::<EditError>(&note.path, |bytes| {
+        let is_changed = edit::<EditError>(&note.path, AtLock::Wait, |bytes| {
             if seen.is_empty() {
                 write(&note);
             }
@@ -175,7 +175,7 @@ fn a_concurrent_write_without_a_lock_is_not_lost() {
     }
     let note = Note::new("one");
     let mut times = 0;
-    let busy = edit::<EditError>(&note.path, |_| {
+    let busy = edit::<EditError>(&note.path, AtLock::Wait, |_| {
         times += 1;
         std::fs::write(&note.path, times.to_string()).unwrap();
         Ok(Some(b"lost".to_vec()))

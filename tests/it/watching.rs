@@ -17,7 +17,7 @@ struct Notes {
 
 impl Notes {
     fn new() -> Self {
-        Self::with_script("pwd; read word <GATE; test \"$word\" = go && echo finished")
+        Self::with_script("pwd; read _ <GATE && echo finished")
     }
 
     /// Notes whose agent is another script; `GATE` in it stands for the gate.
@@ -697,5 +697,30 @@ async fn requests_never_go_back_because_a_file_is_read_late() {
             .count(),
         20
     );
+    notes.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_file_delays_only_its_own_tags() {
+    let notes = Notes::new();
+    let file = notes.write("locked.md", "- One #needs-fix\n");
+    let lock = std::fs::File::open(&file).unwrap();
+    lock.lock_shared().unwrap();
+    let (_server, operator, mut events) = notes.serve(&[]).await;
+    let one = wait_for_request(&operator, &mut events, "request_created", "One").await;
+    operator.approve(&[&one]).await;
+    operator.wait_for_state(&one, RequestState::Claimed).await;
+    let other = notes.write("other.md", "- Two #needs-fix\n");
+    let two = wait_for_request(&operator, &mut events, "request_created", "Two").await;
+    operator.approve(&[&two]).await;
+    wait_for_tag(&other, "#claimed-fix");
+    assert_eq!(read(&file), "- One #needs-fix\n");
+    drop(lock);
+    wait_for_tag(&file, "#claimed-fix");
+    for _ in 0..2 {
+        notes.gate.let_one_through();
+    }
+    wait_for_tag(&file, "#done-fix");
+    wait_for_tag(&other, "#done-fix");
     notes.assert_invariants();
 }
