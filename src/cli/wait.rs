@@ -14,6 +14,9 @@ use crate::domain::{ChainEntry, Handoff, HandoffId, Outcome, Task, TaskId};
 /// The longest wait of one request, in seconds.
 const POLL: u64 = 25;
 
+/// The longest time for which a command without a time limit waits for a server that cannot use its database.
+const UNUSABLE: Duration = Duration::from_mins(30);
+
 /// The longest absence of the server, such as for a restart, before a wait fails.
 const AWAY: Duration = Duration::from_mins(1);
 
@@ -143,6 +146,7 @@ pub(super) fn patient(client: &Client, deadline: Option<Instant>) -> Client {
 pub(super) fn patience(away: Duration, deadline: Option<Instant>) -> Patience {
     Patience {
         away,
+        unusable: UNUSABLE,
         deadline,
         tell: |error, rest| match rest {
             Some(rest) => Ui.notice(format_args!(

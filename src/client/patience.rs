@@ -17,6 +17,8 @@ const NOTICES: Duration = Duration::from_secs(15);
 pub struct Patience {
     /// The longest absence of the server. A server that answers, but cannot use its database for now, is not absent.
     pub away: Duration,
+    /// The longest time for which the server answers, but cannot use its database, if there is no deadline.
+    pub unusable: Duration,
     pub deadline: Option<Instant>,
     /// Is called at the start of a wait and now and then, with the rest of the time if it is limited.
     pub tell: fn(&ClientError, Option<Duration>),
@@ -41,6 +43,7 @@ impl Client {
 pub(super) struct Wait {
     patience: Option<Patience>,
     away_since: Option<Instant>,
+    unusable_since: Option<Instant>,
     told_at: Option<Instant>,
 }
 
@@ -49,6 +52,7 @@ impl Wait {
         Self {
             patience,
             away_since: None,
+            unusable_since: None,
             told_at: None,
         }
     }
@@ -71,7 +75,13 @@ impl Wait {
             Some(rest)
         } else if error.may_pass() {
             self.away_since = None;
-            None
+            let since = *self.unusable_since.get_or_insert(now);
+            let rest = patience.unusable.saturating_sub(now - since);
+            let is_limited = patience.deadline.is_none();
+            if is_limited && rest.is_zero() {
+                return false;
+            }
+            is_limited.then_some(rest)
         } else {
             return false;
         };
@@ -82,5 +92,43 @@ impl Wait {
         }
         tokio::time::sleep(PAUSE).await;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::StatusCode;
+
+    use super::*;
+    use crate::api::ErrorBody;
+
+    fn refused() -> ClientError {
+        ClientError::Refused {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            error: Box::new(ErrorBody {
+                code: "BUSY".to_owned(),
+                message: "The server is busy".to_owned(),
+                details: None,
+            }),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_cannot_use_its_database_is_not_waited_for_without_limit() {
+        let patience = Patience {
+            away: Duration::MAX,
+            unusable: PAUSE,
+            deadline: None,
+            tell: |_, _| {},
+        };
+        let mut wait = Wait::new(Some(patience));
+        assert!(wait.after(&refused()).await);
+        // The pause was as long as the limit.
+        assert!(!wait.after(&refused()).await);
+        let mut wait = Wait::new(Some(Patience {
+            unusable: Duration::from_mins(1),
+            ..patience
+        }));
+        assert!(wait.after(&refused()).await && wait.after(&refused()).await);
     }
 }
