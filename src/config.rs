@@ -1,10 +1,12 @@
 //! Limits, and the data directory.
 
 use std::fs::{DirBuilder, File, TryLockError};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
 
 use crate::domain::{AttachmentId, Rules, RunId, TaskId};
 
@@ -136,7 +138,24 @@ pub enum DataDirError {
 /// An exclusive lock on a data directory. The kernel releases it when the process ends.
 #[derive(Debug)]
 pub struct DataLock {
-    _file: File,
+    file: File,
+}
+
+impl DataLock {
+    /// Writes the address of the server beside the id of its process, for commands on this machine.
+    pub fn announce(&mut self, url: &str) -> std::io::Result<()> {
+        writeln!(self.file, "{url}")
+    }
+}
+
+/// The process that holds the lock of a data directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    Nobody,
+    /// A server that listens at this address.
+    Server(String),
+    /// A server that does not listen yet, or another command.
+    Other,
 }
 
 impl DataDir {
@@ -225,11 +244,11 @@ impl DataDir {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                let is_named =
-                    file.read_to_string(&mut holder).is_ok() && !holder.trim().is_empty();
+                let is_read = file.read_to_string(&mut holder).is_ok();
+                let holder = holder.lines().next().filter(|_| is_read);
                 return Err(DataDirError::InUse {
                     path: self.0.clone(),
-                    holder: is_named.then(|| holder.trim().to_owned()),
+                    holder: holder.map(str::to_owned),
                 });
             }
             Err(TryLockError::Error(cause)) => return Err(not_writable(cause)),
@@ -237,7 +256,30 @@ impl DataDir {
         file.set_len(0)
             .and_then(|()| writeln!(file, "{}", std::process::id()))
             .map_err(not_writable)?;
-        Ok(DataLock { _file: file })
+        Ok(DataLock { file })
+    }
+
+    /// Finds out who holds the lock. The address of a server that has died is not believed.
+    pub fn holder(&self) -> std::io::Result<Holder> {
+        let safe = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = File::options()
+            .read(true)
+            .custom_flags(safe.bits().cast_signed())
+            .open(self.0.join(LOCK));
+        let mut file = match file {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Holder::Nobody),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => return Ok(Holder::Nobody),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        let url = text.lines().nth(1).filter(|_| text.ends_with('\n'));
+        Ok(url.map_or(Holder::Other, |url| Holder::Server(url.to_owned())))
     }
 
     pub fn path(&self) -> &Path {

@@ -1,9 +1,9 @@
 //! `chorus operator`
 
 use super::arguments::{OperatorCommand, OperatorLinkArguments};
-use super::ui::{Failure, Ui};
-use crate::client::{DEFAULT_URL, UNIX};
-use crate::config::DataDir;
+use super::ui::{Exit, Failure, Ui};
+use crate::client::UNIX;
+use crate::config::{DataDir, Holder};
 use crate::secret::Token;
 use crate::web;
 
@@ -20,7 +20,8 @@ pub(super) fn link(url: &str, token: &Token) -> String {
 }
 
 fn print_link(ui: Ui, arguments: &OperatorLinkArguments) -> Result<(), Failure> {
-    let path = DataDir::existing(&arguments.data.data_dir)?.operator_token();
+    let data_dir = DataDir::existing(&arguments.data.data_dir)?;
+    let path = data_dir.operator_token();
     let token = Token::load(&path).map_err(|error| {
         Failure::new(format!(
             "cannot use the operator's token in {}: {error}",
@@ -33,11 +34,33 @@ fn print_link(ui: Ui, arguments: &OperatorLinkArguments) -> Result<(), Failure> 
             path.display()
         ))
     })?;
-    let url = arguments.url.as_deref().unwrap_or(DEFAULT_URL);
-    if url.starts_with(UNIX) {
-        return Err(Failure::usage(
-            "a browser cannot open a Unix socket; name the server with --url http://…",
-        ));
+    let url = server_url(&data_dir, arguments.url.as_deref())?;
+    ui.line(link(&url, &token))
+}
+
+/// Returns the given address of the server, or the one where it listens. Without a running server, another program could have its port,
+/// and would be shown the token.
+fn server_url(data_dir: &DataDir, given: Option<&str>) -> Result<String, Failure> {
+    let path = data_dir.path().display();
+    let holder = data_dir
+        .holder()
+        .map_err(|error| Failure::new(format!("cannot look for a server in {path}: {error}")))?;
+    // A browser cannot open a Unix socket.
+    let given = given.filter(|url| !url.starts_with(UNIX));
+    match (given, holder) {
+        (_, Holder::Nobody) => Err(Failure {
+            exit: Exit::Unreachable,
+            ..Failure::new(format!("no server runs on the data in {path}"))
+        }
+        .with_hint("start it with `chorus serve`, or name its data with --data-dir")),
+        (Some(url), _) => Ok(url.to_owned()),
+        (None, Holder::Server(url)) => Ok(url),
+        (None, Holder::Other) => Err(Failure {
+            exit: Exit::Unreachable,
+            ..Failure::new(format!(
+                "the server on the data in {path} does not listen yet"
+            ))
+        }
+        .with_hint("try again when it has started")),
     }
-    ui.line(link(url, &token))
 }

@@ -73,7 +73,7 @@ impl Serving {
             _ => None,
         };
         let data_dir = DataDir::prepare(&arguments.data.data_dir)?;
-        let lock = data_dir.lock()?;
+        let mut lock = data_dir.lock()?;
         let token_file = data_dir.operator_token();
         let operator = Token::load_or_create(&token_file).map_err(|error| {
             Failure::new(format!(
@@ -192,6 +192,9 @@ impl Serving {
             requires_token: arguments.require_token,
             peers: Some(Arc::new(peers)),
         };
+        if let Err(error) = lock.announce(&url) {
+            tracing::warn!(%error, "cannot write the address of the server; `chorus operator link` needs --url");
+        }
         let local = local_socket::listen(&data_dir.socket());
         let router = api::router(engine.clone(), guard);
         // A reader of the banner may stop the server at once.

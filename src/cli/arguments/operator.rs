@@ -16,8 +16,8 @@ pub(in crate::cli) enum OperatorCommand {
 pub(in crate::cli) struct OperatorLinkArguments {
     /// URL of the server
     ///
-    /// The default is `http://127.0.0.1:8080`.
-    #[arg(long, env = "CHORUS_URL", help_heading = COMMON)]
+    /// The default is the address where the server of the data directory listens.
+    #[arg(long, help_heading = COMMON)]
     pub url: Option<String>,
     #[command(flatten)]
     pub data: DataArguments,

@@ -145,16 +145,41 @@ fn the_operators_link_is_printed_on_demand_and_not_into_logs() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let token = std::fs::read_to_string(folder.path().join("operator.token")).unwrap();
-    let seen = server.chorus(["operator", "link"]).transcript();
-    let link = format!("{}/requests#token={}", server.url, token.trim());
-    assert_eq!(seen, format!("exit 0\n--- stdout\n{link}\n--- stderr\n"));
+    let link = |url: &str| {
+        let link = format!("{url}/requests#token={}", token.trim());
+        format!("exit 0\n--- stdout\n{link}\n--- stderr\n")
+    };
+    // Another program may listen where this variable points.
+    for url in [server.url.as_str(), "http://127.0.0.1:9", "unix:/nowhere"] {
+        let seen = server.chorus(["operator", "link"]).env("CHORUS_URL", url);
+        assert_eq!(seen.transcript(), link(&server.url));
+    }
+    let elsewhere = ["operator", "link", "--url", "https://chorus.example/"];
+    let seen = server.chorus(elsewhere).transcript();
+    assert_eq!(seen, link("https://chorus.example"));
     let nowhere = folder.path().join("nowhere");
     let seen = server
         .chorus(["operator", "link"])
         .env("CHORUS_DATA_DIR", nowhere)
         .transcript();
     assert!(seen.starts_with("exit 1\n"), "{seen}");
-    assert!(server.stop().success());
+    // Neither a killed server nor a stopped one leaves an address that is believed.
+    let ends: [fn(Server); 2] = [Server::kill, |server| assert!(server.stop().success())];
+    let mut server = Some(server);
+    for end in ends {
+        end(server
+            .take()
+            .unwrap_or_else(|| Server::start(folder.path())));
+        let seen = Chorus::new(["operator", "link"])
+            .env("CHORUS_DATA_DIR", folder.path())
+            .transcript();
+        assert!(
+            seen.starts_with(
+                "exit 5\n--- stdout\n--- stderr\nerror: no server runs on the data in "
+            ),
+            "{seen}"
+        );
+    }
     let mut again = Chorus::new(["serve", "--port", "0", "--max-runs", "0"])
         .env("CHORUS_DATA_DIR", folder.path())
         .stdout(Stdio::piped())
