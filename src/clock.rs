@@ -8,6 +8,7 @@
 //!   system's clock has caught up, so that waiting takes at most twice as long.
 //! - If the system's clock is ahead by more than [`STEP`], it was set forward. The ledger's time follows at once. The step is
 //!   counted in [`Reading::skipped`], and the store moves its deadlines by as much, so that nothing expires early.
+//! - If the system's clock is before 1970 or after 9999, it is not believed. The ledger's time continues by itself.
 //!
 //! [`Clock::continue_from`] does the same across a restart, from the newest stored time and a stored [`ClockMark`].
 
@@ -23,7 +24,8 @@ use crate::domain::Timestamp;
 const STEP: i64 = 2_000_000;
 
 /// Stored times after the year 9999 are damage, and do not move the clock.
-const LAST: Timestamp = Timestamp::from_millis(253_402_300_799_999);
+const LAST: Timestamp = Timestamp::from_millis(LAST_MILLIS);
+const LAST_MILLIS: i64 = 253_402_300_799_999;
 
 /// A clock for the ledger, or a clock that a test sets. Clones share the time.
 #[derive(Debug, Clone)]
@@ -142,7 +144,8 @@ struct Steady {
 impl Steady {
     const fn begin(since_boot: i64, system: i64) -> Self {
         Self {
-            time: system,
+            // A ledger that is not new has a later time.
+            time: if is_believed(system) { system } else { 0 },
             since_boot,
             skipped: 0,
         }
@@ -152,7 +155,9 @@ impl Steady {
         let passed = since_boot.saturating_sub(self.since_boot).max(0);
         let expected = self.time.saturating_add(passed);
         self.since_boot += passed;
-        self.time = if system < expected {
+        self.time = if !is_believed(system) {
+            expected
+        } else if system < expected {
             system.max(self.time.saturating_add(passed / 2))
         } else {
             self.count_step(expected, system);
@@ -180,6 +185,11 @@ impl Steady {
             skipped: self.skipped / 1000,
         }
     }
+}
+
+/// Whether a time in microseconds can be that of the system's clock.
+const fn is_believed(micros: i64) -> bool {
+    0 <= micros && micros / 1000 <= LAST_MILLIS
 }
 
 fn boot_id() -> Option<String> {
@@ -279,6 +289,24 @@ mod tests {
         let mut steady = Steady::begin(0, 2000 * SECOND + HOUR);
         steady.resume(Some(1950 * SECOND), None);
         assert_eq!(steady.skipped, 0);
+    }
+
+    #[test]
+    fn a_clock_beyond_all_years_is_not_followed() {
+        let mut steady = Steady::begin(0, 1000 * SECOND);
+        let beyond = LAST_MILLIS / 1000 + 1;
+        let times = follow(
+            &mut steady,
+            &[(10, beyond), (20, -5), (30, i64::MAX / SECOND), (40, 1040)],
+        );
+        assert_eq!(times, [1010, 1020, 1030, 1040]);
+        assert_eq!(steady.skipped, 0);
+        // The first times after a start are those of the ledger.
+        let mut steady = Steady::begin(0, beyond * SECOND);
+        steady.resume(Some(2000 * SECOND), Some(2000 * SECOND));
+        let times = follow(&mut steady, &[(10, beyond), (20, 2100)]);
+        assert_eq!(times, [2010, 2100]);
+        assert_eq!(steady.skipped, 80 * SECOND);
     }
 
     #[test]
