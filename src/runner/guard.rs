@@ -4,9 +4,10 @@
 //! The supervisor ends its agent on an order, and at a limit. But an agent can stop its supervisor, read the orders from the
 //! control pipe, or remove the pipe. So a guard watches each run from the server. It repeats an order, and if the run has not ended
 //! after the grace period and a margin, it kills all processes of the run. It does the same a margin after a limit, and if the
-//! supervisor is dead while another process holds the lock of the run. It continues a stopped supervisor. The limits are those of the ledger: a file of the
-//! run may have been changed by the agent.
+//! supervisor is dead while another process holds the lock of the run. It continues a stopped supervisor. The limits are those of
+//! the ledger: a file of the run may have been changed by the agent.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -236,7 +237,10 @@ impl Runner {
         supervisor: Option<i32>,
     ) -> Result<Ended, Stopping> {
         let run_id = &run.identity.run_id;
-        let wanted = self.wanted(run, supervisor);
+        let mut wanted = self.wanted(run, supervisor);
+        let running = self.0.db.read(run::running_ids).await;
+        // If the ledger cannot be read, no run is known to have ended.
+        wanted.running = running.ok().map(BTreeSet::from_iter);
         loop {
             let wanted = wanted.clone();
             let end = move || {
@@ -270,6 +274,7 @@ impl Runner {
             handoff_id: is_ours.then(|| run.identity.handoff_id.clone()),
             directory: self.0.options.data_dir.run(run_id),
             session: supervisor,
+            running: None,
         }
     }
 

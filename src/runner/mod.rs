@@ -63,6 +63,7 @@ use guard::Guard;
 use installation::Installation;
 use isolation::Masks;
 use processes::Carried;
+use run_dir::SupervisorChild;
 use shortage::{Pause, Stopping};
 use supervised::LaunchError;
 use watch::Watcher;
@@ -347,9 +348,18 @@ impl Runner {
         }
         let runner = self.clone();
         let its_guard = guard.clone();
+        let supervisor = SupervisorChild::new(supervisor);
         tokio::spawn(async move {
             let run_id = run.identity.run_id.clone();
-            if let Err(Stopping) = runner.follow_to_end(run, supervisor, &its_guard).await {
+            let followed = runner.follow_to_end(run.clone(), &supervisor, &its_guard);
+            if let Err(Stopping) = followed.await {
+                return;
+            }
+            // An agent can write the end of its run, kill its supervisor and go on.
+            if its_guard.forced().is_none()
+                && supervisor.was_killed().await
+                && let Err(Stopping) = runner.end_processes(&run, supervisor.pid()).await.map(drop)
+            {
                 return;
             }
             runner

@@ -17,7 +17,7 @@ use rustix::process::{Pid, getpid};
 
 use super::cgroups;
 use super::installation::MARK;
-use crate::domain::HandoffId;
+use crate::domain::{HandoffId, RunId};
 use crate::supervisor::{self, ProcessStat};
 
 /// The time limit for a process that executes a new program to become readable. Some processes never do: a process can empty its
@@ -59,6 +59,8 @@ pub(super) struct Wanted {
     pub directory: PathBuf,
     /// The pid of the supervisor that this server started or followed.
     pub session: Option<i32>,
+    /// The runs that have not ended. `None` if that is not known.
+    pub running: Option<BTreeSet<RunId>>,
 }
 
 impl Process {
@@ -77,7 +79,8 @@ impl Wanted {
     }
 
     /// Whether a process supervises another run of the same installation: an agent may have restarted the server, whose supervisors
-    /// then descend from it. An agent can forge the mark and the arguments of a supervisor, so its lock decides.
+    /// then descend from it. An agent can forge the mark and the arguments of a supervisor, so its lock decides. An agent can also hold the
+    /// lock of a run that has ended, but not that of another.
     fn is_other_supervisor(&self, process: &Process) -> bool {
         let installation = |mark: &str| mark.split('/').next().map(str::to_owned);
         let has_other_mark = matches!(&process.carried, Carried::Mark(mark)
@@ -88,7 +91,16 @@ impl Wanted {
         let pid = process.pid.as_raw_nonzero().get();
         let runs = self.directory.parent();
         let supervised = runs.and_then(|runs| supervisor::supervised_directory(pid, runs).ok()?);
-        supervised.is_some_and(|directory| directory != self.directory)
+        supervised.is_some_and(|directory| {
+            let name = directory.file_name().and_then(|name| name.to_str());
+            let id = name.and_then(|name| RunId::parse(name).ok());
+            let is_running = |id| {
+                self.running
+                    .as_ref()
+                    .is_none_or(|running| running.contains(&id))
+            };
+            directory != self.directory && id.is_some_and(is_running)
+        })
     }
 }
 

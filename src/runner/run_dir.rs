@@ -112,6 +112,7 @@ pub(super) fn output_size(files: &RunFiles) -> [Option<u64>; 2] {
 /// The supervisor of a run, as a child of this server.
 #[derive(Debug, Clone)]
 pub(super) struct SupervisorChild {
+    pid: Option<i32>,
     /// `None` once the child is reaped, or if an earlier server started the supervisor.
     child: Arc<Mutex<Option<Child>>>,
     exit: Option<watch::Sender<Exit>>,
@@ -131,9 +132,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 impl SupervisorChild {
     pub fn new(child: Option<Child>) -> Self {
         Self {
+            pid: child.as_ref().map(|child| child.id().cast_signed()),
             exit: child.is_some().then(|| watch::Sender::new(Exit::default())),
             child: Arc::new(Mutex::new(child)),
         }
+    }
+
+    /// `None` if an earlier server started the supervisor.
+    pub const fn pid(&self) -> Option<i32> {
+        self.pid
     }
 
     /// Reaps the child.
@@ -151,10 +158,21 @@ impl SupervisorChild {
     /// Whether the supervisor said by its exit code that it did not start its agent. `None` if it was killed, or if an earlier server
     /// started it. To be called when the supervisor has released its lock.
     pub async fn denies_start(&self) -> Option<bool> {
+        let code = self.exit().await?.code;
+        code.map(|code| code == i32::from(NOT_STARTED))
+    }
+
+    /// Whether the child was killed, and may have left processes, whatever the files of the run say. To be called when the supervisor
+    /// has released its lock.
+    pub async fn was_killed(&self) -> bool {
+        self.exit.is_some() && self.exit().await.is_none_or(|exit| exit.code.is_none())
+    }
+
+    /// Waits for the end of the child. `None` if there is no child, or if it does not end.
+    async fn exit(&self) -> Option<Exit> {
         let mut exit = self.exit.as_ref()?.subscribe();
         let reaped = exit.wait_for(|exit| exit.is_reaped);
-        let exit = *tokio::time::timeout(PATIENCE, reaped).await.ok()?.ok()?;
-        exit.code.map(|code| code == i32::from(NOT_STARTED))
+        Some(*tokio::time::timeout(PATIENCE, reaped).await.ok()?.ok()?)
     }
 }
 
@@ -182,7 +200,7 @@ pub(super) async fn until_released(
     released.await.map_err(std::io::Error::other)?
 }
 
-/// Sends an order to the supervisor. Returns false if there is none.
+/// Sends an order to the supervisor. Returns false if nobody takes it: an agent can remove, replace, close and fill the pipe.
 pub(super) fn order(files: &RunFiles, order: Order) -> std::io::Result<bool> {
     match open(
         files.control(),
@@ -191,12 +209,46 @@ pub(super) fn order(files: &RunFiles, order: Order) -> std::io::Result<bool> {
     ) {
         // An agent may have put a file in place of the pipe.
         Ok(control) if !FileType::from_raw_mode(fstat(&control)?.st_mode).is_fifo() => Ok(false),
-        Ok(control) => {
-            rustix::io::write(&control, &[order.as_byte()])?;
-            Ok(true)
-        }
-        // The pipe has no reader, or was never created.
-        Err(Errno::NXIO | Errno::NOENT) => Ok(false),
-        Err(error) => Err(error.into()),
+        Ok(control) => match rustix::io::write(&control, &[order.as_byte()]) {
+            Ok(_) => Ok(true),
+            Err(Errno::AGAIN | Errno::PIPE) => Ok(false),
+            Err(error) => Err(error.into()),
+        },
+        Err(error) if may_pass(&error.into()) => Err(error.into()),
+        // The pipe has no reader, was never created, or is something else now.
+        Err(_) => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn an_order_is_not_taken_by_what_an_agent_puts_in_place_of_the_pipe() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = RunFiles::new(folder.path());
+        let send = || order(&files, Order::Stop).unwrap();
+        assert!(!send(), "there is no pipe");
+        let pipe = folder.path().join("pipe");
+        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        let read = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let reader = open(&pipe, read, Mode::empty()).unwrap();
+        symlink(&pipe, files.control()).unwrap();
+        assert!(!send(), "a link");
+        std::fs::remove_file(files.control()).unwrap();
+        std::fs::create_dir(files.control()).unwrap();
+        assert!(!send(), "a directory");
+        std::fs::remove_dir(files.control()).unwrap();
+        std::fs::write(files.control(), "").unwrap();
+        assert!(!send(), "a file");
+        std::fs::rename(&pipe, files.control()).unwrap();
+        assert!(send(), "the pipe");
+        while rustix::io::write(&reader, &[0; 4096]).is_ok() {}
+        assert!(!send(), "a full pipe");
+        drop(reader);
+        assert!(!send(), "a pipe without a reader");
     }
 }

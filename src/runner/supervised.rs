@@ -215,12 +215,12 @@ impl Runner {
     pub(super) async fn follow_to_end(
         &self,
         run: ClaimedRun,
-        supervisor: Option<Child>,
+        supervisor: &SupervisorChild,
         guard: &Guard,
     ) -> Result<(), Stopping> {
         let files = self.files(&run.identity.run_id);
-        let is_new = supervisor.is_some();
-        let pid = supervisor.as_ref().map(|child| child.id().cast_signed());
+        let pid = supervisor.pid();
+        let is_new = pid.is_some();
         // A copy of the ledger must not wait for the agent of the original, and must not take an unfinished output for its end.
         if !is_new
             && !self.0.installation.has_claimed(&run)
@@ -242,12 +242,11 @@ impl Runner {
                     .await;
             }
         }
-        let supervisor = SupervisorChild::new(supervisor);
         let Some(agent) = launched_agent(&run) else {
             let problem =
                 "The agent was deleted during its run; hand off to another agent".to_owned();
             return self
-                .stop_and_fail(&run, &files, &supervisor, guard, problem)
+                .stop_and_fail(&run, &files, supervisor, guard, problem)
                 .await;
         };
         let open = || Follower::open(&files, providers::reader(&agent), run.followed_bytes);
@@ -258,11 +257,11 @@ impl Runner {
                 let problem =
                     format!("The agent's output cannot be read: {error}. Hand off again.");
                 return self
-                    .stop_and_fail(&run, &files, &supervisor, guard, problem)
+                    .stop_and_fail(&run, &files, supervisor, guard, problem)
                     .await;
             }
         };
-        self.follow_output(&run, &files, &supervisor, &mut follower, guard)
+        self.follow_output(&run, &files, supervisor, &mut follower, guard)
             .await?;
         let exit = if guard.forced().is_some() {
             guard.until_forced().await;
@@ -280,7 +279,7 @@ impl Runner {
         }
         if guard.forced().is_none()
             && let Some(reason) = never_started(&files, exit.as_ref())
-            && self.start_again(&run, &supervisor, reason).await?
+            && self.start_again(&run, supervisor, reason).await?
         {
             return Ok(());
         }
@@ -310,7 +309,10 @@ impl Runner {
         match supervisor.denies_start().await {
             Some(true) => self.requeue(run, reason).await.map(|()| true),
             Some(false) => Ok(false),
-            None => self.requeue_unproven(run, &reason).await,
+            None => {
+                self.end_processes(run, supervisor.pid()).await?;
+                self.requeue_unproven(run, &reason).await
+            }
         }
     }
 

@@ -91,6 +91,11 @@ pub fn running(view: &View<'_>) -> Result<Vec<ClaimedRun>> {
         .collect()
 }
 
+/// Lists the ids of the runs that were started and have not ended.
+pub fn running_ids(view: &View<'_>) -> Result<Vec<RunId>> {
+    runs::list_running_ids(view)
+}
+
 /// Finds the last run of a hand-off.
 pub fn of_handoff(view: &View<'_>, id: &HandoffId) -> Result<Option<RunId>> {
     runs::find_last(view, id)

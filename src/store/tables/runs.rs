@@ -366,6 +366,14 @@ pub fn has_running(view: &View<'_>, handoff_number: i64) -> Result<bool> {
     )
 }
 
+pub fn list_running_ids(view: &View<'_>) -> Result<Vec<RunId>> {
+    view.rows(
+        sql!("SELECT id FROM runs WHERE state <> 'ended' AND state = 'running'"),
+        params![],
+        |row| row.get(0),
+    )
+}
+
 pub fn is_running(view: &View<'_>, id: &RunId) -> Result<bool> {
     view.has(
         sql!("SELECT 1 FROM runs WHERE id = $1 AND state = 'running'"),

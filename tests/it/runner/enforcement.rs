@@ -295,3 +295,57 @@ async fn the_end_of_an_agent_that_stopped_its_supervisor_is_noticed() {
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "done");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_forges_its_end_and_kills_its_supervisor_is_ended() {
+    let sandbox = Sandbox::new();
+    let runs = sandbox.data_dir.join("runs").display().to_string();
+    let forged = r#"{"end":{"type":"exited","code":0},"cause":"byItself"}"#;
+    let script = format!(
+        "cd {runs}/${{CHORUS_RUN##*/}}; echo said; echo '{forged}' >exit.json; kill -9 $PPID; exec sleep 600"
+    );
+    let sandbox = sandbox.with_agent("forging", &script);
+    let server = sandbox.serve(1);
+    let handoff = run_agent(&server.client(), "forging").await;
+    // What it printed is its own, and the work on it is over.
+    assert_eq!(handoff.output.as_str(), "said");
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_looks_like_the_supervisor_of_an_ended_run_is_ended() {
+    let sandbox = Sandbox::new();
+    let runs = sandbox.data_dir.join("runs").display().to_string();
+    let held = sandbox.path("held").display().to_string();
+    // The child has the mark, the arguments and the lock of the ended run, and leaves the cgroup of its own.
+    let script = format!(
+        "old=$(cat {ended})
+         echo 'flock 0; exec 9>{held}; flock 9; sleep 600' >supervise
+         for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/unified/cgroup.procs; do (echo 0 >$all) 2>/dev/null && echo 0 >$all; done
+         CHORUS_RUN=${{CHORUS_RUN%/*}}/$old sh supervise {runs}/$old <{runs}/$old/lock &
+         while flock --nonblock {held} true; do :; done
+         echo begun; exec sleep 600",
+        ended = sandbox.path("ended").display(),
+    );
+    let sandbox = sandbox
+        .with_agent("quick", "true")
+        .with_agent("pretending", &script);
+    let server = sandbox.serve(1);
+    let client = server.client();
+    let ended = run_agent(&client, "quick").await.run.unwrap().id;
+    std::fs::write(sandbox.path("ended"), ended.as_str()).unwrap();
+    let mut events = Events::listen(&client).await;
+    let task = start_handoff(&client, "pretending").await;
+    events.wait_for("message_added", "begun").await;
+    for pid in sandbox.supervisors() {
+        let own = format!("{runs}/{ended}");
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+        if !String::from_utf8_lossy(&line).contains(&own) {
+            assert!(sandbox.kill(pid));
+        }
+    }
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
+    assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
+    sandbox.wait_until_no_process();
+}
