@@ -32,5 +32,5 @@ pub use sandbox::{
     variable_of, wait_for_end,
 };
 pub use server::{Chorus, Server};
-pub use shortage::{NoDescriptors, ProcessLimit, SmallDisk, leave_out};
+pub use shortage::{NoDescriptors, ProcessLimit, ReadOnly, SmallDisk, leave_out};
 pub use snapshot::{indent_json, redact};

@@ -150,6 +150,35 @@ impl Drop for SmallDisk {
     }
 }
 
+/// A folder that cannot be changed by its path, until it is dropped. Files that are open for writing stay so.
+pub struct ReadOnly(PathBuf);
+
+impl ReadOnly {
+    /// Returns `None`, and says so, where nothing can be mounted.
+    pub fn make(folder: &Path) -> Option<Self> {
+        let mount = |arguments: &[&str]| {
+            let mut command = Command::new("mount");
+            command.args(arguments).arg(folder).output()
+        };
+        let path = folder.to_str().unwrap();
+        match mount(&["--bind", path]) {
+            Ok(output) if output.status.success() => {}
+            other => return leave_out("no directory can be mounted", &other),
+        }
+        let made = Self(folder.to_owned());
+        let changed = mount(&["-o", "remount,bind,ro"]).unwrap();
+        assert!(changed.status.success(), "{changed:?}");
+        Some(made)
+    }
+}
+
+impl Drop for ReadOnly {
+    fn drop(&mut self) {
+        // A failure shows in the test, which waits for the end of the shortage.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
 /// Reports a part of a test that this environment does not allow.
 pub fn leave_out<T>(what: &str, cause: &dyn std::fmt::Debug) -> Option<T> {
     // The report is lost if standard error is closed.

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use chorus::domain::Outcome;
+use chorus::supervisor::supervised_directory;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
-    Chorus, Events, Gate, Sandbox, Server, last_handoff_id, parent_of, start_handoff, wait_for_end,
+    Chorus, Events, Gate, Sandbox, Server, last_handoff_id, leave_out, parent_of, start_handoff,
+    wait_for_end,
 };
 
 /// Adds an agent that prints a line, waits at a gate and prints another line.
@@ -60,6 +62,133 @@ fn by_backup(sandbox: &Sandbox) -> PathBuf {
         String::from_utf8_lossy(&backup.stderr)
     );
     copy
+}
+
+/// Exports the ledger, and imports it in a new data directory.
+fn by_archive(sandbox: &Sandbox) -> PathBuf {
+    let (archive, copy) = (sandbox.path("archive"), sandbox.path("imported"));
+    for (verb, data_dir) in [("export", &sandbox.data_dir), ("import", &copy)] {
+        let done = Chorus::new([verb])
+            .argument(&archive)
+            .env("CHORUS_DATA_DIR", data_dir)
+            .transcript();
+        assert!(done.starts_with("exit 0\n"), "{done}");
+    }
+    copy
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_on_an_imported_archive_leaves_the_agents_of_the_original_alone() {
+    let (sandbox, gate) = gated_worker();
+    let server = sandbox.serve(2);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    let task = start_handoff(&client, "worker").await;
+    events.wait_for("message_added", "begun").await;
+    server.kill();
+    let copy = by_archive(&sandbox);
+    let server = sandbox.serve(2);
+    let before = sandbox.all_processes();
+    for max_runs in ["2", "0"] {
+        let other = serve(&copy, max_runs);
+        let handoff = wait_for_end(&other.client(), last_handoff_id(&task)).await;
+        assert_eq!(handoff.outcome, Some(Outcome::Interrupted));
+        assert_eq!(sandbox.all_processes(), before);
+    }
+    gate.let_one_through();
+    let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
+    assert_eq!(handoff.output.as_str(), "begun\nfinished");
+    sandbox.wait_until_no_process();
+    sandbox.assert_invariants();
+}
+
+/// Another path of a data directory, until it is dropped.
+enum Moved {
+    Renamed { from: PathBuf, to: PathBuf },
+    Mounted(PathBuf),
+}
+
+impl Moved {
+    fn rename(sandbox: &Sandbox) -> Self {
+        let (from, to) = (sandbox.data_dir.clone(), sandbox.path("renamed"));
+        std::fs::rename(&from, &to).unwrap();
+        Self::Renamed { from, to }
+    }
+
+    /// Returns `None`, and says so, where nothing can be mounted.
+    fn mount(sandbox: &Sandbox) -> Option<Self> {
+        let to = sandbox.path("mounted");
+        std::fs::create_dir(&to).unwrap();
+        let mounted = Command::new("mount")
+            .arg("--bind")
+            .args([&sandbox.data_dir, &to])
+            .output();
+        match mounted {
+            Ok(output) if output.status.success() => Some(Self::Mounted(to)),
+            other => leave_out("no directory can be mounted", &other),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Renamed { to, .. } | Self::Mounted(to) => to,
+        }
+    }
+}
+
+impl Drop for Moved {
+    fn drop(&mut self) {
+        match self {
+            Self::Renamed { from, to } => std::fs::rename(to, from).unwrap(),
+            Self::Mounted(to) => {
+                let unmounted = Command::new("umount").arg("-l").arg(to).status();
+                assert!(unmounted.unwrap().success());
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_on_another_path_of_the_data_adopts_its_runs_and_ends_them() {
+    let ways: [fn(&Sandbox) -> Option<Moved>; 2] =
+        [|sandbox| Some(Moved::rename(sandbox)), Moved::mount];
+    for moved in ways {
+        for ends in [false, true] {
+            let (sandbox, gate) = gated_worker();
+            let server = sandbox.serve(1);
+            let client = server.client();
+            let mut events = Events::listen(&client).await;
+            let task = start_handoff(&client, "worker").await;
+            events.wait_for("message_added", "begun").await;
+            server.kill();
+            let Some(moved) = moved(&sandbox) else {
+                return;
+            };
+            let server = serve(moved.path(), "1");
+            let [supervisor] = sandbox.supervisors()[..] else {
+                panic!("{:?}", sandbox.all_processes());
+            };
+            let runs = moved.path().join("runs");
+            let found = supervised_directory(supervisor, &runs).unwrap();
+            assert_eq!(found.unwrap().parent(), Some(runs.as_path()));
+            if ends {
+                assert!(sandbox.kill(supervisor));
+            } else {
+                gate.let_one_through();
+            }
+            let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
+            let expected = if ends {
+                Outcome::Interrupted
+            } else {
+                Outcome::Completed
+            };
+            assert_eq!(handoff.outcome, Some(expected), "{}", handoff.output);
+            sandbox.wait_until_no_process();
+            assert!(server.stop().success());
+            drop(moved);
+            sandbox.assert_invariants();
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::expect_refusal;
 use crate::support::{
-    Events, NoDescriptors, ProcessLimit, Sandbox, Server, create_task, last_handoff_id, run_agent,
-    start_handoff, wait_for_end,
+    Events, NoDescriptors, ProcessLimit, ReadOnly, Sandbox, Server, create_task, last_handoff_id,
+    run_agent, start_handoff, wait_for_end,
 };
 
 async fn readiness(client: &Client) -> Value {
@@ -46,6 +46,29 @@ async fn without_descriptors_a_run_waits_in_the_queue() {
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
     assert_eq!(handoff.output.as_str(), "done");
     sandbox.wait_until_no_process();
+    assert!(server.stop().success());
+    sandbox.assert_invariants();
+}
+
+#[tokio::test]
+async fn on_a_read_only_disk_a_run_waits_in_the_queue() {
+    let sandbox = Sandbox::new().with_agent("quick", "echo done");
+    let server = sandbox.serve(2);
+    let client = server.operator();
+    let mut events = Events::listen(&client).await;
+    let Some(shortage) = ReadOnly::make(&sandbox.data_dir) else {
+        return;
+    };
+    let task = start_handoff(&client, "quick").await;
+    let requeued = events.wait_for("run_requeued", "quick").await;
+    let reason = requeued["data"]["reason"].as_str().unwrap();
+    assert!(reason.contains("Read-only file system"), "{reason}");
+    let paused = readiness(&client).await;
+    assert_eq!(paused["runs"]["paused"], true);
+    drop(shortage);
+    let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
+    assert_eq!(handoff.outcome, Some(Outcome::Completed));
+    assert_eq!(handoff.output.as_str(), "done");
     assert!(server.stop().success());
     sandbox.assert_invariants();
 }
