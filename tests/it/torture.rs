@@ -1,8 +1,8 @@
 //! Servers, agents and supervisors are killed at any moment under constant load, while the disk is full, descriptors or processes are
 //! missing, or the clock is set.
 
-use std::collections::HashSet;
-use std::time::Duration;
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use chorus::client::{Client, ClientError, Reply};
 use chorus::domain::{Handoff, HandoffId, Outcome, Task};
@@ -92,6 +92,8 @@ impl Address {
 struct EndedHandoff {
     handoff: Handoff,
     is_cancelled: bool,
+    began: Instant,
+    ended: Instant,
 }
 
 /// Hands off one task after the other, until `enough` is true.
@@ -109,6 +111,7 @@ async fn work(
         let task: Task = task.unwrap().data().unwrap();
         // A task is handed off several times, one after the other.
         for _ in 0..=random.below(3) {
+            let began = Instant::now();
             let body = json!({ "agentName": random.one_of(&AGENTS), "prompt": "p" });
             let path = format!("/api/tasks/{}/handoff", task.id);
             let task: Task = address.post(&path, &body).await.unwrap().data().unwrap();
@@ -132,6 +135,8 @@ async fn work(
             ended.push(EndedHandoff {
                 handoff,
                 is_cancelled,
+                began,
+                ended: Instant::now(),
             });
         }
     }
@@ -162,20 +167,26 @@ fn kill_one(sandbox: &Sandbox, random: &mut Random, killed: &mut HashSet<String>
     }
 }
 
-/// Checks that a hand-off ended as its agent's script does, unless it was killed or cancelled, or a shortage hit the script itself.
+/// Checks that a hand-off ended as its agent's script does, unless it was killed or cancelled, a shortage hit the script itself, or its
+/// own child did not complete.
 fn assert_outcome(
     ended: &EndedHandoff,
     killed: &HashSet<String>,
     injections: &Injections,
-    any_child_failed: bool,
+    children: &HashMap<HandoffId, Vec<Handoff>>,
 ) {
     let EndedHandoff {
         handoff,
         is_cancelled,
+        ..
     } = ended;
     let (agent, output) = (handoff.agent_name.as_str(), handoff.output.as_str());
-    let run_id = handoff.run.as_ref().unwrap().id.as_str();
-    let was_killed = killed.contains(handoff.id.as_str()) || killed.contains(run_id);
+    let was_killed = was_killed(handoff, killed);
+    let children = children.get(&handoff.id).map_or(&[][..], Vec::as_slice);
+    let child_failed = || {
+        let mut failed = children.iter();
+        failed.any(|child| child.outcome != Some(Outcome::Completed))
+    };
     let result = format!("result {}", handoff.id);
     let details = || {
         format!(
@@ -211,14 +222,49 @@ fn assert_outcome(
         Outcome::Failed => assert!(
             was_killed
                 || agent == "failing"
-                || (agent == "asking" && any_child_failed)
-                || injections.explain(output),
+                || (agent == "asking" && output.contains("exit code 4 ") && child_failed())
+                || injections.explain(output, ended.began, ended.ended),
             "{}",
             details()
         ),
         Outcome::Interrupted => assert!(was_killed, "{}", details()),
         Outcome::TimedOut => panic!("{}", details()),
     }
+}
+
+fn was_killed(handoff: &Handoff, killed: &HashSet<String>) -> bool {
+    let run_id = handoff.run.as_ref().map(|run| run.id.as_str());
+    killed.contains(handoff.id.as_str()) || run_id.is_some_and(|id| killed.contains(id))
+}
+
+/// Checks the outcome of a hand-off that an agent asked for. Its time is not known, but it began after its parent did.
+fn assert_child_outcome(
+    child: &Handoff,
+    parent: &EndedHandoff,
+    killed: &HashSet<String>,
+    injections: &Injections,
+) {
+    let output = child.output.as_str();
+    let is_explained = match child.outcome.unwrap() {
+        Outcome::Completed => output.ends_with(&format!("result {}", child.id)),
+        // Cancelling goes down, and so does the end of a parent that waits no longer.
+        Outcome::Cancelled => parent.handoff.outcome != Some(Outcome::Completed),
+        Outcome::Failed => {
+            was_killed(child, killed) || injections.explain(output, parent.began, Instant::now())
+        }
+        Outcome::Interrupted => was_killed(child, killed),
+        Outcome::TimedOut => false,
+    };
+    assert!(
+        is_explained,
+        "{} {}: {:?} {output:.300}; its parent {} {}: {:?}",
+        child.agent_name,
+        child.id,
+        child.outcome,
+        parent.handoff.agent_name,
+        parent.handoff.id,
+        parent.handoff.outcome
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -299,13 +345,19 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
         .into_iter()
         .flat_map(Result::unwrap)
         .collect();
+    let children = children(&sandbox, &mut address.clone()).await;
     assert_idle(&sandbox, server, &address).await;
-    let failed_children = sandbox.query(
-        "SELECT count(*) FROM handoffs WHERE from_agent IS NOT NULL AND outcome <> 'completed'",
-    );
     for handoff in &ended {
-        assert_outcome(handoff, &killed, &injections, failed_children != "0");
+        assert_outcome(handoff, &killed, &injections, &children);
         assert_messages(&sandbox, &handoff.handoff);
+    }
+    let parents = ended.iter();
+    let parents = parents.map(|parent| (&parent.handoff.id, parent));
+    let parents: HashMap<_, _> = parents.collect();
+    for (parent, children) in &children {
+        for child in children {
+            assert_child_outcome(child, parents[parent], &killed, &injections);
+        }
     }
     assert_acknowledged(&sandbox, &ended);
     // No output is recorded twice across the restarts.
@@ -349,6 +401,30 @@ fn assert_acknowledged(sandbox: &Sandbox, ended: &[EndedHandoff]) {
         "SELECT count(*) FROM handoffs h JOIN tasks t ON t.number = h.task_number WHERE t.master_number IS NULL",
     );
     assert_eq!(recorded, ended.len().to_string());
+}
+
+/// Waits for the hand-offs that agents asked for, and reads them by the hand-off of the asking agent.
+async fn children(sandbox: &Sandbox, address: &mut Address) -> HashMap<HandoffId, Vec<Handoff>> {
+    let pairs = sandbox.query(
+        "SELECT coalesce(group_concat(p.id || ' ' || h.id), '') FROM handoffs h JOIN handoffs p ON p.number = h.from_number",
+    );
+    let mut children: HashMap<HandoffId, Vec<Handoff>> = HashMap::new();
+    for pair in pairs.split_terminator(',') {
+        let (parent, child) = pair.split_once(' ').unwrap();
+        let path = format!("/api/handoffs/{child}");
+        let handoff = loop {
+            let reply = address
+                .send(|client| client.request(Method::GET, &path).query(&[("wait", 25)]))
+                .await;
+            let handoff: Handoff = reply.unwrap().data().unwrap();
+            if handoff.outcome.is_some() {
+                break handoff;
+            }
+        };
+        let parent = HandoffId::parse(parent).unwrap();
+        children.entry(parent).or_default().push(handoff);
+    }
+    children
 }
 
 /// Waits until no agent works, including the children of killed agents, and checks the database.

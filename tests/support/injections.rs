@@ -1,11 +1,12 @@
 //! Shortages at random moments.
 
-use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use super::{NoDescriptors, ProcessLimit, Random, Sandbox, Server};
 
 /// A kind of shortage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shortage {
     Descriptors,
     Processes,
@@ -15,11 +16,24 @@ enum Shortage {
 /// Makes shortages for a server.
 pub struct Injections {
     limit: Option<ProcessLimit>,
-    made: HashSet<Shortage>,
+    made: Arc<Mutex<Vec<Made>>>,
+}
+
+/// A shortage that was made, and its time.
+struct Made {
+    shortage: Shortage,
+    began: Instant,
+    ended: Option<Instant>,
 }
 
 /// A shortage, until it is dropped.
-pub enum Injected<'a> {
+pub struct Injected<'a> {
+    means: Means<'a>,
+    /// All that were made. This one is the last: there is one at a time.
+    made: Arc<Mutex<Vec<Made>>>,
+}
+
+enum Means<'a> {
     Descriptors { _limit: NoDescriptors },
     Processes(&'a ProcessLimit),
     Disk(&'a Sandbox),
@@ -27,11 +41,13 @@ pub enum Injected<'a> {
 
 impl Drop for Injected<'_> {
     fn drop(&mut self) {
-        match self {
-            Self::Descriptors { .. } => {}
-            Self::Processes(limit) => limit.allow(None),
-            Self::Disk(sandbox) => sandbox.free_disk(),
+        match self.means {
+            Means::Descriptors { .. } => {}
+            Means::Processes(limit) => limit.allow(None),
+            Means::Disk(sandbox) => sandbox.free_disk(),
         }
+        let mut made = self.made.lock().unwrap();
+        made.last_mut().unwrap().ended = Some(Instant::now());
     }
 }
 
@@ -39,7 +55,7 @@ impl Injections {
     pub fn new() -> Self {
         Self {
             limit: ProcessLimit::new(),
-            made: HashSet::new(),
+            made: Arc::default(),
         }
     }
 
@@ -56,32 +72,46 @@ impl Injections {
         server: &Server,
         random: &mut Random,
     ) -> Injected<'a> {
-        match (random.below(3), &self.limit) {
+        let began = Instant::now();
+        let (shortage, means) = match (random.below(3), &self.limit) {
             (0, Some(limit)) => {
-                self.made.insert(Shortage::Processes);
                 limit.allow_more(u32::try_from(random.below(4)).unwrap());
-                Injected::Processes(limit)
+                (Shortage::Processes, Means::Processes(limit))
             }
             (1, _) if sandbox.has_small_disk() => {
-                self.made.insert(Shortage::Disk);
                 sandbox.fill_disk();
-                Injected::Disk(sandbox)
+                (Shortage::Disk, Means::Disk(sandbox))
             }
             _ => {
-                self.made.insert(Shortage::Descriptors);
-                Injected::Descriptors {
+                let means = Means::Descriptors {
                     _limit: NoDescriptors::of(server),
-                }
+                };
+                (Shortage::Descriptors, means)
             }
+        };
+        self.made.lock().unwrap().push(Made {
+            shortage,
+            began,
+            ended: None,
+        });
+        Injected {
+            means,
+            made: self.made.clone(),
         }
     }
 
-    /// Whether the output of a failed hand-off says that a shortage hit the agent's own script, which exits with code 9 if it cannot
-    /// print. Its complaint may be missing, because it is on the same disk.
-    pub fn explain(&self, output: &str) -> bool {
+    /// Whether the output of a failed hand-off says that a shortage at that time hit the agent's own script, which exits with code 9 if
+    /// it cannot print. Its complaint may be missing, because it is on the same disk.
+    pub fn explain(&self, output: &str, from: Instant, to: Instant) -> bool {
         let says = |texts: &[&str]| texts.iter().any(|text| output.contains(text));
-        self.made.contains(&Shortage::Disk) && says(&["exit code 9 ", "No space left", "I/O error"])
-            || self.made.contains(&Shortage::Processes)
-                && says(&["Cannot fork", "Resource temporarily unavailable"])
+        let made = self.made.lock().unwrap();
+        let mut meanwhile = made
+            .iter()
+            .filter(|made| made.began <= to && made.ended.is_none_or(|ended| from <= ended));
+        meanwhile.any(|made| match made.shortage {
+            Shortage::Disk => says(&["exit code 9 ", "No space left", "I/O error"]),
+            Shortage::Processes => says(&["Cannot fork", "Resource temporarily unavailable"]),
+            Shortage::Descriptors => false,
+        })
     }
 }
