@@ -135,6 +135,7 @@ impl Serving {
             max_seconds: arguments.max_seconds,
             idle_seconds: arguments.idle_seconds,
             grace_seconds: arguments.grace_seconds,
+            pass_env: arguments.pass_env,
         };
         let places = Places::new(api::most_connections(
             descriptors,

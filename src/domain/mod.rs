@@ -28,8 +28,10 @@ mod tool;
 
 pub use agent::context as agent_context;
 pub use agent::{
-    Agent, AgentChange, AgentName, Capabilities, IllegalRole, IllegalSkill, Isolation,
-    OWN_ENVIRONMENT, OutputForm, Provider, Role, RunLimit, Skill, match_agent_name,
+    Agent, AgentChange, AgentName, AllowedTool, Capabilities, Cell, Commands, Grant, IllegalRole,
+    IllegalSkill, Isolation, OWN_COMMANDS, OWN_ENVIRONMENT, OutputForm, Permissions, Provider,
+    Role, RunLimit, Skill, allowed_tools, match_agent_name, permission_cell, permission_mode,
+    permitted_tools,
 };
 pub use alert::{Alert, AlertId, AlertQuery};
 pub use archive::{ArchivedMessage, Conversation, TaskArchive};

@@ -28,7 +28,7 @@ fn seed<T: DeserializeOwned>(name: &str) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Problems;
+    use crate::domain::{Commands, Permissions, Problems};
     use crate::runner::read_spec;
 
     #[test]
@@ -85,32 +85,51 @@ mod tests {
     }
 
     #[test]
-    fn there_are_five_defaults_that_can_read_edit_and_hand_off() {
-        let agents = default_agents();
-        let names: Vec<_> = agents.iter().map(|agent| agent.name.as_str()).collect();
+    fn each_seeded_agent_has_the_rights_that_its_work_needs() {
+        let seeded = [default_agents(), specialists()].concat();
+        let shown: Vec<_> = seeded
+            .iter()
+            .map(|agent| {
+                assert_eq!(agent.check(), Problems::default(), "{}", agent.name);
+                assert_eq!(
+                    agent.spec_path.as_str(),
+                    format!("agents/{}.md", agent.name)
+                );
+                let permissions = Permissions::of(agent).unwrap();
+                assert!(!permissions.everything && !permissions.network);
+                let commands = match permissions.commands {
+                    Commands::Any => "any".to_owned(),
+                    Commands::Prefixes(prefixes) => {
+                        let programs = prefixes
+                            .iter()
+                            .filter_map(|prefix| prefix.split(' ').next());
+                        let mut programs: Vec<_> = programs.collect();
+                        programs.dedup();
+                        programs.join(" ")
+                    }
+                };
+                (agent.name.as_str(), permissions.edit, commands)
+            })
+            .collect();
+        let any = || "any".to_owned();
         assert_eq!(
-            names,
+            shown,
             [
-                "developer",
-                "developer-review",
-                "qa",
-                "planner",
-                "orchestrator"
+                ("developer", true, any()),
+                ("developer-review", false, "git".to_owned()),
+                ("qa", false, any()),
+                ("planner", false, String::new()),
+                ("orchestrator", false, String::new()),
+                ("implementation-specialist", true, any()),
+                ("testing-specialist", false, any()),
+                ("fixing-specialist", true, any()),
+                (
+                    "verification-specialist",
+                    false,
+                    "git cargo go gradle ./gradlew make mvn npm pnpm pytest python python3 yarn"
+                        .to_owned()
+                ),
             ]
         );
-        for agent in agents {
-            assert_eq!(
-                agent.spec_path.as_str(),
-                format!("agents/{}.md", agent.name)
-            );
-            assert_eq!(agent.permission_mode.as_str(), "bypassPermissions");
-            for tool in ["Read", "Edit", "Bash(scripts/agent/handoff.sh *)"] {
-                assert!(
-                    agent.allowed_tools.as_str().contains(tool),
-                    "{} cannot {tool}",
-                    agent.name
-                );
-            }
-        }
     }
 }

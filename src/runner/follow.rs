@@ -130,6 +130,70 @@ fn message(said: Said) -> NewMessage {
     NewMessage {
         data: None,
         message_type,
-        content: Text::lossy(content).beginning(LONGEST_MESSAGE),
+        content: Text::lossy(without_escapes(content)).beginning(LONGEST_MESSAGE),
+    }
+}
+
+/// Removes the escape sequences by which programs colour their output.
+fn without_escapes(text: String) -> String {
+    const ESCAPE: char = '\u{1b}';
+    if !text.contains(ESCAPE) {
+        return text;
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character != ESCAPE {
+            plain.push(character);
+            continue;
+        }
+        match characters.next() {
+            // A control sequence ends with a letter or one of a few signs.
+            Some('[') => {
+                characters.find(|part| ('@'..='~').contains(part));
+            }
+            // A command of the operating system, such as a title, ends with BEL or ESC \.
+            Some(']') => {
+                while let Some(part) = characters.next() {
+                    if part == '\u{7}' {
+                        break;
+                    }
+                    if part == ESCAPE {
+                        characters.next_if_eq(&'\\');
+                        break;
+                    }
+                }
+            }
+            Some('(' | ')') => {
+                characters.next();
+            }
+            _ => {}
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_are_removed() {
+        for (text, plain) in [
+            ("no escapes [1m", "no escapes [1m"),
+            (
+                "\u{1b}[1;31mred\u{1b}[0m and \u{1b}[2Kplain",
+                "red and plain",
+            ),
+            (
+                "\u{1b}]0;title\u{7}a\u{1b}]8;;http://x\u{1b}\\link",
+                "alink",
+            ),
+            ("\u{1b}(Bascii\u{1b}7", "ascii"),
+            ("cut \u{1b}[3", "cut "),
+            ("ends \u{1b}", "ends "),
+        ] {
+            assert_eq!(without_escapes(text.to_owned()), plain, "{text:?}");
+        }
     }
 }

@@ -108,6 +108,8 @@ pub(super) struct Masks {
 /// A run that is masked.
 pub(super) struct MaskedRun<'a> {
     pub files: &'a RunFiles,
+    /// The files of the run directory that the program reads, besides `system.md`.
+    pub read: Vec<&'a Path>,
     /// The program of the server.
     pub chorus: &'a Path,
     /// The program of the agent.
@@ -169,6 +171,9 @@ impl Masks {
         }
         let system = run.files.system();
         mask.add("--ro-bind", [&system, &system]);
+        for file in &run.read {
+            mask.add("--ro-bind", [file, file]);
+        }
         mask.add("--ro-bind", [run.chorus, run.chorus]);
         mask.add("--remount-ro", [data]);
         mask.add("--chdir", [run.workspace]);

@@ -88,6 +88,8 @@ pub struct RunnerOptions {
     pub grace_seconds: u64,
     /// Whether tags in watched files show the state of requests.
     pub writes_tags: bool,
+    /// Names of variables that agents inherit beside the usual ones. `*` at the end stands for any rest.
+    pub pass_env: Vec<String>,
 }
 
 /// How long a run waits until the files of its requests say `claimed`.

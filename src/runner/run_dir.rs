@@ -1,5 +1,6 @@
 //! The server's side of a run directory.
 
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -15,6 +16,18 @@ use tokio::sync::watch;
 use super::installation::MARK;
 use crate::supervisor::{NOT_STARTED, Order, RunFiles, RunSpec, may_pass, open_plain_inside};
 
+/// The texts that an agent's program reads.
+pub(super) struct RunTexts<'a> {
+    pub prompt: &'a str,
+    /// The agent's spec.
+    pub system: &'a str,
+    /// Files of the run directory for one provider.
+    pub others: &'a [(PathBuf, String)],
+}
+
+/// The variables that the agent inherits from the server.
+pub(super) type Inherited = Vec<(OsString, OsString)>;
+
 /// Creates the directory of a run and starts the supervisor in it.
 ///
 /// The lock is taken before the supervisor exists, and is passed to it as standard input, so a started run never looks
@@ -23,8 +36,8 @@ pub(super) fn launch(
     program: &Path,
     files: &RunFiles,
     spec: &RunSpec,
-    prompt: &str,
-    system: &str,
+    texts: &RunTexts<'_>,
+    inherited: Inherited,
 ) -> std::io::Result<Child> {
     DirBuilder::new()
         .recursive(true)
@@ -38,8 +51,11 @@ pub(super) fn launch(
         }
     }
     write(&files.spec_file(), &serde_json::to_vec_pretty(spec)?)?;
-    write(&files.prompt(), prompt.as_bytes())?;
-    write(&files.system(), system.as_bytes())?;
+    write(&files.prompt(), texts.prompt.as_bytes())?;
+    write(&files.system(), texts.system.as_bytes())?;
+    for (path, text) in texts.others {
+        write(path, text.as_bytes())?;
+    }
     for log in [files.stdout(), files.stderr()] {
         write(&log, b"")?;
     }
@@ -58,6 +74,9 @@ pub(super) fn launch(
     Command::new(program)
         .arg("supervise")
         .arg(files.dir())
+        // The supervisor passes its environment on.
+        .env_clear()
+        .envs(inherited)
         .env(MARK, spec.environment.get(MARK).map_or("", String::as_str))
         .stdin(Stdio::from(lock))
         .stdout(Stdio::from(control))

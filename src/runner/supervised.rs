@@ -1,7 +1,7 @@
 //! Follows one run from its launch to its recorded outcome.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use super::installation::MARK;
 use super::isolation::{MaskProblem, MaskedRun};
 use super::jobs::launched_agent;
 use super::mail::DeliveredMail;
-use super::providers::{self, ProcessEnd, Report, judge};
-use super::run_dir::SupervisorChild;
+use super::providers::{self, Places, ProcessEnd, Report, judge};
+use super::run_dir::{RunTexts, SupervisorChild};
 use super::shortage::{RETRY, Stopping, on_thread};
 use super::spec::SpecError;
 use super::{Runner, prompt, run_dir, spec};
@@ -108,6 +108,12 @@ impl Runner {
                 LaunchError::Failed(format!("The session to resume is unusable: its id {error}. Hand off again without `resume`."))
             })?;
             let line = providers::command_line(agent, &files.system(), resumes.as_ref());
+            let line = line.map_err(|problems| {
+                LaunchError::Failed(format!(
+                    "The permissions of agent {} cannot be carried out: {problems}",
+                    agent.name
+                ))
+            })?;
             if line.program.is_empty() {
                 return Err(LaunchError::Failed(format!(
                     "Agent {} has no program; set its `program`",
@@ -124,10 +130,6 @@ impl Runner {
             } else {
                 prompt::compose(&run, &briefing, &mail)
             };
-            let mut text = providers::plain_text(agent.provider, &text).into_owned();
-            if !line.takes_system_file && !system.is_empty() {
-                text.insert_str(0, &format!("{system}\n\n"));
-            }
             let workspace = run.task.agent_workspace.as_str();
             let workspace = options.workspaces.enter(Path::new(workspace)).map_err(|problem| {
                 let sentence = format!("Workspace {workspace} {problem}");
@@ -137,6 +139,28 @@ impl Runner {
                     LaunchError::Failed(format!("{sentence}. Put a directory there that agents may use, or create a task with another agentWorkspace."))
                 }
             })?;
+            let home = agent
+                .environment
+                .iter()
+                .find(|(name, _)| name.as_str() == "HOME");
+            let home = home.map(|(_, home)| home.to_string().into());
+            let home = home.or_else(|| std::env::var_os("HOME").map(PathBuf::from));
+            let places = Places {
+                workspace: &workspace,
+                home: home.as_deref(),
+            };
+            let mut text = providers::plain_text(agent.provider, &text, places).into_owned();
+            if let Some(name) = line.ignored_instructions
+                && workspace.join(name).is_file()
+            {
+                let read = format!(
+                    "Read the file {name} of the workspace before you begin, and follow it.\n\n"
+                );
+                text.insert_str(0, &read);
+            }
+            if !line.takes_system_file && !system.is_empty() {
+                text.insert_str(0, &format!("{system}\n\n"));
+            }
             let mut environment = line.environment;
             environment.extend(chorus_environment(
                 &run,
@@ -150,6 +174,7 @@ impl Runner {
                 Isolation::Masked => masks
                     .wrapper(&MaskedRun {
                         files: &files,
+                        read: line.files.iter().map(|(path, _)| path.as_path()).collect(),
                         chorus: &options.program,
                         program: &line.program,
                         named: Path::new(run.task.agent_workspace.as_str()),
@@ -174,7 +199,18 @@ impl Runner {
                 max_seconds: Some(limits.max_seconds),
                 idle_seconds: Some(limits.idle_seconds),
             };
-            run_dir::launch(&options.program, &files, &spec, &text, &system).map_err(|error| {
+            // The command that starts an external job is the operator's, and not an agent.
+            let inherited = if run.starts_job() {
+                std::env::vars_os().collect()
+            } else {
+                providers::inherited(agent, &options.pass_env, std::env::vars_os())
+            };
+            let texts = RunTexts {
+                prompt: &text,
+                system: &system,
+                others: &line.files,
+            };
+            run_dir::launch(&options.program, &files, &spec, &texts, inherited).map_err(|error| {
                 cgroups.remove(&mark);
                 LaunchError::of(
                     &error,

@@ -22,7 +22,7 @@ pub struct RunSpec {
     pub wrapper: Vec<String>,
     pub program: String,
     pub arguments: Vec<String>,
-    /// Added to the inherited environment.
+    /// Added to the environment of the supervisor.
     pub environment: BTreeMap<String, String>,
     pub working_directory: PathBuf,
     /// The cgroup of the run, where one could be made.

@@ -91,6 +91,11 @@ pub(in crate::cli) struct ServeArguments {
         value_parser = clap::value_parser!(u64).range(..=24 * 60 * 60)
     )]
     pub grace_seconds: u64,
+    /// Variable of the server that all agents inherit (repeatable)
+    ///
+    /// `*` at the end stands for any rest. Without it, an agent inherits the common variables and those of its own provider.
+    #[arg(long, help_heading = RUNS, env = "CHORUS_PASS_ENV", value_delimiter = ',', value_name = "NAME")]
+    pub pass_env: Vec<String>,
     /// Do not start approved requests; leave them to be claimed
     #[arg(long, help_heading = REQUESTS, env = "CHORUS_NO_DISPATCH")]
     pub no_dispatch: bool,

@@ -1,5 +1,6 @@
 //! `chorus doctor`
 
+mod permissions;
 mod routing;
 
 use std::collections::{BTreeMap, HashSet};
@@ -24,7 +25,7 @@ use crate::engine::Engine;
 use crate::ledger::alert;
 use crate::ledger::request::kind_rules;
 use crate::ledger::{agent, mail};
-use crate::runner::providers::{command_line, find_program, version};
+use crate::runner::providers::{find_program, is_logged_in, program_of, version};
 use crate::runner::{check_masks, read_spec};
 use crate::store::{MigrationState, migration_status};
 use crate::words::counted;
@@ -407,11 +408,13 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
     }
     let mut programs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut commands = HashSet::new();
+    let mut logins = BTreeMap::new();
     for agent in agents {
-        let program = command_line(agent, Path::new(""), None).program;
+        let program = program_of(agent);
         if agent.provider == Provider::Command {
             commands.insert(program.clone());
         }
+        logins.insert(program.clone(), agent.provider);
         programs
             .entry(program)
             .or_default()
@@ -425,7 +428,13 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
         }
     }
     check_isolation(agents, findings);
+    permissions::check(agents, findings);
     for (program, users) in programs {
+        findings.extend(
+            logins
+                .get(&program)
+                .and_then(|provider| check_login(*provider, &find_program(&program)?)),
+        );
         findings.push(match find_program(&program) {
             Some(path) => {
                 // A custom command may ignore --version and begin its work, so it is not run.
@@ -450,6 +459,21 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
             )),
         });
     }
+}
+
+/// Asks a program whether it is logged in. A key in the environment of the server is not seen from here.
+fn check_login(provider: Provider, program: &Path) -> Option<Finding> {
+    let (how, key) = match provider {
+        Provider::ClaudeCode => ("start it and follow /login", "ANTHROPIC_API_KEY"),
+        Provider::Codex => ("run `codex login`", "CODEX_API_KEY"),
+        Provider::OpenCode | Provider::Gemini | Provider::Command => return None,
+    };
+    (!is_logged_in(provider, program)?).then(|| {
+        Note(format!(
+            "{} is not logged in for this user\n      to do: {how}, unless {key} is set for the server or the agent, or the program is set up for another API",
+            program.display()
+        ))
+    })
 }
 
 /// Finds out whether masked agents can run.

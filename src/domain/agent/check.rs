@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::agent::{Agent, Provider};
+use super::permissions::Permissions;
 use crate::domain::{Problems, Refusal, Text};
 
 /// Names of other actors and senders. An agent with such a name would be confused with them.
@@ -102,6 +103,9 @@ impl Agent {
                 problems.add(field, format!("must not be longer than {longest} bytes"));
             }
         }
+        problems
+            .0
+            .extend(Permissions::of(self).err().unwrap_or_default().0);
         self.check_process(&mut problems);
         for (field, seconds) in [
             ("maxSeconds", self.max_seconds),

@@ -5,6 +5,7 @@ mod change;
 mod check;
 pub mod context;
 mod name;
+mod permissions;
 mod role;
 mod skill;
 
@@ -12,5 +13,9 @@ pub use agent::{Agent, Isolation, OutputForm, Provider, RunLimit, match_agent_na
 pub use change::{AgentChange, Capabilities};
 pub use check::OWN_ENVIRONMENT;
 pub use name::AgentName;
+pub use permissions::{
+    AllowedTool, Cell, Commands, Grant, OWN_COMMANDS, Permissions, allowed_tools,
+    cell as permission_cell, mode as permission_mode, tools as permitted_tools,
+};
 pub use role::{IllegalRole, Role};
 pub use skill::{IllegalSkill, Skill};

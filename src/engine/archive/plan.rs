@@ -11,7 +11,8 @@ use super::seen::Seen;
 use super::task_files::{PlannedTask, read_task, task_folder};
 use super::{ArchiveError, Progress, ROUTES, VERSION};
 use crate::domain::{
-    Agent, Alert, Increment, KindRule, Mail, Request, TaskArchive, TaskId, TaskSummary, Tool,
+    Agent, Alert, Increment, KindRule, Mail, Permissions, Request, TaskArchive, TaskId,
+    TaskSummary, Tool,
 };
 use crate::runner::Workspaces;
 
@@ -233,6 +234,13 @@ impl Plan {
                     line: None,
                     file,
                 }),
+                Ok(agent) if let Err(problems) = Permissions::of(&agent) => {
+                    self.bad.push(BadFile {
+                        message: problems.to_string(),
+                        line: None,
+                        file,
+                    });
+                }
                 Ok(agent) if name == format!("{}.json", agent.name) => self.agents.push(agent),
                 Ok(agent) => self.bad.push(BadFile {
                     message: format!(

@@ -73,15 +73,10 @@ impl ClaudeCodeReader {
             turns: sum(line, &["num_turns"]),
         };
         report.cost_usd = line["total_cost_usd"].as_f64();
-        report.denied_tools = line["permission_denials"]
-            .as_array()
-            .map(|denials| {
-                denials
-                    .iter()
-                    .filter_map(|denial| text(denial, "tool_name"))
-                    .collect()
-            })
-            .unwrap_or_default();
+        let denials = line["permission_denials"].as_array();
+        for denial in denials.into_iter().flatten() {
+            report.deny(denial["tool_name"].as_str().unwrap_or_default());
+        }
         let result = text(line, "result");
         let errors = || {
             let errors = line["errors"]

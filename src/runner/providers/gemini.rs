@@ -43,10 +43,18 @@ impl Reader for GeminiReader {
                 });
                 said
             }
-            Some("tool_result") => vec![Said::ToolResult {
-                output: text(&line, "output").unwrap_or_default(),
-                is_error: line["status"] != "success",
-            }],
+            Some("tool_result") => {
+                let output = text(&line, "output").unwrap_or_default();
+                if line["error"]["type"] == "policy_violation" {
+                    let call = line["tool_id"].as_str().unwrap_or_default();
+                    self.report
+                        .deny(call.split("__").next().unwrap_or_default());
+                }
+                vec![Said::ToolResult {
+                    is_error: line["status"] != "success" || has_failed(&output),
+                    output,
+                }]
+            }
             Some("error") => vec![Said::Error(text(&line, "message").unwrap_or_default())],
             Some("result") => self.result(&line),
             _ => Vec::new(),
@@ -108,6 +116,14 @@ impl GeminiReader {
         });
         self.take_text()
     }
+}
+
+/// Whether the output of a tool that was called well says that its command failed.
+fn has_failed(output: &str) -> bool {
+    let code = output
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("Exit Code: "));
+    code.is_some_and(|code| code.trim() != "0") || output.starts_with("Blocked: ")
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Finds the programs of agents.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The time limit of `--version`.
+use crate::domain::Provider;
+
+/// The time limit of a question.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Finds a program by its path or on `PATH`.
@@ -23,9 +25,34 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 }
 
 /// Returns the first line that `--version` prints, or `None` at the time limit.
-pub fn version(program: &PathBuf) -> Option<String> {
+pub fn version(program: &Path) -> Option<String> {
+    let output = answer(program, &["--version"])?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
+}
+
+/// Asks a program whether it is logged in. `None` if the program cannot tell.
+pub fn is_logged_in(provider: Provider, program: &Path) -> Option<bool> {
+    let arguments = match provider {
+        Provider::ClaudeCode => ["auth", "status"],
+        Provider::Codex => ["login", "status"],
+        Provider::OpenCode | Provider::Gemini | Provider::Command => return None,
+    };
+    match answer(program, &arguments)?.status.code()? {
+        0 => Some(true),
+        1 => Some(false),
+        // A version without this command.
+        _ => None,
+    }
+}
+
+/// Runs a program that prints little, up to the time limit.
+fn answer(program: &Path, arguments: &[&str]) -> Option<Output> {
     let mut child = Command::new(program)
-        .arg("--version")
+        .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -40,10 +67,5 @@ pub fn version(program: &PathBuf) -> Option<String> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    let output = child.wait_with_output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .map(str::to_owned)
+    child.wait_with_output().ok()
 }

@@ -108,9 +108,11 @@ fn advice(error: &str) -> Option<&'static str> {
         "401",
         "authentication",
         "unauthorized",
+        "403",
+        "forbidden",
     ]) {
         Some(
-            "Log in with the agent's program, or set its API key in the environment of the server or the agent.",
+            "Log in with the agent's program, or set its API key in the environment of the server or the agent. The key must have the right to use the model.",
         )
     } else if says(&["429", "rate limit", "usage limit", "quota"]) {
         Some("The model's rate limit is reached; hand off again later.")
@@ -121,11 +123,23 @@ fn advice(error: &str) -> Option<&'static str> {
         "connection refused",
         "network",
         "enotfound",
+        "eai_again",
+        "etimedout",
+        "econnreset",
+        "fetch failed",
         "getaddrinfo",
     ]) {
         Some(
             "The model's API cannot be reached; check the network and the base URL of the agent's program.",
         )
+    } else if says(&[
+        "no conversation found",
+        "no rollout found",
+        "session not found",
+        "error resuming session",
+        "invalid session identifier",
+    ]) {
+        Some("The program does not know this session any more; hand off again without `resume`.")
     } else if says(&["maximum number of turns", "max_turns"]) {
         Some("Raise the agent's turn limit, or hand off a smaller task.")
     } else if says(&["prompt is too long", "exceeds 10mb", "too large"]) {

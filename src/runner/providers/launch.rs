@@ -1,15 +1,18 @@
 //! The command line of each provider.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::tools::tool_names;
-use crate::domain::{Agent, Provider, ProviderSession};
+use super::permissions::{Settings, settings};
+use crate::domain::{Agent, Problems, Provider, ProviderSession};
 use crate::supervisor::StopSignal;
 
-const DEFAULT_TOOLS: &str = "Bash(file-tools *)";
+/// The time that a tool of an agent may take: as long as any other agent that it waits for. The limits of the run end it before.
+const TOOL_MILLISECONDS: &str = "86400000";
 
-const DEFAULT_PERMISSIONS: &str = "bypassPermissions";
+/// The settings of Gemini CLI that every other of its settings overrides. Its shell tool otherwise gives up after five minutes
+/// without output.
+const GEMINI_DEFAULTS: &str = r#"{"tools":{"shell":{"inactivityTimeout":86400}}}"#;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
@@ -17,50 +20,64 @@ pub struct CommandLine {
     /// Never contains the prompt, which is passed as standard input.
     pub arguments: Vec<String>,
     pub environment: BTreeMap<String, String>,
+    /// Files of the run directory that the program reads.
+    pub files: Vec<(PathBuf, String)>,
     pub stop_signal: StopSignal,
     /// Whether the program takes the agent's spec as a file. Otherwise the spec is prepended to the prompt.
     pub takes_system_file: bool,
+    /// The file of the workspace that the program would read by itself, but does not because the workspace could run code by it.
+    pub ignored_instructions: Option<&'static str>,
 }
 
-/// Returns the command line of an agent. `resume` is the session to continue.
+/// Returns the program of an agent; empty if it has none.
+pub fn program_of(agent: &Agent) -> String {
+    let own = agent.program.as_ref().map(|program| program.as_str());
+    own.or_else(|| agent.provider.binary())
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Returns the command line of an agent. `resume` is the session to continue. The problems name the permissions that the provider
+/// cannot carry out.
 pub fn command_line(
     agent: &Agent,
     system_file: &Path,
     resume: Option<&ProviderSession>,
-) -> CommandLine {
+) -> Result<CommandLine, Problems> {
+    let granted = settings(agent)?;
     let mut line = match agent.provider {
-        Provider::ClaudeCode => claude_code(agent, system_file, resume),
-        Provider::Codex => codex(agent, resume),
-        Provider::OpenCode => opencode(agent, resume),
-        Provider::Gemini => gemini(agent, resume),
+        Provider::ClaudeCode => claude_code(agent, granted, system_file, resume),
+        Provider::Codex => codex(agent, granted, resume),
+        Provider::OpenCode => opencode(agent, granted, resume),
+        Provider::Gemini => gemini(agent, granted, system_file, resume),
         Provider::Command => {
-            let mut line = CommandLine::new("", &[]);
+            let mut line = CommandLine::new(&[]);
             line.add_extra(agent);
             line
         }
     };
-    if let Some(program) = &agent.program {
-        program.as_str().clone_into(&mut line.program);
-    }
+    line.program = program_of(agent);
     let own = agent
         .environment
         .iter()
         .map(|(name, value)| (name.to_string(), value.to_string()));
     line.environment.extend(own);
-    line
+    Ok(line)
 }
 
 impl CommandLine {
-    fn new(program: &str, environment: &[(&str, &str)]) -> Self {
+    fn new(environment: &[(&str, &str)]) -> Self {
         Self {
-            program: program.to_owned(),
+            program: String::new(),
             arguments: Vec::new(),
             environment: environment
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
+            files: Vec::new(),
             stop_signal: StopSignal::Terminate,
             takes_system_file: false,
+            ignored_instructions: None,
         }
     }
 
@@ -73,40 +90,36 @@ impl CommandLine {
         self.arguments
             .extend(agent.arguments.iter().map(ToString::to_string));
     }
-}
 
-fn or_default<'a>(text: &'a str, default: &'a str) -> &'a str {
-    if text.trim().is_empty() {
-        default
-    } else {
-        text
+    fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.environment.insert(name.to_owned(), value.into());
     }
 }
 
-fn claude_code(agent: &Agent, system_file: &Path, resume: Option<&ProviderSession>) -> CommandLine {
-    let mut line = CommandLine::new(
-        "claude",
-        &[
-            // The answer to a notification about background work would replace the final message.
-            ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
-            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-            // The default takes three minutes to notice an unreachable API.
-            ("CLAUDE_CODE_MAX_RETRIES", "4"),
-        ],
-    );
+fn claude_code(
+    agent: &Agent,
+    granted: Settings,
+    system_file: &Path,
+    resume: Option<&ProviderSession>,
+) -> CommandLine {
+    let mut line = CommandLine::new(&[
+        // The answer to a notification about background work would replace the final message.
+        ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        // The default takes three minutes to notice an unreachable API.
+        ("CLAUDE_CODE_MAX_RETRIES", "4"),
+        // The shell tool otherwise ends a command, such as a hand-off that waits, after two minutes.
+        ("BASH_DEFAULT_TIMEOUT_MS", TOOL_MILLISECONDS),
+        ("BASH_MAX_TIMEOUT_MS", TOOL_MILLISECONDS),
+    ]);
     line.takes_system_file = true;
-    let allowed = or_default(agent.allowed_tools.as_str(), DEFAULT_TOOLS);
     line.add(["-p", "--output-format", "stream-json", "--verbose"]);
-    line.add([
-        "--tools",
-        &tool_names(allowed).join(","),
-        "--allowedTools",
-        allowed,
-    ]);
-    line.add([
-        "--permission-mode",
-        or_default(agent.permission_mode.as_str(), DEFAULT_PERMISSIONS),
-    ]);
+    line.arguments.extend(granted.arguments);
+    if !granted.everything {
+        // Otherwise a workspace runs its hooks and its servers of tools, whatever the agent may do.
+        line.add(["--setting-sources", "user", "--strict-mcp-config"]);
+        line.ignored_instructions = Some("CLAUDE.md");
+    }
     line.add([
         "--append-system-prompt-file",
         &system_file.to_string_lossy(),
@@ -115,22 +128,22 @@ fn claude_code(agent: &Agent, system_file: &Path, resume: Option<&ProviderSessio
         line.add(["--model", model.as_str()]);
     }
     if let Some(session) = resume {
+        // Otherwise the session keeps the spec that it began with.
+        line.add(["--system-prompt-snapshot", "off"]);
         line.add(["--resume", session.as_str()]);
     }
     line.add_extra(agent);
     line
 }
 
-fn codex(agent: &Agent, resume: Option<&ProviderSession>) -> CommandLine {
-    let mut line = CommandLine::new("codex", &[]);
+fn codex(agent: &Agent, granted: Settings, resume: Option<&ProviderSession>) -> CommandLine {
+    let mut line = CommandLine::new(&[]);
     // On SIGTERM, Codex exits at once and leaves its commands running.
     line.stop_signal = StopSignal::Interrupt;
-    let sandbox = match or_default(agent.permission_mode.as_str(), DEFAULT_PERMISSIONS) {
-        "bypassPermissions" => "danger-full-access",
-        "plan" => "read-only",
-        _ => "workspace-write",
-    };
-    line.add(["exec", "--json", "--skip-git-repo-check", "-s", sandbox]);
+    line.add(["exec", "--json", "--skip-git-repo-check"]);
+    line.arguments.extend(granted.arguments);
+    // A login shell resets PATH, so it would not find `chorus`.
+    line.add(["-c", "allow_login_shell=false"]);
     if let Some(model) = &agent.model {
         line.add(["-m", model.as_str()]);
     }
@@ -142,12 +155,33 @@ fn codex(agent: &Agent, resume: Option<&ProviderSession>) -> CommandLine {
     line
 }
 
-fn opencode(agent: &Agent, resume: Option<&ProviderSession>) -> CommandLine {
-    let mut line = CommandLine::new("opencode", &[("OPENCODE_DISABLE_AUTOUPDATE", "1")]);
-    line.add(["run", "--format", "json"]);
-    if or_default(agent.permission_mode.as_str(), DEFAULT_PERMISSIONS) == "bypassPermissions" {
-        line.add(["--auto"]);
+fn opencode(agent: &Agent, granted: Settings, resume: Option<&ProviderSession>) -> CommandLine {
+    let mut line = CommandLine::new(&[
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+        // The shell tool otherwise ends a command, such as a hand-off that waits, after two minutes.
+        (
+            "OPENCODE_EXPERIMENTAL_BASH_DEFAULT_TIMEOUT_MS",
+            TOOL_MILLISECONDS,
+        ),
+    ]);
+    if let Some(permissions) = granted.json {
+        line.set("OPENCODE_PERMISSION", permissions);
     }
+    if !granted.everything {
+        // Otherwise a workspace runs its servers of tools, whatever the agent may do.
+        line.set("OPENCODE_DISABLE_PROJECT_CONFIG", "1");
+        line.ignored_instructions = Some("AGENTS.md");
+    }
+    // Without its log, OpenCode does not say that it waits for an API that does not answer.
+    line.add([
+        "run",
+        "--format",
+        "json",
+        "--print-logs",
+        "--log-level",
+        "ERROR",
+    ]);
+    line.arguments.extend(granted.arguments);
     if let Some(model) = &agent.model {
         line.add(["-m", model.as_str()]);
     }
@@ -158,18 +192,29 @@ fn opencode(agent: &Agent, resume: Option<&ProviderSession>) -> CommandLine {
     line
 }
 
-fn gemini(agent: &Agent, resume: Option<&ProviderSession>) -> CommandLine {
-    let mut line = CommandLine::new(
-        "gemini",
-        &[
-            ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
-            // The relaunched process ignores signals.
-            ("GEMINI_CLI_NO_RELAUNCH", "true"),
-        ],
+fn gemini(
+    agent: &Agent,
+    granted: Settings,
+    system_file: &Path,
+    resume: Option<&ProviderSession>,
+) -> CommandLine {
+    let mut line = CommandLine::new(&[
+        ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        // The relaunched process ignores signals.
+        ("GEMINI_CLI_NO_RELAUNCH", "true"),
+    ]);
+    let defaults = system_file.with_file_name("gemini-defaults.json");
+    line.set(
+        "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+        defaults.to_string_lossy(),
     );
+    line.files.push((defaults, GEMINI_DEFAULTS.to_owned()));
     line.add(["-o", "stream-json"]);
-    if or_default(agent.permission_mode.as_str(), DEFAULT_PERMISSIONS) == "bypassPermissions" {
-        line.add(["--yolo"]);
+    line.arguments.extend(granted.arguments);
+    if let Some(rules) = granted.policy {
+        let policy = system_file.with_file_name("gemini-policy.toml");
+        line.add(["--policy", &policy.to_string_lossy()]);
+        line.files.push((policy, rules));
     }
     if let Some(model) = &agent.model {
         line.add(["-m", model.as_str()]);

@@ -7,24 +7,25 @@
 mod claude_code;
 mod codex;
 mod command;
+mod environment;
 mod gemini;
 mod installed;
 mod judge;
 mod launch;
 mod opencode;
+mod permissions;
 mod plain;
-mod tools;
 
 pub use claude_code::ClaudeCodeReader;
 pub use codex::CodexReader;
 pub use command::CommandReader;
+pub use environment::inherited;
 pub use gemini::GeminiReader;
-pub use installed::{find_program, version};
+pub use installed::{find_program, is_logged_in, version};
 pub use judge::{ProcessEnd, Verdict, judge};
-pub use launch::{CommandLine, command_line};
+pub use launch::{CommandLine, command_line, program_of};
 pub use opencode::OpenCodeReader;
-pub use plain::plain_text;
-pub use tools::tool_names;
+pub use plain::{Places, plain_text};
 
 use serde_json::Value;
 
@@ -68,6 +69,15 @@ pub struct Usage {
     pub output_tokens: u64,
     /// Round trips to the model.
     pub turns: u64,
+}
+
+impl Report {
+    /// Adds a denied tool, once.
+    fn deny(&mut self, tool: &str) {
+        if !self.denied_tools.iter().any(|known| known == tool) {
+            self.denied_tools.push(tool.to_owned());
+        }
+    }
 }
 
 /// Reads the output of one run.

@@ -2,6 +2,11 @@
 
 use super::{Reader, Report, Said, object, session, sum, text};
 
+const LENGTH: &str = "The model's answer was cut off at its maximum length. Ask for less, or raise the output limit of the model.";
+
+/// The beginning of the error of a tool that the permissions deny.
+const DENIED: &str = "The user has specified a rule which prevents you";
+
 /// Reads the output of OpenCode.
 #[derive(Debug, Default)]
 pub struct OpenCodeReader {
@@ -33,7 +38,14 @@ impl Reader for OpenCodeReader {
                     input: state["input"].to_string(),
                 };
                 let error = text(state, "error");
-                let is_error = error.is_some();
+                // A command that ran and failed has no error, only its exit code.
+                let code = state["metadata"]["exit"].as_i64().unwrap_or(0);
+                let is_error = error.is_some() || code != 0;
+                if let Some(error) = &error
+                    && error.starts_with(DENIED)
+                {
+                    self.report.deny(&text(part, "tool").unwrap_or_default());
+                }
                 let output = error.or_else(|| text(state, "output")).unwrap_or_default();
                 vec![call, Said::ToolResult { output, is_error }]
             }
@@ -43,8 +55,12 @@ impl Reader for OpenCodeReader {
                     sum(tokens, &["input"]) + sum(&tokens["cache"], &["read", "write"]);
                 self.report.usage.output_tokens += sum(tokens, &["output", "reasoning"]);
                 self.report.usage.turns += 1;
-                if let Some(cost) = part["cost"].as_f64() {
+                // OpenCode writes 0 for a model whose price it does not know.
+                if let Some(cost) = part["cost"].as_f64().filter(|cost| *cost > 0.0) {
                     *self.report.cost_usd.get_or_insert(0.0) += cost;
+                }
+                if part["reason"] == "length" {
+                    self.report.end = Some(Err(LENGTH.to_owned()));
                 }
                 if part["reason"] == "stop" {
                     let finished = text(part, "messageID").unwrap_or_default();

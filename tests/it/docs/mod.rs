@@ -14,6 +14,7 @@ mod commands;
 mod links;
 mod output;
 mod page;
+mod permissions;
 mod script;
 
 use std::collections::BTreeSet;

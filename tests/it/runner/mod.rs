@@ -16,6 +16,7 @@ mod scheduling;
 mod script;
 mod sessions;
 mod shortages;
+mod stand_ins;
 mod stopping;
 mod transfers;
 

@@ -123,9 +123,12 @@ async fn claude_code_gets_its_tools_its_permissions_its_spec_and_the_prompt() {
             "--tools",
             "Bash,Edit,Read",
             "--allowedTools",
-            "Bash(git (log) *) Edit Read(*) Bash(ls)",
+            "Bash(git (log) *) Edit Read(*) Bash(ls) Bash(chorus *) Bash(scripts/agent/handoff.sh *)",
             "--permission-mode",
             "acceptEdits",
+            "--setting-sources",
+            "user",
+            "--strict-mcp-config",
             "--append-system-prompt-file",
             system.to_str().unwrap(),
             "--model",
@@ -146,7 +149,7 @@ async fn an_agent_gets_only_its_own_variables_of_chorus() {
     let server = sandbox.serve(1);
     let client = server.client();
     let task = create_task(&client).await;
-    let prompt = "/help me with @README.md and 'quotes', $HOME, `ticks`, ünï";
+    let prompt = "/help me with @/etc/passwd, @Override and 'quotes', $HOME, `ticks`, ünï";
     let body = json!({ "agentName": "player", "prompt": prompt, "reason": "because" });
     let task = hand_off(&client, &task, &body).await.unwrap();
     let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
@@ -157,12 +160,14 @@ async fn an_agent_gets_only_its_own_variables_of_chorus() {
         .iter()
         .position(|argument| argument == "--tools")
         .unwrap();
-    assert_eq!(record.arguments[tools + 1], "Bash");
-    assert_eq!(record.arguments[tools + 3], "Bash(file-tools *)");
+    assert_eq!(
+        record.arguments[tools + 1],
+        "Read,Glob,Grep,Edit,Write,Bash"
+    );
     assert_eq!(record.arguments[tools + 5], "bypassPermissions");
 
     // Claude Code would read a mentioned file; an invisible character prevents that.
-    let plain = prompt.replace('@', "\u{2060}@");
+    let plain = prompt.replace("@/etc", "\u{2060}@/etc");
     assert!(record.input.contains(&plain) && record.input.contains("because"));
     assert!(
         !record.input.starts_with('/'),
@@ -170,7 +175,7 @@ async fn an_agent_gets_only_its_own_variables_of_chorus() {
     );
     let everything = record.arguments.join(" ");
     assert!(
-        !everything.contains("README"),
+        !everything.contains("Override"),
         "the prompt is in the arguments: {everything}"
     );
 
@@ -233,8 +238,14 @@ async fn codex_opencode_and_gemini_are_started_with_their_own_arguments() {
                 "exec",
                 "--json",
                 "--skip-git-repo-check",
-                "-s",
-                "read-only",
+                "-c",
+                "default_permissions=\"chorus\"",
+                "-c",
+                "permissions.chorus.filesystem={\":root\"=\"read\"}",
+                "-c",
+                "permissions.chorus.network={enabled=true}",
+                "-c",
+                "allow_login_shell=false",
                 "-m",
                 "o9",
                 "--oss",
@@ -245,7 +256,18 @@ async fn codex_opencode_and_gemini_are_started_with_their_own_arguments() {
             "opencode",
             "opencode-json-text-then-tool.jsonl",
             json!({ "model": "a/b", "arguments": ["--share"] }),
-            vec!["run", "--format", "json", "--auto", "-m", "a/b", "--share"],
+            vec![
+                "run",
+                "--format",
+                "json",
+                "--print-logs",
+                "--log-level",
+                "ERROR",
+                "--auto",
+                "-m",
+                "a/b",
+                "--share",
+            ],
         ),
         (
             "gemini",
