@@ -134,6 +134,7 @@ impl Serving {
             writes_tags: !arguments.watch.is_empty(),
             max_seconds: arguments.max_seconds,
             idle_seconds: arguments.idle_seconds,
+            error_seconds: arguments.error_seconds,
             grace_seconds: arguments.grace_seconds,
             pass_env: arguments.pass_env,
         };

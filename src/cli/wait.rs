@@ -171,6 +171,14 @@ pub(super) fn print_end(
             return Ok(());
         }
     }
+    let run = handoff.run.as_ref();
+    if let Some(run) = run.filter(|run| !run.denied_tools.is_empty()) {
+        ui.notice(format_args!(
+            "{} was not allowed to use {}",
+            handoff.agent_name,
+            run.denied_tools.join(", ")
+        ));
+    }
     if handoff.outcome.is_none() {
         return Err(Failure::timed_out(format!(
             "{} has not finished in time; the hand-off continues",

@@ -23,6 +23,10 @@ impl Handoffs<'_> {
         self.0.fetch(&["handoffs", id], &[("wait", wait)]).await
     }
 
+    pub async fn of_task(&self, task: &str) -> Replied<Vec<Handoff>> {
+        self.0.fetch(&["tasks", task, "handoffs"], &()).await
+    }
+
     /// Streams the output of the last run; with `follow` until the run ends.
     pub async fn log(
         &self,

@@ -26,6 +26,8 @@ pub(super) struct Follower {
     reader: Box<dyn Reader>,
     /// Messages before this offset are already recorded.
     recorded_to: u64,
+    /// The last error, if there was nothing but failed attempts since.
+    failing: Option<String>,
 }
 
 impl Follower {
@@ -44,6 +46,7 @@ impl Follower {
             is_too_long: false,
             reader,
             recorded_to,
+            failing: None,
         })
     }
 
@@ -95,6 +98,19 @@ impl Follower {
             String::from_utf8_lossy(&bytes)
         };
         let said = self.reader.line(line.strip_suffix('\n').unwrap_or(&line));
+        for said in &said {
+            self.failing = match said {
+                Said::Retry(error) => Some(error.clone()),
+                Said::Error(_) => self.failing.take(),
+                _ => None,
+            };
+        }
+        // OpenCode and Codex begin a step before the agent says anything in it.
+        if said.is_empty()
+            && (line.contains("\"type\":\"step_") || line.contains("\"type\":\"item."))
+        {
+            self.failing = None;
+        }
         if is_told {
             said.into_iter().map(message).collect()
         } else {
@@ -109,6 +125,16 @@ impl Follower {
 
     pub fn report(&self) -> &Report {
         self.reader.report()
+    }
+
+    /// Returns the last error, if the program makes no progress.
+    pub fn failing(&self) -> Option<&str> {
+        self.failing.as_deref()
+    }
+
+    /// Notes a failed attempt that is not on standard output.
+    pub fn fail(&mut self, error: String) {
+        self.failing = Some(error);
     }
 }
 
@@ -125,7 +151,7 @@ fn message(said: Said) -> NewMessage {
             output,
             is_error: true,
         } => (MessageType::ToolResult, format!("failed: {output}")),
-        Said::Error(text) => (MessageType::Error, text),
+        Said::Error(text) | Said::Retry(text) => (MessageType::Error, text),
     };
     NewMessage {
         data: None,

@@ -12,6 +12,7 @@
 //! supervisor was killed or does not follow its orders.
 
 mod cgroups;
+mod first_start;
 mod follow;
 mod guard;
 mod installation;
@@ -29,6 +30,7 @@ mod shortage;
 mod spec;
 mod supervised;
 mod tmux;
+mod trouble;
 mod watch;
 mod workspace;
 
@@ -59,6 +61,7 @@ use crate::secret::Token;
 use crate::store::{Database, StoreError};
 use crate::supervisor::{Order, RunFiles};
 use cgroups::Cgroups;
+use first_start::FirstStarts;
 use guard::Guard;
 use installation::Installation;
 use isolation::Masks;
@@ -84,6 +87,8 @@ pub struct RunnerOptions {
     pub max_seconds: u64,
     /// The default limit of a run's time without output.
     pub idle_seconds: u64,
+    /// The limit of a run's time with nothing but errors.
+    pub error_seconds: u64,
     /// The time between the stop signal and SIGKILL.
     pub grace_seconds: u64,
     /// Whether tags in watched files show the state of requests.
@@ -115,6 +120,7 @@ struct Inner {
     installation: Installation,
     masks: Arc<Masks>,
     cgroups: Arc<Cgroups>,
+    first_starts: Arc<FirstStarts>,
     wake: Notify,
     watcher: Watcher,
     stopping: CancellationToken,
@@ -179,6 +185,7 @@ impl Runner {
             cgroups: Arc::new(Cgroups::find()),
             options,
             installation,
+            first_starts: Arc::default(),
             wake: Notify::new(),
             watcher,
             stopping,

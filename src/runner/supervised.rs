@@ -15,10 +15,11 @@ use super::installation::MARK;
 use super::isolation::{MaskProblem, MaskedRun};
 use super::jobs::launched_agent;
 use super::mail::DeliveredMail;
-use super::providers::{self, Places, ProcessEnd, Report, judge};
+use super::providers::{self, Places, ProcessEnd, Report, judge, with_advice};
 use super::run_dir::{RunTexts, SupervisorChild};
 use super::shortage::{RETRY, Stopping, on_thread};
 use super::spec::SpecError;
+use super::trouble::Troubles;
 use super::{Runner, prompt, run_dir, spec};
 use crate::domain::{
     Agent, Isolation, Outcome, Provider, ProviderSession, RunLimit, Text, TraceParent,
@@ -92,6 +93,7 @@ impl Runner {
         let mark = self.0.installation.mark(&run.identity.run_id);
         let masks = self.0.masks.clone();
         let cgroups = self.0.cgroups.clone();
+        let first_starts = self.0.first_starts.clone();
         let limits = self.limits(run);
         let (run, token) = (run.clone(), token.clone());
         let launch = move || -> Result<Child, LaunchError> {
@@ -161,6 +163,13 @@ impl Runner {
             if !line.takes_system_file && !system.is_empty() {
                 text.insert_str(0, &format!("{system}\n\n"));
             }
+            // The command that starts an external job is the operator's, and not an agent.
+            let inherited = if run.starts_job() {
+                std::env::vars_os().collect()
+            } else {
+                providers::inherited(agent, &options.pass_env, std::env::vars_os())
+            };
+            first_starts.prepare(agent.provider, &line, &inherited);
             let mut environment = line.environment;
             environment.extend(chorus_environment(
                 &run,
@@ -198,12 +207,6 @@ impl Runner {
                 grace_seconds: options.grace_seconds,
                 max_seconds: Some(limits.max_seconds),
                 idle_seconds: Some(limits.idle_seconds),
-            };
-            // The command that starts an external job is the operator's, and not an agent.
-            let inherited = if run.starts_job() {
-                std::env::vars_os().collect()
-            } else {
-                providers::inherited(agent, &options.pass_env, std::env::vars_os())
             };
             let texts = RunTexts {
                 prompt: &text,
@@ -297,8 +300,17 @@ impl Runner {
                     .await;
             }
         };
-        self.follow_output(&run, &files, supervisor, &mut follower, guard)
-            .await?;
+        let limit = Duration::from_secs(self.0.options.error_seconds);
+        let mut troubles = Troubles::new(agent.provider, &files, limit);
+        self.follow_output(
+            &run,
+            &files,
+            supervisor,
+            &mut follower,
+            &mut troubles,
+            guard,
+        )
+        .await?;
         let exit = if guard.forced().is_some() {
             guard.until_forced().await;
             forced_exit(guard).or(self.read_exit(&files).await?)
@@ -324,7 +336,7 @@ impl Runner {
         self.record(&run, said, follower.read_to()).await?;
         let read = || tail(&files.stderr());
         let stderr = self.patiently("read the errors of a run", read).await?;
-        let finish = conclude(
+        let mut finish = conclude(
             &run,
             &agent,
             follower.report(),
@@ -332,6 +344,15 @@ impl Runner {
             &self.stated_limits(&run, &agent),
             &stderr.unwrap_or_default(),
         );
+        // An agent that was stopped for another reason, or has finished after all, keeps its outcome.
+        if troubles.is_over_limit() && finish.outcome == Outcome::Cancelled {
+            finish.outcome = Outcome::TimedOut;
+            finish.output = Text::lossy(format!(
+                "The agent's program printed nothing but errors for {} s, its error limit. The last one:\n{}",
+                self.0.options.error_seconds,
+                with_advice(troubles.last_error())
+            ));
+        }
         self.finish(finish).await
     }
 
@@ -447,16 +468,22 @@ impl Runner {
         files: &RunFiles,
         supervisor: &SupervisorChild,
         follower: &mut Follower,
+        troubles: &mut Troubles,
         guard: &Guard,
     ) -> Result<(), Stopping> {
         let mut watch = self.0.watcher.watch(&files.stdout());
+        let mut errors = self.0.watcher.watch(&files.stderr());
         let released = self.until_released(files, supervisor);
         tokio::pin!(released);
         let after_result = Duration::from_secs(self.0.options.grace_seconds);
         let mut leave_by: Option<Instant> = None;
         loop {
             self.read_all(run, follower).await?;
+            self.note_troubles(run, files, follower, troubles).await?;
             let has_result = follower.report().end.is_some();
+            if troubles.is_over_limit() && !has_result {
+                guard.stop();
+            }
             if has_result && leave_by.is_none() {
                 leave_by = Some(Instant::now() + after_result);
             }
@@ -464,6 +491,18 @@ impl Runner {
                 match &mut watch {
                     Ok(watch) => watch.grown().await,
                     Err(_) => tokio::time::sleep(RETRY).await,
+                }
+            };
+            let complained = async {
+                match &mut errors {
+                    Ok(errors) => errors.grown().await,
+                    Err(_) => tokio::time::sleep(RETRY).await,
+                }
+            };
+            let gave_up = async {
+                match troubles.ends_at() {
+                    Some(time) if !troubles.is_over_limit() => tokio::time::sleep_until(time).await,
+                    _ => std::future::pending().await,
                 }
             };
             let overstayed = async {
@@ -476,6 +515,8 @@ impl Runner {
                 released = &mut released => return released,
                 () = guard.until_forced() => return Ok(()),
                 () = grown => {}
+                () = complained => {}
+                () = gave_up => {}
                 () = overstayed => {
                     self.order(&run.identity.run_id, Order::Finish);
                     // The order is repeated if the agent does not end.
@@ -485,6 +526,9 @@ impl Runner {
             // Without inotify, for instance in a shortage, the output is read now and then.
             if watch.is_err() {
                 watch = self.0.watcher.watch(&files.stdout());
+            }
+            if errors.is_err() {
+                errors = self.0.watcher.watch(&files.stderr());
             }
         }
     }
@@ -542,6 +586,7 @@ impl Runner {
             session_id: None,
             usage: None,
             cost_usd: None,
+            denied_tools: Vec::new(),
         })
         .await
     }
@@ -731,6 +776,7 @@ fn conclude(
             "turns": report.usage.turns,
         })),
         cost_usd: report.cost_usd,
+        denied_tools: report.denied_tools.clone(),
     }
 }
 

@@ -250,6 +250,7 @@ impl Requests<'_> {
             session_id: None,
             usage: None,
             cost_usd: None,
+            denied_tools: vec![],
         };
         let db = self.0;
         let finished = db.write(move |tx| run::finish(tx, &finish)).await;

@@ -82,6 +82,11 @@ pub(in crate::cli) struct ServeArguments {
     /// Seconds without output, unless the agent sets a limit
     #[arg(long, help_heading = RUNS, env = "CHORUS_IDLE_SECONDS", default_value_t = 60 * 60, value_name = "SECONDS")]
     pub idle_seconds: u64,
+    /// Seconds with nothing but errors, before a run is ended
+    ///
+    /// Programs of agents retry while the API of their model does not answer.
+    #[arg(long, help_heading = RUNS, env = "CHORUS_ERROR_SECONDS", default_value_t = 30 * 60, value_name = "SECONDS")]
+    pub error_seconds: u64,
     /// Seconds an agent may take to exit after its result or a stop
     #[arg(
         long, help_heading = RUNS,

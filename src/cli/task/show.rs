@@ -7,7 +7,7 @@ use crate::cli::arguments::ServerArguments;
 use crate::cli::ui::{Failure, Ui, duration, one_line, outcome, printable, time, usage};
 use crate::client::Client;
 use crate::domain::{
-    ChainEntry, Correspondent, DependencyOutcome, Needs, Skill, Source, Task, UsageSum,
+    ChainEntry, Correspondent, DependencyOutcome, Needs, Run, Skill, Source, Task, UsageSum,
 };
 use crate::words::counted;
 
@@ -54,11 +54,13 @@ pub(super) async fn run(
     }
     if !task.agent_chain().is_empty() {
         lines.push("\nAgents".to_owned());
-        lines.extend(
-            task.agent_chain()
-                .iter()
-                .map(|entry| format!("  {}", entry_line(entry, full))),
-        );
+        let handoffs = client.handoffs().of_task(task.id.as_str()).await?.data()?;
+        for entry in task.agent_chain() {
+            lines.push(format!("  {}", entry_line(entry, full)));
+            let handoff = handoffs.iter().find(|handoff| handoff.id == entry.id);
+            let run = handoff.and_then(|handoff| handoff.run.as_ref());
+            lines.extend(run.into_iter().flat_map(troubles));
+        }
     }
     ui.line(printable(&lines.join("\n")))
 }
@@ -195,6 +197,26 @@ fn object(heading: &str, object: &Map<String, Value>) -> Option<String> {
     let json = serde_json::to_string_pretty(object).expect("an object is JSON");
     let indented: Vec<_> = json.lines().map(|line| format!("  {line}")).collect();
     Some(format!("\n{heading}\n{}", indented.join("\n")))
+}
+
+/// Formats the errors of a run that makes no progress, and the tools that its agent was not allowed to use.
+fn troubles(run: &Run) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(since) = run.failing_since.filter(|_| run.outcome.is_none()) {
+        let error = run.last_error.as_ref().map_or("", |error| error.as_str());
+        lines.push(format!(
+            "    nothing but errors since {}: {}",
+            time(since),
+            one_line(error)
+        ));
+    }
+    if !run.denied_tools.is_empty() {
+        lines.push(format!(
+            "    was not allowed to use {}",
+            one_line(&run.denied_tools.join(", "))
+        ));
+    }
+    lines
 }
 
 /// Formats a hand-off; in full with its id, by which `chorus log` finds it.

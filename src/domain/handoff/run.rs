@@ -7,7 +7,7 @@ use super::id::HandoffId;
 use super::outcome::Outcome;
 use crate::domain::text::id;
 use crate::domain::text::wire_enum::wire_enum;
-use crate::domain::{AgentName, TaskId, Timestamp};
+use crate::domain::{AgentName, TaskId, Text, Timestamp};
 
 id::id! {
     /// The id of a run.
@@ -35,6 +35,18 @@ pub struct Run {
     /// The end time.
     #[schema(required)]
     pub ended_at: Option<Timestamp>,
+    /// The time since which the agent's program has printed nothing but errors; null while it makes progress.
+    #[serde(default)]
+    #[schema(required)]
+    pub failing_since: Option<Timestamp>,
+    /// The last of these errors.
+    #[serde(default)]
+    #[schema(required)]
+    pub last_error: Option<Text>,
+    /// The tools that the agent tried to use and was not allowed to.
+    #[serde(default)]
+    #[schema(required)]
+    pub denied_tools: Vec<String>,
 }
 
 wire_enum! {

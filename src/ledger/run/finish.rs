@@ -20,6 +20,8 @@ pub struct FinishRun {
     pub session_id: Option<ProviderSession>,
     pub usage: Option<Value>,
     pub cost_usd: Option<f64>,
+    /// The tools that the agent tried to use and was not allowed to.
+    pub denied_tools: Vec<String>,
 }
 
 /// Ends a run and, if it is still open, its hand-off. Returns whether this call ended the hand-off.
@@ -33,6 +35,7 @@ pub fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
         session_id,
         finish.usage.as_ref(),
         finish.cost_usd,
+        &finish.denied_tools,
     )?;
     // A run that was ended on request has no say any more; its output is in its log.
     if !has_ended {

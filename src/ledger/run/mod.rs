@@ -9,6 +9,7 @@ mod limits;
 mod messages;
 mod slots;
 mod token;
+mod trouble;
 
 pub use briefing::{Briefing, briefing};
 pub use claim::{ClaimRun, claim, requeue, requeue_unproven, return_run, tags_due};
@@ -19,3 +20,4 @@ pub use limits::{Launch, Limits};
 pub use messages::record_messages;
 pub use slots::free_slots;
 pub use token::{TokenHolder, find_holder, token_holder};
+pub use trouble::{Trouble, record_trouble};

@@ -37,8 +37,14 @@ impl Reader for ClaudeCodeReader {
             Some("system") if line["subtype"] == "api_retry" => {
                 let (attempt, of) = (&line["attempt"], &line["max_retries"]);
                 let why = line["error"].as_str().unwrap_or("unknown");
-                vec![Said::Error(format!(
-                    "The model's API returned an error ({why}); attempt {attempt} of {of}"
+                let delay = line["retry_delay_ms"].as_u64().unwrap_or(0) / 1000;
+                let delay = if delay > 0 {
+                    format!("; the next one in {delay} s")
+                } else {
+                    String::new()
+                };
+                vec![Said::Retry(format!(
+                    "The model's API returned an error ({why}); attempt {attempt} of {of}{delay}"
                 ))]
             }
             Some("result") => {
@@ -291,7 +297,7 @@ mod tests {
         );
         assert_eq!(
             said[0],
-            Said::Error("The model's API returned an error (overloaded); attempt 1 of 10".into())
+            Said::Retry("The model's API returned an error (overloaded); attempt 1 of 10".into())
         );
     }
 

@@ -21,7 +21,7 @@ impl Reader for CodexReader {
             }
             Some("item.started") => Self::started(&line["item"]),
             Some("item.completed") => self.completed(&line["item"]),
-            Some("error") => vec![Said::Error(text(&line, "message").unwrap_or_default())],
+            Some("error") => vec![Said::Retry(text(&line, "message").unwrap_or_default())],
             Some("turn.completed") => {
                 let usage = &line["usage"];
                 self.report.usage.input_tokens += sum(usage, &["input_tokens"]);

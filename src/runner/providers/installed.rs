@@ -1,14 +1,19 @@
 //! Finds the programs of agents.
 
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use super::launch::CommandLine;
 use crate::domain::Provider;
 
 /// The time limit of a question.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The time limit of the creation of a database.
+const LONGEST_PREPARATION: Duration = Duration::from_secs(30);
 
 /// Finds a program by its path or on `PATH`.
 pub fn find_program(name: &str) -> Option<PathBuf> {
@@ -26,7 +31,7 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
 
 /// Returns the first line that `--version` prints, or `None` at the time limit.
 pub fn version(program: &Path) -> Option<String> {
-    let output = answer(program, &["--version"])?;
+    let output = answer(Command::new(program).arg("--version"), PATIENCE)?;
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines()
         .map(str::trim)
@@ -41,7 +46,10 @@ pub fn is_logged_in(provider: Provider, program: &Path) -> Option<bool> {
         Provider::Codex => ["login", "status"],
         Provider::OpenCode | Provider::Gemini | Provider::Command => return None,
     };
-    match answer(program, &arguments)?.status.code()? {
+    match answer(Command::new(program).args(arguments), PATIENCE)?
+        .status
+        .code()?
+    {
         0 => Some(true),
         1 => Some(false),
         // A version without this command.
@@ -49,10 +57,20 @@ pub fn is_logged_in(provider: Provider, program: &Path) -> Option<bool> {
     }
 }
 
-/// Runs a program that prints little, up to the time limit.
-fn answer(program: &Path, arguments: &[&str]) -> Option<Output> {
-    let mut child = Command::new(program)
-        .args(arguments)
+/// Lets OpenCode create its database. An error shows in the run itself.
+pub fn prepare(line: &CommandLine, inherited: &[(OsString, OsString)]) {
+    let mut command = Command::new(&line.program);
+    command
+        .args(["session", "list"])
+        .env_clear()
+        .envs(inherited.iter().map(|(name, value)| (name, value)))
+        .envs(&line.environment);
+    let _ = answer(&mut command, LONGEST_PREPARATION);
+}
+
+/// Runs a program that prints little, up to a time limit.
+fn answer(command: &mut Command, patience: Duration) -> Option<Output> {
+    let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -60,7 +78,7 @@ fn answer(program: &Path, arguments: &[&str]) -> Option<Output> {
         .ok()?;
     let began = Instant::now();
     while child.try_wait().ok()?.is_none() {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > patience {
             // Not waited for, because the caller wants an answer now.
             let _ = child.kill();
             return None;

@@ -94,7 +94,8 @@ fn describe_end(end: ProcessEnd) -> String {
     }
 }
 
-fn with_advice(error: &str) -> String {
+/// Adds advice to an error, if there is any.
+pub fn with_advice(error: &str) -> String {
     advice(error).map_or_else(|| error.to_owned(), |advice| format!("{error}\n{advice}"))
 }
 

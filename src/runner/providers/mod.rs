@@ -7,6 +7,7 @@
 mod claude_code;
 mod codex;
 mod command;
+mod complaint;
 mod environment;
 mod gemini;
 mod installed;
@@ -19,10 +20,11 @@ mod plain;
 pub use claude_code::ClaudeCodeReader;
 pub use codex::CodexReader;
 pub use command::CommandReader;
+pub use complaint::complaint;
 pub use environment::inherited;
 pub use gemini::GeminiReader;
-pub use installed::{find_program, is_logged_in, version};
-pub use judge::{ProcessEnd, Verdict, judge};
+pub use installed::{find_program, is_logged_in, prepare, version};
+pub use judge::{ProcessEnd, Verdict, judge, with_advice};
 pub use launch::{CommandLine, command_line, program_of};
 pub use opencode::OpenCodeReader;
 pub use plain::{Places, plain_text};
@@ -47,6 +49,8 @@ pub enum Said {
     },
     /// An error that does not end the run.
     Error(String),
+    /// A failed attempt to reach the model, which the program repeats.
+    Retry(String),
 }
 
 /// The state of a run according to its output.

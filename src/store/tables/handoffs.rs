@@ -196,6 +196,9 @@ columns! {
         run_queued_at: Option<Timestamp> = "r.queued_at",
         run_started_at: Option<Timestamp> = "r.started_at",
         run_ended_at: Option<Timestamp> = "r.ended_at",
+        run_failing_since: Option<Timestamp> = "r.failing_since",
+        run_last_error: Option<Text> = "r.last_error",
+        run_denied_tools: Option<Json<Vec<String>>> = "r.denied_tools",
         from_handoff_id: Option<HandoffId> = "(SELECT f.id FROM handoffs f WHERE f.number = h.from_number)",
         transferred_to: Option<HandoffId> =
             "coalesce((SELECT n.id FROM handoffs n WHERE n.from_number = h.number AND n.mode = 'transfer'),
@@ -232,6 +235,12 @@ impl HandoffRow {
             queued_at: self.run_queued_at?,
             started_at: self.run_started_at,
             ended_at: self.run_ended_at,
+            failing_since: self.run_failing_since,
+            last_error: self.run_last_error.clone(),
+            denied_tools: self
+                .run_denied_tools
+                .as_ref()
+                .map_or_else(Vec::new, |tools| tools.0.clone()),
         })
     }
 }

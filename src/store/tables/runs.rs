@@ -421,7 +421,7 @@ pub fn update_queued(tx: &Tx<'_>, id: &RunId) -> Result<bool> {
     let updated = tx.execute(
         sql!(
             "UPDATE runs SET state = 'queued', started_at = NULL, token_hash = NULL, launched_at = NULL,
-                             max_seconds = NULL, idle_seconds = NULL
+                             max_seconds = NULL, idle_seconds = NULL, failing_since = NULL, last_error = NULL
               WHERE id = $1 AND state = 'running'"
         ),
         params![id],
@@ -502,10 +502,33 @@ pub fn update_result(
     session_id: Option<&ProviderSession>,
     usage: Option<&Value>,
     cost_usd: Option<f64>,
+    denied_tools: &[String],
 ) -> Result<()> {
+    let denied_tools = serde_json::to_string(denied_tools).expect("names are JSON");
     tx.execute(
-        sql!("UPDATE runs SET session_id = $1, usage = $2, cost_usd = $3 WHERE number = $4"),
-        params![session_id, usage.map(ToString::to_string), cost_usd, number],
+        sql!(
+            "UPDATE runs SET session_id = $1, usage = $2, cost_usd = $3, denied_tools = $4 WHERE number = $5"
+        ),
+        params![
+            session_id,
+            usage.map(ToString::to_string),
+            cost_usd,
+            denied_tools,
+            number
+        ],
     )?;
     Ok(())
+}
+
+/// Saves the last error of a run that prints nothing but errors, or that it continues. Returns false if the run has ended.
+pub fn update_trouble(tx: &Tx<'_>, number: i64, last_error: Option<&Text>) -> Result<bool> {
+    let updated = tx.execute(
+        sql!(
+            "UPDATE runs SET last_error = $1,
+                             failing_since = CASE WHEN $1 IS NULL THEN NULL ELSE coalesce(failing_since, $2) END
+              WHERE number = $3 AND state = 'running'"
+        ),
+        params![last_error, tx.now, number],
+    )?;
+    Ok(updated > 0)
 }

@@ -19,6 +19,7 @@ mod shortages;
 mod stand_ins;
 mod stopping;
 mod transfers;
+mod troubles;
 
 use chorus::client::{Client, ClientError};
 use chorus::domain::Task;

@@ -1,6 +1,6 @@
 //! Hand-offs from inside each provider's program, with stand-ins that refuse, hide and cut off what the real programs do.
 
-use chorus::domain::Outcome;
+use chorus::domain::{Handoff, Outcome};
 use serde_json::{Value, json};
 
 use crate::support::{Sandbox, create_task, hand_off, last_handoff_id, wait_for_end};
@@ -97,4 +97,76 @@ async fn an_agent_of_an_older_ledger_that_cannot_be_carried_out_says_why() {
         "The permissions of agent parent cannot be carried out: allowedTools: codex cannot limit an agent to certain commands, because its sandbox limits the effects of all commands; add Bash, or use another provider"
     );
     assert!(!sandbox.path("record").join("commands").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denied_tool_is_shown_although_the_run_completes() {
+    let sandbox = with_stand_in("claude", &json!({ "permissionMode": "default" }));
+    let server = sandbox.serve(1);
+    let client = server.client();
+    let task = create_task(&client).await;
+    let prompt = "RUN: chorus handoff \"$CHORUS_TASK_ID\" child 'Answer me.'";
+    let command = server.chorus(["handoff", task.id.as_str(), "parent", prompt]);
+    let output = tokio::task::block_in_place(|| command.output());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
+    assert!(
+        stderr.contains("parent was not allowed to use Bash"),
+        "{stderr}"
+    );
+    let shown = server.chorus(["task", "show", task.id.as_str()]);
+    let shown = tokio::task::block_in_place(|| shown.output());
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        shown.contains("    was not allowed to use Bash\n"),
+        "{shown}"
+    );
+    let path = format!("/api/tasks/{}/handoffs", task.id);
+    let handoffs = client.get(&path, &[]).await.unwrap();
+    let handoffs: Vec<Handoff> = handoffs.data().unwrap();
+    assert_eq!(handoffs[0].run.as_ref().unwrap().denied_tools, ["Bash"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_start_of_opencode_is_alone() {
+    let sandbox = Sandbox::new();
+    let (home, record) = (sandbox.path("home"), sandbox.path("record"));
+    let finished = json!({
+        "type": "step_finish",
+        "part": { "messageID": "m", "reason": "stop", "tokens": {} },
+    });
+    let text = json!({ "type": "text", "part": { "messageID": "m", "text": "done" } });
+    // The database of a user is made by the first command, and only by one.
+    let script = format!(
+        "cat >/dev/null; echo \"$1\" >>{record}
+mkdir -p {home}/.local/share/opencode
+if [ \"$1\" = session ]; then : >{home}/.local/share/opencode/opencode.db; exit; fi
+[ -e {home}/.local/share/opencode/opencode.db ] || {{ echo 'table session already exists' >&2; exit 1; }}
+echo '{text}'; echo '{finished}'",
+        record = record.display(),
+        home = home.display(),
+    );
+    let agent = json!({
+        "provider": "opencode", "specPath": "agents/developer.md", "environment": { "HOME": home, "XDG_DATA_HOME": home.join(".local/share") },
+    });
+    let sandbox = sandbox
+        .with_program("opencode", &script)
+        .with_configured_agent("player", &agent);
+    let server = sandbox.serve(3);
+    let client = server.client();
+    let mut tasks = Vec::new();
+    for _ in 0..3 {
+        tasks.push(crate::support::start_handoff(&client, "player").await);
+    }
+    for task in tasks {
+        let handoff = wait_for_end(&client, last_handoff_id(&task)).await;
+        assert_eq!(handoff.output.as_str(), "done");
+    }
+    let mut commands: Vec<_> = std::fs::read_to_string(record)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    commands[1..].sort();
+    assert_eq!(commands, ["session", "run", "run", "run"]);
 }
