@@ -495,6 +495,7 @@ impl Runner {
             };
             let complained = async {
                 match &mut errors {
+                    _ if !troubles.reads_errors() => std::future::pending().await,
                     Ok(errors) => errors.grown().await,
                     Err(_) => tokio::time::sleep(RETRY).await,
                 }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::Runner;
 use super::follow::Follower;
-use super::providers::complaint;
+use super::providers::{complaint, has_complaints};
 use super::run_dir::open_plain;
 use super::shortage::Stopping;
 use crate::domain::{Provider, Text};
@@ -42,11 +42,18 @@ impl Troubles {
     pub fn new(provider: Provider, files: &RunFiles, limit: Duration) -> Self {
         Self {
             provider,
-            errors: open_plain(&files.stderr()).ok(),
+            errors: has_complaints(provider)
+                .then(|| open_plain(&files.stderr()).ok())
+                .flatten(),
             partial: Vec::new(),
             since: None,
             limit,
         }
+    }
+
+    /// Whether standard error has errors of attempts.
+    pub const fn reads_errors(&self) -> bool {
+        self.errors.is_some()
     }
 
     /// Returns when the run is to be ended, if the program does not continue before.
@@ -73,6 +80,10 @@ impl Troubles {
             return Vec::new();
         }
         let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') else {
+            // A line without end is none of these errors.
+            if self.partial.len() as u64 >= PIECE {
+                self.partial.clear();
+            }
             return Vec::new();
         };
         let rest = self.partial.split_off(end + 1);

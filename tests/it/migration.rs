@@ -284,3 +284,44 @@ fn existing_reports_are_kept() {
     let error = connection.execute_batch("UPDATE reports SET details = 'no JSON'");
     assert!(error.unwrap_err().to_string().contains("CHECK constraint"));
 }
+
+const LEAST_RIGHTS: &str = include_str!("../../migrations/sqlite/0014_least_rights.sql");
+
+#[test]
+fn only_default_agents_that_nobody_has_changed_lose_rights() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE agents (name, allowed_tools, permission_mode, provider, created_at, updated_at)",
+        )
+        .unwrap();
+    let all = "Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)";
+    let some = "Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)";
+    for (name, tools, updated) in [
+        ("qa", all, 5),
+        ("planner", some, 5),
+        // Changed by a person, in one way or the other.
+        ("developer", all, 6),
+        ("orchestrator", "Read", 5),
+        ("mine", all, 5),
+    ] {
+        connection
+            .execute(
+                "INSERT INTO agents VALUES ($1, $2, 'bypassPermissions', 'claude-code', 5, $3)",
+                rusqlite::params![name, tools, updated],
+            )
+            .unwrap();
+    }
+    connection.execute_batch(LEAST_RIGHTS).unwrap();
+    let agents = "SELECT name || ': ' || permission_mode, allowed_tools FROM agents";
+    assert_eq!(
+        rows(&connection, agents),
+        format!(
+            "qa: default Read Glob Grep Bash\n\
+             planner: default Read Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)\n\
+             developer: bypassPermissions {all}\n\
+             orchestrator: bypassPermissions Read\n\
+             mine: bypassPermissions {all}"
+        )
+    );
+}

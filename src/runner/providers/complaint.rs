@@ -2,6 +2,11 @@
 
 use crate::domain::Provider;
 
+/// Whether the program of a provider prints errors of attempts on standard error. Others print them on standard output.
+pub const fn has_complaints(provider: Provider) -> bool {
+    matches!(provider, Provider::OpenCode | Provider::Gemini)
+}
+
 /// Returns the error in a line of standard error, if the program says that an attempt to reach its model failed.
 pub fn complaint(provider: Provider, line: &str) -> Option<String> {
     match provider {
@@ -12,12 +17,13 @@ pub fn complaint(provider: Provider, line: &str) -> Option<String> {
             is_attempt.then(|| format!("{attempt}. {error}").trim_end().to_owned())
         }
         Provider::OpenCode => {
-            let (_, error) = line
-                .contains("level=ERROR")
-                .then(|| line.split_once("error.error="))??;
+            // The small model only writes titles, and may fail while the agent works.
+            let is_attempt = line.contains("level=ERROR")
+                && line.contains("message=\"stream error\"")
+                && !line.contains("small=true");
+            let (_, error) = is_attempt.then(|| line.split_once("error.error="))??;
             Some(error.trim().trim_matches('"').to_owned())
         }
-        // These print their errors on standard output.
         Provider::ClaudeCode | Provider::Codex | Provider::Command => None,
     }
 }
@@ -39,7 +45,14 @@ mod tests {
             Some("Attempt 1 failed with status 429. _ApiError: {\"error\":{\"code\":429}}")
         );
         for (provider, line) in [
-            (Provider::OpenCode, "level=WARN error.error=\"x\""),
+            (
+                Provider::OpenCode,
+                "level=WARN message=\"stream error\" error.error=\"x\"",
+            ),
+            (
+                Provider::OpenCode,
+                "level=ERROR message=\"stream error\" small=true error.error=\"x\"",
+            ),
             (
                 Provider::OpenCode,
                 "level=ERROR message=\"a plugin failed\"",

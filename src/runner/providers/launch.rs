@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::permissions::{Settings, settings};
-use crate::domain::{Agent, Problems, Provider, ProviderSession};
+use crate::domain::{Agent, Problems, Provider, ProviderSession, Text};
 use crate::supervisor::StopSignal;
 
 /// The time that a tool of an agent may take: as long as any other agent that it waits for. The limits of the run end it before.
@@ -31,7 +31,7 @@ pub struct CommandLine {
 
 /// Returns the program of an agent; empty if it has none.
 pub fn program_of(agent: &Agent) -> String {
-    let own = agent.program.as_ref().map(|program| program.as_str());
+    let own = agent.program.as_ref().map(Text::as_str);
     own.or_else(|| agent.provider.binary())
         .unwrap_or_default()
         .to_owned()

@@ -20,7 +20,7 @@ mod plain;
 pub use claude_code::ClaudeCodeReader;
 pub use codex::CodexReader;
 pub use command::CommandReader;
-pub use complaint::complaint;
+pub use complaint::{complaint, has_complaints};
 pub use environment::inherited;
 pub use gemini::GeminiReader;
 pub use installed::{find_program, is_logged_in, prepare, version};

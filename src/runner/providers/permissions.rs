@@ -288,11 +288,11 @@ mod tests {
         };
         assert_eq!(
             json("default", "Read Bash(git diff *) Bash(chorus *)"),
-            r#"{"bash":{"*":"deny","chorus *":"allow","git diff *":"allow","scripts/agent/handoff.sh *":"allow"},"edit":"deny","external_directory":"deny","webfetch":"deny","websearch":"deny"}"#
+            r#"{"edit":"deny","external_directory":"deny","webfetch":"deny","websearch":"deny","bash":{"*":"deny","git diff *":"allow","chorus *":"allow","scripts/agent/handoff.sh *":"allow"}}"#
         );
         assert_eq!(
             json("acceptEdits", "Read Edit(./**) WebFetch Bash"),
-            r#"{"bash":{"*":"allow","chorus *":"allow","scripts/agent/handoff.sh *":"allow"},"edit":"allow","external_directory":"deny","webfetch":"allow","websearch":"allow"}"#
+            r#"{"edit":"allow","external_directory":"deny","webfetch":"allow","websearch":"allow","bash":{"*":"allow","chorus *":"allow","scripts/agent/handoff.sh *":"allow"}}"#
         );
         assert_eq!(of("opencode", "", "").arguments, ["--auto"]);
         assert_eq!(of("opencode", "", "").json, None);

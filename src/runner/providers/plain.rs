@@ -111,7 +111,6 @@ mod tests {
             ("a@README.md", false),
             ("\"@README.md\"", false),
             ("@", false),
-            ("@...", false),
         ] {
             let prompt = format!("see {word} now");
             let plain = plain_text(Provider::ClaudeCode, &prompt, places);

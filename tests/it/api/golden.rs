@@ -200,7 +200,7 @@ async fn a_handoff() {
     error: null
     usage: null
     costUsd: null
-    run: {"id":"<id 3>","attempt":1,"state":"queued","outcome":null,"queuedAt":1767225600000,"startedAt":null,"endedAt":null}
+    run: {"id":"<id 3>","attempt":1,"state":"queued","outcome":null,"queuedAt":1767225600000,"startedAt":null,"endedAt":null,"failingSince":null,"lastError":null,"deniedTools":[]}
     report: null
     fromHandoffId: null
     transferredTo: null
@@ -452,8 +452,8 @@ async fn an_agent() {
     200 OK
     name: "qa"
     specPath: "agents/qa.md"
-    allowedTools: "Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)"
-    permissionMode: "bypassPermissions"
+    allowedTools: "Read Glob Grep Bash"
+    permissionMode: "default"
     provider: "claude-code"
     model: null
     program: null

@@ -17,11 +17,11 @@ async fn agents_are_listed_and_shown() {
     assert_snapshot!(desk.run(["agent", "list"]).await, @"
     exit 0
     --- stdout
-    developer	claude-code	yes			bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
-    developer-review	claude-code	yes			bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
-    orchestrator	claude-code	yes			bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
-    planner	claude-code	yes			bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
-    qa	claude-code	no	testing	qa python	bypassPermissions	Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(*)
+    developer	claude-code	yes			acceptEdits	Read Glob Grep Edit(./**) Write(./**) Bash
+    developer-review	claude-code	yes			default	Read Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *) Bash(git diff *) Bash(git log *) Bash(git show *) Bash(git status *)
+    orchestrator	claude-code	yes			default	Read Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
+    planner	claude-code	yes			default	Read Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
+    qa	claude-code	no	testing	qa python	default	Read Glob Grep Bash
     --- stderr
     ");
     assert_snapshot!(desk.run(["agent", "show", "planner"]).await, @"
@@ -31,8 +31,8 @@ async fn agents_are_listed_and_shown() {
     provider     claude-code
     available    yes
     spec         agents/planner.md
-    permissions  bypassPermissions
-    tools        Read Edit Write Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
+    permissions  default
+    tools        Read Glob Grep Bash(chorus *) Bash(scripts/agent/handoff.sh *)
     --- stderr
     ");
     assert_snapshot!(desk.run(["agent", "show", "no/body"]).await, @"

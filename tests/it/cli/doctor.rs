@@ -298,3 +298,41 @@ fn what_others_can_open_is_told() {
     let told = doctor(folder.path(), "");
     assert!(!told.contains("others can open"), "{told}");
 }
+
+#[test]
+fn agents_that_cannot_run_or_may_do_more_than_it_seems_are_named() {
+    let (folder, database) = installation();
+    let programs = programs();
+    let claude = programs.path().join("claude");
+    // Not logged in.
+    std::fs::write(&claude, "#!/bin/sh\n[ \"$1\" != auth ]\n").unwrap();
+    database
+        .execute_batch(
+            "DELETE FROM agents WHERE name NOT IN ('qa', 'planner');
+             UPDATE agents SET permission_mode = 'bypassPermissions' WHERE name = 'planner';
+             UPDATE agents SET provider = 'codex', allowed_tools = 'Bash(git *)' WHERE name = 'qa';
+             DELETE FROM dispatch_routes;",
+        )
+        .unwrap();
+    drop(database);
+    let data_dir = folder.path().to_str().unwrap();
+    let command = Chorus::new([
+        "doctor",
+        "--data-dir",
+        data_dir,
+        "--url",
+        "http://127.0.0.1:1",
+    ]);
+    let command = command
+        .env("PATH", programs.path().to_str().unwrap())
+        // What holds for root is not looked at.
+        .env("IS_SANDBOX", "1");
+    let said = redact(&command.transcript());
+    for line in [
+        "bad   agent qa cannot run: allowedTools: codex cannot limit an agent to certain commands, because its sandbox limits the effects of all commands; add Bash, or use another provider\n      to do: change it with chorus agent edit qa\n",
+        "note  agent planner may run every command: with bypassPermissions, the commands in its allowedTools limit nothing\n      to do: change its permissionMode, for example to acceptEdits\n",
+        "claude is not logged in for this user\n      to do: start it and follow /login, unless ANTHROPIC_API_KEY is set",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+}

@@ -38,6 +38,8 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     0011	pending	launches
     0012	pending	unproven_starts
     0013	pending	tag_agreements
+    0014	pending	least_rights
+    0015	pending	troubles
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -65,6 +67,8 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0011	applied	launches
     0012	applied	unproven_starts
     0013	applied	tag_agreements
+    0014	applied	least_rights
+    0015	applied	troubles
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -95,6 +99,8 @@ fn a_migration_that_was_changed_is_told() {
     0011	applied	launches
     0012	applied	unproven_starts
     0013	applied	tag_agreements
+    0014	applied	least_rights
+    0015	applied	troubles
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -131,6 +137,8 @@ fn a_migration_that_is_not_known_is_told() {
     0011	applied	launches
     0012	applied	unproven_starts
     0013	applied	tag_agreements
+    0014	applied	least_rights
+    0015	applied	troubles
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database

@@ -73,7 +73,7 @@ impl Permissions {
                 permissions.commands = Commands::Any;
             } else {
                 let is_limited = permissions.commands != Commands::Any;
-                check_tools(provider, &tools, is_limited && cannot_limit, &mut problems);
+                check_tools(provider, &tools, is_limited, &mut problems);
             }
         }
         problems.into_result(|| permissions)
@@ -151,15 +151,16 @@ fn check_mode(provider: Provider, mode: &str, problems: &mut Problems) {
 fn check_tools(
     provider: Provider,
     tools: &[AllowedTool],
-    needs_bash: bool,
+    is_limited: bool,
     problems: &mut Problems,
 ) {
     let name = provider.as_str();
+    let needs_bash = is_limited && cell(provider, Grant::Prefix).is_refused();
     for tool in tools {
         let problem = match (tool.grant(), tool.command()) {
             (None, _) if tool.is_harmless() => continue,
             (None, _) => format!("{name} has no tool like {tool}; remove it"),
-            (Some(_), Some(CommandRule::Other)) if !needs_bash => {
+            (Some(_), Some(CommandRule::Other)) if is_limited && !needs_bash => {
                 format!("{name} cannot limit commands to {tool}; use the form Bash(PREFIX *)")
             }
             (Some(_), Some(_)) => continue,
