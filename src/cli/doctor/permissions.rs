@@ -50,7 +50,9 @@ fn names_commands(agent: &Agent) -> bool {
         .filter(|tool| tool.name == "Bash")
         .map(ToString::to_string)
         .collect();
-    !written.is_empty()
+    // Tools that the agent does not name mislead nobody.
+    !agent.allowed_tools.is_blank()
+        && !written.is_empty()
         && !written
             .iter()
             .any(|tool| tool == "Bash" || tool == "Bash(*)")
