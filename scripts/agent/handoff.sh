@@ -76,10 +76,20 @@ handoff=$(jq -r '.data.agentChain[-1].id' <<<"$body")
 say "$(jq -r '.data.currentAgent' <<<"$body") works on $task (hand-off $handoff)"
 
 # Wait until the hand-off has ended, and after a transfer of control also the next one, and so on.
+told=$SECONDS
 while :; do
-    ask "$url/api/handoffs/$handoff?wait=25"
+    ask "$url/api/handoffs/$handoff?wait=15"
     [ "$status" = 200 ] || refuse
-    [ "$(jq -r '.data.outcome != null' <<<"$body")" = true ] || continue
+    if [ "$(jq -r '.data.outcome != null' <<<"$body")" != true ]; then
+        # A program that sees no output for long may stop this script.
+        if [ $((SECONDS - told)) -ge 30 ]; then
+            say "$(jq -r '"\(.data.agentName) has been working for \((.meta.timestamp - .data.startedAt) / 60000 | floor) min" +
+                ((.data.live.lastProgressAt // null) as $at |
+                    if $at then "; last progress \((.meta.timestamp - $at) / 1000 | floor) s ago" else "" end)' <<<"$body")"
+            told=$SECONDS
+        fi
+        continue
+    fi
     next=$(jq -r '.data.transferredTo // empty' <<<"$body")
     [ -n "$next" ] || break
     handoff=$next
@@ -87,6 +97,10 @@ while :; do
     [ "$status" = 200 ] || refuse
     say "→ $(jq -r '.data.agentName' <<<"$body") continues (hand-off $handoff)"
 done
+
+# Work that the agent asked for, and whose answer it did not wait for.
+jq -r '.data | .agentName as $agent | (.unansweredHandoffs // [])[] |
+    "handoff: \($agent) ended without the answer of \(.agentName) on task \(.taskId)"' <<<"$body" >&2
 
 if [ "$(jq -r '.data.outcome' <<<"$body")" != completed ]; then
     say "$(jq -r '.data | "\(.outcome): \(.output)"' <<<"$body")"

@@ -32,6 +32,10 @@ pub struct Meta {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub warning: Option<String>,
+    /// Whether the answer is an earlier hand-off that the same run asked for in the same words; absent if false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub existing: bool,
 }
 
 impl App {
@@ -73,25 +77,36 @@ impl App {
 
     /// Answers with a warning, if there is one.
     pub(super) fn ok_with<T: Serialize>(&self, data: T, warning: Option<String>) -> Response {
-        self.answer(data, None, warning)
+        let meta = Meta {
+            warning,
+            ..self.meta()
+        };
+        Json(Answer { data, meta }).into_response()
+    }
+
+    /// Answers with something that the caller may have asked for before.
+    pub(super) fn ok_or_existing<T: Serialize>(&self, data: T, existing: bool) -> Response {
+        let meta = Meta {
+            existing,
+            ..self.meta()
+        };
+        Json(Answer { data, meta }).into_response()
     }
 
     pub(super) fn page<T: Serialize>(&self, data: T, next: Option<String>) -> Response {
-        self.answer(data, next, None)
-    }
-
-    fn answer<T: Serialize>(
-        &self,
-        data: T,
-        next: Option<String>,
-        warning: Option<String>,
-    ) -> Response {
-        let timestamp = self.engine.clock().now();
         let meta = Meta {
-            timestamp,
             next,
-            warning,
+            ..self.meta()
         };
         Json(Answer { data, meta }).into_response()
+    }
+
+    fn meta(&self) -> Meta {
+        Meta {
+            timestamp: self.engine.clock().now(),
+            next: None,
+            warning: None,
+            existing: false,
+        }
     }
 }

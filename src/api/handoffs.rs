@@ -10,12 +10,13 @@ use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Caller, Handoff, HandoffId, Page, TaskId, TaskWire, Text};
 use crate::engine::HandoffInput;
-use crate::ledger::handoff;
+use crate::ledger::handoff::{self, Delegated};
 use crate::words;
 
 /// Hand a task to an agent
 ///
-/// Answers at once. Wait for the end with `GET /api/tasks/{id}?wait=idle` or `GET /api/handoffs/{id}?wait=25`.
+/// Answers at once. A run that repeats task, agent and prompt before it got the answer gets the same hand-off, with `meta.existing`,
+/// unless it sends `new`. Wait for the end with `GET /api/tasks/{id}?wait=idle` or `GET /api/handoffs/{id}?wait=25`.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/handoff", operation_id = "start_handoff", tag = "hand-offs", request_body = HandoffInput,
     params(("id" = String, Path, description = "The task")),
@@ -35,11 +36,11 @@ pub(super) async fn start_handoff(
     Trace(trace): Trace,
     body: Body<HandoffInput>,
 ) -> Result<Response, Error> {
-    let task = app
+    let Delegated { task, is_existing } = app
         .engine
         .start_handoff(id, body.value, &caller, trace, body.once)
         .await?;
-    Ok(app.ok(task))
+    Ok(app.ok_or_existing(task, is_existing))
 }
 
 /// The result of a hand-off that is completed from outside.
@@ -86,7 +87,7 @@ pub struct CancelInput {
 
 /// Cancel the open hand-off of a task
 ///
-/// Stops the run of the hand-off, by force if its agent does not end within the grace period. `meta.warning` says if processes
+/// Cancels the hand-offs that its agent waits for as well. Stops their runs, by force if an agent does not end within the grace period. `meta.warning` says if processes
 /// are left that even SIGKILL does not end.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/handoff/cancel", operation_id = "cancel_handoff", tag = "hand-offs",
@@ -185,6 +186,8 @@ pub(super) struct HandoffParameters {
 }
 
 /// Get a hand-off in full, or wait until it ends
+///
+/// If a run asks for the end of a hand-off that it waits for, it has got the answer.
 #[utoipa::path(
     get, path = "/api/handoffs/{id}", operation_id = "get_handoff", tag = "hand-offs",
     params(("id" = String, Path, description = "The hand-off"), HandoffParameters),
@@ -196,12 +199,19 @@ pub(super) struct HandoffParameters {
 pub(super) async fn get_handoff(
     State(app): State<App>,
     Id(id): Id<HandoffId>,
+    caller: Caller,
     Query(parameters): Query<HandoffParameters>,
 ) -> Result<Response, Error> {
     let timeout = app.wait_time("wait", parameters.wait)?;
     let handoff = match parameters.wait {
-        None => app.engine.read(move |view| handoff::get(view, &id)).await?,
-        Some(_) => app.engine.handoff_when_ended(&id, timeout).await?,
+        None | Some(0) => app.engine.handoff(&id).await?,
+        Some(_) => {
+            app.engine.await_answer(&caller, &id).await?;
+            app.engine.handoff_when_ended(&id, timeout).await?
+        }
     };
+    if handoff.outcome.is_some() {
+        app.engine.deliver_answer(&caller, &handoff.id).await?;
+    }
     Ok(app.ok(handoff))
 }

@@ -44,6 +44,10 @@ pub(super) struct ListParameters {
     ready: bool,
     /// Only ready tasks that this agent qualifies for by its roles and skills. Needs `ready=true`.
     for_agent: Option<AgentName>,
+    /// Whether to list the child tasks that were made for delegated hand-offs. They end with their hand-off.
+    #[serde(default = "yes")]
+    #[param(default = true)]
+    delegated: bool,
     /// Newest first. Cannot be combined with `ready`.
     #[serde(default)]
     newest: bool,
@@ -58,6 +62,10 @@ pub(super) struct ListParameters {
     view: View,
 }
 
+const fn yes() -> bool {
+    true
+}
+
 impl ListParameters {
     /// Refuses filters that contradict `ready`, and filters that need it.
     fn check(&self) -> Result<(), Error> {
@@ -67,6 +75,9 @@ impl ListParameters {
                 refuse("forAgent: needs ready=true; only ready tasks can be listed for an agent")
             }
             _ if !self.ready => Ok(()),
+            _ if !self.delegated => refuse(
+                "delegated: cannot be combined with ready=true; delegated tasks are never ready",
+            ),
             _ if self.newest => refuse(
                 "newest: cannot be combined with ready=true; ready tasks are sorted by priority",
             ),
@@ -141,6 +152,7 @@ pub(super) async fn list_tasks(
         agent_role: parameters.agent_role,
         tags: tags(parameters.tags.as_deref())?,
         newest: parameters.newest,
+        delegated: parameters.delegated,
         after: parameters.after,
         limit: app.page_size(parameters.limit)?,
     };

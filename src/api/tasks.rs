@@ -69,9 +69,18 @@ enum WaitFor {
 pub(super) async fn get_task(
     State(app): State<App>,
     Id(id): Id<TaskId>,
+    caller: Caller,
     Query(parameters): Query<WaitParameters>,
 ) -> Result<Response, Error> {
     let timeout = app.wait_time("timeout", parameters.timeout)?;
+    let is_waiting = parameters.wait.is_some();
+    if is_waiting && caller.run().is_some() {
+        let id = id.clone();
+        let task = app.engine.read(move |view| task::get(view, &id)).await?;
+        if let Some(open) = task.open_handoff() {
+            app.engine.await_answer(&caller, &open.id).await?;
+        }
+    }
     let task = match parameters.wait {
         None if parameters.timeout.is_some() => {
             return Err(Error::InvalidQuery(
@@ -82,6 +91,9 @@ pub(super) async fn get_task(
         Some(WaitFor::Idle) => app.engine.task_when_idle(&id, timeout).await?,
         Some(WaitFor::Settled) => app.engine.task_when_settled(&id, timeout).await?,
     };
+    if is_waiting && let Some(last) = task.agent_chain().last() {
+        app.engine.deliver_answer(&caller, &last.id).await?;
+    }
     Ok(app.ok(task))
 }
 

@@ -5,11 +5,12 @@ use std::time::Duration;
 use super::arguments::{CancelArguments, HandoffArguments, ServerArguments};
 use super::input::text_or_stdin;
 use super::progress::{Followed, Progress};
-use super::ui::{Failure, Ui};
+use super::server::is_in_run;
+use super::ui::{Failure, Ui, duration};
 use super::wait::{final_message, follow, patient, print_end, started};
 use crate::api::{CancelInput, HandoffInput};
 use crate::client::Client;
-use crate::domain::{TaskId, Text};
+use crate::domain::{ChainEntry, Task, TaskId, Text, Timestamp};
 
 pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failure> {
     let HandoffArguments {
@@ -18,6 +19,7 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
         prompt,
         reason,
         resume,
+        new,
         no_wait,
         timeout,
         server,
@@ -27,6 +29,8 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
         prompt: text_or_stdin(prompt)?,
         reason: reason.map(Text::lossy),
         resume,
+        new,
+        detached: no_wait && is_in_run(),
     };
     let client = server.client()?;
     let progress = Progress::begin(ui, &client).await;
@@ -38,10 +42,15 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     if no_wait {
         return server.show(ui, &reply, |_| ui.line(&entry.id));
     }
-    ui.notice(format_args!(
-        "{} is working on {} (hand-off {})",
-        entry.agent_name, task.id, entry.id
-    ));
+    let now = reply.answer()?.meta;
+    ui.notice(if now.existing {
+        again(&task, &entry, now.timestamp)
+    } else {
+        format!(
+            "{} is working on {} (hand-off {})",
+            entry.agent_name, task.id, entry.id
+        )
+    });
     let timeout = timeout.map(Duration::from_secs);
     let followed = Followed {
         task: task.id,
@@ -49,6 +58,20 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     };
     let reply = follow(ui, &client, progress, followed, timeout).await?;
     print_end(ui, &server, &reply)
+}
+
+/// Describes a hand-off that an agent asked for before.
+fn again(task: &Task, entry: &ChainEntry, now: Timestamp) -> String {
+    let ago = duration(now.as_millis() - entry.started_at.as_millis());
+    let end = if entry.is_open() {
+        "waiting again"
+    } else {
+        "its answer was not fetched yet"
+    };
+    format!(
+        "{} was asked the same {ago} ago, on {} (hand-off {}): {end}; `--new` asks again",
+        entry.agent_name, task.id, entry.id
+    )
 }
 
 /// Waits for the last hand-off of a task.

@@ -2,6 +2,7 @@
 
 mod agents;
 mod alert;
+mod alive;
 mod archive;
 mod arguments;
 mod backup;

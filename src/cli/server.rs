@@ -96,7 +96,7 @@ pub(super) fn client(url: Option<&str>, data_dir: &Path) -> Result<Client, Failu
 }
 
 /// Whether an agent started this command: a person can repeat a command, but an agent's report would be lost.
-fn is_in_run() -> bool {
+pub(super) fn is_in_run() -> bool {
     std::env::var_os("CHORUS_HANDOFF_ID").is_some_and(|id| !id.is_empty())
 }
 

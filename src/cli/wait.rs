@@ -5,11 +5,14 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::alive;
 use super::arguments::ServerArguments;
 use super::progress::{Followed, Progress};
-use super::ui::{Exit, Failure, Ui};
+use super::ui::{Exit, Failure, Ui, outcome};
 use crate::client::{Client, Patience, Reply};
-use crate::domain::{ChainEntry, Handoff, HandoffId, Outcome, Task, TaskId};
+use crate::domain::{
+    AgentName, AskedHandoff, ChainEntry, Handoff, HandoffId, Outcome, Task, TaskId,
+};
 
 /// The longest wait of one request, in seconds.
 const POLL: u64 = 25;
@@ -40,6 +43,7 @@ pub(super) async fn follow(
     let reply = tokio::select! {
         reply = to_the_end(ui, client, &current, timeout) => reply,
         never = progress.show(&current) => never,
+        never = alive::report(ui, client, &current) => never,
         Ok(()) = tokio::signal::ctrl_c() => Err(interrupted(&current.borrow().task)),
     };
     reply.map_err(|failure| match failure.exit {
@@ -165,6 +169,9 @@ pub(super) fn print_end(
     reply: &Reply<Handoff>,
 ) -> Result<(), Failure> {
     let handoff = reply.data()?;
+    for asked in &handoff.unanswered_handoffs {
+        ui.notice(without_answer(&handoff.agent_name, asked));
+    }
     if server.json {
         ui.text(&reply.text)?;
         if handoff.outcome == Some(Outcome::Completed) {
@@ -190,6 +197,25 @@ pub(super) fn print_end(
         )));
     }
     ui.text(&final_message(handoff)?)
+}
+
+/// Describes an answer that an agent had asked for and did not get, and names the command for it.
+pub(super) fn without_answer(agent: &AgentName, asked: &AskedHandoff) -> String {
+    let AskedHandoff {
+        agent_name,
+        task_id,
+        outcome: how,
+        ..
+    } = asked;
+    match how {
+        None => format!(
+            "{agent} ended without the answer of {agent_name}, which is still working on {task_id}; `chorus task wait {task_id}` waits for it"
+        ),
+        Some(how) => format!(
+            "{agent} ended without the answer of {agent_name} on {task_id} ({}); `chorus task show {task_id}` shows it",
+            outcome(*how)
+        ),
+    }
 }
 
 /// Returns the final message of a completed hand-off.

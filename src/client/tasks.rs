@@ -21,6 +21,8 @@ pub struct TaskList {
     pub tags: Option<String>,
     /// Lists the newest task first; `after` then continues with older ones.
     pub newest: bool,
+    /// Lists the child tasks of delegated hand-offs too.
+    pub delegated: bool,
     pub limit: Option<u32>,
     pub after: Option<String>,
 }

@@ -8,7 +8,7 @@ use crate::domain::{
     Caller, Handoff, HandoffId, Idempotency, Outcome, Task, TaskId, Text, TraceParent,
 };
 use crate::error::Error;
-use crate::ledger::handoff::{self, Delegate, Moved};
+use crate::ledger::handoff::{self, Delegate, Delegated, Moved, Wait};
 
 /// A new hand-off.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
@@ -28,6 +28,13 @@ pub struct HandoffInput {
     /// Whether to resume the agent's last session on this task.
     #[serde(default)]
     pub resume: bool,
+    /// Whether to start a new hand-off in any case. Otherwise a run that repeats task, agent and prompt before it got the answer gets the
+    /// same hand-off again, with `meta.existing`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub new: bool,
+    /// Whether the calling run goes on without the answer: its time limits continue, and the hand-off outlives it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub detached: bool,
 }
 
 impl Engine {
@@ -39,7 +46,7 @@ impl Engine {
         caller: &Caller,
         trace: Option<TraceParent>,
         once: Option<Idempotency>,
-    ) -> Result<Task> {
+    ) -> Result<Delegated> {
         if input.agent_name.is_blank() {
             return Err(Error::InvalidBody(
                 "agentName: must not be empty".to_owned(),
@@ -56,15 +63,19 @@ impl Engine {
             prompt: input.prompt,
             reason: input.reason,
             resume: input.resume,
+            new: input.new,
+            detached: input.detached,
             caller: caller.clone(),
             trace,
         };
-        let task = self
+        let delegated = self
             .write(once, move |tx| handoff::delegate(tx, &delegated))
             .await?;
-        metrics::counter!("chorus_handoffs_started_total").increment(1);
-        self.wake_runner();
-        Ok(task)
+        if !delegated.is_existing {
+            metrics::counter!("chorus_handoffs_started_total").increment(1);
+            self.wake_runner();
+        }
+        Ok(delegated)
     }
 
     /// Completes the open hand-off of a task from outside, and stops its run in the background.
@@ -88,7 +99,51 @@ impl Engine {
         Ok(task)
     }
 
-    /// Cancels the open hand-off of a task, and waits until its run is stopped.
+    /// Records that the agent of a run waits for a hand-off, if the hand-off's end concerns that agent.
+    pub async fn await_answer(&self, caller: &Caller, id: &HandoffId) -> Result<()> {
+        if let Some((waiter, wait)) = self.find_wait(caller, id).await?
+            && wait.is_new
+        {
+            let id = id.clone();
+            self.write(None, move |tx| handoff::record_wait(tx, &id, &waiter))
+                .await?;
+            if let Some(runner) = self.runner.get() {
+                runner.look_at_waits();
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that the agent of a run gets the answer of a hand-off, if it waits for one.
+    pub async fn deliver_answer(&self, caller: &Caller, id: &HandoffId) -> Result<()> {
+        if let Some((waiter, wait)) = self.find_wait(caller, id).await?
+            && wait.is_undelivered
+        {
+            let id = id.clone();
+            self.write(None, move |tx| handoff::record_delivery(tx, &id, &waiter))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Finds the wait of a calling run for a hand-off, and the run's own hand-off.
+    async fn find_wait(
+        &self,
+        caller: &Caller,
+        id: &HandoffId,
+    ) -> Result<Option<(HandoffId, Wait)>> {
+        let Some(run) = caller.run() else {
+            return Ok(None);
+        };
+        let (id, waiter) = (id.clone(), run.handoff_id.clone());
+        self.read(move |view| {
+            let wait = handoff::find_wait(view, &id, &waiter)?;
+            Ok(wait.map(|wait| (waiter.clone(), wait)))
+        })
+        .await
+    }
+
+    /// Cancels the open hand-off of a task with all that its agent waits for, and waits until their runs are stopped.
     pub async fn cancel_handoff(
         &self,
         task_id: TaskId,
@@ -103,7 +158,7 @@ impl Engine {
             })
             .await?;
         self.handoff_ended(Outcome::Cancelled);
-        let left = self.stop_last_run(&task).await?;
+        let left = self.stop_cancelled_runs(&task).await?;
         Ok((task, left))
     }
 
@@ -132,7 +187,7 @@ impl Engine {
         task
     }
 
-    pub(super) async fn handoff(&self, id: &HandoffId) -> Result<Handoff> {
+    pub async fn handoff(&self, id: &HandoffId) -> Result<Handoff> {
         let id = id.clone();
         self.read(move |view| handoff::get(view, &id)).await
     }

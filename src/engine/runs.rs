@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use futures_util::future::join_all;
 
 use super::{Engine, Result};
 use crate::domain::{Caller, HandoffId, RunId, RunState, Task, TaskId};
 use crate::error::Error;
-use crate::ledger::{self, rights, run::TokenHolder};
+use crate::ledger::{self, handoff, rights, run::TokenHolder};
 use crate::runner::{LogStream, Runner, RunnerError, RunnerOptions, token_hash};
 use crate::supervisor::RunFiles;
 
@@ -43,6 +44,23 @@ impl Engine {
             return Ok(runner.stop(&run_id).await);
         }
         Ok(0)
+    }
+
+    /// Stops the cancelled run of the task's last hand-off, and the runs that were cancelled with it, all at once. Returns the number of
+    /// processes that are left.
+    pub(super) async fn stop_cancelled_runs(&self, task: &Task) -> Result<usize> {
+        let (Some(runner), Some(entry)) = (self.runner.get(), task.agent_chain().last()) else {
+            return Ok(0);
+        };
+        if runner.has_nothing_to_stop() {
+            return Ok(0);
+        }
+        let id = entry.id.clone();
+        let runs = self
+            .read(move |view| handoff::cancelled_runs_below(view, &id))
+            .await?;
+        let left = join_all(runs.iter().map(|run_id| runner.stop(run_id))).await;
+        Ok(left.into_iter().sum())
     }
 
     pub async fn token_holder(&self, token: &str) -> Result<Option<TokenHolder>> {

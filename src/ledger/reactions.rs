@@ -4,10 +4,10 @@
 //! functions called here write their own part and never call back: they return a status that must change too, and the change is
 //! made here. A beginning hand-off sets its task to `active` itself, without consequences for other tasks.
 
-use super::handoff::{Cause, Ending, close};
+use super::handoff::{self, Cause, Ending, close};
 use super::increment::{self, NextRound};
 use super::{history, mail, request, routing, task};
-use crate::domain::{EventKind, Status};
+use crate::domain::{EventKind, Outcome, Status};
 use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx};
 
@@ -43,20 +43,39 @@ pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Resu
     let mut closed = close(tx, on, ending)?;
     // 1. Mail in the prompt of a completed hand-off counts as read.
     mail::mark_read_after_handoff(tx, closed.handoff_number, ending.outcome)?;
-    // 2. If another agent continues the work, or the work was done outside Chorus, this end decides nothing: requests,
+    // 2. Nobody waits any more for those that the agent waited for: they are cancelled, unless it completed its work.
+    for (task_id, output) in handoff::taken_down(tx, &closed, ending)? {
+        let on = task::load(tx, &task_id)?;
+        let ending = Ending::new(Cause::EndedFromOutside, Outcome::Cancelled, &output);
+        end_handoff(tx, on, &ending)?;
+    }
+    handoff::record_missed(tx, &closed)?;
+    // 3. If another agent continues the work, or the work was done outside Chorus, this end decides nothing: requests,
     //    increments and the router wait for the hand-off that has control.
     if matches!(ending.cause, Cause::ControlMoved { .. } | Cause::Recorded) {
         return Ok(closed.on);
     }
-    // 3. The requests of the hand-off are answered, or re-queued.
+    // 4. The requests of the hand-off are answered, or re-queued.
     let number = closed.handoff_number;
     if request::handoff_ended(tx, &closed.on, number, ending.outcome, ending.output)? {
         change_status(tx, &mut closed.on, Status::Completed)?;
     }
-    // 4. The router and the increment decide about a routed task or a stage.
+    let is_pending = closed.on.task.status == Status::Pending;
+    // 5. The router and the increment decide about a routed task or a stage.
     let (mut on, status) = routing::follow_end(tx, closed, ending)?;
     if let Some(status) = status {
         change_status(tx, &mut on, status)?;
+    }
+    // 6. A task that was made for this hand-off ends with it.
+    if let Some(status) = on
+        .task
+        .status_after_delegation(ending.outcome, ending.output)
+    {
+        change_status(tx, &mut on, status)?;
+    }
+    // 7. A task that was set to `pending` during the hand-off is free now.
+    if is_pending && on.task.status == Status::Pending {
+        task::follow_status(tx, &on)?;
     }
     Ok(on)
 }

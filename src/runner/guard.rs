@@ -38,6 +38,9 @@ pub(super) const LONGEST_END: Duration = Duration::from_secs(30);
 /// The interval at which the supervisor is looked at.
 const LOOK: Duration = Duration::from_secs(2);
 
+/// A time that no agent waits.
+const LONGEST_WAIT: Duration = Duration::from_hours(24 * 365);
+
 /// The number of looks without a supervisor before the run counts as unsupervised.
 const LOOKS: u32 = 3;
 
@@ -46,6 +49,7 @@ const LOOKS: u32 = 3;
 pub(super) struct Guard {
     stop: signal::Sender<bool>,
     forced: signal::Sender<Option<Forced>>,
+    waiting: signal::Sender<bool>,
 }
 
 /// The end of a run by force.
@@ -62,7 +66,17 @@ impl Guard {
         Self {
             stop: signal::Sender::new(false),
             forced: signal::Sender::new(None),
+            waiting: signal::Sender::new(false),
         }
+    }
+
+    /// Lets the limits of the run stand still, or go on.
+    pub fn set_waiting(&self, is_waiting: bool) {
+        self.waiting.send_if_modified(|known| {
+            let is_new = *known != is_waiting;
+            *known = is_waiting;
+            is_new
+        });
     }
 
     /// Asks for the end of the run.
@@ -102,9 +116,24 @@ struct Schedule {
     /// When the run was first ordered to stop, and when the order is repeated.
     ordered: Option<(Instant, Instant)>,
     look: Instant,
+    /// Since when the agent waits for another one.
+    waiting: Option<Instant>,
 }
 
 impl Schedule {
+    /// Follows the begin or the end of a wait.
+    fn follow_wait(&mut self, is_waiting: bool, now: Instant) {
+        match (self.waiting, is_waiting) {
+            (None, true) => self.waiting = Some(now),
+            (Some(since), false) => {
+                self.waiting = None;
+                self.began += now.saturating_duration_since(since);
+                self.heard = now;
+            }
+            _ => {}
+        }
+    }
+
     /// Returns the next action and its time.
     fn next(&self) -> (Instant, Step) {
         let allowance = self.grace + MARGIN;
@@ -117,7 +146,7 @@ impl Schedule {
         if let Some((since, again)) = self.ordered {
             steps.push((again, Step::Order));
             steps.push((since + allowance, Step::Force(Cause::Stopped)));
-        } else {
+        } else if self.waiting.is_none() {
             let limits = [
                 (after(self.began, self.limits.max_seconds), Cause::TimedOut),
                 (after(self.heard, self.limits.idle_seconds), Cause::Idle),
@@ -157,7 +186,10 @@ impl Runner {
             heard: now,
             ordered: None,
             look: now + LOOK,
+            waiting: None,
         };
+        let mut waits = guard.waiting.subscribe();
+        schedule.follow_wait(*waits.borrow_and_update(), now);
         let mut output = run_dir::output_size(&self.files(&run_id));
         let cause = loop {
             let (at, step) = schedule.next();
@@ -166,6 +198,12 @@ impl Runner {
                 _ = asked.wait_for(|asked| *asked), if schedule.ordered.is_none() => {
                     let now = Instant::now();
                     schedule.ordered = Some((now, now));
+                    continue;
+                }
+                // The sender lives as long as `guard`.
+                Ok(()) = waits.changed() => {
+                    let is_waiting = *waits.borrow_and_update();
+                    schedule.follow_wait(is_waiting, Instant::now());
                     continue;
                 }
                 () = tokio::time::sleep_until(at) => {}
@@ -185,7 +223,8 @@ impl Runner {
                     if supervisor.is_unknown() {
                         supervisor = self.find_supervisor(&run, supervisor).await;
                         if let Some(age) = supervisor.age {
-                            schedule.began = schedule.began.min(age_to_start(age));
+                            let began = age_to_start(age) + self.waited(&run_id).await;
+                            schedule.began = schedule.began.min(began);
                         }
                     }
                     if supervisor.is_dead() {
@@ -213,6 +252,17 @@ impl Runner {
         }
         let left = Some(ended.left);
         guard.forced.send_replace(Some(Forced { cause, left }));
+    }
+
+    /// Returns how long the agent of an adopted run has waited for others. If that is not known yet, the time limit begins anew here: the
+    /// supervisor knows better.
+    async fn waited(&self, run_id: &RunId) -> Duration {
+        let run_id = run_id.clone();
+        let waited = self.0.db.read(move |view| run::waited(view, &run_id));
+        match waited.await {
+            Ok(Some(millis)) => Duration::from_millis(millis.unsigned_abs()),
+            Ok(None) | Err(_) => LONGEST_WAIT,
+        }
     }
 
     /// Looks for the supervisor of an adopted run.
@@ -381,10 +431,15 @@ mod tests {
             heard: now,
             ordered: None,
             look: later(1000),
+            waiting: None,
         };
         assert_eq!(schedule.next(), (later(17), Step::Force(Cause::Idle)));
         schedule.heard = later(99);
         assert_eq!(schedule.next(), (later(107), Step::Force(Cause::TimedOut)));
+        schedule.follow_wait(true, later(100));
+        assert_eq!(schedule.next(), (later(1000), Step::Look));
+        schedule.follow_wait(false, later(500));
+        assert_eq!(schedule.next(), (later(507), Step::Force(Cause::TimedOut)));
         schedule.ordered = Some((later(3), later(4)));
         assert_eq!(schedule.next(), (later(4), Step::Order));
         schedule.ordered = Some((later(3), later(11)));

@@ -31,6 +31,7 @@ mod spec;
 mod supervised;
 mod tmux;
 mod trouble;
+mod waits;
 mod watch;
 mod workspace;
 
@@ -58,7 +59,7 @@ use crate::domain::{HandoffId, Isolation, RunId};
 use crate::error::with_sources;
 use crate::ledger::run::{self, ClaimRun, ClaimedRun};
 use crate::secret::Token;
-use crate::store::{Database, StoreError};
+use crate::store::{Database, StoreError, View};
 use crate::supervisor::{Order, RunFiles};
 use cgroups::Cgroups;
 use first_start::FirstStarts;
@@ -69,6 +70,7 @@ use processes::Carried;
 use run_dir::SupervisorChild;
 use shortage::{Pause, Stopping};
 use supervised::LaunchError;
+use waits::Told;
 use watch::Watcher;
 
 #[derive(Debug, Clone)]
@@ -110,6 +112,9 @@ const TO_SEARCH: Resources = Resources {
     threads: 0,
 };
 
+/// The time limit for concluding a run that ended without a server, before the runs that wait for it are adopted.
+const CONCLUDED_BY: Duration = Duration::from_secs(10);
+
 /// Starts agents and records their outcomes. Clones share one runner.
 #[derive(Clone)]
 pub struct Runner(Arc<Inner>);
@@ -129,6 +134,7 @@ struct Inner {
     /// Held while a run is claimed and started, so that its holder finds every claimed run in `live`.
     starting: tokio::sync::Mutex<()>,
     pause: Pause,
+    told: Told,
 }
 
 /// A run whose process may be alive.
@@ -192,15 +198,16 @@ impl Runner {
             live: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
             pause: Pause::default(),
+            told: Told::default(),
         };
         let runner = Self(Arc::new(inner));
-        for run in runner.0.db.read(run::running).await? {
-            runner.adopt(run).await?;
-        }
+        runner.adopt_all().await?;
+        runner.tell_waits().await?;
         runner.stop_unwanted().await?;
         let installation = &runner.0.installation;
         let is_ours = |mark: &str| installation.marked_run(mark).is_some();
         runner.0.cgroups.remove_left(is_ours);
+        tokio::spawn(runner.clone().follow_waits());
         tokio::spawn(runner.clone().schedule());
         runner.wake();
         Ok(runner)
@@ -209,6 +216,32 @@ impl Runner {
     /// Signals that a run may be ready to start.
     pub fn wake(&self) {
         self.0.wake.notify_one();
+    }
+
+    /// Adopts the runs of an earlier server. An answer that came without a server is recorded before the end of the agent that waited for it:
+    /// the end of that agent would cancel the work.
+    async fn adopt_all(&self) -> Result<(), StoreError> {
+        let read = |view: &View<'_>| Ok((run::running(view)?, run::waits(view)?));
+        let (running, waits) = self.0.db.read(read).await?;
+        let is_awaited = |run: &ClaimedRun| {
+            let mut awaited = waits.iter().filter_map(|wait| wait.awaited_run.as_ref());
+            awaited.any(|awaited| *awaited == run.identity.run_id)
+        };
+        let (awaited, others): (Vec<_>, Vec<_>) = running.into_iter().partition(is_awaited);
+        // An agent asks before the other one begins, so the newest run waits for none of the others.
+        for run in awaited.into_iter().rev() {
+            let run_id = run.identity.run_id.clone();
+            let is_over = !self.is_held(&self.files(&run_id)).await?;
+            self.adopt(run).await?;
+            if is_over && let Some(mut gone) = self.end_signal(&run_id).await {
+                // On timeout, the run is concluded later.
+                let _ = tokio::time::timeout(CONCLUDED_BY, gone.wait_for(|is_gone| *is_gone)).await;
+            }
+        }
+        for run in others {
+            self.adopt(run).await?;
+        }
+        Ok(())
     }
 
     /// Follows a run that an earlier server started, or requeues one that it claimed but did not start.
@@ -323,6 +356,8 @@ impl Runner {
         let Some(run) = claimed else {
             return Ok(false);
         };
+        // The agent that waits for this run must not wait with running limits, even if the server dies now.
+        self.tell_waits().await?;
         match self.launch(&run, &token).await {
             Ok(supervisor) => {
                 self.follow(run, Some(supervisor));

@@ -111,6 +111,9 @@ fn surroundings(text: &mut String, run: &ClaimedRun, briefing: &Briefing) {
                 others.join(", ")
             ),
         );
+        text.push_str(
+            "- If something stops `chorus handoff` before the answer is there, run the same command again. It waits for the same answer.\n",
+        );
     }
     let kinds: Vec<_> = briefing.kinds.iter().map(Kind::as_str).collect();
     if !kinds.is_empty() {

@@ -417,6 +417,7 @@ impl Runner {
         });
         // If the server stops first, the run's files show its start.
         let _ = recorded.await;
+        self.look_at_waits();
     }
 
     /// Stops a run that cannot be followed, and records that it failed.

@@ -96,6 +96,8 @@ pub enum Order {
     Stop,
     /// End the agent, because it has reported its end.
     Finish,
+    /// Look at what the agent waits for.
+    Look,
 }
 
 impl Order {
@@ -104,6 +106,7 @@ impl Order {
         match self {
             Self::Stop => b's',
             Self::Finish => b'f',
+            Self::Look => b'l',
         }
     }
 
@@ -112,6 +115,7 @@ impl Order {
         match byte {
             b's' => Some(Self::Stop),
             b'f' => Some(Self::Finish),
+            b'l' => Some(Self::Look),
             _ => None,
         }
     }
@@ -150,6 +154,19 @@ impl RunFiles {
     /// Returns the named pipe for orders to the supervisor.
     pub fn control(&self) -> PathBuf {
         self.0.join("control")
+    }
+
+    /// Returns the file with the [`Waits`](super::Waits) of the agent.
+    pub fn waits(&self) -> PathBuf {
+        self.0.join("waits.json")
+    }
+
+    /// Returns the files of another run, whose directory is beside this one. An id with other characters has no files.
+    pub(super) fn beside(&self, run: &str) -> Self {
+        let is_id = run
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        Self(self.0.join("..").join(if is_id { run } else { "" }))
     }
 
     /// Returns the file of the [`RunSpec`].

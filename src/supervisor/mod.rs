@@ -28,6 +28,7 @@ mod shortage;
 mod silence;
 mod stat;
 mod tree;
+mod waits;
 
 use std::fs::File;
 use std::io::Read;
@@ -55,9 +56,14 @@ use plain::open_plain;
 pub use plain::open_plain_inside;
 pub use shortage::{is_shortage, may_pass};
 pub use stat::ProcessStat;
+use waits::Waited;
+pub use waits::Waits;
 
 /// The maximum sleep, so that ended orphans are reaped.
 const NAP: Duration = Duration::from_secs(30);
+
+/// The minimum sleep while the limits stand still.
+const WAITING_NAP: Duration = Duration::from_secs(1);
 
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
@@ -275,9 +281,16 @@ fn wait_for_end(
     })?;
     let began = Instant::now();
     let mut silence = Silence::begin(files);
+    let mut waited = Waited::begin();
     let cause = loop {
-        let left = limits_left(spec, began, silence.measure(files));
-        if let Some((cause, _)) = left.iter().find(|(_, left)| left.is_zero()) {
+        if waited.look(files) {
+            silence.interrupt();
+        }
+        let worked = began.elapsed().saturating_sub(waited.total());
+        let left = limits_left(spec, worked, silence.measure(files));
+        if let Some((cause, _)) = left.iter().find(|(_, left)| left.is_zero())
+            && !waited.is_waiting()
+        {
             break *cause;
         }
         let nap = left
@@ -285,7 +298,14 @@ fn wait_for_end(
             .map(|(_, left)| *left)
             .min()
             .unwrap_or(NAP)
-            .min(NAP);
+            .clamp(
+                if waited.is_waiting() {
+                    WAITING_NAP
+                } else {
+                    Duration::ZERO
+                },
+                NAP,
+            );
         let mut ready = [
             PollFd::new(&ending, PollFlags::IN),
             PollFd::new(control, PollFlags::IN),
@@ -328,9 +348,9 @@ fn end(status: ExitStatus, is_masked: bool) -> End {
 }
 
 /// Returns the remaining time of each limit.
-fn limits_left(spec: &RunSpec, began: Instant, silence: Duration) -> Vec<(Cause, Duration)> {
+fn limits_left(spec: &RunSpec, worked: Duration, silence: Duration) -> Vec<(Cause, Duration)> {
     let limits = [
-        (Cause::TimedOut, spec.max_seconds, began.elapsed()),
+        (Cause::TimedOut, spec.max_seconds, worked),
         (Cause::Idle, spec.idle_seconds, silence),
     ];
     let left = limits.into_iter().filter_map(|(cause, limit, used)| {
@@ -359,16 +379,17 @@ fn wait(ready: &mut [PollFd<'_>], nap: Duration) -> Result<(), SuperviseError> {
     }
 }
 
-/// Reads an order of the server.
+/// Reads an order of the server to end the agent.
 fn take_order(control: &OwnedFd) -> Option<Cause> {
     let mut bytes = [0; 16];
     let count = rustix::io::read(control, &mut bytes).ok()?;
     bytes[..count]
         .iter()
-        .find_map(|byte| Order::from_byte(*byte))
-        .map(|order| match order {
-            Order::Stop => Cause::Stopped,
-            Order::Finish => Cause::Finished,
+        .filter_map(|byte| Order::from_byte(*byte))
+        .find_map(|order| match order {
+            Order::Stop => Some(Cause::Stopped),
+            Order::Finish => Some(Cause::Finished),
+            Order::Look => None,
         })
 }
 

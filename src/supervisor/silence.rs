@@ -57,6 +57,11 @@ impl Silence {
         }
     }
 
+    /// Begins anew, because the agent has waited for another one and gets its answer.
+    pub fn interrupt(&mut self) {
+        self.heard = Instant::now();
+    }
+
     /// Returns the time since the last output.
     pub fn measure(&mut self, files: &RunFiles) -> Duration {
         self.look(files.outputs(), Look::now())

@@ -5,6 +5,7 @@
 
 mod context;
 mod fault;
+mod handoff;
 mod number;
 mod process;
 mod refusal;
@@ -14,6 +15,7 @@ mod tag;
 
 pub use context::context_cut;
 pub use fault::fault;
+pub use handoff::taken_down;
 pub use number::counted;
 pub use process::processes_left;
 pub use refusal::{refusal, too_large};

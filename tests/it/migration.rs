@@ -325,3 +325,106 @@ fn only_default_agents_that_nobody_has_changed_lose_rights() {
         )
     );
 }
+
+#[test]
+fn existing_delegated_tasks_end_and_open_ones_are_awaited() {
+    let connection = Connection::open_in_memory().unwrap();
+    connection
+        .execute_batch("PRAGMA foreign_keys = on")
+        .unwrap();
+    let mut before: Vec<_> =
+        std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/sqlite"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+    before.sort();
+    let migrations = before
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap());
+    let delegations = before
+        .iter()
+        .position(|path| path.to_str().unwrap().ends_with("_delegations.sql"))
+        .unwrap();
+    let migrations: Vec<_> = migrations.collect();
+    for migration in &migrations[..delegations] {
+        connection.execute_batch(migration).unwrap();
+    }
+    // Task 1 asked on 2 to 5; task 5 was passed on to 6; a person waits for nobody on 7, which a run created and handed off.
+    for (number, parent, status) in [
+        (1, "NULL", "active"),
+        (2, "1", "waiting"),
+        (3, "1", "waiting"),
+        (4, "1", "active"),
+        (5, "1", "completed"),
+        (6, "5", "active"),
+        (7, "1", "waiting"),
+    ] {
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO tasks (number, id, status, created_at, updated_at, source_type, source_user_id, agent_workspace,
+                                    description, parent_number, master_number)
+                 VALUES ({number}, 't{number}', '{status}', 0, 0, 'api', 'me', '/', 'd', {parent}, iif({parent} IS NULL, NULL, 1));
+                 INSERT INTO events (task_number, occurred_at, type, data)
+                 SELECT 1, 0, 'child_task_created', json_object('taskId', 't{number}') WHERE {number} BETWEEN 2 AND 5"
+            ))
+            .unwrap();
+    }
+    for (number, task, mode, from, waiter, end) in [
+        (1, 1, "delegate", "NULL", "NULL", "NULL, NULL, ''"),
+        (2, 2, "delegate", "1", "1", "2, 'completed', 'good'"),
+        (3, 3, "delegate", "1", "1", "2, 'timed_out', 'bad'"),
+        (4, 4, "delegate", "1", "1", "NULL, NULL, ''"),
+        (5, 5, "delegate", "1", "1", "2, 'completed', 'Routed to b'"),
+        (6, 6, "transfer", "5", "1", "NULL, NULL, ''"),
+        (7, 7, "delegate", "1", "1", "2, 'completed', 'own'"),
+    ] {
+        connection
+            .execute_batch(&format!(
+                "INSERT INTO handoffs (number, id, task_number, position, agent_name, from_agent, mode, started_at, completed_at,
+                                       outcome, output, prompt, from_number, waiter_number, takes_control)
+                 VALUES ({number}, 'h{number}', {task}, 1, 'a', 'a', '{mode}', 1, {end}, 'p', {from}, {waiter}, '{mode}' = 'transfer')"
+            ))
+            .unwrap();
+    }
+    connection.execute_batch(&migrations[delegations]).unwrap();
+    assert_eq!(
+        rows(
+            &connection,
+            "SELECT id, is_delegated, status, failure_message FROM tasks"
+        ),
+        "t1 0 active -\nt2 1 completed -\nt3 1 failed bad\nt4 1 active -\nt5 1 completed -\nt6 1 active -\nt7 0 waiting -"
+    );
+    assert_eq!(
+        rows(
+            &connection,
+            "SELECT handoff_number, caller_number, task_number, is_awaited, delivered_at FROM delegations"
+        ),
+        "4 1 1 1 -\n5 1 1 1 -"
+    );
+    assert_eq!(
+        rows(
+            &connection,
+            "SELECT number, asked_number FROM handoffs WHERE asked_number IS NOT NULL"
+        ),
+        "6 5"
+    );
+    assert_eq!(
+        rows(
+            &connection,
+            "SELECT task_number, data ->> 'from', data ->> 'to' FROM events WHERE type = 'status_changed'"
+        ),
+        "2 waiting completed\n3 waiting failed"
+    );
+    assert_eq!(
+        rows(
+            &connection,
+            "SELECT handoff_id, waiting_handoff_id FROM waits"
+        ),
+        "h4 h1\nh6 h1"
+    );
+    assert_eq!(rows(&connection, "PRAGMA foreign_key_check"), "");
+    let error = connection
+        .execute_batch("UPDATE handoffs SET asked_number = 1 WHERE number = 4")
+        .unwrap_err();
+    assert!(error.to_string().contains("only the end"), "{error}");
+}

@@ -40,16 +40,23 @@ fn sandbox_with_agents() -> Sandbox {
             "asking",
             "answer=$(chorus handoff $CHORUS_TASK_ID slow p) || exit 4; echo \"$answer\" && echo result $CHORUS_HANDOFF_ID || exit 9",
         )
+        // The shell tool of a model stops the command, and the model runs it again.
+        .with_agent(
+            "repeating",
+            "setsid chorus handoff $CHORUS_TASK_ID slow p >/dev/null & pid=$!; sleep 0.1; kill -s KILL -- -$pid; wait $pid; \
+             answer=$(chorus handoff $CHORUS_TASK_ID slow p) || exit 4; echo \"$answer\" && echo result $CHORUS_HANDOFF_ID || exit 9",
+        )
         .with_agent("passing", "chorus tool call $CHORUS_TASK_ID to_slow --var from=$CHORUS_HANDOFF_ID; echo result $CHORUS_HANDOFF_ID")
 }
 
-const AGENTS: [&str; 7] = [
+const AGENTS: [&str; 8] = [
     "quick",
     "slow",
     "loud",
     "scattering",
     "failing",
     "asking",
+    "repeating",
     "passing",
 ];
 
@@ -206,7 +213,7 @@ fn assert_outcome(
                     details()
                 );
             }
-            "asking" => {
+            "asking" | "repeating" => {
                 assert!(
                     output.starts_with("step 1\nstep 2\nstep 3\nstep 4\nresult "),
                     "{}",
@@ -222,7 +229,9 @@ fn assert_outcome(
         Outcome::Failed => assert!(
             was_killed
                 || agent == "failing"
-                || (agent == "asking" && output.contains("exit code 4 ") && child_failed())
+                || (matches!(agent, "asking" | "repeating")
+                    && output.contains("exit code 4 ")
+                    && child_failed())
                 || injections.explain(output, ended.began, ended.ended),
             "{}",
             details()
@@ -453,6 +462,10 @@ async fn assert_idle(sandbox: &Sandbox, server: Server, address: &Address) {
         (
             "open hand-offs",
             "SELECT count(*) FROM handoffs WHERE outcome IS NULL",
+        ),
+        (
+            "delegated tasks that have not ended",
+            "SELECT count(*) FROM tasks WHERE is_delegated AND status NOT IN ('completed', 'failed')",
         ),
         (
             "unfinished runs",

@@ -116,6 +116,26 @@ const INVARIANTS: &[(&str, &str)] = &[
           WHERE f.number >= h.number OR coalesce(c.master_number, c.number) <> coalesce(p.master_number, p.number)",
     ),
     (
+        "a delegation contradicts its hand-off: the caller, or an answer before the end",
+        "SELECT h.id FROM delegations d
+           JOIN handoffs h ON h.number = d.handoff_number
+           JOIN handoffs a ON a.number = coalesce((SELECT max(m.number) FROM handoffs m WHERE m.asked_number = h.number), h.number)
+          WHERE d.caller_number IS NOT h.waiter_number OR a.waiter_number IS NOT h.waiter_number
+             OR (d.delivered_at IS NOT NULL AND a.completed_at IS NULL)",
+    ),
+    (
+        "an agent works for another one that waited and has ended without success",
+        "SELECT h.id FROM handoffs h
+           JOIN delegations d ON d.handoff_number = coalesce(h.asked_number, h.number) AND d.is_awaited = 1
+           JOIN handoffs w ON w.number = h.waiter_number
+          WHERE h.completed_at IS NULL AND w.outcome <> 'completed'",
+    ),
+    (
+        "a hand-off continues one of another waiter",
+        "SELECT h.id FROM handoffs h JOIN handoffs q ON q.number = h.asked_number
+          WHERE q.waiter_number IS NOT h.waiter_number OR q.asked_number IS NOT NULL",
+    ),
+    (
         "a session hand-off contradicts its session, task or agents",
         "SELECT s.id FROM session_handoffs m JOIN sessions s ON s.number = m.session_number
            JOIN handoffs h ON h.number = m.handoff_number JOIN tasks t ON t.number = s.task_number
@@ -380,8 +400,8 @@ fn column(connection: &Connection, query: &str) -> Vec<String> {
 fn wrong_statuses(connection: &Connection) -> Vec<String> {
     let mut statement = connection
         .prepare(
-            "SELECT e.task_number, e.type, e.data ->> 'to', h.mode = 'route' OR t.stage IS NOT NULL
-               FROM events e LEFT JOIN handoffs h ON h.number = e.handoff_number LEFT JOIN tasks t ON t.number = e.task_number
+            "SELECT e.task_number, e.type, e.data ->> 'to', t.is_delegated
+               FROM events e JOIN tasks t ON t.number = e.task_number
               WHERE e.task_number IS NOT NULL ORDER BY e.number",
         )
         .unwrap();
@@ -393,17 +413,16 @@ fn wrong_statuses(connection: &Connection) -> Vec<String> {
         match event_type.as_str() {
             "task_created" => "pending".clone_into(status),
             "status_changed" => *status = row.get(2).unwrap(),
-            "agent_handoff_started" if matches!(status.as_str(), "pending" | "waiting") => {
-                "active".clone_into(status);
-            }
-            "agent_handoff_started" => {}
-            ended if ended.starts_with("agent_handoff_") => {
-                // A task that a person ended while the router's agent worked stays ended.
-                let is_routed: Option<bool> = row.get(3).unwrap();
-                let is_decided = matches!(status.as_str(), "completed" | "failed");
-                if is_routed != Some(true) || !is_decided {
-                    "waiting".clone_into(status);
+            "agent_handoff_started" => {
+                // The next hand-off continues a task that ended with its last one.
+                let is_delegated: bool = row.get(3).unwrap();
+                if is_delegated || matches!(status.as_str(), "pending" | "waiting") {
+                    "active".clone_into(status);
                 }
+            }
+            // A status that was set during the hand-off stays.
+            ended if ended.starts_with("agent_handoff_") && status == "active" => {
+                "waiting".clone_into(status);
             }
             _ => {}
         }

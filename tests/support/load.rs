@@ -38,7 +38,9 @@ impl Record {
         let mut end = |outcome: &str, output: &str| {
             let entry = self.chain.last_mut().unwrap();
             entry.end = Some((outcome.to_owned(), output.to_owned()));
-            self.status = ("waiting".to_owned(), None);
+            if self.status.0 == "active" {
+                self.status = ("waiting".to_owned(), None);
+            }
         };
         match verb {
             Verb::Create { description } => {

@@ -325,7 +325,9 @@ impl ModelTask {
             return Refused(409, "CONFLICT", None);
         }
         let agent = std::mem::replace(&mut self.task["currentAgent"], Value::Null);
-        self.task["status"] = json!({ "type": "waiting" });
+        if self.task["status"]["type"] == "active" {
+            self.task["status"] = json!({ "type": "waiting" });
+        }
         let entry = self.last_entry();
         entry["completedAt"] = now.into();
         entry["output"] = output.into();

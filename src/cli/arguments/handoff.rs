@@ -18,6 +18,11 @@ pub(in crate::cli) struct HandoffArguments {
     /// Continue the agent's last session on this task
     #[arg(long)]
     pub resume: bool,
+    /// Start a new hand-off, even if an agent repeats its own words
+    ///
+    /// Without it, an agent that runs the same command again before it got the answer continues to wait for the same hand-off.
+    #[arg(long)]
+    pub new: bool,
     /// Print the hand-off's id without waiting
     #[arg(long)]
     pub no_wait: bool,

@@ -70,6 +70,9 @@ pub(super) enum Command {
     #[command(subcommand)]
     Task(TaskCommand),
     /// Hand a task to an agent, wait, and print its final message
+    ///
+    /// Waits as long as the agent works, also through restarts of the server, and reports now and then on standard error. If something stops the
+    /// command inside an agent's run, the same command waits for the same hand-off again.
     Handoff(HandoffArguments),
     /// Cancel the open hand-off of a task
     Cancel(CancelArguments),

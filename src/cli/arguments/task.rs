@@ -160,6 +160,11 @@ pub(in crate::cli) struct ListTasksArguments {
     /// Only tasks with one of these skills
     #[arg(long, value_name = "TAG,…")]
     pub tags: Option<Tags>,
+    /// List the child tasks of delegated hand-offs too
+    ///
+    /// They end with their hand-off; `chorus task tree` shows them under their parent.
+    #[arg(long)]
+    pub all: bool,
     /// Maximum number of tasks
     #[arg(long, default_value_t = 100)]
     pub limit: u32,

@@ -121,9 +121,10 @@ async fn play(engine: &Engine) -> Result<Task, Failure> {
         prompt: text("Complete this task."),
         ..HandoffInput::default()
     };
-    let task = engine
+    let delegated = engine
         .start_handoff(task.id, input, &Caller::Person, None, None)
         .await?;
+    let task = delegated.task;
     let minute = std::time::Duration::from_mins(2);
     Ok(engine.task_when_idle(&task.id, minute).await?)
 }

@@ -11,6 +11,7 @@ pub(super) async fn run(ui: Ui, arguments: ListTasksArguments) -> Result<(), Fai
         status,
         agent_role,
         tags,
+        all,
         limit,
         after,
         before,
@@ -23,6 +24,7 @@ pub(super) async fn run(ui: Ui, arguments: ListTasksArguments) -> Result<(), Fai
         agent_role,
         tags: tags.map(|tags| tags.to_string()),
         newest,
+        delegated: all,
         limit: Some(limit),
         after: after.or(before).map(Into::into),
     };

@@ -76,14 +76,17 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             server,
         } => {
             let reply = server.client()?.tasks().tree(&task).await?;
-            server.show(ui, &reply, |tree| {
-                ui.line(if mermaid {
-                    picture::mermaid(&tree, &task)
-                } else if dot {
-                    picture::dot(&tree, &task)
-                } else {
-                    tree::draw(&tree, &task).join("\n")
-                })
+            if server.json {
+                return ui.text(&reply.text);
+            }
+            let answer = reply.answer()?;
+            let (tree, now) = (answer.data, answer.meta.timestamp);
+            ui.line(if mermaid {
+                picture::mermaid(&tree, &task, now)
+            } else if dot {
+                picture::dot(&tree, &task, now)
+            } else {
+                tree::draw(&tree, &task, now).join("\n")
             })
         }
         TaskCommand::Conversation {

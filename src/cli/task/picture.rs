@@ -6,18 +6,18 @@ use std::fmt::Write;
 
 use super::tree::{ending, not_shown};
 use crate::cli::ui::one_line;
-use crate::domain::{TaskTree, Text};
+use crate::domain::{TaskTree, Text, Timestamp};
 
 /// The limit for a description, in bytes.
 const SHOWN: usize = 80;
 
-pub(super) fn mermaid(tree: &TaskTree, asked: &str) -> String {
+pub(super) fn mermaid(tree: &TaskTree, asked: &str, now: Timestamp) -> String {
     let mut lines = vec!["flowchart TD".to_owned()];
     for task in numbered(tree) {
         let Numbered {
             number, task: of, ..
         } = task;
-        let label: Vec<_> = label(of).iter().map(|line| in_mermaid(line)).collect();
+        let label: Vec<_> = label(of, now).iter().map(|line| in_mermaid(line)).collect();
         lines.push(format!("    t{number}[\"{}\"]", label.join("<br/>")));
         if let Some(parent) = task.parent {
             lines.push(format!("    t{parent} -->|{}| t{number}", task.door()));
@@ -29,7 +29,7 @@ pub(super) fn mermaid(tree: &TaskTree, asked: &str) -> String {
     lines.join("\n")
 }
 
-pub(super) fn dot(tree: &TaskTree, asked: &str) -> String {
+pub(super) fn dot(tree: &TaskTree, asked: &str, now: Timestamp) -> String {
     let mut lines = vec![
         "digraph chain {".to_owned(),
         "    node [shape=box];".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn dot(tree: &TaskTree, asked: &str) -> String {
         let Numbered {
             number, task: of, ..
         } = task;
-        let label: Vec<_> = label(of).iter().map(|line| in_dot(line)).collect();
+        let label: Vec<_> = label(of, now).iter().map(|line| in_dot(line)).collect();
         let width = if of.id.as_str() == asked { 3 } else { 1 };
         lines.push(format!(
             "    t{number} [label=\"{}\", penwidth={width}];",
@@ -92,14 +92,14 @@ fn numbered(tree: &TaskTree) -> Vec<Numbered<'_>> {
 }
 
 /// Returns the lines of a box: description, status and agents.
-fn label(task: &TaskTree) -> Vec<String> {
+fn label(task: &TaskTree, now: Timestamp) -> Vec<String> {
     let description = Text::lossy(one_line(task.description.as_str()));
     let mut lines = vec![
         description.beginning(SHOWN).into_string(),
         task.status.name().as_str().to_owned(),
     ];
     lines.extend(task.handoffs.iter().map(|handoff| {
-        let mut parts = vec![handoff.agent_name.to_string(), ending(handoff)];
+        let mut parts = vec![handoff.agent_name.to_string(), ending(handoff, now)];
         parts.extend(handoff.cost_usd.map(|cost| format!("${cost:.4}")));
         parts.join(", ")
     }));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn check_mermaid(description: &str) {
-        let picture = mermaid(&tree(description), "c");
+        let picture = mermaid(&tree(description), "c", Timestamp::default());
         let mut lines = picture.split('\n');
         assert_eq!(lines.next(), Some("flowchart TD"));
         let (mut nodes, mut edges, mut styles) = (0, 0, 0);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn check_dot(description: &str) {
-        let picture = dot(&tree(description), "c");
+        let picture = dot(&tree(description), "c", Timestamp::default());
         let lines: Vec<_> = picture.split('\n').collect();
         let ["digraph chain {", "    node [shape=box];", lines @ .., "}"] = &lines[..] else {
             panic!("{picture}");

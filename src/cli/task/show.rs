@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::tree::status;
 use crate::cli::arguments::ServerArguments;
 use crate::cli::ui::{Failure, Ui, duration, one_line, outcome, printable, time, usage};
+use crate::cli::wait::without_answer;
 use crate::client::Client;
 use crate::domain::{
     ChainEntry, Correspondent, DependencyOutcome, Needs, Run, Skill, Source, Task, UsageSum,
@@ -60,6 +61,11 @@ pub(super) async fn run(
             let handoff = handoffs.iter().find(|handoff| handoff.id == entry.id);
             let run = handoff.and_then(|handoff| handoff.run.as_ref());
             lines.extend(run.into_iter().flat_map(troubles));
+            let missed = handoff.map_or(&[][..], |handoff| &handoff.unanswered_handoffs);
+            lines.extend(missed.iter().map(|asked| {
+                let missed = without_answer(&entry.agent_name, asked);
+                format!("    {}", one_line(&missed))
+            }));
         }
     }
     ui.line(printable(&lines.join("\n")))

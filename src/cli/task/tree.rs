@@ -1,7 +1,7 @@
 //! `chorus task tree`, drawn with lines.
 
 use crate::cli::ui::{duration, one_line, outcome, time};
-use crate::domain::{Door, Status, TaskTree, Timestamp, TreeHandoff};
+use crate::domain::{AskedHandoff, Door, RunState, Status, TaskTree, Timestamp, TreeHandoff};
 use crate::words::counted;
 
 /// A branch below a task: a hand-off or a child.
@@ -23,7 +23,7 @@ impl Branch<'_> {
 }
 
 /// Draws a line per task and per hand-off, in the order in which they began. A star marks the named task.
-pub(super) fn draw(tree: &TaskTree, asked: &str) -> Vec<String> {
+pub(super) fn draw(tree: &TaskTree, asked: &str, now: Timestamp) -> Vec<String> {
     let mut lines = vec![head(tree, asked)];
     // A stack of the branches to draw, each with the lines that run down on its left.
     let mut left: Vec<(String, bool, Branch)> = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn draw(tree: &TaskTree, asked: &str) -> Vec<String> {
         };
         match branch {
             Branch::Handoff(handoff) => {
-                lines.push(format!("{margin}{corner} {}", entry(handoff)));
+                lines.push(format!("{margin}{corner} {}", entry(handoff, now)));
             }
             Branch::Omitted(tasks) => lines.push(format!("{margin}{corner} {tasks}")),
             Branch::Child(task) => {
@@ -87,27 +87,54 @@ pub(super) fn status(status: &Status) -> String {
 }
 
 /// Formats a hand-off: agent, time, duration, outcome and cost.
-fn entry(handoff: &TreeHandoff) -> String {
+fn entry(handoff: &TreeHandoff, now: Timestamp) -> String {
     let mut parts = vec![
         handoff.agent_name.to_string(),
         time(handoff.started_at),
-        ending(handoff),
+        ending(handoff, now),
     ];
     parts.extend(handoff.cost_usd.map(|cost| format!("${cost:.4}")));
     parts.extend(came_from(handoff).map(|came| format!("({came})")));
     parts.join("  ")
 }
 
-/// Formats the outcome and the duration of a hand-off.
-pub(super) fn ending(handoff: &TreeHandoff) -> String {
+/// Formats the outcome and the duration of a hand-off, or who works or waits now, and for how long.
+pub(super) fn ending(handoff: &TreeHandoff, now: Timestamp) -> String {
     match (handoff.completed_at, handoff.outcome) {
-        (Some(at), Some(how)) => format!(
-            "{} after {}",
-            outcome(how),
-            duration(at.as_millis() - handoff.started_at.as_millis())
-        ),
-        _ => "working".to_owned(),
+        (Some(at), Some(how)) => {
+            let took = duration(at.as_millis() - handoff.started_at.as_millis());
+            let end = format!("{} after {took}", outcome(how));
+            match names(&handoff.unanswered_handoffs) {
+                Some(names) => format!("{end}, without the answer of {names}"),
+                None => end,
+            }
+        }
+        _ => at_work(handoff, now),
     }
+}
+
+fn at_work(handoff: &TreeHandoff, now: Timestamp) -> String {
+    let since = |time: Timestamp| duration(now.as_millis() - time.as_millis());
+    let live = handoff.live.as_ref();
+    let waits_for = live.map_or(&[][..], |live| &live.waits_for);
+    match (names(waits_for), waits_for.first()) {
+        (Some(names), Some(first)) => {
+            format!("waits for {names} for {}", since(first.started_at))
+        }
+        _ if live.is_some_and(|live| live.run_state == Some(RunState::Queued)) => {
+            format!("queued for {}", since(handoff.started_at))
+        }
+        _ => format!("working for {}", since(handoff.started_at)),
+    }
+}
+
+/// Joins the agents that were asked.
+fn names(asked: &[AskedHandoff]) -> Option<String> {
+    let names: Vec<_> = asked
+        .iter()
+        .map(|asked| asked.agent_name.as_str())
+        .collect();
+    (!names.is_empty()).then(|| names.join(" and "))
 }
 
 /// Formats the kind of a hand-off and its sender; nothing for a plain hand-off by a person.

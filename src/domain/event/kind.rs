@@ -71,6 +71,13 @@ pub enum EventKind {
         /// The final message or the error.
         output: Text,
     },
+    /// An agent ended without the answer of a hand-off that it asked for.
+    AnswerMissed {
+        /// The agent that was asked.
+        agent_name: AgentName,
+        task_id: TaskId,
+        handoff_id: HandoffId,
+    },
     /// An agent handed its task on, and the work continues in a child task.
     ChildTaskCreated {
         task_id: TaskId,

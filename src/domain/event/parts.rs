@@ -109,6 +109,18 @@ impl EventKind {
                     ("reason", output.into_string()),
                 ],
             ),
+            Self::AnswerMissed {
+                agent_name,
+                task_id,
+                handoff_id,
+            } => (
+                "answer_missed",
+                vec![
+                    ("agentName", agent_name.to_string()),
+                    ("taskId", task_id.to_string()),
+                    ("handoffId", handoff_id.to_string()),
+                ],
+            ),
             Self::ChildTaskCreated {
                 task_id,
                 agent_name,

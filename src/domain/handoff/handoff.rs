@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::asked::{AskedHandoff, LiveHandoff};
 use super::door::Door;
 use super::id::HandoffId;
 use super::outcome::Outcome;
@@ -74,4 +75,12 @@ pub struct Handoff {
     /// The trace id of the harness that leads the conversation, for a hand-off of a session.
     #[schema(required)]
     pub harness_trace_id: Option<Text>,
+    /// The present state; null after the end.
+    #[serde(default)]
+    #[schema(required)]
+    pub live: Option<LiveHandoff>,
+    /// The hand-offs that the agent asked for, and whose answers it had not got when it ended.
+    #[serde(default)]
+    #[schema(required)]
+    pub unanswered_handoffs: Vec<AskedHandoff>,
 }

@@ -1,6 +1,7 @@
 //! Hand-offs: the work of agents on a task, with its runs, reports and traces.
 
 mod analytics;
+mod asked;
 mod chain_entry;
 mod context;
 mod door;
@@ -19,6 +20,7 @@ mod usage;
 pub use analytics::{
     AgentPair, CommonPath, HandoffAnalytics, HandoffCount, HandoffFigures, PairFigures,
 };
+pub use asked::{AskedHandoff, LiveHandoff};
 pub(super) use chain_entry::ChainEntryWire;
 pub use chain_entry::{ChainEntry, HandoffEnd, HandoffRequest, MovedConversation};
 pub use context::{Context, HandoffMetadata, Merge};

@@ -11,6 +11,8 @@ pub struct TaskQuery {
     pub tags: Vec<Skill>,
     /// Lists the newest task first; `after` then continues with older ones.
     pub newest: bool,
+    /// Whether to list the tasks that were made for delegated hand-offs.
+    pub delegated: bool,
     pub after: Option<TaskId>,
     pub limit: u32,
 }

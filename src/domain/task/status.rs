@@ -87,10 +87,13 @@ impl Status {
         }
     }
 
-    /// Returns `waiting` for every outcome: the caller decides the next step.
+    /// Returns `waiting` for every outcome: the caller decides the next step. A status that was set during the hand-off stays.
     #[must_use]
     pub fn after_handoff_ended(self) -> Self {
-        Self::Waiting
+        match self {
+            Self::Active => Self::Waiting,
+            Self::Pending | Self::Waiting | Self::Completed | Self::Failed { .. } => self,
+        }
     }
 }
 
@@ -161,7 +164,11 @@ pub(super) mod tests {
                 ended => ended,
             };
             prop_assert_eq!(status.clone().after_handoff_started().name(), expected);
-            prop_assert_eq!(status.after_handoff_ended(), Status::Waiting);
+            let after = match status.name() {
+                StatusName::Active => Status::Waiting,
+                _ => status.clone(),
+            };
+            prop_assert_eq!(status.after_handoff_ended(), after);
         }
     }
 

@@ -42,6 +42,14 @@ pub struct TaskSummary {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub blocked: bool,
+    /// The task whose agent handed it on; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub parent_id: Option<TaskId>,
+    /// Whether the task was made for a delegated hand-off, with which it ends; absent if false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub delegated: bool,
 }
 
 #[expect(
@@ -65,6 +73,8 @@ impl From<&Task> for TaskSummary {
             priority: task.needs.priority,
             waiting_reason: task.routing.waiting_reason.clone(),
             blocked: task.routing.blocked,
+            parent_id: task.parent_id.clone(),
+            delegated: task.is_delegated,
         }
     }
 }

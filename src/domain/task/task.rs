@@ -19,6 +19,9 @@ use crate::domain::{
     IncrementPart, Minutes, Outcome, Refusal, Role, Skill, Stage, Text, Timestamp,
 };
 
+/// The most bytes of an error that the status of a delegated task repeats.
+const FAILURE: usize = 1000;
+
 /// A unit of work.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "TaskWire")]
@@ -41,6 +44,8 @@ pub struct Task {
     /// The place in an increment.
     pub part: Option<IncrementPart>,
     pub routing: Routing,
+    /// Whether the task was made for a delegated hand-off, with which it ends.
+    pub is_delegated: bool,
     pub source: Source,
     /// The working directory of the agents.
     pub agent_workspace: Text,
@@ -126,6 +131,7 @@ impl Task {
             needs: new.needs,
             part: new.part,
             routing: Routing::default(),
+            is_delegated: false,
             source: new.source,
             agent_workspace: new.agent_workspace,
             attachments: Vec::new(),
@@ -195,7 +201,11 @@ impl Task {
             end: None,
             request: None,
         });
-        self.status = self.status.clone().after_handoff_started();
+        self.status = match &self.status {
+            // Its last hand-off has ended the task, and not a person.
+            status if self.is_delegated && status.is_ended() => Status::Active,
+            status => status.clone().after_handoff_started(),
+        };
         self.updated_at = at;
         Ok(self.agent_chain.last().expect("has just been pushed"))
     }
@@ -223,14 +233,24 @@ impl Task {
             outcome,
             output,
         });
-        // If the router or an increment leads the work, a status that a person has set meanwhile is final.
-        let is_decided = self.status.is_ended();
-        let is_kept = entry.mode == Door::Route || self.part.is_some();
-        if !is_kept || !is_decided {
-            self.status = self.status.clone().after_handoff_ended();
-        }
+        self.status = self.status.clone().after_handoff_ended();
         self.updated_at = at;
         Ok(entry)
+    }
+
+    /// Returns the status of a delegated task after its hand-off, unless the task has another one by then.
+    pub fn status_after_delegation(&self, outcome: Outcome, output: &Text) -> Option<Status> {
+        if !self.is_delegated || self.status != Status::Waiting {
+            return None;
+        }
+        Some(match outcome {
+            Outcome::Completed => Status::Completed,
+            Outcome::Failed | Outcome::Cancelled | Outcome::TimedOut | Outcome::Interrupted => {
+                Status::Failed {
+                    message: output.beginning(FAILURE),
+                }
+            }
+        })
     }
 
     /// Returns false if the status was the same.
@@ -321,6 +341,9 @@ impl Serialize for Task {
         task.serialize_field("routeAttempts", &self.routing.attempts)?;
         task.serialize_field("waitingReason", &self.routing.waiting_reason)?;
         task.serialize_field("blocked", &self.routing.blocked)?;
+        if self.is_delegated {
+            task.serialize_field("delegated", &true)?;
+        }
         task.end()
     }
 }
@@ -425,6 +448,10 @@ pub(crate) struct TaskWire {
     #[serde(default)]
     #[schema(required)]
     blocked: bool,
+    /// Whether the task was made for a delegated hand-off, with which it ends; absent if false.
+    #[serde(default)]
+    #[schema(required = false)]
+    delegated: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -509,6 +536,7 @@ impl TryFrom<TaskWire> for Task {
                 waiting_reason: wire.waiting_reason,
                 blocked: wire.blocked,
             },
+            is_delegated: wire.delegated,
             source: wire.source,
             agent_workspace: wire.agent_workspace,
             attachments: wire.attachments,
@@ -594,6 +622,7 @@ mod tests {
             task.status = status;
             task.updated_at = Timestamp::from_millis(updated_at);
             task.attachments = attachments;
+            task.is_delegated = created_at % 2 == 0;
             task.part = part.map(|(stage, round)| IncrementPart {
                 increment_id: IncrementId::new(),
                 stage: Stage::ALL[stage],
@@ -704,6 +733,53 @@ mod tests {
             .unwrap();
         assert_eq!(task.current_agent(), None);
         assert_eq!((&task.status, task.updated_at), (&Status::Waiting, at(3)));
+    }
+
+    #[test]
+    fn a_status_that_was_set_during_a_handoff_stays() {
+        for (status, after) in [
+            (Status::Active, Status::Waiting),
+            (Status::Pending, Status::Pending),
+            (Status::Completed, Status::Completed),
+        ] {
+            let mut task = new_task();
+            task.start_handoff(agent("developer"), None, Door::Delegate, at(2))
+                .unwrap();
+            task.set_status(status, at(3));
+            task.end_handoff(Outcome::Completed, Text::default(), at(4))
+                .unwrap();
+            assert_eq!(task.status, after);
+        }
+    }
+
+    #[test]
+    fn a_delegated_task_ends_with_its_handoff_and_begins_again_with_the_next() {
+        let mut task = new_task();
+        let output: Text = "no idea".parse().unwrap();
+        for (outcome, status) in [
+            (Outcome::Completed, Status::Completed),
+            (
+                Outcome::TimedOut,
+                Status::Failed {
+                    message: output.clone(),
+                },
+            ),
+        ] {
+            task.is_delegated = true;
+            task.start_handoff(agent("qa"), None, Door::Delegate, at(2))
+                .unwrap();
+            assert_eq!(task.status, Status::Active);
+            task.end_handoff(outcome, output.clone(), at(3)).unwrap();
+            assert_eq!(
+                task.status_after_delegation(outcome, &output),
+                Some(status.clone())
+            );
+            task.is_delegated = false;
+            assert_eq!(task.status_after_delegation(outcome, &output), None);
+            task.is_delegated = true;
+            task.set_status(status, at(4));
+            assert_eq!(task.status_after_delegation(outcome, &output), None);
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@ use utoipa::ToSchema;
 
 use super::id::TaskId;
 use super::status::Status;
-use crate::domain::{AgentName, Door, HandoffId, Outcome, Text, Timestamp};
+use crate::domain::{
+    AgentName, AskedHandoff, Door, HandoffId, LiveHandoff, Outcome, Text, Timestamp,
+};
 
 /// A task with its hand-offs and child tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -59,6 +61,14 @@ pub struct TreeHandoff {
     /// The cost in US dollars.
     #[schema(required)]
     pub cost_usd: Option<f64>,
+    /// The present state; null after the end.
+    #[serde(default)]
+    #[schema(required)]
+    pub live: Option<LiveHandoff>,
+    /// The hand-offs that the agent asked for, and whose answers it had not got when it ended.
+    #[serde(default)]
+    #[schema(required)]
+    pub unanswered_handoffs: Vec<AskedHandoff>,
 }
 
 /// The nesting limit of a tree. Every JSON parser can read it.

@@ -43,6 +43,7 @@ pub fn import_task(
                 .transpose()?
                 .flatten(),
             waiter_number: None,
+            asked_number: None,
             trace_id: request.and_then(|request| request.trace_id.as_ref()),
             parent_span_id: None,
             is_invoked: moved.is_none_or(|moved| moved.is_invoked),

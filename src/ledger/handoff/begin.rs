@@ -18,6 +18,8 @@ pub struct Begin<'a> {
     pub from_number: Option<i64>,
     /// The hand-off whose agent waits for the end of this one.
     pub waiter_number: Option<i64>,
+    /// The hand-off that the waiting agent asked for, if this one continues its work.
+    pub asked_number: Option<i64>,
     pub trace: Option<TraceParent>,
     pub prompt: &'a str,
     pub reason: Option<&'a Text>,
@@ -38,6 +40,7 @@ impl<'a> Begin<'a> {
             from_agent: None,
             from_number: None,
             waiter_number: None,
+            asked_number: None,
             trace: None,
             prompt,
             reason: None,
@@ -70,6 +73,7 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
         reason: begin.reason,
         from_number: begin.from_number,
         waiter_number: begin.waiter_number,
+        asked_number: begin.asked_number,
         trace_id: trace.map(|trace| &trace.trace_id),
         parent_span_id: trace.map(|trace| &trace.parent_id),
         is_invoked: begin.is_invoked,
@@ -102,12 +106,13 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
     Ok(Begun { on, handoff_number })
 }
 
-/// Creates a child task with the description and the workspace of its parent.
+/// Creates a child task with the description and the workspace of its parent. A delegated one ends with its hand-off.
 pub fn create_child(
     tx: &mut Tx<'_>,
     parent: &StoredTask,
     agent_name: &AgentName,
     context: Context,
+    is_delegated: bool,
 ) -> Result<StoredTask> {
     let task = &parent.task;
     let new = NewTask {
@@ -121,7 +126,11 @@ pub fn create_child(
         source: task.source.clone(),
         agent_workspace: task.agent_workspace.clone(),
     };
-    let child = task::create(tx, &new)?;
+    let mut child = task::create(tx, &new)?;
+    if is_delegated {
+        tasks::update_delegated(tx, child.number)?;
+        child.task.is_delegated = true;
+    }
     let created = EventKind::ChildTaskCreated {
         task_id: child.task.id.clone(),
         agent_name: agent_name.clone(),

@@ -10,6 +10,8 @@ pub struct CallingRun<'a> {
     pub number: i64,
     /// The hand-off whose agent waits for the end of the caller's hand-off.
     pub waiter_number: Option<i64>,
+    /// The hand-off that the waiting agent asked for, if one waits.
+    pub answered: Option<i64>,
     trace_id: Option<TraceId>,
 }
 
@@ -43,6 +45,7 @@ impl<'a> CallingRun<'a> {
             identity,
             number: link.number,
             waiter_number: link.waiter_number,
+            answered: link.answered(),
             trace_id: link.trace_id,
         })
     }

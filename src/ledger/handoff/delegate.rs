@@ -5,11 +5,13 @@ use crate::domain::{
     Text, TraceParent,
 };
 use crate::ledger::{agent, message, task};
+use crate::store::tables::delegations::{self, NewDelegation};
 use crate::store::tables::runs;
 use crate::store::tables::tasks::StoredTask;
 use crate::store::{Result, Tx};
 
-use super::begin::{Begin, begin, create_child};
+use super::answer::Delegated;
+use super::begin::{Begin, Begun, begin, create_child};
 use super::calling_run::{self, CallingRun};
 use super::lineage;
 
@@ -22,16 +24,53 @@ pub struct Delegate {
     pub reason: Option<Text>,
     /// Whether to resume the agent's last session on this task.
     pub resume: bool,
+    /// Whether a run wants a new hand-off, although it has not got the answer of an earlier one with the same words.
+    pub new: bool,
+    /// Whether a run continues without the answer.
+    pub detached: bool,
     pub caller: Caller,
     /// The trace named by the caller.
     pub trace: Option<TraceParent>,
 }
 
-/// Hands off a task. A run that hands off its own task gets a child task, because its own task is not idle.
-pub fn delegate(tx: &mut Tx<'_>, asked: &Delegate) -> Result<Task> {
+/// Hands off a task. A run that hands off its own task gets a child task, because its own task is not idle. A run that repeats its
+/// words before it got the answer gets the same hand-off: its program may have stopped the command that waited.
+pub fn delegate(tx: &mut Tx<'_>, asked: &Delegate) -> Result<Delegated> {
     let caller = CallingRun::of(tx, &asked.caller)?;
+    if let Some(task) = find_repeated(tx, asked, caller.as_ref())? {
+        return Ok(Delegated {
+            task,
+            is_existing: true,
+        });
+    }
     let checked = check(tx, asked, caller.as_ref())?;
-    carry_out(tx, asked, checked, caller.as_ref())
+    let task = carry_out(tx, asked, checked, caller.as_ref())?;
+    Ok(Delegated {
+        task,
+        is_existing: false,
+    })
+}
+
+/// Finds the hand-off that a run asks for once more.
+fn find_repeated(
+    tx: &Tx<'_>,
+    asked: &Delegate,
+    caller: Option<&CallingRun<'_>>,
+) -> Result<Option<Task>> {
+    let Some(caller) = caller.filter(|_| !asked.new) else {
+        return Ok(None);
+    };
+    let task_number = task::number(tx, &asked.task_id)?;
+    let agent_name = agent::resolve(tx, &asked.agent_name)?;
+    let repeated =
+        delegations::find_undelivered(tx, caller.number, task_number, &agent_name, &asked.prompt)?;
+    let Some(repeated) = repeated else {
+        return Ok(None);
+    };
+    if !asked.detached {
+        delegations::mark_awaited(tx, repeated.number)?;
+    }
+    Ok(Some(task::get(tx, &repeated.task_id)?))
 }
 
 /// A delegation that passed all checks.
@@ -90,6 +129,7 @@ fn carry_out(
         makes_child,
         resumes,
     } = checked;
+    let task_number = on.number;
     if makes_child {
         on = delegate_to_child(tx, &on, &agent_name)?;
     }
@@ -102,7 +142,17 @@ fn carry_out(
         resumes: resumes.as_ref(),
         ..Begin::new(Door::Delegate, agent_name, asked.prompt.as_str())
     };
-    Ok(begin(tx, on, next)?.on.task)
+    let Begun { on, handoff_number } = begin(tx, on, next)?;
+    if let Some(caller) = caller {
+        let new = NewDelegation {
+            handoff_number,
+            caller_number: caller.number,
+            task_number,
+            is_awaited: !asked.detached,
+        };
+        delegations::insert(tx, &new)?;
+    }
+    Ok(on.task)
 }
 
 /// Creates the child task on which the work continues while the calling agent waits.
@@ -112,7 +162,7 @@ fn delegate_to_child(
     agent_name: &AgentName,
 ) -> Result<StoredTask> {
     let context = parent.task.context.without_metadata();
-    let child = create_child(tx, parent, agent_name, context)?;
+    let child = create_child(tx, parent, agent_name, context, true)?;
     let asked = NewMessage {
         message_type: MessageType::SubtaskCreated,
         content: Text::lossy(format!("Asked {agent_name}")),

@@ -1,6 +1,7 @@
 //! Hand-offs: delegating, transferring and moving a session; beginning and ending them.
 
 mod analytics;
+mod answer;
 mod begin;
 mod calling_run;
 mod close;
@@ -13,6 +14,10 @@ mod move_session;
 mod transfer;
 
 pub use analytics::analytics;
+pub use answer::{
+    Delegated, Wait, cancelled_runs_below, find_wait, record_delivery, record_missed, record_wait,
+    taken_down,
+};
 pub use begin::{Begin, Begun, begin};
 pub use calling_run::CallingRun;
 pub use close::{Cause, Closed, Ending, close};

@@ -5,9 +5,10 @@ use crate::domain::{
     Source, Status, TaskId, Text, TraceParent,
 };
 use crate::ledger::{agent, message, reactions, rights, task};
+use crate::store::tables::handoffs;
 use crate::store::tables::sessions::{self, NewSessionHandoff, SessionHolder};
 use crate::store::tables::tasks::StoredTask;
-use crate::store::{Result, Tx};
+use crate::store::{Result, Tx, View};
 
 use super::begin::{Begin, Begun, begin};
 use super::calling_run::{self, CallingRun};
@@ -84,7 +85,7 @@ fn carry_out(
         from_number,
     } = checked;
     let asked = &to.asked;
-    let waiter_number = waiter(found.as_ref(), caller);
+    let (waiter_number, asked_number) = waiter(tx, found.as_ref(), caller)?;
     let takes_control = found.as_ref().is_some_and(|found| found.is_open);
     let (session_number, on, left) = if let Some(found) = found {
         let (on, left) = take_conversation(tx, &found, to, &target, caller)?;
@@ -98,6 +99,7 @@ fn carry_out(
         from_agent: Some(asked.from_agent.clone()),
         from_number,
         waiter_number,
+        asked_number,
         trace: calling_run::trace(to.trace.as_ref(), caller.map(CallingRun::traced)),
         reason: Some(&asked.reason),
         is_invoked: asked.invoke,
@@ -141,16 +143,23 @@ fn moved_to(to: &MoveSession, target: &AgentName, on: &StoredTask) -> NewMessage
 }
 
 /// Returns the hand-off whose agent waits. If a run moves a conversation that it does not hold, that is the run's hand-off; if
-/// the conversation is taken from an agent, its waiter is inherited.
-fn waiter(found: Option<&SessionHolder>, caller: Option<&CallingRun<'_>>) -> Option<i64> {
-    match (found, caller) {
+/// the conversation is taken from an agent, its waiter is inherited, with the hand-off that the waiter asked for.
+fn waiter(
+    view: &View<'_>,
+    found: Option<&SessionHolder>,
+    caller: Option<&CallingRun<'_>>,
+) -> Result<(Option<i64>, Option<i64>)> {
+    Ok(match (found, caller) {
         (Some(found), Some(caller)) if caller.number == found.handoff_number => {
-            caller.waiter_number
+            (caller.waiter_number, caller.answered)
         }
-        (_, Some(caller)) => Some(caller.number),
-        (Some(found), None) if found.is_open => found.waiter_number,
-        (_, None) => None,
-    }
+        (_, Some(caller)) => (Some(caller.number), None),
+        (Some(found), None) if found.is_open && found.waiter_number.is_some() => {
+            let asked = handoffs::find_asked(view, found.handoff_number)?;
+            (found.waiter_number, asked)
+        }
+        (_, None) => (None, None),
+    })
 }
 
 /// Takes the conversation from its current agent. Returns the session's task, and the run that must be stopped.

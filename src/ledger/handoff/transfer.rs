@@ -106,7 +106,7 @@ fn carry_out(
     let last = last.as_ref();
     let from_agent = last.map(|last| last.entry.agent_name.clone());
     let merge = context.changes_since(&on.task.context);
-    let child = create_child(tx, &on, &target, context)?;
+    let child = create_child(tx, &on, &target, context, on.task.is_delegated)?;
     let data = Move {
         from_agent: from_agent.clone(),
         to_agent: target.clone(),
@@ -128,6 +128,7 @@ fn carry_out(
         from_agent,
         from_number: last.map(|last| last.link.number),
         waiter_number: last.and_then(|last| last.link.waiter_number),
+        asked_number: last.and_then(|last| last.link.answered()),
         trace: calling_run::trace(asked.trace.as_ref(), traced),
         takes_control: true,
         ..Begin::new(Door::Transfer, target, prompt.as_str())

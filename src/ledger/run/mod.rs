@@ -10,6 +10,7 @@ mod messages;
 mod slots;
 mod token;
 mod trouble;
+mod waits;
 
 pub use briefing::{Briefing, briefing};
 pub use claim::{ClaimRun, claim, requeue, requeue_unproven, return_run, tags_due};
@@ -21,3 +22,4 @@ pub use messages::record_messages;
 pub use slots::free_slots;
 pub use token::{TokenHolder, find_holder, token_holder};
 pub use trouble::{Trouble, record_trouble};
+pub use waits::{Waiting, cancelled_of, waited, waits};

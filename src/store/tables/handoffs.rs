@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
+use super::delegations::{self, PackedAsked};
 use super::tasks::end;
 use crate::domain::{
-    AgentName, ChainEntry, ConversationHistory, Door, Handoff, HandoffId, HandoffRequest,
-    MovedConversation, Outcome, Page, Report, ReportResult, Run, RunId, RunState, SpanId, TaskId,
-    Text, Timestamp, TraceId,
+    AgentName, AskedHandoff, ChainEntry, ConversationHistory, Door, Handoff, HandoffId,
+    HandoffRequest, LiveHandoff, MovedConversation, Outcome, Page, Report, ReportResult, Run,
+    RunId, RunState, SpanId, TaskId, Text, Timestamp, TraceId,
 };
 use crate::store::{
     FromRow, Item, Json, Result, Row, Statement, StoreError, Tx, View, columns, params, sql, text,
@@ -20,6 +21,7 @@ pub struct NewHandoff<'a> {
     pub reason: Option<&'a Text>,
     pub from_number: Option<i64>,
     pub waiter_number: Option<i64>,
+    pub asked_number: Option<i64>,
     pub trace_id: Option<&'a TraceId>,
     pub parent_span_id: Option<&'a SpanId>,
     pub is_invoked: bool,
@@ -34,8 +36,8 @@ pub fn insert(tx: &Tx<'_>, row: &NewHandoff<'_>) -> Result<i64> {
         sql!(
             "INSERT INTO handoffs (id, task_number, position, agent_name, from_agent, mode, started_at, completed_at,
                                    outcome, reason, output, prompt, from_number, waiter_number, trace_id, parent_span_id,
-                                   is_invoked, takes_control)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
+                                   is_invoked, takes_control, asked_number)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
         ),
         params![
             entry.id,
@@ -56,6 +58,7 @@ pub fn insert(tx: &Tx<'_>, row: &NewHandoff<'_>) -> Result<i64> {
             row.parent_span_id,
             row.is_invoked,
             row.takes_control,
+            row.asked_number,
         ],
     )
 }
@@ -109,7 +112,16 @@ columns! {
         pub number: i64 = "number",
         /// The hand-off whose agent waits for the end of this one.
         pub waiter_number: Option<i64> = "waiter_number",
+        /// The hand-off that the waiting agent asked for: this one, unless control has moved here.
+        pub asked_number: i64 = "coalesce(asked_number, number)",
         pub trace_id: Option<TraceId> = "trace_id",
+    }
+}
+
+impl HandoffLink {
+    /// Returns the hand-off that the waiting agent asked for, if one waits.
+    pub fn answered(&self) -> Option<i64> {
+        self.waiter_number.map(|_| self.asked_number)
     }
 }
 
@@ -120,6 +132,15 @@ pub fn find_link(view: &View<'_>, id: &HandoffId) -> Result<Option<HandoffLink>>
         " FROM handoffs WHERE id = $1"
     );
     view.row(LINK, params![id], HandoffLink::from_row)
+}
+
+/// Finds the hand-off that the waiting agent asked for, from which a hand-off came by moves of control.
+pub fn find_asked(view: &View<'_>, number: i64) -> Result<Option<i64>> {
+    view.row(
+        sql!("SELECT coalesce(asked_number, number) FROM handoffs WHERE number = $1"),
+        params![number],
+        |row| row.get(0),
+    )
 }
 
 pub fn find_prompt(view: &View<'_>, number: i64) -> Result<Option<Text>> {
@@ -212,6 +233,11 @@ columns! {
         report_result: Option<ReportResult> = "p.result",
         report_summary: Option<Text> = "p.summary",
         report_details: Option<Json<Value>> = "p.details",
+        last_progress_at: Option<Timestamp> =
+            "(SELECT e.occurred_at FROM events e
+               WHERE e.task_number = h.task_number AND h.completed_at IS NULL ORDER BY e.number DESC LIMIT 1)",
+        waits_for: Json<Vec<PackedAsked>> = delegations::WAITS_FOR,
+        unanswered: Json<Vec<PackedAsked>> = delegations::UNANSWERED,
     }
 }
 
@@ -247,8 +273,15 @@ impl HandoffRow {
 
 impl From<HandoffRow> for Handoff {
     fn from(row: HandoffRow) -> Self {
+        let run = row.run();
         Self {
-            run: row.run(),
+            live: row.last_progress_at.map(|last_progress_at| LiveHandoff {
+                run_state: row.run_state,
+                last_progress_at,
+                waits_for: asked(row.waits_for.0),
+            }),
+            unanswered_handoffs: asked(row.unanswered.0),
+            run,
             report: report(row.report_result, row.report_summary, row.report_details),
             from_handoff_id: row.from_handoff_id,
             transferred_to: row.transferred_to,
@@ -273,6 +306,27 @@ impl From<HandoffRow> for Handoff {
             outcome: row.outcome,
             usage: row.usage.map(|Json(usage)| usage),
             cost_usd: row.cost_usd,
+        }
+    }
+}
+
+/// Unpacks hand-offs that an agent asked for, oldest first.
+pub fn asked(packed: Vec<PackedAsked>) -> Vec<AskedHandoff> {
+    let mut asked: Vec<_> = packed.into_iter().map(AskedHandoff::from).collect();
+    asked.sort_unstable_by(|one, other| {
+        (one.started_at, one.id.as_str()).cmp(&(other.started_at, other.id.as_str()))
+    });
+    asked
+}
+
+impl From<PackedAsked> for AskedHandoff {
+    fn from(packed: PackedAsked) -> Self {
+        Self {
+            id: packed.id,
+            task_id: packed.task_id,
+            agent_name: packed.agent_name,
+            started_at: packed.started_at,
+            outcome: packed.outcome,
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod agents;
 pub mod alerts;
 pub mod applicants;
 pub mod attachments;
+pub mod delegations;
 pub mod dispatch_routes;
 pub mod events;
 pub mod handoff_sums;

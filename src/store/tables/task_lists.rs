@@ -21,6 +21,8 @@ columns! {
         priority: TaskPriority = "t.priority",
         waiting_reason: Option<Text> = "t.waiting_reason",
         blocked: bool = "t.is_blocked",
+        parent_id: Option<TaskId> = "(SELECT p.id FROM tasks p WHERE p.number = t.parent_number)",
+        delegated: bool = "t.is_delegated",
     }
 }
 
@@ -39,6 +41,8 @@ impl TryFrom<SummaryRow> for TaskSummary {
             priority: row.priority,
             waiting_reason: row.waiting_reason,
             blocked: row.blocked,
+            parent_id: row.parent_id,
+            delegated: row.delegated,
         })
     }
 }
@@ -71,10 +75,10 @@ pub fn load_summaries(view: &View<'_>, numbers: &[i64], limit: u32) -> Result<Pa
 
 /// The statements for pages in one direction.
 struct Listing {
-    all: Statement<2>,
-    by_status: Statement<3>,
-    by_role: Statement<4>,
-    by_tag: Statement<5>,
+    all: Statement<3>,
+    by_status: Statement<4>,
+    by_role: Statement<5>,
+    by_tag: Statement<6>,
 }
 
 /// Writes the statements of a direction from its comparison and its order.
@@ -84,25 +88,26 @@ macro_rules! listing {
             all: sql!(
                 "SELECT number FROM tasks WHERE number ",
                 $beyond,
-                " $1 ORDER BY number ",
+                " $1 AND ($2 = 1 OR is_delegated = 0) ORDER BY number ",
                 $order,
-                " LIMIT $2"
+                " LIMIT $3"
             ),
             by_status: sql!(
                 "SELECT number FROM tasks WHERE number ",
                 $beyond,
-                " $1 AND status = $2 ORDER BY number ",
+                " $1 AND status = $2 AND ($3 = 1 OR is_delegated = 0) ORDER BY number ",
                 $order,
-                " LIMIT $3"
+                " LIMIT $4"
             ),
             by_role: sql!(
                 "SELECT number FROM tasks
                   WHERE number ",
                 $beyond,
                 " $1 AND agent_role = $2 AND ($3 IS NULL OR status = $3)
+                    AND ($4 = 1 OR is_delegated = 0)
                   ORDER BY number ",
                 $order,
-                " LIMIT $4"
+                " LIMIT $5"
             ),
             by_tag: sql!(
                 "SELECT t.number FROM task_tags g CROSS JOIN tasks t ON t.number = g.task_number
@@ -110,9 +115,10 @@ macro_rules! listing {
                 $beyond,
                 " $2 AND ($3 IS NULL OR t.status = $3)
                     AND ($4 IS NULL OR t.agent_role = $4)
+                    AND ($5 = 1 OR t.is_delegated = 0)
                   ORDER BY g.task_number ",
                 $order,
-                " LIMIT $5"
+                " LIMIT $6"
             ),
         }
     };
@@ -149,20 +155,25 @@ impl Listing {
     fn read(&self, view: &View<'_>, query: &TaskQuery, from: i64, limit: u32) -> Result<Vec<i64>> {
         let number = |row: &Row<'_>| row.get(0);
         let (status, role) = (query.status, query.agent_role.as_ref());
+        let all = query.delegated;
         if !query.tags.is_empty() {
             let mut found = Vec::new();
             for tag in &query.tags {
-                let tagged = params![tag, from, status, role, limit];
+                let tagged = params![tag, from, status, role, all, limit];
                 found.extend(view.rows(self.by_tag, tagged, number)?);
             }
             return Ok(found);
         }
         match (role, status) {
-            (Some(role), status) => {
-                view.rows(self.by_role, params![from, role, status, limit], number)
+            (Some(role), status) => view.rows(
+                self.by_role,
+                params![from, role, status, all, limit],
+                number,
+            ),
+            (None, Some(status)) => {
+                view.rows(self.by_status, params![from, status, all, limit], number)
             }
-            (None, Some(status)) => view.rows(self.by_status, params![from, status, limit], number),
-            (None, None) => view.rows(self.all, params![from, limit], number),
+            (None, None) => view.rows(self.all, params![from, all, limit], number),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Families of tasks: statements over the tables `tasks` and `handoffs`.
 
-use super::tasks;
+use super::delegations::{self, PackedAsked};
+use super::{handoffs, tasks};
 use crate::domain::{
-    AgentName, Door, HandoffId, Outcome, StatusName, TaskId, TaskTree, Text, Timestamp, TreeHandoff,
+    AgentName, Door, HandoffId, LiveHandoff, Outcome, RunState, StatusName, TaskId, TaskTree, Text,
+    Timestamp, TreeHandoff,
 };
 use crate::store::{
     FromRow, Json, Result, Statement, StoreError, View, columns, packed, params, sql, text,
@@ -20,6 +22,13 @@ packed! {
         completed_at: Option<Timestamp> = "h.completed_at",
         outcome: Option<Outcome> = "h.outcome",
         cost_usd: Option<f64> = "(SELECT sum(r.cost_usd) FROM runs r WHERE r.handoff_number = h.number)",
+        run_state: Option<RunState> =
+            "(SELECT r.state FROM runs r WHERE r.handoff_number = h.number AND r.state <> 'ended')",
+        last_progress_at: Option<Timestamp> =
+            "(SELECT e.occurred_at FROM events e
+               WHERE e.task_number = h.task_number AND h.completed_at IS NULL ORDER BY e.number DESC LIMIT 1)",
+        waits_for: Vec<PackedAsked> = text!("json(", delegations::WAITS_FOR, ")"),
+        unanswered: Vec<PackedAsked> = text!("json(", delegations::UNANSWERED, ")"),
     }
 }
 
@@ -69,6 +78,12 @@ impl From<PackedHandoff> for TreeHandoff {
             completed_at: packed.completed_at,
             outcome: packed.outcome,
             cost_usd: packed.cost_usd,
+            live: packed.last_progress_at.map(|last_progress_at| LiveHandoff {
+                run_state: packed.run_state,
+                last_progress_at,
+                waits_for: handoffs::asked(packed.waits_for),
+            }),
+            unanswered_handoffs: handoffs::asked(packed.unanswered),
         }
     }
 }

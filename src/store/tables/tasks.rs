@@ -143,6 +143,7 @@ columns! {
         route_attempts: u32 = "t.route_attempts",
         waiting_reason: Option<Text> = "t.waiting_reason",
         is_blocked: bool = "t.is_blocked",
+        is_delegated: bool = "t.is_delegated",
     }
 }
 
@@ -201,6 +202,7 @@ impl TryFrom<TaskRow> for StoredTask {
         task.updated_at = row.updated_at;
         task.root_id = row.root_id;
         task.attachments = attachments;
+        task.is_delegated = row.is_delegated;
         task.routing = Routing {
             attempts: row.route_attempts,
             waiting_reason: row.waiting_reason,
@@ -342,11 +344,11 @@ pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
                                 summary, requirements, acceptance_criteria, plan, context, parent_number, master_number,
                                 agent_role, specialist_tags, estimated_minutes, priority, agent_context,
                                 handoff_instructions, increment_number, stage, round, route_attempts, waiting_reason,
-                                is_blocked, waits_for)
+                                is_blocked, waits_for, is_delegated)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
                      (SELECT number FROM tasks WHERE id = $17),
                      (SELECT coalesce(master_number, number) FROM tasks WHERE id = $17),
-                     $18, $19, $20, $21, $22, $23, (SELECT number FROM increments WHERE id = $24), $25, $26, $27, $28, $29, $30)"
+                     $18, $19, $20, $21, $22, $23, (SELECT number FROM increments WHERE id = $24), $25, $26, $27, $28, $29, $30, $31)"
         ),
         params![
             task.id,
@@ -379,8 +381,18 @@ pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
             task.routing.waiting_reason,
             task.routing.blocked,
             waits_for,
+            task.is_delegated,
         ],
     )
+}
+
+/// Marks a new task as made for a delegated hand-off.
+pub fn update_delegated(tx: &Tx<'_>, number: i64) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE tasks SET is_delegated = 1 WHERE number = $1"),
+        params![number],
+    )?;
+    Ok(())
 }
 
 pub fn update_status(tx: &Tx<'_>, number: i64, task: &Task) -> Result<()> {

@@ -208,6 +208,8 @@ async fn a_handoff() {
     parentSpanId: null
     sessionId: null
     harnessTraceId: null
+    live: {"runState":"queued","lastProgressAt":1767225600000,"waitsFor":[]}
+    unansweredHandoffs: []
     "#);
 }
 
@@ -228,7 +230,7 @@ async fn a_tree_of_tasks() {
     createdAt: 1767225600000
     currentAgent: null
     handoffs: []
-    children: [{"id":"<id 2>","description":"chain","status":{"type":"active"},"createdAt":1767225600000,"currentAgent":"qa","handoffs":[{"id":"<id 3>","agentName":"qa","fromAgent":null,"mode":"transfer","startedAt":1767225600000,"completedAt":null,"outcome":null,"costUsd":null}],"children":[],"omitted":0}]
+    children: [{"id":"<id 2>","description":"chain","status":{"type":"active"},"createdAt":1767225600000,"currentAgent":"qa","handoffs":[{"id":"<id 3>","agentName":"qa","fromAgent":null,"mode":"transfer","startedAt":1767225600000,"completedAt":null,"outcome":null,"costUsd":null,"live":{"runState":"queued","lastProgressAt":1767225600000,"waitsFor":[]},"unansweredHandoffs":[]}],"children":[],"omitted":0}]
     omitted: 0
     "#);
 }

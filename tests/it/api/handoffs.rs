@@ -180,7 +180,7 @@ async fn agent_names_match_in_the_spellings_of_people_and_models() {
 }
 
 #[tokio::test]
-async fn a_handoff_of_an_ended_task_keeps_the_status_until_the_handoff_ends() {
+async fn a_handoff_of_an_ended_task_keeps_the_status() {
     let app = TestApp::new().await;
     let id = app.task("d").await;
     app.put(
@@ -192,7 +192,31 @@ async fn a_handoff_of_an_ended_task_keeps_the_status_until_the_handoff_ends() {
     let task = start(&app, &id, "qa").await.data();
     assert_eq!(task["status"], json!({ "type": "completed" }));
     let task = complete(&app, &id, "o").await.data();
-    assert_eq!(task["status"], json!({ "type": "waiting" }));
+    assert_eq!(task["status"], json!({ "type": "completed" }));
+}
+
+#[tokio::test]
+async fn a_status_that_was_set_during_a_handoff_stays() {
+    let app = TestApp::new().await;
+    for status in [
+        json!({ "type": "completed" }),
+        json!({ "type": "failed", "message": "m" }),
+        json!({ "type": "pending" }),
+    ] {
+        for is_cancelled in [false, true] {
+            let id = app.task("d").await;
+            start(&app, &id, "qa").await.data();
+            let path = format!("/api/tasks/{id}/status");
+            app.put(&path, json!({ "status": status })).await.data();
+            let ended = if is_cancelled {
+                let path = format!("/api/tasks/{id}/handoff/cancel");
+                app.post(&path, json!({})).await.data()
+            } else {
+                complete(&app, &id, "o").await.data()
+            };
+            assert_eq!(ended["status"], status);
+        }
+    }
 }
 
 #[tokio::test]
@@ -209,7 +233,7 @@ async fn a_handoff_without_a_prompt_or_an_agent_is_refused() {
     assert_snapshot!(refused(json!({ "agentName": "qa", "prompt": " \n" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"prompt: must not be empty"}}"#);
     assert_snapshot!(refused(json!({ "agentName": "", "prompt": "p" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agentName: must not be empty"}}"#);
     assert_snapshot!(refused(json!({ "agentName": "qa", "prompt": "p", "resume": "yes" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"resume: invalid type: string \"yes\", expected a boolean"}}"#);
-    assert_snapshot!(refused(json!({ "agent": "qa", "prompt": "p" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agent: unknown field `agent`, expected one of `agentName`, `prompt`, `reason`, `resume`"}}"#);
+    assert_snapshot!(refused(json!({ "agent": "qa", "prompt": "p" })).await, @r#"400 {"error":{"code":"INVALID_BODY","message":"agent: unknown field `agent`, expected one of `agentName`, `prompt`, `reason`, `resume`, `new`, `detached`"}}"#);
     assert_snapshot!(refused(json!({ "agentName": "qa", "prompt": "p", "resume": true })).await, @r#"409 {"error":{"code":"CONFLICT","message":"Agent qa has no session on this task to resume. Start without `resume`"}}"#);
 }
 

@@ -124,7 +124,7 @@ async fn wrong_parameters_are_refused_by_name() {
     assert_snapshot!(refused("limit=1&limit=2").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: duplicate field `limit`"}}"#);
     assert_snapshot!(refused("status=done").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: status: unknown variant `done`, expected one of `pending`, `active`, `waiting`, `completed`, `failed`"}}"#);
     assert_snapshot!(refused("view=big").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: view: unknown variant `big`, expected `full` or `summary`"}}"#);
-    assert_snapshot!(refused("offset=3").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: offset: unknown field `offset`, expected one of `status`, `agentRole`, `tags`, `ready`, `forAgent`, `newest`, `limit`, `after`, `view`"}}"#);
+    assert_snapshot!(refused("offset=3").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: offset: unknown field `offset`, expected one of `status`, `agentRole`, `tags`, `ready`, `forAgent`, `delegated`, `newest`, `limit`, `after`, `view`"}}"#);
     assert_snapshot!(refused("after=a%2Fb").await, @r#"400 {"error":{"code":"INVALID_QUERY","message":"query: after: may only have letters, digits, `.`, `_` and `-`, and must not begin with `.`"}}"#);
     assert_snapshot!(refused("after=0198f3c0").await, @r#"404 {"error":{"code":"NOT_FOUND","message":"Task not found: 0198f3c0"}}"#);
 }

@@ -155,10 +155,20 @@ async fn create_transfers_and_sessions(app: &TestApp) {
 
 /// Removes runs, which an archive does not have.
 fn without_runs(mut value: Value) -> Value {
-    if let Value::Array(items) = &mut value {
-        for item in items.iter_mut().filter_map(Value::as_object_mut) {
-            item.remove("run");
+    match &mut value {
+        Value::Array(items) => {
+            for item in items {
+                *item = without_runs(item.take());
+            }
         }
+        Value::Object(fields) => {
+            fields.remove("run");
+            fields.remove("live");
+            for field in fields.values_mut() {
+                *field = without_runs(field.take());
+            }
+        }
+        _ => {}
     }
     value
 }

@@ -40,6 +40,7 @@ fn checking_says_what_is_pending_and_changes_nothing() {
     0013	pending	tag_agreements
     0014	pending	least_rights
     0015	pending	troubles
+    0016	pending	delegations
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -69,6 +70,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0013	applied	tag_agreements
     0014	applied	least_rights
     0015	applied	troubles
+    0016	applied	delegations
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -101,6 +103,7 @@ fn a_migration_that_was_changed_is_told() {
     0013	applied	tag_agreements
     0014	applied	least_rights
     0015	applied	troubles
+    0016	applied	delegations
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -139,6 +142,7 @@ fn a_migration_that_is_not_known_is_told() {
     0013	applied	tag_agreements
     0014	applied	least_rights
     0015	applied	troubles
+    0016	applied	delegations
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database

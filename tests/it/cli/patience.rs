@@ -1,5 +1,8 @@
 //! Commands while the server is away.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -108,4 +111,35 @@ async fn a_wait_with_a_shortened_id_survives_a_restart() {
     let seen = transcript(Chorus::new(["task", "wait", end, "--url", &url]));
     let seen = seen.await.unwrap();
     assert!(seen.starts_with("exit 0\n--- stdout\nDone\n"), "{seen}");
+}
+
+#[tokio::test]
+async fn a_wait_says_at_once_that_no_server_is_there() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
+    let task = "0198f3c0-aaaa-7000-8000-000000000000";
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/agent/handoff.sh");
+    let by_script = Command::new(script)
+        .args([task, "qa", "p"])
+        .env("CHORUS_URL", &url)
+        .env_remove("CHORUS_TOKEN")
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let by_program = Chorus::new(["handoff", task, "qa", "p", "--url", &url])
+        .stderr(Stdio::piped())
+        .spawn();
+    for mut waiter in [by_script, by_program] {
+        let mut said = String::new();
+        let mut stderr = BufReader::new(waiter.stderr.take().unwrap());
+        stderr.read_line(&mut said).unwrap();
+        assert!(
+            said.contains(&url) && said.contains("; waiting for at most "),
+            "{said}"
+        );
+        waiter.kill().unwrap();
+        waiter.wait().unwrap();
+    }
 }

@@ -179,7 +179,7 @@ async fn a_task_is_shown_with_all_that_belongs_to_it() {
     --- stdout
     * <id 1> active Write the parser
     ├─ developer  2026-01-01 00:00:00  completed after 1 min 23 s
-    └─ qa  2026-01-01 00:01:23  working
+    └─ qa  2026-01-01 00:01:23  queued for 0 ms
     --- stderr
     ");
 }
@@ -412,7 +412,7 @@ async fn a_chain_is_drawn_as_a_tree() {
     └─ <id 2> completed Write the parser
        ├─ developer  2026-01-01 00:00:02  completed after 1 min 30 s  (transfer from planner)
        └─ <id 3> active Write the parser
-          └─ qa  2026-01-01 00:01:32  working  (transfer from developer)
+          └─ qa  2026-01-01 00:01:32  queued for 0 ms  (transfer from developer)
     --- stderr
     ");
     assert_snapshot!(desk.run(["task", "tree", &second]).await, @"
@@ -423,7 +423,7 @@ async fn a_chain_is_drawn_as_a_tree() {
     └─ * <id 2> completed Write the parser
        ├─ developer  2026-01-01 00:00:02  completed after 1 min 30 s  (transfer from planner)
        └─ <id 3> active Write the parser
-          └─ qa  2026-01-01 00:01:32  working  (transfer from developer)
+          └─ qa  2026-01-01 00:01:32  queued for 0 ms  (transfer from developer)
     --- stderr
     ");
     assert_snapshot!(desk.run(["task", "tree", "nope"]).await, @"
@@ -448,7 +448,7 @@ async fn a_chain_is_printed_as_the_source_of_a_picture() {
         t1["Write #34;it#34;#93;#59; #60;b#62; #35;1 #92; #96;x#96; #38; 漢字 now<br/>completed<br/>developer, completed after 1 min 30 s"]
         t0 -->|transfer| t1
         style t1 stroke-width:3px
-        t2["Write #34;it#34;#93;#59; #60;b#62; #35;1 #92; #96;x#96; #38; 漢字 now<br/>active<br/>qa, working"]
+        t2["Write #34;it#34;#93;#59; #60;b#62; #35;1 #92; #96;x#96; #38; 漢字 now<br/>active<br/>qa, queued for 0 ms"]
         t1 -->|transfer| t2
     --- stderr
     "#);
@@ -460,7 +460,7 @@ async fn a_chain_is_printed_as_the_source_of_a_picture() {
         t0 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\ncompleted\nplanner, completed after 2 s", penwidth=1];
         t1 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\ncompleted\ndeveloper, completed after 1 min 30 s", penwidth=3];
         t0 -> t1 [label="transfer"];
-        t2 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\nactive\nqa, working", penwidth=1];
+        t2 [label="Write \"it\"]; <b> #1 \\ `x` &amp; 漢字 now\nactive\nqa, queued for 0 ms", penwidth=1];
         t1 -> t2 [label="transfer"];
     }
     --- stderr

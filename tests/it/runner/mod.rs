@@ -19,6 +19,7 @@ mod shortages;
 mod stand_ins;
 mod stopping;
 mod transfers;
+mod trees;
 mod troubles;
 
 use chorus::client::{Client, ClientError};

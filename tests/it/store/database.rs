@@ -211,6 +211,7 @@ async fn create(store: &Database, new: NewTask, once: Option<Idempotency>) -> Ta
 async fn count_tasks(store: &Database) -> usize {
     let all = TaskQuery {
         newest: false,
+        delegated: true,
         status: None,
         agent_role: None,
         tags: Vec::new(),
@@ -336,7 +337,9 @@ async fn idempotency_keys_expire_at_their_age_limit() {
 }
 
 async fn delegate(store: &Database, asked: Delegate) -> ledger::Result<Task> {
-    store.write(move |tx| handoff::delegate(tx, &asked)).await
+    let delegated = store.write(move |tx| handoff::delegate(tx, &asked)).await?;
+    assert!(!delegated.is_existing);
+    Ok(delegated.task)
 }
 
 #[tokio::test]
@@ -351,6 +354,8 @@ async fn an_ended_run_cannot_hand_off_its_task() {
         prompt: "p".parse().unwrap(),
         reason: None,
         resume: false,
+        new: false,
+        detached: false,
         caller,
         trace: None,
     };
