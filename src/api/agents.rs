@@ -128,9 +128,10 @@ pub(super) async fn delete_agent(
     Ok(app.ok(deleted.await?))
 }
 
-/// Announce the roles, skills and session limit of an agent
+/// Declare the roles, skills and session limit of an agent
 ///
-/// A run may announce for its own agent. It may lower the session limit, but not raise or remove it. Everybody else needs the operator's token.
+/// A run may do so for its own agent, and may lower the session limit, but not raise or remove it. Other callers need the
+/// operator's token.
 #[utoipa::path(
     post, path = "/api/agents/{name}/capabilities", operation_id = "announce_capabilities", tag = "agents",
     request_body = Capabilities,

@@ -48,7 +48,7 @@ pub(super) async fn list_alerts(
     Ok(app.page(items, next))
 }
 
-/// Raise an alert for a person
+/// Raise an alert for the operator
 ///
 /// The alert stays active until it is resolved. A run may raise alerts about its own task and the tasks below it.
 #[utoipa::path(

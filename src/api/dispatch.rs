@@ -103,7 +103,7 @@ pub(super) async fn list_dispatch_routes(State(app): State<App>) -> Result<Respo
     Ok(app.ok(app.engine.read(kind_rules::list).await?))
 }
 
-/// All routes of the dispatcher.
+/// All kind rules.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoutesInput {
@@ -129,7 +129,7 @@ impl FromRequest<App> for RoutesBody {
     }
 }
 
-/// Replace all routes: the agent for each kind of request
+/// Replace all kind rules: the agent for each kind of request
 ///
 /// Needs the operator's token.
 #[utoipa::path(

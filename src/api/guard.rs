@@ -29,7 +29,7 @@ use crate::web;
 
 /// Paths that need no token beyond this machine: the liveness check, the page and the way to it. A browser that follows a link cannot send a
 /// token. The page holds no data and no secret and is the same for everybody; it gets its data from the API, with the token
-/// that the person enters.
+/// that the operator enters.
 const OPEN: [&str; 3] = ["/healthz", web::ROOT, web::PATH];
 
 type Refuse = fn(String) -> Error;

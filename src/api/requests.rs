@@ -67,7 +67,7 @@ pub(super) async fn list_requests(
     Ok(app.page(items, next))
 }
 
-/// Create a request for a person to decide on
+/// Create a request for the operator to decide on
 #[utoipa::path(
     post, path = "/api/requests", operation_id = "create_request", tag = "requests", request_body = RequestInput,
     responses(
@@ -182,9 +182,9 @@ pub(super) async fn approve_request(
     Ok(app.ok(app.engine.approve_request(id, &caller, once).await?))
 }
 
-/// Leave a request to the next worker that claims it
+/// Approve a request for a claim by anyone, not for the dispatcher
 ///
-/// The dispatcher does not start it. Needs the operator's token.
+/// Needs the operator's token.
 #[utoipa::path(
     post, path = "/api/requests/{id}/next", operation_id = "mark_request_next", tag = "requests",
     security(("token" = [])),
@@ -367,7 +367,7 @@ pub(super) async fn finish_request(
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequeueInput {
-    /// The reason, shown to the person who decides.
+    /// The reason, shown to the operator.
     #[schema(value_type = String, min_length = 1, pattern = "\\S")]
     pub reason: Text,
     /// The fencing token of the claim; an old token is refused, because the claim was lost.
@@ -375,7 +375,7 @@ pub struct RequeueInput {
     pub fencing: Option<u32>,
 }
 
-/// Give a claimed request back for a person to decide on
+/// Return a claimed request to the operator
 ///
 /// Ends the hand-off that works on it, and stops its run.
 #[utoipa::path(

@@ -49,7 +49,7 @@ pub struct App {
         (name = "conversations", description = "Messages of tasks, and where control moved"),
         (name = "tools", description = "Functions with which an agent transfers control to another agent"),
         (name = "sessions", description = "Conversations that move from agent to agent"),
-        (name = "requests", description = "Work that agents leave behind, and a person approves"),
+        (name = "requests", description = "Work for later, approved by the operator"),
         (name = "dispatch", description = "The dispatcher, which starts approved requests"),
         (name = "increments", description = "Work that different agents implement, test, fix and verify"),
         (name = "agents", description = "The configured workers"),

@@ -179,7 +179,7 @@ pub(super) async fn list_agent_tools(
 /// Transfer control of a task with a hand-off tool
 ///
 /// The task completes, and a child task continues with the merged context. The body holds the variables. A run may
-/// transfer its own task; a person may transfer any task that has not ended.
+/// transfer its own task, other callers any task that has not ended.
 #[utoipa::path(
     post, path = "/api/tasks/{id}/tools/{tool}", operation_id = "call_tool", tag = "tools",
     request_body(content = Object, example = json!({ "lead_id": "123" })),

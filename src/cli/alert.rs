@@ -2,7 +2,7 @@
 
 use super::arguments::{AlertArgument, AlertCommand, ServerArguments};
 use super::input::{optional, text_or_stdin};
-use super::ui::{Failure, Table, Ui, time};
+use super::ui::{Failure, Table, Ui, party, time};
 use crate::api::{AlertInput, Answer};
 use crate::client::{AlertList, Client, ClientError};
 use crate::domain::Alert;
@@ -78,7 +78,7 @@ fn table(answer: &Answer<Vec<Alert>>) -> Table {
         table.row([
             alert.id.as_str(),
             &time(alert.raised_at),
-            alert.raised_by.as_str(),
+            party(&alert.raised_by),
             &about(alert),
             &alert.resolved_at.map_or_else(|| "-".to_owned(), time),
             alert.message.as_str(),

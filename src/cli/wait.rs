@@ -146,7 +146,7 @@ pub(super) fn patient(client: &Client, deadline: Option<Instant>) -> Client {
     client.with_patience(patience(away.max(AWAY), deadline))
 }
 
-/// Returns patience that tells a person what it waits for.
+/// Returns patience that prints what it waits for.
 pub(super) fn patience(away: Duration, deadline: Option<Instant>) -> Patience {
     Patience {
         away,

@@ -1,4 +1,4 @@
-//! Alerts: notices that stay visible until a person resolves them.
+//! Alerts: notices that stay visible until the operator resolves them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,7 +11,7 @@ id::id! {
     AlertId
 }
 
-/// A notice that stays visible until a person resolves it.
+/// A notice that stays visible until the operator resolves it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "an alert")]
 pub struct Alert {
@@ -37,7 +37,7 @@ pub struct Alert {
     /// The time at which the alert was resolved; null while it is active.
     #[schema(required)]
     pub resolved_at: Option<Timestamp>,
-    /// The person that resolved the alert.
+    /// The name of the party that resolved the alert.
     #[schema(required, value_type = Option<String>)]
     pub resolved_by: Option<Text>,
 }

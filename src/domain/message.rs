@@ -53,7 +53,7 @@ pub struct Message {
     /// The hand-off during which the message was recorded.
     #[schema(required)]
     pub handoff_id: Option<HandoffId>,
-    /// The agent that wrote the message; null for a person.
+    /// The agent that wrote the message; null if no agent did.
     #[schema(required)]
     pub agent_name: Option<AgentName>,
     /// The type of the message.
@@ -70,7 +70,7 @@ pub struct Message {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", expecting = "a move of control")]
 pub struct Move {
-    /// The agent that had control; null for a person.
+    /// The agent that had control; null if no agent had it.
     #[schema(required)]
     pub from_agent: Option<AgentName>,
     /// The agent that has control now.

@@ -63,13 +63,13 @@ pub enum Refusal {
     AgentActive(AgentName),
     /// The caller has no token and is not a person at this machine.
     TokenNeeded(Stranger),
-    /// Only the operator may make a person's decision.
+    /// The decision is the operator's, and the caller is a person without the token.
     OperatorTokenNeeded,
     /// Only the operator may send mail as the operator.
     OperatorTokenNeededToSend,
     /// Only the router may send mail as the router.
     SentAsRouter,
-    /// A run may not make a person's decision.
+    /// A run may not make the operator's decision.
     DecisionByRun(AgentName),
     /// A run may not change the configuration.
     SetUpByRun(AgentName),

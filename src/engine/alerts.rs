@@ -1,4 +1,4 @@
-//! Alerts: messages that stay until a person resolves them.
+//! Alerts: messages that stay until the operator resolves them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -51,7 +51,7 @@ impl Engine {
         self.write(once, move |tx| alert::raise(tx, &raise)).await
     }
 
-    /// Resolves an alert. Only the operator may, because a person must have seen the alert.
+    /// Resolves an alert. Only the operator may, because an alert must be seen.
     pub async fn resolve_alert(
         &self,
         id: AlertId,

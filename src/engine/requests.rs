@@ -49,7 +49,7 @@ pub struct RequestInput {
 }
 
 impl Engine {
-    /// Creates a request, which waits for a person's approval.
+    /// Creates a request, which waits for the operator's approval.
     pub async fn create_request(
         &self,
         input: RequestInput,
@@ -238,7 +238,7 @@ impl Engine {
         self.stop_unwanted_run(ended, caller)
     }
 
-    /// Gives up a claim; the request waits for a person's decision again.
+    /// Gives up a claim; the request waits for the operator's decision again.
     pub async fn requeue_request(
         &self,
         id: RequestId,

@@ -13,7 +13,7 @@ impl Engine {
         check_size(what, text, self.limits().prompt)
     }
 
-    /// Checks a description, or another text that a person writes.
+    /// Checks a description, or another text that a caller writes.
     pub(super) fn check_text(&self, what: &'static str, text: &Text) -> Result<()> {
         check_size(what, text, self.limits().text)
     }

@@ -3,7 +3,7 @@
 //! # How it works
 //! A single task works in turns: it looks for changed files in the trees, reports their tags to the ledger, and writes the tags that
 //! the ledger returns. For each tag, the ledger stores the last state on which file and request agreed. If the file differs from it,
-//! a person has edited the file, and the file wins. If the request differs, the file is rewritten. So an acknowledged approval
+//! the operator has edited the file, and the file wins. If the request differs, the file is rewritten. So an acknowledged approval
 //! is not lost if the server dies before it writes the file, and an edit made while the server is down counts after the restart.
 //! The server also sees its own writes, which change nothing.
 
@@ -33,7 +33,7 @@ pub struct WatchOptions {
     pub roots: Vec<PathBuf>,
     /// The folder in the trees that is ignored: the server's own data directory, which contains the agents' workspaces.
     pub left_out: PathBuf,
-    /// Whether a person approves a request by changing its tag to `delegated` or `next`.
+    /// Whether the operator approves a request by changing its tag to `delegated` or `next`.
     pub file_approval: bool,
     /// The server's URL, for links to responses.
     pub url: String,

@@ -85,7 +85,7 @@ pub fn may_speak_of_claim(by: &Actor, request: &Request) -> Allowed {
     }
 }
 
-/// Refuses everybody but the operator, because a person must see each alert.
+/// Refuses everybody but the operator, because an alert must be seen.
 pub fn may_resolve_alert(caller: &Caller) -> Allowed {
     operator_only(caller, Refusal::AlertResolvedByRun)
 }

@@ -1,4 +1,4 @@
-//! The web page on which a person decides on requests. It gets all its data from the public API.
+//! The web page on which the operator decides on requests. It gets all its data from the public API.
 
 mod serve;
 

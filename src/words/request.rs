@@ -54,7 +54,7 @@ mod tests {
         for (after, expected) in [
             (after(RequestMove::Retry, false), "Re-queued for attempt 3"),
             (
-                AfterFailure::LEFT_TO_PERSON,
+                AfterFailure::LEFT_TO_OPERATOR,
                 "Re-queued for a decision by the operator",
             ),
             (

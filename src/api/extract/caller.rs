@@ -39,7 +39,7 @@ impl FromRequestParts<App> for MaySetUp {
     }
 }
 
-/// A caller that may take a person's decisions.
+/// A caller that may decide for the operator.
 pub(in crate::api) struct MayDecide(pub Caller);
 
 impl FromRequestParts<App> for MayDecide {

@@ -13,7 +13,7 @@ use crate::api::DispatchOverview;
 use crate::cli::arguments::DoctorArguments;
 use crate::cli::ledger;
 use crate::cli::server;
-use crate::cli::ui::{Failure, Ui, one_line, time};
+use crate::cli::ui::{Failure, Ui, one_line, party, time};
 use crate::client::ClientError;
 use crate::clock::Clock;
 use crate::config::{DataDir, DataDirError};
@@ -260,8 +260,8 @@ async fn active_alerts(engine: &Engine) -> Result<Vec<Alert>, crate::Error> {
 
 fn note_alert(alert: &Alert) -> Finding {
     Note(format!(
-        "alert by {}, {}: {}\n      to do: see to it, then chorus alert resolve {}",
-        one_line(alert.raised_by.as_str()),
+        "alert by {}, {}: {}\n      to do: deal with it, then chorus alert resolve {}",
+        one_line(party(&alert.raised_by)),
         time(alert.raised_at),
         one_line(alert.message.beginning(ALERT).as_str()),
         alert.id

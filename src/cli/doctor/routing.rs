@@ -1,4 +1,4 @@
-//! Tasks and increments that the router has stopped on: no agent qualifies, or a person must decide.
+//! Tasks and increments that the router has stopped on: no agent qualifies, or the operator must decide.
 
 use super::Finding;
 use crate::cli::ui::one_line;
@@ -19,7 +19,7 @@ pub(super) async fn check(engine: &Engine) -> Result<Vec<Finding>, crate::Error>
     let mut findings: Vec<_> = tasks.items.iter().map(note_task).collect();
     if tasks.next.is_some() {
         findings.push(Finding::Note(
-            "more tasks wait for an agent or a person; see chorus task list".to_owned(),
+            "more tasks wait for an agent or for you; see chorus task list".to_owned(),
         ));
     }
     let blocked = Some(IncrementState::Blocked);

@@ -1,10 +1,8 @@
 //! Requests on the screen.
 
-use super::super::ui::{Failure, Table, Ui, one_line, printable, time};
+use super::super::ui::{Failure, Table, Ui, one_line, party, printable, time};
 use crate::api::Answer;
-use crate::domain::{
-    Correspondent, Recovery, Request, RequestSourceType, RequestState, Text, Transition,
-};
+use crate::domain::{Recovery, Request, RequestSourceType, RequestState, Transition};
 
 pub(super) fn table(answer: &Answer<Vec<Request>>) -> Table {
     let mut table = Table::new(
@@ -25,7 +23,7 @@ pub(super) fn table(answer: &Answer<Vec<Request>>) -> Table {
     table
 }
 
-/// Formats a state, with a remark if the request needs the attention of a person.
+/// Formats a state, with a remark if the request needs the operator's attention.
 fn state(request: &Request) -> String {
     let state = request.state.as_str();
     if request.withdrawn_at.is_some() {
@@ -101,17 +99,9 @@ fn source(request: &Request) -> String {
             None => "a task".to_owned(),
         },
         RequestSourceType::Person => match &source.user_id {
-            Some(user) => person(user).to_owned(),
+            Some(user) => party(user).to_owned(),
             None => "a person".to_owned(),
         },
-    }
-}
-
-/// Returns the name of a person, or words for one without a name.
-fn person(name: &Text) -> &str {
-    match name.as_str() {
-        Correspondent::ANONYMOUS => "a person",
-        name => name,
     }
 }
 
@@ -124,7 +114,7 @@ fn transition(moved: &Transition) -> String {
         "  {}  {:<9}  {}{reason}",
         time(moved.at),
         moved.to.as_str(),
-        person(&moved.by)
+        party(&moved.by)
     )
 }
 

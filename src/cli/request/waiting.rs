@@ -22,7 +22,7 @@ pub(in crate::cli) async fn wait(ui: Ui, arguments: WaitArguments) -> Result<(),
     let mut told = None;
     loop {
         let Question { seconds, is_last } = Question::before(deadline);
-        // The first question does not wait, so that a person learns at once of an obstacle.
+        // The first question does not wait, so that an obstacle is printed at once.
         let seconds = told.map_or(0, |_| seconds);
         let client = patient(&client, deadline);
         let reply = client.requests().wait(&id, state, seconds).await?;

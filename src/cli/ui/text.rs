@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Local};
 
-use crate::domain::{Outcome, Timestamp, UsageSum, is_deceptive};
+use crate::domain::{Correspondent, Outcome, Text, Timestamp, UsageSum, is_deceptive};
 use crate::words::counted;
 
 /// The least likeness of a name and a typing error of it, between 0 and 1.
@@ -30,6 +30,14 @@ pub(in crate::cli) fn is_id(text: &str) -> bool {
 /// Joins the lines of a text, and makes it [`printable`].
 pub(in crate::cli) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Returns the name of a party, or words for a person without one.
+pub(in crate::cli) fn party(name: &Text) -> &str {
+    match name.as_str() {
+        Correspondent::ANONYMOUS => "a person",
+        name => name,
+    }
 }
 
 /// Returns the candidate that is most like a mistyped name, if one is like it.

@@ -159,7 +159,7 @@ impl AgentChange {
     }
 }
 
-/// The capabilities of an agent, as announced by the agent or set by a person.
+/// The capabilities of an agent, as declared by the agent or set by the operator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(
     rename_all = "camelCase",

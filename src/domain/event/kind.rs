@@ -30,7 +30,7 @@ pub enum EventKind {
     NoSuitableAgent {
         reason: Text,
     },
-    /// A person must decide before the work on a task continues.
+    /// The operator must decide before the work on a task continues.
     TaskBlocked {
         reason: Text,
     },
@@ -53,12 +53,12 @@ pub enum EventKind {
     IncrementDone {
         id: IncrementId,
     },
-    /// A person must decide before the work on an increment continues.
+    /// The operator must decide before the work on an increment continues.
     IncrementBlocked {
         id: IncrementId,
         reason: Text,
     },
-    /// A person resumed a blocked increment.
+    /// The operator resumed a blocked increment.
     IncrementResumed {
         id: IncrementId,
     },

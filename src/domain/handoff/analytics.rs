@@ -49,7 +49,7 @@ pub struct HandoffFigures {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PairFigures {
-    /// The agent that handed off; null for a person.
+    /// The agent that handed off; null if no agent did.
     #[schema(required)]
     pub from_agent: Option<AgentName>,
     /// The target of the hand-offs.
@@ -73,7 +73,7 @@ pub struct CommonPath {
     pub count: u64,
 }
 
-/// The agent that handed off (`None` for a person) and the target.
+/// The agent that handed off (`None` if no agent did) and the target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AgentPair {
     pub from: Option<AgentName>,

@@ -53,7 +53,7 @@ pub struct MovedConversation {
 pub struct ChainEntry {
     pub id: HandoffId,
     pub agent_name: AgentName,
-    /// `None` if a person handed off.
+    /// `None` if no agent handed off.
     pub from_agent: Option<AgentName>,
     pub mode: Door,
     pub started_at: Timestamp,
@@ -151,7 +151,7 @@ pub(crate) struct ChainEntryWire {
     #[serde(default = "HandoffId::new")]
     #[schema(required)]
     id: HandoffId,
-    /// The agent that handed off; null for a person.
+    /// The agent that handed off; null if no agent did.
     #[schema(required)]
     from_agent: Option<AgentName>,
     /// The way in which the hand-off was started.

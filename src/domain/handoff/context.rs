@@ -18,7 +18,7 @@ pub struct Merge {
 /// The origin of control, stored under reserved keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffMetadata {
-    /// `None` if a person handed off.
+    /// `None` if no agent handed off.
     pub from: Option<String>,
     pub tool: String,
     /// The instructions of the tool for the target.

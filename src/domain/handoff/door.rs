@@ -12,7 +12,7 @@ wire_enum! {
         Delegate = "delegate",
         /// The caller's task completes, and a child task continues.
         Transfer = "transfer",
-        /// A person approved a request, and the dispatcher started it.
+        /// The operator approved a request, and the dispatcher started it.
         Request = "request",
         /// The router chose the agent by the role of the task.
         Route = "route",

@@ -47,7 +47,7 @@ wire_enum! {
         Passed = "passed",
         /// The work is not as required.
         Failed = "failed",
-        /// The agent cannot decide or continue without a person.
+        /// The agent cannot decide or continue without the operator.
         Blocked = "blocked",
     }
 }

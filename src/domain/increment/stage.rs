@@ -26,7 +26,7 @@ pub enum Step {
     OpenRound,
     /// The increment is verified.
     Finish,
-    /// A person must decide.
+    /// The operator must decide.
     Block,
 }
 

@@ -9,7 +9,7 @@ wire_enum! {
         Active = "active",
         /// Verified.
         Done = "done",
-        /// Stopped until a person decides.
+        /// Stopped until the operator decides.
         Blocked = "blocked",
     }
 }

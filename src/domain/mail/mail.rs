@@ -102,7 +102,7 @@ pub struct Recipient {
     pub recipient: Correspondent,
     /// Whether the recipient gets a copy only.
     pub cc: bool,
-    /// The time at which the mail was first part of a prompt; null before, and for a person.
+    /// The time at which the mail was first part of a prompt; null before, and for the operator.
     #[schema(required)]
     pub delivered_at: Option<Timestamp>,
     /// The time of reading: the hand-off with the mail in its prompt completed, or the mail was marked as read.

@@ -24,7 +24,7 @@ wire_enum! {
         /// The server runs the agent.
         #[default]
         Agent = "agent",
-        /// A person takes the requests with an agent of their own; the server starts nothing.
+        /// People work on the requests with agents of their own; the server starts nothing.
         Interactive = "interactive",
         /// One command starts an external job, and another command polls it.
         Async = "async",

@@ -80,7 +80,7 @@ pub struct HeldKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeldReason {
     NoRule,
-    /// A person takes requests of this kind.
+    /// The kind is interactive, so the server starts nothing.
     Interactive,
     /// The agent of the rule is not configured.
     AgentMissing(AgentName),

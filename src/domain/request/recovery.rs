@@ -13,7 +13,7 @@ pub struct AfterFailure {
 }
 
 impl AfterFailure {
-    pub const LEFT_TO_PERSON: Self = Self {
+    pub const LEFT_TO_OPERATOR: Self = Self {
         step: RequestMove::Requeue,
         stuck: false,
     };
@@ -26,7 +26,7 @@ impl AfterFailure {
         outcome: Option<Outcome>,
     ) -> Self {
         if is_withdrawn || outcome == Some(Outcome::Cancelled) {
-            return Self::LEFT_TO_PERSON;
+            return Self::LEFT_TO_OPERATOR;
         }
         let stuck = attempts >= rule.map_or(MAX_ATTEMPTS, |rule| rule.max_attempts);
         let step = match rule {
@@ -50,7 +50,7 @@ mod tests {
         step: RequestMove::Requeue,
         stuck: true,
     };
-    const PERSON: AfterFailure = AfterFailure::LEFT_TO_PERSON;
+    const OPERATOR: AfterFailure = AfterFailure::LEFT_TO_OPERATOR;
 
     #[test]
     fn a_failed_claim_is_retried_until_attempts_run_out() {
@@ -60,9 +60,9 @@ mod tests {
             (Some(&again), 2, RETRY),
             (Some(&again), 3, STUCK),
             (Some(&again), 7, STUCK),
-            (Some(&once), 1, PERSON),
+            (Some(&once), 1, OPERATOR),
             (Some(&once), 3, STUCK),
-            (None, 1, PERSON),
+            (None, 1, OPERATOR),
             (None, 2, STUCK),
         ] {
             for outcome in [None, Some(Outcome::Failed), Some(Outcome::TimedOut)] {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_or_withdrawn_request_is_left_to_a_person() {
+    fn a_cancelled_or_withdrawn_request_is_left_to_the_operator() {
         let rule = rule(true, 3);
         for attempts in 1..5 {
             for (is_withdrawn, outcome) in [
@@ -83,7 +83,7 @@ mod tests {
                 (true, None),
             ] {
                 let after = AfterFailure::decide(Some(&rule), attempts, is_withdrawn, outcome);
-                assert_eq!(after, PERSON, "{attempts} {is_withdrawn} {outcome:?}");
+                assert_eq!(after, OPERATOR, "{attempts} {is_withdrawn} {outcome:?}");
             }
         }
     }

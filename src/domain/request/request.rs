@@ -175,7 +175,7 @@ pub struct Request {
     #[serde(default)]
     #[schema(required)]
     pub approved_at: Option<Timestamp>,
-    /// Whether all attempts have failed, so that a person must decide.
+    /// Whether all attempts have failed, so that the operator must decide.
     #[serde(default)]
     #[schema(required)]
     pub stuck: bool,

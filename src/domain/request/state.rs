@@ -6,7 +6,7 @@ use crate::domain::{AgentName, HandoffId, RunIdentity};
 wire_enum! {
     /// The state of a request.
     pub enum RequestState {
-        /// Created; waits for a person to approve it.
+        /// Created; waits for the operator's approval.
         Needs = "needs",
         /// Approved for the dispatcher.
         Delegated = "delegated",
@@ -28,7 +28,7 @@ pub enum RequestMove {
     Next,
     Claim,
     Finish,
-    /// End the claim; a person decides again.
+    /// End the claim; the operator decides again.
     Requeue,
     /// End the claim; the dispatcher tries again.
     Retry,
@@ -52,7 +52,7 @@ impl RequestState {
         }
     }
 
-    /// Whether a person has approved the request and nobody has claimed it yet.
+    /// Whether the request is approved and not claimed yet.
     pub const fn is_approval(self) -> bool {
         matches!(self, Self::Delegated | Self::Next)
     }
@@ -95,7 +95,7 @@ impl Actor {
         }
     }
 
-    /// Whether the actor may move a request out of `needs`. A file belongs to a person.
+    /// Whether the actor may move a request out of `needs`. A file belongs to the operator.
     pub const fn may_approve(&self) -> bool {
         matches!(self, Self::Operator | Self::File)
     }

@@ -37,7 +37,7 @@ pub fn assignment(task: &Task) -> Text {
     lines.push(format!(
         "{end} your last message with a report, one JSON object: {{\"result\": \"passed\", \"summary\": \"one sentence\", \
          \"details\": \"information for the next agent\"}}. Set `result` to `passed`, `failed` (the work is not as required) or \
-         `blocked` (a person must help). Instead of the JSON object, you can run `chorus task report passed --summary \"one sentence\"`. \
+         `blocked` (the operator must help). Instead of the JSON object, you can run `chorus task report passed --summary \"one sentence\"`. \
          To set the context of the next agent, add `agentContext` to the report: {{\"workCompleted\": \"…\", \"filesModified\": [\"…\"], \
          \"knownIssues\": [\"…\"]}}."
     ));

@@ -13,7 +13,7 @@ pub struct EndedHandoff {
     pub is_routed: bool,
     /// Whether the task is a stage of an increment.
     pub is_stage: bool,
-    /// Whether a person has ended the task meanwhile.
+    /// Whether the task was ended by hand meanwhile.
     pub is_task_ended: bool,
     /// Whether the stage belongs to a finished round.
     pub is_round_over: bool,
@@ -33,13 +33,13 @@ pub struct EndedHandoff {
 /// The next step for the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
-    /// The router did not start the hand-off, or a person has decided.
+    /// The router did not start the hand-off, or the task was ended by hand.
     LeaveAlone,
     /// The stage fails together with its round.
     CloseStage,
-    /// The stage waits for a person, and the increment shows it.
+    /// The stage waits for the operator, and the increment shows it.
     RefreshIncrement,
-    /// A person must decide, because the hand-off was cancelled.
+    /// The operator must decide, because the hand-off was cancelled.
     BlockAsCancelled,
     /// The report decides.
     FollowReport,
@@ -47,7 +47,7 @@ pub enum NextStep {
     FollowMessageReport,
     /// The router chooses an agent again.
     RouteAgain,
-    /// A person must decide, because all attempts have failed.
+    /// The operator must decide, because all attempts have failed.
     BlockAsFailed,
     /// The task is completed; no report was required.
     Complete,
@@ -67,7 +67,7 @@ impl EndedHandoff {
         if self.is_round_over {
             return NextStep::CloseStage;
         }
-        // A stage needs a report to be decided, even if a person started the hand-off.
+        // A stage needs a report to be decided, even if the router did not start the hand-off.
         if !self.is_routed && !self.has_report && !message_has_report {
             return NextStep::RefreshIncrement;
         }

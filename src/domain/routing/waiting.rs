@@ -16,7 +16,7 @@ pub struct UnmetDependency {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WaitReason {
     WorkedOn(AgentName),
-    /// A person must decide first.
+    /// The operator must decide first.
     Blocked(Text),
     NotPending(StatusName),
     /// Dependencies are not met.

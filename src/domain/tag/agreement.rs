@@ -192,7 +192,7 @@ mod tests {
         // Approved over HTTP, and the server died before it wrote the file: the approval is not lost.
         let decided = decide(Delegated, Needs, &[Delegated], Needs, true);
         assert_eq!(decided, Agreement::UpdateFile);
-        // Approved over HTTP, and a person marked it as done before it was written into the file.
+        // Approved over HTTP, and the operator marked it as done before it was written into the file.
         let decided = decide(Delegated, Needs, &[Delegated], Done, true);
         assert_eq!(decided, Agreement::FollowFile);
     }

@@ -38,7 +38,7 @@ pub struct TaskSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub waiting_reason: Option<Text>,
-    /// Whether a person must decide before the work continues; absent if false.
+    /// Whether the operator must decide before the work continues; absent if false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
     pub blocked: bool,

@@ -61,7 +61,7 @@ pub struct Routing {
     pub attempts: u32,
     /// The reason why the router does not assign the task.
     pub waiting_reason: Option<Text>,
-    /// Whether a person must decide; otherwise the task waits for an agent that qualifies.
+    /// Whether the operator must decide; otherwise the task waits for an agent that qualifies.
     pub blocked: bool,
 }
 
@@ -444,7 +444,7 @@ pub(crate) struct TaskWire {
     /// The reason why the router does not assign the task.
     #[schema(required)]
     waiting_reason: Option<Text>,
-    /// Whether a person must decide before the work continues.
+    /// Whether the operator must decide before the work continues.
     #[serde(default)]
     #[schema(required)]
     blocked: bool,

@@ -1,4 +1,4 @@
-//! Alerts: notices for a person, shown until they are resolved.
+//! Alerts: notices for the operator, shown until they are resolved.
 
 mod files;
 mod find;

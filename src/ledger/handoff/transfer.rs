@@ -206,7 +206,7 @@ fn check_has_control(view: &View<'_>, on: &StoredTask, last: Option<&LastHandoff
     }
 }
 
-/// Refuses an agent that is not allowed to call the tool. A person may call every tool.
+/// Refuses an agent that is not allowed to call the tool. Other callers may call every tool.
 fn check_may_use(tool: &Tool, agent: Option<&AgentName>) -> Result<()> {
     match agent {
         Some(agent) if !tool.may_be_used_by(agent) => Err(Refusal::ToolNotAllowed {

@@ -60,7 +60,7 @@ pub fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     })
 }
 
-/// Re-queues a request for a person to decide. Its hand-off ends too, unless its own run re-queues the request.
+/// Re-queues a request for the operator to decide on. Its hand-off ends too, unless its own run re-queues the request.
 pub fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     let mut stored = load(tx, &end.id)?;
     check_claim(&stored.request, end.fencing, &end.by)?;
@@ -70,7 +70,7 @@ pub fn requeue(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
         date: tx.now,
         reason: end.text.clone(),
         earlier_run: find_last_run(tx, &stored.request)?,
-        action: words::recovery_action(AfterFailure::LEFT_TO_PERSON, stored.request.attempts),
+        action: words::recovery_action(AfterFailure::LEFT_TO_OPERATOR, stored.request.attempts),
     };
     let by = acting_as(&stored.request, end);
     request_recoveries::insert(tx, stored.number, &recovery)?;

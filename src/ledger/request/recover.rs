@@ -11,7 +11,7 @@ use super::transition::{check_step, transition};
 /// The most bytes of a failure that a request keeps; its hand-off keeps all of it.
 const LONGEST_REASON: usize = 8 * 1024;
 
-/// Re-queues a request whose claim has failed, for the dispatcher or for a person.
+/// Re-queues a request whose claim has failed, for the dispatcher or for the operator.
 pub(super) fn recover(
     tx: &mut Tx<'_>,
     mut stored: StoredRequest,

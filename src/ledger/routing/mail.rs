@@ -24,7 +24,7 @@ pub fn announce(tx: &mut Tx<'_>, begun: &Begun) -> Result<()> {
     send(tx, to, Some(entry.id.clone()), content)
 }
 
-/// Mails the operator that a task waits for a person.
+/// Mails the operator that a task waits for a decision.
 pub fn mail_operator(tx: &mut Tx<'_>, on: &StoredTask, reason: &Text) -> Result<()> {
     let content = words::blocked_mail(&on.task, reason);
     send(tx, Correspondent::operator(), None, content)

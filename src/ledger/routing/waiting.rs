@@ -1,4 +1,4 @@
-//! Tasks that the router holds until an agent suits or a person decides.
+//! Tasks that the router holds until an agent suits or the operator decides.
 
 use crate::domain::{EventKind, Role, Skill, Text};
 use crate::ledger::{history, increment, task};
@@ -10,7 +10,7 @@ use crate::words;
 /// The most tasks that are held in one transaction.
 const MOST_HELD: u32 = 500;
 
-/// Blocks a task until a person decides.
+/// Blocks a task until the operator decides.
 pub fn block(tx: &mut Tx<'_>, on: &mut StoredTask, reason: &Text) -> Result<()> {
     on.task.routing.blocked = true;
     on.task.routing.waiting_reason = Some(reason.clone());

@@ -116,7 +116,7 @@ pub fn count_attempt(tx: &Tx<'_>, number: i64) -> Result<()> {
     Ok(())
 }
 
-/// Makes a task wait for a person.
+/// Makes a task wait for the operator.
 pub fn block(tx: &Tx<'_>, number: i64, reason: &Text) -> Result<()> {
     tx.execute(
         sql!(

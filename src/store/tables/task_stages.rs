@@ -4,7 +4,7 @@ use crate::domain::{Stage, TaskId, Text};
 use crate::store::{FromRow, Result, Statement, Tx, View, columns, params, sql};
 
 columns! {
-    /// A stage that has failed or waits for a person.
+    /// A stage that has failed or waits for the operator.
     pub struct StuckStage {
         pub id: TaskId = "id",
         pub stage: Stage = "stage",
@@ -13,7 +13,7 @@ columns! {
     }
 }
 
-/// Finds the stage that blocks a round: a stage that waits for a person before a failed one, newest first.
+/// Finds the stage that blocks a round: a stage that waits for the operator before a failed one, newest first.
 pub fn find_stuck(
     view: &View<'_>,
     increment_number: i64,

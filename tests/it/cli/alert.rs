@@ -39,8 +39,8 @@ async fn an_alert_is_raised_listed_and_resolved() {
     assert_snapshot!(desk.run(["alert", "list"]).await, @"
     exit 0
     --- stdout
-    <id 1>	2026-01-01 00:00:00	anonymous	<id 2>	-	The disk is full
-    <id 3>	2026-01-01 00:00:05	anonymous	-	-	From a pipe
+    <id 1>	2026-01-01 00:00:00	a person	<id 2>	-	The disk is full
+    <id 3>	2026-01-01 00:00:05	a person	-	-	From a pipe
     --- stderr
     ");
     let alerts = desk.app.get("/api/alerts").await.data();
@@ -57,20 +57,20 @@ async fn an_alert_is_raised_listed_and_resolved() {
     assert_snapshot!(desk.run(["alert", "list"]).await, @"
     exit 0
     --- stdout
-    <id 1>	2026-01-01 00:00:05	anonymous	-	-	From a pipe
+    <id 1>	2026-01-01 00:00:05	a person	-	-	From a pipe
     --- stderr
     ");
     assert_snapshot!(desk.run(["alert", "list", "--all"]).await, @"
     exit 0
     --- stdout
-    <id 1>	2026-01-01 00:00:00	anonymous	<id 2>	2026-01-01 00:00:10	The disk is full
-    <id 3>	2026-01-01 00:00:05	anonymous	-	-	From a pipe
+    <id 1>	2026-01-01 00:00:00	a person	<id 2>	2026-01-01 00:00:10	The disk is full
+    <id 3>	2026-01-01 00:00:05	a person	-	-	From a pipe
     --- stderr
     ");
     assert_snapshot!(desk.run(["alert", "list", "--all", "--limit", "1"]).await, @"
     exit 0
     --- stdout
-    <id 1>	2026-01-01 00:00:00	anonymous	<id 2>	2026-01-01 00:00:10	The disk is full
+    <id 1>	2026-01-01 00:00:00	a person	<id 2>	2026-01-01 00:00:10	The disk is full
     --- stderr
     More rows: --after <id 1>
     ");
