@@ -616,7 +616,7 @@ async fn an_agent_starts_without_its_tag_if_the_file_cannot_be_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_swaps_its_tag_to_done_is_let_finish() {
+async fn an_agent_that_swaps_its_tag_to_done_may_finish() {
     for swap in [
         "chorus tag swap a.md '#claimed-fix' '#done-fix'",
         "sed -i s/#claimed-fix/#done-fix/ a.md",

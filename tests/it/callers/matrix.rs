@@ -193,7 +193,7 @@ fn every_operation_that_changes_something_has_a_decision() {
 }
 
 #[tokio::test]
-async fn every_caller_may_do_what_was_decided_and_nothing_else() {
+async fn every_caller_may_do_exactly_as_the_matrix_says() {
     let mut scene = Scene::set().await;
     for (operation, (id, allowed)) in operations().iter().zip(DECISIONS) {
         for (caller, expected) in CALLERS.into_iter().zip(expected(allowed)) {
@@ -215,7 +215,7 @@ async fn every_caller_may_do_what_was_decided_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_stranger_reads_nothing_and_is_told_why() {
+async fn a_stranger_reads_nothing_and_gets_the_reason() {
     let app = TestApp::new().await;
     let document: Value = serde_json::from_str(&chorus::api::openapi()).unwrap();
     let paths = document["paths"].as_object().unwrap();

@@ -251,7 +251,7 @@ async fn an_agent_comes_from_a_file_or_standard_input() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_before_anything_is_sent() {
+async fn invalid_arguments_of_an_agent_are_refused() {
     let desk = Desk::open().await;
     assert_snapshot!(desk.run(["agent", "create", "x", "--provider", "gpt"]).await, @"
     exit 2
@@ -318,7 +318,7 @@ async fn what_cannot_be_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn an_agent_says_of_itself_what_it_offers() {
+async fn an_agent_declares_its_own_capabilities() {
     let desk = Desk::open().await;
     let token = "the-token-of-a-run";
     let task = desk.app.task("Write it").await;

@@ -13,7 +13,7 @@ use super::Desk;
 use crate::support::{Chorus, reserve_port};
 
 #[test]
-fn there_is_a_script_for_every_usual_shell() {
+fn every_usual_shell_has_a_script() {
     for (shell, mark) in [
         ("bash", "_clap_complete_chorus()"),
         ("zsh", "#compdef chorus"),

@@ -61,7 +61,7 @@ fn a_good_installation_has_no_problems() {
 }
 
 #[test]
-fn what_is_missing_is_noted() {
+fn missing_programs_and_a_missing_database_are_noted() {
     let (folder, _) = installation();
     assert_snapshot!(doctor(folder.path(), ""), @"
     exit 0
@@ -108,9 +108,9 @@ fn every_active_alert_is_noted() {
     let alerts = alerts.join("\n").replace(&"x".repeat(500), "<500 times x>");
     assert_snapshot!(alerts, @"
     note  alert by qa, 1970-01-01 00:00:00: The key �[2Jhas expired
-          to do: see to it, then chorus alert resolve a
+          to do: deal with it, then chorus alert resolve a
     note  alert by qa, 1970-01-01 00:00:00: <500 times x>…
-          to do: see to it, then chorus alert resolve c
+          to do: deal with it, then chorus alert resolve c
     ");
     assert!(
         seen.starts_with("exit 0") && !seen.contains("No more"),
@@ -241,7 +241,7 @@ fn a_clock_that_went_back_is_a_problem() {
 }
 
 #[test]
-fn what_the_router_does_not_go_on_with_is_noted() {
+fn held_and_blocked_work_is_noted() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let make = |arguments: &[&str]| {
@@ -281,7 +281,39 @@ fn what_the_router_does_not_go_on_with_is_noted() {
 }
 
 #[test]
-fn what_others_can_open_is_told() {
+fn failed_requests_and_kinds_without_a_rule_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let run = |arguments: &[&str]| {
+        let output = server.chorus(arguments.iter().copied()).output();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let failed = run(&["request", "create", "Fix\tthe lock", "--kind", "fix"]);
+    run(&["request", "next", &failed]);
+    run(&["request", "claim", &failed, "--as", "worker"]);
+    run(&[
+        "request",
+        "requeue",
+        &failed,
+        "The key\nhas \u{1b}[2Jexpired",
+    ]);
+    run(&["request", "create", "A scarf", "--kind", "knitting"]);
+    let released = run(&["request", "create", "Two", "--kind", "fix"]);
+    run(&["request", "next", &released]);
+    assert!(server.stop().success());
+    let seen = doctor(folder.path(), "");
+    let notes: Vec<_> = seen
+        .lines()
+        .skip_while(|line| !line.contains("request"))
+        .take_while(|line| !line.contains("the program"))
+        .collect();
+    assert_snapshot!(notes.join("\n"), @"");
+    assert!(seen.starts_with("exit 0"), "{seen}");
+}
+
+#[test]
+fn a_data_directory_that_others_can_open_is_a_problem() {
     let (folder, _) = installation();
     let set_mode = |mode| {
         let mode = std::fs::Permissions::from_mode(mode);

@@ -183,7 +183,7 @@ async fn json_is_the_full_record_of_the_handoff() {
 }
 
 #[tokio::test]
-async fn waiting_ends_at_the_timeout_and_the_handoff_goes_on() {
+async fn a_wait_ends_at_its_timeout_and_the_handoff_continues() {
     let desk = Desk::open().await;
     let id = desk.app.task("d").await;
     assert_snapshot!(desk.run(["handoff", &id, "qa", "p", "--timeout", "0"]).await, @"
@@ -199,7 +199,7 @@ async fn waiting_ends_at_the_timeout_and_the_handoff_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interrupted_wait_says_that_the_handoff_goes_on() {
+async fn an_interrupted_wait_says_that_the_handoff_continues() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let made = server.chorus(["task", "create", "d"]).output();

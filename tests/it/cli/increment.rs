@@ -238,7 +238,7 @@ async fn increments_are_listed_by_state() {
 }
 
 #[tokio::test]
-async fn who_waits_learns_that_it_is_done() {
+async fn a_wait_ends_when_the_increment_is_done() {
     let desk = desk().await;
     let id = desk.make(["increment", "create", "Read dates"]).await;
     let other = desk.make(["increment", "create", "Other"]).await;
@@ -262,7 +262,7 @@ async fn who_waits_learns_that_it_is_done() {
 }
 
 #[tokio::test]
-async fn who_waits_for_what_is_blocked_fails_and_is_told_what_to_do() {
+async fn a_wait_for_a_blocked_increment_fails_with_a_hint() {
     let desk = desk().await;
     let id = desk.make(["increment", "create", "Read dates"]).await;
     let command = transcript(desk.chorus(["increment", "show", &id, "--wait"]));
@@ -307,7 +307,7 @@ async fn until_somebody_listens(server: &Server) {
 }
 
 #[tokio::test]
-async fn agents_take_an_increment_to_its_end_round_by_round_while_somebody_waits() {
+async fn agents_finish_an_increment_round_by_round_while_a_command_waits() {
     let sandbox = Sandbox::new();
     let gate = sandbox.gate("gate");
     let make = format!(

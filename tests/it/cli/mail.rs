@@ -227,7 +227,7 @@ async fn a_thread_is_shown_by_any_of_its_mail() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_before_or_by_the_server() {
+async fn invalid_arguments_of_a_mail_are_refused() {
     let desk = Desk::open().await;
     let id = send(&desk, json!({ "to": ["qa", "planner"], "subject": "Look" })).await;
     assert_snapshot!(desk.run(["mail", "send", "qa", "--subject", "x", "--type", "letter"]).await, @"

@@ -20,7 +20,7 @@ fn change(data_dir: &Path, sql: &str) {
 }
 
 #[test]
-fn checking_says_what_is_pending_and_changes_nothing() {
+fn a_check_lists_pending_migrations_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     assert_snapshot!(migrate(folder.path(), &["--check"]), @"
     exit 1
@@ -78,7 +78,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
 }
 
 #[test]
-fn a_migration_that_was_changed_is_told() {
+fn an_edited_migration_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     migrate(folder.path(), &[]);
     change(
@@ -117,7 +117,7 @@ fn a_migration_that_was_changed_is_told() {
 }
 
 #[test]
-fn a_migration_that_is_not_known_is_told() {
+fn an_unknown_migration_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     migrate(folder.path(), &[]);
     change(
@@ -157,7 +157,7 @@ fn a_migration_that_is_not_known_is_told() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_told() {
+fn a_file_that_is_no_database_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(
         folder.path().join("chorus.db"),

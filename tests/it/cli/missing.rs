@@ -88,7 +88,7 @@ async fn a_mistyped_name_is_corrected() {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_has_does_not_look_like_an_empty_list() {
+async fn an_unknown_name_is_an_error_and_not_an_empty_list() {
     let desk = Desk::open().await;
     assert_snapshot!(desk.run(["mail", "inbox", "ghost"]).await, @"
     exit 3

@@ -89,7 +89,7 @@ async fn a_change_of_an_agent_happens_once_although_its_answer_was_lost() {
 }
 
 #[tokio::test]
-async fn a_person_is_told_at_once() {
+async fn a_command_of_a_person_fails_at_once() {
     let desk = Desk::open().await;
     let url = unsteady(&desk, First::RequestIsLost).await;
     let seen = transcript(Chorus::new(["task", "list", "--url", &url]));

@@ -52,7 +52,7 @@ async fn desk() -> Desk {
 }
 
 #[tokio::test]
-async fn the_most_urgent_task_comes_first_and_what_waits_is_not_there() {
+async fn ready_tasks_are_listed_most_urgent_first_without_waiting_ones() {
     let desk = desk().await;
     assert_snapshot!(desk.run(["task", "ready"]).await, @r#"
     exit 0
@@ -84,7 +84,7 @@ async fn the_most_urgent_task_comes_first_and_what_waits_is_not_there() {
 }
 
 #[tokio::test]
-async fn an_agent_sees_what_it_suits() {
+async fn ready_tasks_of_an_agent_are_those_that_suit_it() {
     let desk = desk().await;
     assert_snapshot!(desk.run(["task", "ready", "--as", "ada"]).await, @"
     exit 0

@@ -8,7 +8,7 @@ use super::Desk;
 use crate::support::{Sandbox, Server, redact, run_agent};
 
 #[tokio::test]
-async fn outside_of_a_run_it_says_what_a_person_does() {
+async fn a_report_outside_of_a_run_is_refused_with_a_hint() {
     let desk = Desk::open().await;
     assert_snapshot!(desk.run(["task", "report", "passed"]).await, @"
     exit 2
@@ -97,7 +97,7 @@ async fn a_bad_report_is_refused_and_says_why() {
 }
 
 #[tokio::test]
-async fn what_is_reported_counts_more_than_the_last_message() {
+async fn a_report_by_command_counts_more_than_one_in_the_last_message() {
     let sandbox = Sandbox::new().with_specialist(
         "tess",
         "testing",

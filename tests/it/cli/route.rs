@@ -17,7 +17,7 @@ async fn desk() -> Desk {
 }
 
 #[tokio::test]
-async fn a_dry_run_says_who_is_taken_and_why() {
+async fn a_dry_run_explains_the_chosen_agent() {
     let desk = desk().await;
     let id = desk
         .make([
@@ -52,7 +52,7 @@ async fn a_dry_run_says_who_is_taken_and_why() {
 }
 
 #[tokio::test]
-async fn a_dry_run_says_why_nobody_is_taken() {
+async fn a_dry_run_explains_why_no_agent_is_chosen() {
     let desk = desk().await;
     let plain = desk.make(["task", "create", "Plain"]).await;
     assert_snapshot!(desk.run(["task", "route", &plain, "--dry-run"]).await, @"
@@ -129,7 +129,7 @@ async fn a_task_goes_to_the_agent_that_suits_best() {
 }
 
 #[tokio::test]
-async fn whom_nobody_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
+async fn a_task_that_no_agent_suits_is_a_conflict_and_an_unknown_task_is_not_found() {
     let desk = desk().await;
     let lost = desk
         .make([

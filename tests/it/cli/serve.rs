@@ -54,7 +54,7 @@ async fn a_stopped_server_ends_well_and_comes_back_with_everything() {
 }
 
 #[tokio::test]
-async fn a_server_stops_although_somebody_waits() {
+async fn a_server_stops_although_a_client_waits() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path());
     let client = server.client();
@@ -236,7 +236,7 @@ fn refused_with(variable: &str, endpoint: &str) -> String {
 
 #[cfg(not(feature = "otlp"))]
 #[test]
-fn a_collector_is_told_to_be_out_of_reach_without_the_feature() {
+fn a_collector_is_refused_without_the_feature() {
     let warning = "this program was built without the feature `otlp`";
     let endpoint = "http://localhost:4318";
     let said = refused_with("CHORUS_OTLP_ENDPOINT", endpoint);
@@ -266,7 +266,7 @@ fn a_collector_that_cannot_be_sent_to_is_refused_only_if_it_is_meant_for_chorus(
 
 #[cfg(feature = "otlp")]
 #[test]
-fn a_server_whose_collector_is_not_there_starts_and_stops() {
+fn a_server_whose_collector_is_absent_starts_and_stops() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_with(folder.path(), &["--otlp-endpoint", "http://127.0.0.1:1"]);
     assert_eq!(server.stop().code(), Some(0));

@@ -148,7 +148,7 @@ async fn hand_offs_of_a_session_are_counted() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_move_gets_the_final_message() {
+async fn a_move_that_waits_prints_the_final_message() {
     let desk = Desk::open().await;
     let mut feed = desk.app.engine.feed().follow();
     let moved = transcript(desk.chorus(move_to("s", "planner", "qa", &["--wait"])));

@@ -130,7 +130,7 @@ async fn figures_are_shown_by_pair_and_path() {
 }
 
 #[tokio::test]
-async fn what_is_no_time_and_no_agent_is_refused() {
+async fn an_invalid_time_and_an_unknown_agent_are_refused() {
     let desk = Desk::open().await;
     assert_snapshot!(desk.run(["stats", "--since", "tomorrow"]).await, @"
     exit 2

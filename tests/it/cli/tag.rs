@@ -124,7 +124,7 @@ fn tags_are_added_and_removed() {
 }
 
 #[test]
-fn a_swap_that_comes_too_late_says_what_is_there_now() {
+fn a_swap_that_comes_too_late_names_the_present_tags() {
     let folder = Folder::new(&[(
         "notes.md",
         "# Notes\n**Tags**: #delegated-implementation #P1\n- a #needs-fix\n- b #needs-fix\n`#next-x`\n",

@@ -185,7 +185,7 @@ async fn a_task_is_shown_with_all_that_belongs_to_it() {
 }
 
 #[tokio::test]
-async fn a_status_is_set_and_said() {
+async fn a_status_is_set_and_printed() {
     let desk = Desk::open().await;
     let id = desk.app.task("d").await;
     assert_snapshot!(desk.run(["task", "status", &id, "completed"]).await, @"
@@ -264,7 +264,7 @@ async fn a_plan_is_set_field_by_field() {
 }
 
 #[tokio::test]
-async fn json_is_what_the_api_answers() {
+async fn json_is_the_answer_of_the_api() {
     let desk = Desk::open().await;
     let id = desk.app.task("d").await;
     for (arguments, path) in [
@@ -564,7 +564,7 @@ async fn a_long_conversation_comes_whole() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_said_or_shown_is_refused() {
+async fn an_invalid_message_or_page_is_refused() {
     let desk = Desk::open().await;
     let id = desk.app.task("d").await;
     assert_snapshot!(desk.run(["task", "say", &id, " "]).await, @"

@@ -54,7 +54,7 @@ async fn a_task_is_made_with_all_that_it_needs() {
 }
 
 #[tokio::test]
-async fn what_is_not_given_stays_and_nothing_takes_away() {
+async fn an_omitted_need_is_unchanged_and_an_empty_one_is_removed() {
     let desk = Desk::open().await;
     let first = desk.app.task("First").await;
     let id = desk.app.task("Second").await;
@@ -135,7 +135,7 @@ async fn objects_come_from_files_and_standard_input_and_are_merged_if_asked() {
 }
 
 #[tokio::test]
-async fn bad_input_is_wrong_usage_that_says_what_and_where() {
+async fn invalid_json_is_a_usage_error_that_names_the_place() {
     let desk = Desk::open().await;
     let id = desk.app.task("d").await;
     let seen = desk
@@ -228,7 +228,7 @@ async fn bad_input_is_wrong_usage_that_says_what_and_where() {
 }
 
 #[tokio::test]
-async fn what_the_server_refuses_is_said() {
+async fn a_refusal_of_the_server_is_printed() {
     let desk = Desk::open().await;
     let [a, b, c] = [
         desk.app.task("a").await,
@@ -276,7 +276,7 @@ async fn what_the_server_refuses_is_said() {
 }
 
 #[tokio::test]
-async fn a_list_shows_roles_and_what_is_held_only_if_there_is_any() {
+async fn a_list_has_columns_for_roles_and_held_tasks_only_if_there_are_any() {
     let desk = Desk::with_agents(&[("ada", &["implementation"], &["rust"])]).await;
     desk.make(["task", "create", "Plain"]).await;
     assert_snapshot!(desk.run(["task", "list"]).await, @"

@@ -78,7 +78,7 @@ fn the_forms_of_a_kind_are_printed() {
 }
 
 #[test]
-fn a_form_of_your_own_is_printed_and_one_that_is_missing_is_told() {
+fn a_custom_template_is_printed_and_a_missing_one_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("templates");
     std::fs::create_dir(&own).unwrap();

@@ -191,7 +191,7 @@ async fn a_whole_tool_comes_from_a_file_or_standard_input() {
 }
 
 #[tokio::test]
-async fn what_is_not_given_stays_when_a_tool_is_changed() {
+async fn omitted_fields_stay_when_a_tool_is_edited() {
     let desk = Desk::open().await;
     tool(&desk).await;
     let before = desk.app.get("/api/tools/to_qa").await.data();
@@ -271,7 +271,7 @@ async fn what_is_not_given_stays_when_a_tool_is_changed() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_tool_is_said() {
+async fn an_invalid_tool_is_refused_with_the_reason() {
     let desk = Desk::open().await;
     let create = |variable| {
         desk.run([
@@ -465,7 +465,7 @@ async fn a_call_that_cannot_be_is_refused_with_all_reasons() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_call_gets_the_final_message() {
+async fn a_tool_call_that_waits_prints_the_final_message() {
     let desk = Desk::open().await;
     tool(&desk).await;
     let id = desk.app.task("Write it").await;

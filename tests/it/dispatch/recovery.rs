@@ -211,7 +211,7 @@ async fn ending_a_request_stops_its_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_whose_hand_off_is_cancelled_waits_for_a_person() {
+async fn a_request_whose_hand_off_is_cancelled_waits_for_the_operator() {
     let (sandbox, _gate) = gated_worker();
     let server = serve(&sandbox, 2);
     let (operator, request, _) = start_request(&server, &json!([retry_rule(5)])).await;

@@ -244,7 +244,7 @@ async fn limits_count_delegations_and_transfers_of_one_chain_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_many_concurrent_transfers_wins_and_the_others_learn_who() {
+async fn one_of_many_concurrent_transfers_wins_and_the_others_learn_its_agent() {
     let sandbox = waiting_agents(&["a", "b", "c"]);
     let server = sandbox.serve(4);
     let client = server.client();

@@ -122,7 +122,7 @@ async fn a_request_goes_from_needs_to_done() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_two_hundred_claimers_wins_and_the_others_learn_who() {
+async fn one_of_two_hundred_claimers_wins_and_the_others_learn_its_name() {
     let app = TestApp::new().await;
     let request = Requests(&app.db)
         .create_approved(new_request("fix", "wanted"))

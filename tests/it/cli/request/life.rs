@@ -116,7 +116,7 @@ async fn a_request_is_created_approved_claimed_kept_and_done() {
 }
 
 #[tokio::test]
-async fn requests_are_listed_with_what_a_person_must_know() {
+async fn requests_are_listed_with_state_priority_kind_and_title() {
     let office = Office::open();
     assert_snapshot!(office.run(["request", "list"]).await, @"
     exit 0
@@ -238,7 +238,7 @@ async fn several_are_approved_together_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn requests_are_left_to_whoever_starts_next_and_given_up() {
+async fn requests_are_released_to_any_claimer_and_requeued() {
     let office = Office::open();
     let (first, second) = (office.create("One").await, office.create("Two").await);
     assert_snapshot!(office.run(["request", "next", &first, &second]).await, @"
@@ -316,7 +316,7 @@ async fn requests_are_left_to_whoever_starts_next_and_given_up() {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_is_printed_as_it_came() {
+async fn json_of_a_request_command_is_the_answer_of_the_api() {
     let office = Office::open();
     let id = office.create("One").await;
     for arguments in [
@@ -359,7 +359,7 @@ async fn what_is_asked_for_is_printed_as_it_came() {
 }
 
 #[tokio::test]
-async fn a_person_sees_where_a_request_is_to_be_worked_on_and_what_it_came_from() {
+async fn a_request_shows_its_workspace_and_its_source() {
     let office = Office::open();
     let folder = tempfile::tempdir().unwrap();
     let create = [

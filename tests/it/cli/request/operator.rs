@@ -8,7 +8,7 @@ use crate::cli::transcript;
 use crate::support::{Sandbox, redact, run_agent};
 
 #[tokio::test]
-async fn without_the_operators_token_nothing_is_approved_and_it_is_said_why() {
+async fn without_the_operators_token_an_approval_is_refused_with_a_hint() {
     let office = Office::open();
     let id = office.create("One").await;
     let elsewhere = tempfile::tempdir().unwrap();
@@ -133,7 +133,7 @@ async fn routes_are_shown_and_set_from_a_file() {
 }
 
 #[tokio::test]
-async fn what_is_before_the_dispatcher_is_shown() {
+async fn top_shows_all_requests_that_are_not_done() {
     let office = Office::open();
     let (first, second) = (office.create("One").await, office.create("Two").await);
     office

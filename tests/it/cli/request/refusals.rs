@@ -45,7 +45,7 @@ async fn a_request_that_is_not_there_exits_with_three() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_before_anything_is_sent_or_by_the_server() {
+async fn invalid_arguments_of_a_request_are_refused() {
     let office = Office::open();
     assert_snapshot!(office.run(["request", "create", "t"]).await, @"
     exit 2

@@ -20,7 +20,7 @@ fn begin_to_wait(server: &Server, id: &str) -> std::process::Child {
 }
 
 #[tokio::test]
-async fn who_waits_in_vain_is_told_at_the_timeout() {
+async fn a_wait_fails_at_its_timeout() {
     let office = Office::open();
     let id = office.create("One").await;
     assert_snapshot!(office.run(["request", "wait", &id, "--timeout", "0"]).await, @"
@@ -49,7 +49,7 @@ async fn who_waits_in_vain_is_told_at_the_timeout() {
 }
 
 #[tokio::test]
-async fn who_waits_is_told_of_failures_and_of_a_kind_without_an_agent() {
+async fn a_wait_reports_failures_and_a_kind_without_an_agent() {
     let office = Office::open();
     let id = office.create("One").await;
     office.run(["request", "next", &id]).await;
@@ -75,7 +75,7 @@ async fn who_waits_is_told_of_failures_and_of_a_kind_without_an_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_is_woken_by_an_answer_from_elsewhere() {
+async fn a_wait_ends_when_the_request_is_done_elsewhere() {
     let office = Office::open();
     let id = office.create("One").await;
     let waits = begin_to_wait(&office.server, &id);
@@ -93,7 +93,7 @@ async fn who_waits_is_woken_by_an_answer_from_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_survives_a_restart_of_the_server() {
+async fn a_wait_survives_a_restart_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let port = reserve_port();
     let serve = || {
@@ -119,7 +119,7 @@ async fn who_waits_survives_a_restart_of_the_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_is_dispatched_answers_who_waits() {
+async fn a_wait_prints_the_response_of_the_dispatched_agent() {
     let sandbox = Sandbox::new().with_agent("worker", "cat >/dev/null; echo 'I did it.'");
     let server = sandbox.serve_with(1, &["--port", "0", "--debounce-seconds", "0"]);
     let client = server.client();
