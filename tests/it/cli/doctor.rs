@@ -308,7 +308,13 @@ fn failed_requests_and_kinds_without_a_rule_are_noted() {
         .skip_while(|line| !line.contains("request"))
         .take_while(|line| !line.contains("the program"))
         .collect();
-    assert_snapshot!(notes.join("\n"), @"");
+    assert_snapshot!(notes.join("\n"), @"
+    note  1 request of kind knitting will not start. Kind knitting has no rule. Add one with `chorus request kinds --set FILE` or PUT /api/dispatch/routes
+    note  request <id 1> has failed (The key has �[2Jexpired): Fix the lock
+          to do: read chorus request show <id 1>; if it is in needs, chorus request approve <id 1>
+    note  2 requests wait for a decision; see chorus request list --state needs
+    note  1 request waits for a claim; see chorus request list --state next
+    ");
     assert!(seen.starts_with("exit 0"), "{seen}");
 }
 
