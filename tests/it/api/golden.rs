@@ -420,9 +420,11 @@ async fn the_dispatcher_and_a_route() {
     maxRuns: 0
     debounceSeconds: 0.0
     running: [{"id":"<id 1>","title":"In progress","kind":"fix","priority":"P2","agent":"worker","since":1767225600000,"taskId":null,"handoffId":null,"run":null,"workspace":null,"jobId":null,"attempts":1}]
-    waiting: [{"id":"<id 2>","title":"Waiting","kind":"fix","priority":"P2","since":1767225600000,"attempts":0}]
+    waiting: [{"id":"<id 2>","title":"Waiting","kind":"fix","priority":"P2","since":1767225600000,"attempts":0,"lastFailure":null}]
     held: []
     stuck: []
+    undecided: []
+    next: []
     "#);
 }
 
