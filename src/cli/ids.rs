@@ -8,9 +8,9 @@ use clap::ArgMatches;
 use reqwest::StatusCode;
 
 use super::arguments::{ShortId, short_ids};
-use super::server;
 use super::ui::{Failure, is_id, one_line};
 use super::wait::{deadline_after, patient};
+use super::{own_task, server};
 use crate::client::{Client, ClientError, IdList};
 use crate::domain::{FoundId, IdPart, Noun};
 
@@ -27,6 +27,10 @@ pub(super) async fn resolve(matches: &ArgMatches) -> Result<(), Failure> {
         .into_iter()
         .filter(|id| !is_full(&id.typed))
         .collect();
+    let (own, short): (Vec<_>, Vec<_>) = short.into_iter().partition(ShortId::is_own_task);
+    for id in &own {
+        id.set_full(own_task::find()?);
+    }
     if short.is_empty() {
         return Ok(());
     }

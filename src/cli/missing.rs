@@ -30,7 +30,8 @@ enum Hint {
 }
 
 async fn hint(client: &Client, matches: &ArgMatches, command: &ArgMatches) -> Option<Hint> {
-    for id in short_ids(command) {
+    let named = short_ids(command).into_iter();
+    for id in named.filter(|id| !id.is_own_task()) {
         if let Some(hint) = about_id(client, &id).await {
             return Some(hint);
         }

@@ -22,6 +22,7 @@ mod mail;
 mod migrate;
 mod missing;
 mod operator;
+mod own_task;
 mod progress;
 mod ready;
 mod report;
@@ -84,15 +85,13 @@ pub fn main() -> ExitCode {
 /// Parses the command line. The usage in an error shows only arguments that a person would type: clap would add those that the
 /// environment sets, such as `--url`.
 fn matches() -> ArgMatches {
-    arguments::command()
-        .try_get_matches()
-        .unwrap_or_else(|error| {
-            if !error.use_stderr() {
-                error.exit();
-            }
-            let typed = arguments::without_environment().try_get_matches();
-            typed.err().unwrap_or(error).exit()
-        })
+    own_task::matches().unwrap_or_else(|error| {
+        if !error.use_stderr() {
+            error.exit();
+        }
+        let typed = arguments::without_environment().try_get_matches();
+        typed.err().unwrap_or(error).exit()
+    })
 }
 
 /// Runs a command with the full ids of shortened ones. A failure is told in the words of the command line.

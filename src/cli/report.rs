@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::arguments::ReportArguments;
 use super::input::{json_object, text_or_stdin};
+use super::own_task;
 use super::server::token;
 use super::ui::{Failure, Ui, one_line};
 use crate::domain::Report;
@@ -17,8 +18,7 @@ pub(super) async fn run(ui: Ui, arguments: ReportArguments) -> Result<(), Failur
         agent_context,
         server,
     } = arguments;
-    let task = std::env::var("CHORUS_TASK_ID").ok();
-    let (Some(task), Some(_)) = (task.filter(|task| !task.is_empty()), token()?) else {
+    let (Some(task), Some(_)) = (own_task::in_run(), token()?) else {
         return Err(Failure::usage(
             "`chorus task report` works only inside a run, which has CHORUS_TASK_ID and CHORUS_TOKEN",
         )

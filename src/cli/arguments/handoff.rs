@@ -5,8 +5,9 @@ use clap::Args;
 use super::{COMMON, DataArguments, HandoffArgument, ServerArguments, TaskArgument};
 
 #[derive(Debug, Args)]
+#[command(override_usage = "chorus handoff [OPTIONS] [TASK] <AGENT> <PROMPT>")]
 pub(in crate::cli) struct HandoffArguments {
-    /// Task to hand off
+    /// Task to hand off [default in a run: its own]
     pub task: TaskArgument,
     /// Agent that gets the task
     pub agent: String,
@@ -35,7 +36,7 @@ pub(in crate::cli) struct HandoffArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CancelArguments {
-    /// Task whose hand-off is cancelled
+    /// Task whose hand-off is cancelled [default in a run: its own]
     pub task: TaskArgument,
     /// Reason for the cancellation
     #[arg(long, value_name = "TEXT")]
@@ -46,7 +47,7 @@ pub(in crate::cli) struct CancelArguments {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LogArguments {
-    /// Hand-off, or a task to read its last hand-off
+    /// Hand-off, or a task to read its last one [default in a run: its own]
     pub handoff: HandoffArgument,
     /// Follow the output until the run has ended
     #[arg(short, long)]

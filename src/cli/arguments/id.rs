@@ -17,6 +17,9 @@ use clap::{Arg, ArgMatches};
 use super::needs::{DependencyArgument, OrNothing};
 use crate::domain::Noun;
 
+/// Stands for the task of the run that starts a command.
+pub(in crate::cli) const OWN_TASK: &str = ".";
+
 /// An id as it was typed, and the full id once it is known.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct ShortId {
@@ -36,6 +39,10 @@ impl ShortId {
             may_be_name,
             full: Arc::default(),
         }
+    }
+
+    pub fn is_own_task(&self) -> bool {
+        self.typed == OWN_TASK && self.nouns.contains(&Noun::Task)
     }
 
     /// Keeps the first full id that is set.

@@ -31,8 +31,8 @@ pub(super) use data::{
 };
 pub(super) use handoff::{CancelArguments, HandoffArguments, LogArguments};
 pub(super) use id::{
-    AlertArgument, HandoffArgument, IncrementArgument, MailArgument, RequestArgument, ShortId,
-    TaskArgument, ThreadArgument, nouns_of, short_ids, value_name,
+    AlertArgument, HandoffArgument, IncrementArgument, MailArgument, OWN_TASK, RequestArgument,
+    ShortId, TaskArgument, ThreadArgument, nouns_of, short_ids, value_name,
 };
 pub(super) use increment::{CreateIncrementArguments, IncrementCommand};
 pub(super) use mail::{InboxArguments, MailCommand, MarkArguments, SendMailArguments};

@@ -89,9 +89,10 @@ pub(in crate::cli) enum ToolCommand {
     },
     /// Transfer a task with a tool and print the id of the child task
     Call {
-        /// Task to transfer
+        /// Task to transfer [default in a run: its own]
         task: TaskArgument,
         /// Tool to call
+        #[arg(value_parser = tool_name)]
         tool: String,
         /// Variables as a JSON object; - reads standard input
         #[arg(default_value = "{}")]
@@ -140,6 +141,14 @@ fn variable(text: &str) -> Result<ContextVariable, String> {
         required,
         description: text(description)?,
     })
+}
+
+/// Reads the name of a tool. Variables in its place mean that the task was left out.
+fn tool_name(text: &str) -> Result<String, &'static str> {
+    if text == "-" || text.trim_start().starts_with('{') {
+        return Err("is not the name of a tool");
+    }
+    Ok(text.to_owned())
 }
 
 /// Reads `NAME=VALUE`.
