@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-use crate::domain::{AttachmentId, Rules, RunId, TaskId};
+use crate::domain::{AttachmentFolder, Rules, RunId};
 
 /// Sizes are in bytes; times without a unit of their own are in seconds.
 #[derive(Debug, Clone, Copy)]
@@ -312,10 +312,10 @@ impl DataDir {
         self.0.join("runs")
     }
 
-    pub fn upload(&self, task_id: &TaskId, id: &AttachmentId) -> PathBuf {
+    pub fn upload(&self, folder: &AttachmentFolder) -> PathBuf {
         self.0
             .join("uploads")
-            .join(task_id.as_str())
-            .join(id.as_str())
+            .join(folder.task_id.as_str())
+            .join(folder.id.as_str())
     }
 }

@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Body, ChangedTask, Id, Query};
+use super::extract::{Body, ChangedTask, Id, PlannedTask, Query};
 use super::{Answer, App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{
@@ -183,7 +183,8 @@ pub(super) async fn set_task_status(
 
 /// Set the planning fields of a task
 ///
-/// The task becomes a planned task. Fields that are absent from the body keep their value.
+/// The task becomes a planned task. Fields that are absent from the body keep their value. A task with a `sharedPlan` stands for another
+/// one: the plan of both changes.
 #[utoipa::path(
     put, path = "/api/tasks/{id}/planning", operation_id = "plan_task", tag = "tasks", request_body = PlanningChange,
     params(("id" = String, Path, description = "The task")),
@@ -194,7 +195,7 @@ pub(super) async fn set_task_status(
 )]
 pub(super) async fn plan_task(
     State(app): State<App>,
-    ChangedTask(id): ChangedTask,
+    PlannedTask(id): PlannedTask,
     body: Body<PlanningChange>,
 ) -> Result<Response, Error> {
     Ok(app.ok(app.engine.plan_task(id, body.value, body.once).await?))

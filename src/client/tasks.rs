@@ -5,10 +5,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Replied, Tasks};
-use crate::api::{CancelInput, ConversationInput, HandoffInput, StatusInput, TaskInput};
+use crate::api::{
+    CancelInput, ConversationInput, HandoffInput, MessageInput, StatusInput, TaskInput,
+};
 use crate::domain::{
-    AgentName, Message, NeedsChange, PlanningChange, Report, Role, RouteChoice, StatusName, Task,
-    TaskSummary, TaskTree, UsageSum,
+    AgentName, Message, NeedsChange, PlanningChange, Queue, QueueMessage, Report, Role,
+    RouteChoice, StatusName, Task, TaskSummary, TaskTree, UsageSum,
 };
 
 /// Filters of the list of tasks.
@@ -95,6 +97,15 @@ impl Tasks<'_> {
 
     pub async fn say(&self, id: &str, input: &ConversationInput) -> Replied<Message> {
         self.0.post(&["tasks", id, "messages"], input).await
+    }
+
+    pub async fn queue(&self, id: &str, after: Option<&str>) -> Replied<Queue> {
+        let query = (("after", after),);
+        self.0.fetch(&["tasks", id, "queue"], &query).await
+    }
+
+    pub async fn queue_message(&self, id: &str, input: &MessageInput) -> Replied<QueueMessage> {
+        self.0.post(&["tasks", id, "queue"], input).await
     }
 
     /// Returns the task that is worked on: a child of the named one if its own agent hands it on.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentName, AttachmentId, HandoffId, History, MessageType, Move, Queue, Task, TaskId, Text,
+    AgentName, AttachmentFolder, HandoffId, History, MessageType, Move, Queue, Task, TaskId, Text,
     Timestamp,
 };
 
@@ -16,8 +16,8 @@ pub struct TaskArchive {
     pub queue: Queue,
     /// Without the prompts of the hand-offs, which are in `task`.
     pub conversation: Conversation,
-    /// In the order of the attachments; each names the folder that holds the bytes.
-    pub attachment_ids: Vec<AttachmentId>,
+    /// In the order of the attachments.
+    pub folders: Vec<AttachmentFolder>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

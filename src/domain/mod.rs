@@ -79,10 +79,10 @@ pub use tag::{
     match_moved_tags, match_tags,
 };
 pub use task::{
-    Attachment, AttachmentId, Dependency, DependencyOutcome, Filename, IllegalPriority, MessageId,
-    Needs, NeedsChange, NewTask, Planning, PlanningChange, Queue, QueueMessage, ReadyQuery,
-    Routing, Source, Status, StatusName, Task, TaskId, TaskPriority, TaskQuery, TaskSummary,
-    TaskTree, TreeHandoff,
+    Attachment, AttachmentFolder, AttachmentId, Dependency, DependencyOutcome, Filename,
+    IllegalPriority, MessageId, Needs, NeedsChange, NewTask, Planning, PlanningChange, Queue,
+    QueueMessage, ReadyQuery, Routing, SharedPlan, Source, Status, StatusName, Task, TaskId,
+    TaskPlan, TaskPriority, TaskQuery, TaskSummary, TaskTree, TreeHandoff,
 };
 pub(crate) use task::{DependencyForm, TaskWire};
 pub(crate) use text::field::distinct;

@@ -45,6 +45,8 @@ pub enum Refusal {
     },
     /// The task is a stage of an increment; only a report of its agent decides its result.
     PartOfIncrement(TaskId),
+    /// A run on a stage of an increment, or on a task below one, may not change the plan of the increment.
+    PlannedByStage(TaskId),
     AgentExists(AgentName),
     /// The names differ only in case or separators, which name matching ignores.
     AgentAlike {
@@ -246,6 +248,7 @@ impl Refusal {
             Self::NotItsOwnTask(_)
             | Self::NotItsOwnName(_)
             | Self::OutOfReach { .. }
+            | Self::PlannedByStage(_)
             | Self::WorkspaceOutOfReach { .. }
             | Self::DecisionByRun(_)
             | Self::SetUpByRun(_)

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use super::{Engine, Result};
-use crate::domain::{Attachment, AttachmentId, Filename, Idempotency, Task, TaskId, Text};
+use crate::domain::{
+    Attachment, AttachmentFolder, AttachmentId, Filename, Idempotency, Task, TaskId, Text,
+};
 use crate::error::Error;
 use crate::ledger::task::{self, Attach};
 
@@ -32,7 +34,10 @@ impl Engine {
         // Checked first, so that an unknown task leaves no folder behind.
         self.task(&task_id).await?;
         let id = AttachmentId::new();
-        let folder = self.options.data_dir.upload(&task_id, &id);
+        let folder = self.options.data_dir.upload(&AttachmentFolder {
+            task_id: task_id.clone(),
+            id: id.clone(),
+        });
         let attach = Attach {
             task_id,
             id: id.clone(),
@@ -67,11 +72,11 @@ impl Engine {
             let (task_id, filename) = (task_id.clone(), filename.to_owned());
             move |view| task::attachment(view, &task_id, &filename)
         });
-        let (id, attachment) = found.await?;
+        let (folder, attachment) = found.await?;
         let path = self
             .options
             .data_dir
-            .upload(task_id, &id)
+            .upload(&folder)
             .join(attachment.filename.as_str());
         if tokio::fs::try_exists(&path).await.map_err(Error::io)? {
             Ok((attachment, path))
@@ -89,11 +94,13 @@ impl Engine {
         filename: String,
         once: Option<Idempotency>,
     ) -> Result<Task> {
-        let (task, id) = self
+        let detached = self
             .write(once, move |tx| task::detach(tx, &task_id, &filename))
             .await?;
-        remove_upload(self.options.data_dir.upload(&task.id, &id)).await;
-        Ok(task)
+        if let Some(folder) = detached.unused {
+            remove_upload(self.options.data_dir.upload(&folder)).await;
+        }
+        Ok(detached.task)
     }
 }
 

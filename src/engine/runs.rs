@@ -90,6 +90,15 @@ impl Engine {
             .await
     }
 
+    pub async fn check_may_plan(&self, caller: &Caller, task_id: &TaskId) -> Result<()> {
+        if caller.run().is_none() {
+            return Ok(rights::may_use_api(caller)?);
+        }
+        let (caller, task_id) = (caller.clone(), task_id.clone());
+        self.read(move |view| rights::may_plan(view, &caller, &task_id))
+            .await
+    }
+
     /// Returns the task that a mail or an alert is about. A run may name its own task, which is the default, or a descendant.
     pub(super) async fn subject_task(
         &self,

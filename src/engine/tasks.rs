@@ -8,7 +8,8 @@ use super::sizes::check_source;
 use super::{Engine, Result};
 use crate::domain::{
     Caller, Context, Dependency, DependencyForm, Idempotency, Minutes, Needs, NeedsChange, NewTask,
-    PlanningChange, Role, Skill, Source, Status, Task, TaskId, TaskPriority, Text, distinct,
+    PlanningChange, Role, Skill, Source, Status, Task, TaskId, TaskPlan, TaskPriority, Text,
+    distinct,
 };
 use crate::error::Error;
 use crate::ledger::task::{self, ChangeNeeds};
@@ -105,6 +106,7 @@ impl Engine {
         self.check_reach(caller, &id, &agent_workspace).await?;
         let source = input.source.unwrap_or_default();
         let new = NewTask {
+            plan: TaskPlan::default(),
             id,
             parent_id: caller.run().map(|run| run.task_id.clone()),
             session_id: None,
@@ -166,6 +168,7 @@ impl Engine {
             .await
     }
 
+    /// Changes the plan of a task and of every task that shares it.
     pub async fn plan_task(
         &self,
         id: TaskId,

@@ -108,6 +108,26 @@ pub fn may_change_task(view: &View<'_>, caller: &Caller, task_id: &TaskId) -> Re
     .into())
 }
 
+/// Refuses a run that plans a task which is neither in the tree of its own task nor the holder of its own task's plan. Refuses runs of
+/// a stage and its helpers: the plan of an increment says what its stages are measured by.
+pub fn may_plan(view: &View<'_>, caller: &Caller, task_id: &TaskId) -> Result<()> {
+    let Some(run) = run_of(caller)? else {
+        return Ok(());
+    };
+    let Some(holder) = tasks::find_plan_holder(view, task_id)? else {
+        return Err(Refusal::TaskNotFound(task_id.clone()).into());
+    };
+    let is_own_holder = *task_id == holder
+        && tasks::find_plan_holder(view, &run.task_id)?.as_ref() == Some(task_id);
+    if !is_own_holder {
+        may_change_task(view, caller, task_id)?;
+    }
+    if tasks::is_below_stage_of(view, &run.task_id, &holder)? {
+        return Err(Refusal::PlannedByStage(run.task_id.clone()).into());
+    }
+    Ok(())
+}
+
 /// Refuses a masked run that chooses a workspace outside that of its own task: the mask of a later run would show it. `hidden` contains
 /// the default workspaces, which a workspace that contains the data directory does not show.
 pub fn may_work_in(
@@ -250,7 +270,7 @@ mod tests {
     use super::*;
     use crate::domain::{
         AgentChange, Context, HandoffId, IncrementId, IncrementPart, Needs, NewTask, RunId, Source,
-        Stage, Stranger, Text, Timestamp,
+        Stage, Stranger, TaskPlan, Text, Timestamp,
     };
 
     type Right<'a> = Box<dyn Fn(&Caller) -> Allowed + 'a>;
@@ -402,6 +422,7 @@ mod tests {
     /// A task without hand-offs.
     fn task(part: Option<IncrementPart>) -> Task {
         let new = NewTask {
+            plan: TaskPlan::default(),
             id: TaskId::new(),
             description: Text::default(),
             parent_id: None,

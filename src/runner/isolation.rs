@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! A masked agent runs in namespaces of its own. It sees the whole file system, but an empty, read-only directory in place of the data
-//! directory. In it, only the folder of its own workspace and the spec of its own run are mounted. The network is shared, so the agent
+//! directory. In it, only the folder of its own workspace, the spec of its own run and the files of its task are mounted. The network is shared, so the agent
 //! reaches the server at its URL.
 //!
 //! Only paths that no masked agent can change are mounted, because bubblewrap follows symbolic links: a workspace below another folder
@@ -118,6 +118,8 @@ pub(super) struct MaskedRun<'a> {
     pub named: &'a Path,
     /// The workspace without symbolic links.
     pub workspace: &'a Path,
+    /// The files of the task.
+    pub attachments: &'a [PathBuf],
 }
 
 impl Masks {
@@ -175,6 +177,9 @@ impl Masks {
             mask.add("--ro-bind", [file, file]);
         }
         mask.add("--ro-bind", [run.chorus, run.chorus]);
+        for file in run.attachments.iter().filter(|file| is_plain_file(file)) {
+            mask.add("--ro-bind", [file, file]);
+        }
         mask.add("--remount-ro", [data]);
         mask.add("--chdir", [run.workspace]);
         mask.0.push("--".into());
@@ -245,6 +250,11 @@ impl Arguments {
             }
         }
     }
+}
+
+/// Whether a path is a file, and not a link, which bubblewrap would follow.
+fn is_plain_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_file())
 }
 
 /// Lists the directories above a path that its mask must hold in place, because this user could rename them.

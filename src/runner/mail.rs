@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::prompt::push;
+use super::prompt::{self, push};
 use crate::domain::{Correspondent, Mail, MailId, RunIdentity, Text, Urgency};
 
 const BUDGET: usize = 4 * 1024;
@@ -84,17 +84,12 @@ fn quote(mail: &Mail, reader: &Correspondent) -> String {
     }
     let said = Text::lossy(said);
     let beginning = said.beginning(MAIL_BUDGET);
-    let quoted: Vec<_> = beginning
-        .as_str()
-        .split(['\n', '\r', '\u{2028}', '\u{2029}'])
-        .map(|line| format!("> {line}").trim_end().to_owned())
-        .collect();
     let mut text = format!(
-        "Mail {}: {} from {}{verified}{urgency}{task}\n{}\n",
+        "Mail {}: {} from {}{verified}{urgency}{task}\n{}",
         mail.id,
         mail.mail_type.as_str(),
         mail.from,
-        quoted.join("\n")
+        prompt::quote(beginning.as_str())
     );
     if beginning != said {
         push(

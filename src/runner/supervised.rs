@@ -27,6 +27,7 @@ use crate::domain::{
 use crate::error::{describe, with_sources};
 use crate::ledger::mail::{self, DeliverMail};
 use crate::ledger::run::{self, Briefing, ClaimedRun, FinishRun, Launch, Limits};
+use crate::ledger::task::{self, DeliveredQueue};
 use crate::secret::Token;
 use crate::store::{StoreError, Tx};
 use crate::supervisor::{Cause, End, Order, RunExit, RunFiles, RunSpec, may_pass};
@@ -89,6 +90,7 @@ impl Runner {
             .read(move |view| run::briefing(view, &identity))
             .await?;
         let mail = self.deliver_mail(run, &briefing).await?;
+        let queue = self.deliver_queue(run).await?;
         let options = self.0.options.clone();
         let mark = self.0.installation.mark(&run.identity.run_id);
         let masks = self.0.masks.clone();
@@ -130,7 +132,7 @@ impl Runner {
             let text = if run.starts_job() {
                 run.prompt.to_string()
             } else {
-                prompt::compose(&run, &briefing, &mail)
+                prompt::compose(&run, &briefing, &mail, &queue, &options.data_dir)
             };
             let workspace = run.task.agent_workspace.as_str();
             let workspace = options.workspaces.enter(Path::new(workspace)).map_err(|problem| {
@@ -178,6 +180,7 @@ impl Runner {
                 &options.program,
             ));
             environment.insert(MARK.to_owned(), mark.clone());
+            let attachments = prompt::attachment_paths(&run, &options.data_dir);
             let wrapper = match run.isolation {
                 Isolation::Unmasked => Vec::new(),
                 Isolation::Masked => masks
@@ -188,6 +191,7 @@ impl Runner {
                         program: &line.program,
                         named: Path::new(run.task.agent_workspace.as_str()),
                         workspace: &workspace,
+                        attachments: &attachments,
                     })
                     .map_err(|problem| match problem {
                         MaskProblem::NotChecked(error) if may_pass(&error) => {
@@ -250,6 +254,18 @@ impl Runner {
         Ok(mail)
     }
 
+    /// Records the delivery of the queued messages for the agent's prompt before the agent starts.
+    async fn deliver_queue(&self, run: &ClaimedRun) -> Result<DeliveredQueue, StoreError> {
+        // A command that starts an external job is not an agent, and gets no messages.
+        if run.starts_job() || run.agent.is_none() {
+            return Ok(DeliveredQueue::default());
+        }
+        let identity = run.identity.clone();
+        let deliver =
+            move |tx: &mut Tx<'_>| task::deliver_queue(tx, &identity, prompt::QUEUE_BUDGET);
+        self.0.db.write(deliver).await
+    }
+
     /// Follows a run until its supervisor has ended, and records the outcome. `supervisor` is a child of this server.
     pub(super) async fn follow_to_end(
         &self,
@@ -267,7 +283,7 @@ impl Runner {
         {
             let problem = "The agent was started in another data directory. Look for its result there, or hand off again.";
             return self
-                .finish_as(&run, Outcome::Interrupted, problem.to_owned())
+                .finish_as(&run, Outcome::Interrupted, problem.to_owned(), true)
                 .await;
         }
         if !is_new && !files.stdout().exists() {
@@ -277,7 +293,7 @@ impl Runner {
                     "The run directory is missing, so the result is unknown. Hand off again.";
                 self.end_processes(&run, None).await?;
                 return self
-                    .finish_as(&run, Outcome::Interrupted, problem.to_owned())
+                    .finish_as(&run, Outcome::Interrupted, problem.to_owned(), true)
                     .await;
             }
         }
@@ -435,7 +451,7 @@ impl Runner {
             () = guard.until_forced() => {}
         }
         self.end_processes(run, None).await?;
-        self.fail(run, problem).await
+        self.finish_as(run, Outcome::Failed, problem, true).await
     }
 
     /// Waits until the supervisor has ended. A shortage must not look like its end.
@@ -570,9 +586,9 @@ impl Runner {
         recorded.await.map(|_| ())
     }
 
-    /// Records a run as failed for a reason other than its process.
+    /// Records a run as failed whose agent was never started.
     pub(super) async fn fail(&self, run: &ClaimedRun, problem: String) -> Result<(), Stopping> {
-        self.finish_as(run, Outcome::Failed, problem).await
+        self.finish_as(run, Outcome::Failed, problem, false).await
     }
 
     async fn finish_as(
@@ -580,6 +596,7 @@ impl Runner {
         run: &ClaimedRun,
         outcome: Outcome,
         problem: String,
+        has_begun: bool,
     ) -> Result<(), Stopping> {
         self.finish(FinishRun {
             run_id: run.identity.run_id.clone(),
@@ -589,6 +606,7 @@ impl Runner {
             usage: None,
             cost_usd: None,
             denied_tools: Vec::new(),
+            has_begun,
         })
         .await
     }
@@ -714,6 +732,9 @@ fn conclude(
         }
         _ => String::new(),
     };
+    let has_begun = !exit
+        .as_ref()
+        .is_some_and(|exit| matches!(exit.end, End::NotStarted { .. }));
     let (outcome, output) = match exit {
         Some(RunExit {
             end: End::NotStarted { error, .. },
@@ -779,6 +800,7 @@ fn conclude(
         })),
         cost_usd: report.cost_usd,
         denied_tools: report.denied_tools.clone(),
+        has_begun,
     }
 }
 

@@ -67,6 +67,9 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::PartOfIncrement(id) => format!(
             "Task {id} is a stage of an increment, so its agent must report the result, with `chorus task report` or in its final message. To continue with another agent, use `chorus handoff`"
         ),
+        Refusal::PlannedByStage(id) => format!(
+            "Task {id} works on a stage of an increment, whose plan says what the stages are measured by. Leave the plan as it is, and say in your report what should change"
+        ),
         Refusal::AgentExists(name) => {
             format!("Agent already exists: {name}. Edit it, or choose another name")
         }
@@ -156,7 +159,7 @@ pub fn refusal(refusal: &Refusal) -> String {
             status.as_str()
         ),
         Refusal::NotItsOwnTask(id) => format!(
-            "Task {id} does not belong to this run. A run may hand off or report only its own task, CHORUS_TASK_ID"
+            "Task {id} does not belong to this run. A run may hand off or report only its own task"
         ),
         Refusal::ToolExists(name) => {
             format!("Tool already exists: {name}. Edit it, or choose another name")

@@ -55,7 +55,7 @@ fn keys(json: &str) -> Vec<String> {
 #[test]
 fn tasks_survive_a_round_trip() {
     let task: Task = round_trip("description_only_task.json");
-    assert!(task.planning.is_none());
+    assert!(task.plan.planning.is_none());
     let task: Task = round_trip("planned_task.json");
     assert_eq!(task.current_agent().unwrap().as_str(), "qa");
     let task: Task = round_trip("failed_task.json");

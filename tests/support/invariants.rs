@@ -164,6 +164,17 @@ const INVARIANTS: &[(&str, &str)] = &[
              <> (SELECT count(*) FROM events WHERE task_number = t.number AND type = 'message_queued')",
     ),
     (
+        "the holder of a shared plan shares a plan itself, or is not an older task",
+        "SELECT t.id FROM tasks t JOIN tasks p ON p.number = t.plan_number WHERE p.plan_number IS NOT NULL OR p.number >= t.number",
+    ),
+    (
+        "a queued message is not delivered as its events say",
+        "SELECT q.id FROM queue_messages q
+          WHERE (q.delivered_at IS NOT NULL)
+             <> (SELECT coalesce(sum(CASE type WHEN 'message_delivered' THEN 1 WHEN 'message_returned' THEN -1 END), 0)
+                   FROM events WHERE task_number = q.task_number AND data ->> 'messageId' = q.id)",
+    ),
+    (
         "a task does not have as many attachments as its events say",
         "SELECT t.id FROM tasks t
           WHERE (SELECT count(*) FROM attachments WHERE task_number = t.number)

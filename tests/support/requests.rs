@@ -244,6 +244,7 @@ impl Requests<'_> {
 
     pub async fn end_run(self, run: &RunIdentity, outcome: Outcome, output: &str) -> bool {
         let finish = FinishRun {
+            has_begun: true,
             run_id: run.run_id.clone(),
             outcome,
             output: output.parse().unwrap(),

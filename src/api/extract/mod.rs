@@ -10,5 +10,5 @@ mod query;
 pub(super) use body::{Body, LossyBody, OptionalBody, RawBody, parse, read};
 pub(super) use caller::{MayDecide, MaySetUp};
 pub(super) use headers::{IDEMPOTENCY_KEY, Once, OnlyNew, Trace};
-pub(super) use path::{ChangedTask, ChangedTaskItem, Id, Segment, TaskItem, find};
+pub(super) use path::{ChangedTask, ChangedTaskItem, Id, PlannedTask, Segment, TaskItem, find};
 pub(super) use query::Query;

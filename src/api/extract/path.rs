@@ -85,6 +85,19 @@ impl FromRequestParts<App> for ChangedTask {
     }
 }
 
+/// The id of a task that the caller may plan.
+pub(in crate::api) struct PlannedTask(pub TaskId);
+
+impl FromRequestParts<App> for PlannedTask {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Error> {
+        let Id(id) = Id::from_request_parts(parts, app).await?;
+        app.engine.check_may_plan(caller::of(parts), &id).await?;
+        Ok(Self(id))
+    }
+}
+
 /// A task id and a name in a path: the name of a file or of a tool.
 pub(in crate::api) struct TaskItem {
     pub task_id: TaskId,

@@ -21,7 +21,7 @@ pub(in crate::cli) enum TaskCommand {
     List(ListTasksArguments),
     /// Show a task
     Show {
-        /// Task to show
+        /// Task to show [default in a run: its own]
         task: TaskArgument,
         /// Show needs, context and instructions too
         #[arg(long)]
@@ -34,7 +34,7 @@ pub(in crate::cli) enum TaskCommand {
     /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
     #[command(alias = "update")]
     Edit {
-        /// Task to change
+        /// Task to change [default in a run: its own]
         task: TaskArgument,
         #[command(flatten)]
         needs: Box<NeedsArguments>,
@@ -48,7 +48,7 @@ pub(in crate::cli) enum TaskCommand {
     },
     /// Set the status of a task
     Status {
-        /// Task to change
+        /// Task to change [default in a run: its own]
         task: TaskArgument,
         /// New status
         #[arg(value_enum)]
@@ -63,7 +63,7 @@ pub(in crate::cli) enum TaskCommand {
     ///
     /// Options that are not given leave their fields as they are. A repeatable option replaces the whole list.
     Plan {
-        /// Task to plan
+        /// Task to plan [default in a run: its own]
         task: TaskArgument,
         /// Summary of the task
         #[arg(long, value_name = "TEXT")]
@@ -82,7 +82,7 @@ pub(in crate::cli) enum TaskCommand {
     },
     /// Show the task tree with agents, outcomes, durations and costs
     Tree {
-        /// Any task of the tree
+        /// Any task of the tree [default in a run: its own]
         task: TaskArgument,
         /// Print a Mermaid flowchart
         #[arg(long, conflicts_with_all = ["dot", "json"])]
@@ -95,7 +95,7 @@ pub(in crate::cli) enum TaskCommand {
     },
     /// Show the messages and transfers of a task tree
     Conversation {
-        /// Any task of the tree
+        /// Any task of the tree [default in a run: its own]
         task: TaskArgument,
         /// Maximum number of messages [default: all]
         #[arg(long, value_name = "N")]
@@ -108,7 +108,7 @@ pub(in crate::cli) enum TaskCommand {
     },
     /// Add a message to the conversation of a task
     Say {
-        /// Task to add the message to
+        /// Task to add the message to [default in a run: its own]
         task: TaskArgument,
         /// Message; - reads standard input
         text: String,
@@ -118,9 +118,19 @@ pub(in crate::cli) enum TaskCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
+    /// Show the messages for the next agent on a task, or queue one
+    Queue {
+        /// Task [default in a run: its own]
+        task: TaskArgument,
+        /// Message to queue; - reads standard input
+        #[arg(long, value_name = "TEXT")]
+        add: Option<String>,
+        #[command(flatten)]
+        server: ServerArguments,
+    },
     /// Wait for the last hand-off of a task, and print its final message
     Wait {
-        /// Task
+        /// Task [default in a run: its own]
         task: TaskArgument,
         /// Seconds to wait; the hand-off continues
         #[arg(long, value_name = "SECONDS")]

@@ -4,6 +4,7 @@ mod conversation;
 mod list;
 mod needs;
 mod picture;
+mod queue;
 mod show;
 mod tree;
 
@@ -22,6 +23,10 @@ pub(super) async fn run(ui: Ui, command: TaskCommand) -> Result<(), Failure> {
             timeout,
             server,
         } => super::handoff::wait(ui, &task, timeout, &server).await,
+        TaskCommand::Queue { task, add, server } => match add {
+            Some(text) => queue::add(ui, &task, text, &server).await,
+            None => queue::show(ui, &task, &server).await,
+        },
         TaskCommand::Ready(arguments) => super::ready::run(ui, arguments).await,
         TaskCommand::Route(arguments) => super::route::run(ui, arguments).await,
         TaskCommand::Report(arguments) => super::report::run(ui, arguments).await,

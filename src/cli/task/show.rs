@@ -154,7 +154,7 @@ fn all_needs(task: &Task) -> Vec<String> {
 }
 
 fn plan(task: &Task) -> Vec<String> {
-    let Some(planning) = &task.planning else {
+    let Some(planning) = &task.plan.planning else {
         return Vec::new();
     };
     let mut lines = vec![format!("\nSummary\n  {}", planning.summary)];

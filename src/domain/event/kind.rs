@@ -187,6 +187,15 @@ pub enum EventKind {
     MessageQueued {
         message_id: MessageId,
     },
+    /// The prompt of a hand-off includes the message.
+    MessageDelivered {
+        message_id: MessageId,
+        handoff_id: HandoffId,
+    },
+    /// The agent whose prompt included the message never began, so the message waits again.
+    MessageReturned {
+        message_id: MessageId,
+    },
     AttachmentAdded {
         filename: Filename,
         size: u64,

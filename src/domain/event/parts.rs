@@ -273,6 +273,20 @@ impl EventKind {
                 "message_queued",
                 vec![("messageId", message_id.to_string())],
             ),
+            Self::MessageDelivered {
+                message_id,
+                handoff_id,
+            } => (
+                "message_delivered",
+                vec![
+                    ("messageId", message_id.to_string()),
+                    ("handoffId", handoff_id.to_string()),
+                ],
+            ),
+            Self::MessageReturned { message_id } => (
+                "message_returned",
+                vec![("messageId", message_id.to_string())],
+            ),
             Self::AttachmentAdded { filename, size } => (
                 "attachment_added",
                 vec![

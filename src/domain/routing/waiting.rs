@@ -67,11 +67,12 @@ pub struct Choice {
 mod tests {
     use super::*;
     use crate::domain::{
-        Context, DependencyOutcome, Needs, NewTask, Routing, Source, Status, Timestamp,
+        Context, DependencyOutcome, Needs, NewTask, Routing, Source, Status, TaskPlan, Timestamp,
     };
 
     fn task(role: Option<&str>) -> Task {
         let new = NewTask {
+            plan: TaskPlan::default(),
             id: TaskId::new(),
             parent_id: None,
             session_id: None,

@@ -5,11 +5,18 @@ use utoipa::ToSchema;
 
 use crate::domain::text::checked_string::checked_string;
 use crate::domain::text::id;
-use crate::domain::{Text, Timestamp};
+use crate::domain::{TaskId, Text, Timestamp};
 
 id::id! {
     /// The id of an attachment. It names the folder with the bytes.
     AttachmentId
+}
+
+/// The folder with the bytes of an attachment. Attachments of several tasks may use one folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachmentFolder {
+    pub task_id: TaskId,
+    pub id: AttachmentId,
 }
 
 /// A file of a task. Its bytes are on disk.

@@ -13,12 +13,12 @@ mod summary;
 mod task;
 mod tree;
 
-pub use attachment::{Attachment, AttachmentId, Filename};
+pub use attachment::{Attachment, AttachmentFolder, AttachmentId, Filename};
 pub(crate) use dependency::DependencyForm;
 pub use dependency::{Dependency, DependencyOutcome};
 pub use id::TaskId;
 pub use needs::{Needs, NeedsChange};
-pub use planning::{Planning, PlanningChange};
+pub use planning::{Planning, PlanningChange, SharedPlan, TaskPlan};
 pub use priority::{IllegalPriority, TaskPriority};
 pub use query::{ReadyQuery, TaskQuery};
 pub use queue::{MessageId, Queue, QueueMessage};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::{Problems, Text};
+use crate::domain::{Problems, TaskId, Text};
 
 /// The limit of requirements, of criteria and of steps, each.
 const MOST_ENTRIES: usize = 1000;
@@ -17,6 +17,23 @@ pub struct Planning {
     pub requirements: Vec<Text>,
     pub acceptance_criteria: Vec<Text>,
     pub plan: Vec<Text>,
+}
+
+/// The plan of a task.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskPlan {
+    /// Only a planned task has one.
+    pub planning: Option<Planning>,
+    /// `None` if the plan is the task's own.
+    pub shared: Option<SharedPlan>,
+}
+
+/// A plan that several tasks share.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SharedPlan {
+    /// The task that holds the plan.
+    pub task_id: TaskId,
 }
 
 /// A partial update of the planning fields. Absent fields keep their value.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::text::id;
-use crate::domain::{Text, Timestamp};
+use crate::domain::{HandoffId, Text, Timestamp};
 
 id::id! {
     /// The id of a queued message.
@@ -28,4 +28,12 @@ pub struct QueueMessage {
     pub content: Text,
     /// The time of arrival.
     pub received_at: Timestamp,
+    /// The time at which the message was put into the prompt of an agent; null while it waits.
+    #[serde(default)]
+    #[schema(required)]
+    pub delivered_at: Option<Timestamp>,
+    /// The hand-off whose prompt has the message.
+    #[serde(default)]
+    #[schema(required)]
+    pub handoff_id: Option<HandoffId>,
 }

@@ -9,7 +9,7 @@ use super::attachment::Attachment;
 use super::dependency::Dependency;
 use super::id::TaskId;
 use super::needs::Needs;
-use super::planning::{Planning, PlanningChange};
+use super::planning::{Planning, PlanningChange, SharedPlan, TaskPlan};
 use super::priority::TaskPriority;
 use super::status::Status;
 use crate::domain::handoff::ChainEntryWire;
@@ -28,8 +28,7 @@ const FAILURE: usize = 1000;
 pub struct Task {
     pub id: TaskId,
     pub description: Text,
-    /// Only a planned task has a plan.
-    pub planning: Option<Planning>,
+    pub plan: TaskPlan,
     pub status: Status,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -75,6 +74,7 @@ pub struct NewTask {
     pub context: Context,
     pub needs: Needs,
     pub part: Option<IncrementPart>,
+    pub plan: TaskPlan,
     pub source: Source,
     pub agent_workspace: Text,
 }
@@ -120,7 +120,7 @@ impl Task {
         Self {
             id: new.id,
             description: new.description,
-            planning: None,
+            plan: new.plan,
             status: Status::Pending,
             created_at: at,
             updated_at: at,
@@ -142,6 +142,16 @@ impl Task {
     /// Returns the root of the task's family, which may be the task itself.
     pub fn root_id(&self) -> &TaskId {
         self.root_id.as_ref().unwrap_or(&self.id)
+    }
+
+    /// Returns the plan of a task that stands for this one: the two share it.
+    pub fn share_plan(&self) -> TaskPlan {
+        let holder = self.plan.shared.as_ref();
+        let task_id = holder.map_or(&self.id, |holder| &holder.task_id).clone();
+        TaskPlan {
+            planning: self.plan.planning.clone(),
+            shared: Some(SharedPlan { task_id }),
+        }
     }
 
     /// Whether the agent must report a result.
@@ -265,11 +275,11 @@ impl Task {
 
     /// Updates the planning fields without touching the agent chain. Returns false if nothing changed.
     pub fn plan(&mut self, change: PlanningChange, at: Timestamp) -> bool {
-        let planning = Some(change.apply(self.planning.clone()));
-        if self.planning == planning {
+        let planning = Some(change.apply(self.plan.planning.clone()));
+        if self.plan.planning == planning {
             return false;
         }
-        self.planning = planning;
+        self.plan.planning = planning;
         self.updated_at = at;
         true
     }
@@ -285,8 +295,8 @@ enum TaskType {
 
 impl Serialize for Task {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut task = serializer.serialize_struct("Task", 32)?;
-        let task_type = if self.planning.is_some() {
+        let mut task = serializer.serialize_struct("Task", 33)?;
+        let task_type = if self.plan.planning.is_some() {
             TaskType::Planned
         } else {
             TaskType::DescriptionOnly
@@ -299,7 +309,7 @@ impl Serialize for Task {
             requirements,
             acceptance_criteria,
             plan,
-        }) = &self.planning
+        }) = &self.plan.planning
         {
             task.serialize_field("summary", summary)?;
             task.serialize_field("requirements", requirements)?;
@@ -344,6 +354,7 @@ impl Serialize for Task {
         if self.is_delegated {
             task.serialize_field("delegated", &true)?;
         }
+        task.serialize_field("sharedPlan", &self.plan.shared)?;
         task.end()
     }
 }
@@ -452,6 +463,9 @@ pub(crate) struct TaskWire {
     #[serde(default)]
     #[schema(required = false)]
     delegated: bool,
+    /// The task whose plan this one shares, because it stands for that task or is a part of it. Planning either of them plans both.
+    #[schema(required)]
+    shared_plan: Option<SharedPlan>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -513,7 +527,10 @@ impl TryFrom<TaskWire> for Task {
         let task = Self {
             id: wire.id,
             description: wire.description,
-            planning,
+            plan: TaskPlan {
+                planning,
+                shared: wire.shared_plan,
+            },
             status: wire.status,
             created_at: wire.created_at,
             updated_at: wire.updated_at,
@@ -595,6 +612,7 @@ mod tests {
             id in "[A-Za-z0-9_-][A-Za-z0-9._-]{0,60}",
             (description, workspace, user) in (any_text(), any_text(), any_text()),
             planning in proptest::option::of(any_planning()),
+            shared in proptest::option::of(Just(SharedPlan { task_id: TaskId::new() })),
             status in any_status(),
             (created_at, updated_at) in any::<(i64, i64)>(),
             session_id in proptest::option::of(any_text()),
@@ -607,6 +625,7 @@ mod tests {
             chain.retain(|entry| !entry.is_open());
             chain.extend(last);
             let new = NewTask {
+                plan: TaskPlan::default(),
                 id: TaskId::parse(id).unwrap(),
                 description,
                 parent_id: None,
@@ -618,7 +637,7 @@ mod tests {
                 agent_workspace: workspace,
             };
             let mut task = Task::new(new, Timestamp::from_millis(created_at)).with_agent_chain(chain).unwrap();
-            task.planning = planning;
+            task.plan = TaskPlan { planning, shared };
             task.status = status;
             task.updated_at = Timestamp::from_millis(updated_at);
             task.attachments = attachments;
@@ -647,6 +666,7 @@ mod tests {
 
     fn new_task() -> Task {
         let new = NewTask {
+            plan: TaskPlan::default(),
             id: TaskId::new(),
             description: "Write it".parse().unwrap(),
             parent_id: None,
@@ -687,8 +707,8 @@ mod tests {
             planned.plan(change, task.updated_at);
             prop_assert_eq!(planned.current_agent(), task.current_agent());
             prop_assert_eq!(planned.agent_chain(), task.agent_chain());
-            prop_assert_eq!(planned.planning.as_ref(), Some(&planning));
-            planned.planning = task.planning.clone();
+            prop_assert_eq!(planned.plan.planning.as_ref(), Some(&planning));
+            planned.plan = task.plan.clone();
             prop_assert_eq!(planned, task);
         }
 

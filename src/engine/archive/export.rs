@@ -277,7 +277,7 @@ impl Files {
             history,
             queue,
             conversation,
-            attachment_ids,
+            folders,
         } = archive;
         let folder = new_folder(registry, task.id.as_str())?;
         write_json(&folder.join("task.json"), task)?;
@@ -286,10 +286,10 @@ impl Files {
         if !conversation.messages.is_empty() {
             write_json(&folder.join("messages.json"), conversation)?;
         }
-        for (id, attachment) in attachment_ids.iter().zip(&task.attachments) {
+        for (stored, attachment) in folders.iter().zip(&task.attachments) {
             let from = self
                 .data_dir
-                .upload(&task.id, id)
+                .upload(stored)
                 .join(attachment.filename.as_str());
             if !from.exists() {
                 self.missing_attachments.borrow_mut().push(from);

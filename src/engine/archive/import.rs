@@ -12,7 +12,7 @@ use super::reader::{ArchiveDir, BadFile};
 use super::task_files::{PlannedTask, read_task, task_folder};
 use super::{ArchiveError, Progress, at};
 use crate::config::DataDir;
-use crate::domain::{AttachmentId, TaskId};
+use crate::domain::{AttachmentFolder, AttachmentId, TaskId};
 use crate::engine::Engine;
 use crate::engine::attachments::write_upload;
 use crate::ledger::archive::{self, Import, ImportSource, Imported};
@@ -65,14 +65,14 @@ impl Engine {
             &plan.tasks,
             options.skip_bad,
         )?;
-        let mut ids = uploads.ids.clone();
+        let mut folders = uploads.folders.clone();
         let requests = source(&archive, plan.requests);
         let alerts = source(&archive, plan.alerts);
         let increments = source(&archive, plan.increments);
         let mail = source(&archive, plan.mail);
         let tasks = plan.tasks.into_iter().map(move |planned| {
             let mut task = read_task(&archive, &planned.id)?;
-            task.attachment_ids = ids.remove(&planned.id).unwrap_or_default();
+            task.folders = folders.remove(&planned.id).unwrap_or_default();
             Ok(task)
         });
         let import = Import {
@@ -116,8 +116,8 @@ async fn blocking<T: Send + 'static>(
 
 /// Copied attachments. Dropping this removes them, unless [`Uploads::keep`] was called.
 struct Uploads {
-    ids: HashMap<TaskId, Vec<AttachmentId>>,
-    folders: Vec<PathBuf>,
+    folders: HashMap<TaskId, Vec<AttachmentFolder>>,
+    written: Vec<PathBuf>,
     missing: Vec<PathBuf>,
 }
 
@@ -129,26 +129,30 @@ impl Uploads {
         skip_bad: bool,
     ) -> Result<Self, ArchiveError> {
         let mut uploads = Self {
-            ids: HashMap::new(),
-            folders: Vec::new(),
+            folders: HashMap::new(),
+            written: Vec::new(),
             missing: Vec::new(),
         };
         for task in tasks {
             for filename in &task.attachments {
-                let id = AttachmentId::new();
-                let folder = data_dir.upload(&task.id, &id);
+                let stored = AttachmentFolder {
+                    task_id: task.id.clone(),
+                    id: AttachmentId::new(),
+                };
+                let folder = data_dir.upload(&stored);
                 let file = task_folder(&task.id)
                     .join("attachments")
                     .join(filename.as_str());
                 match archive.bytes(&file) {
                     Ok(Some(bytes)) => {
-                        uploads.folders.push(folder.clone());
+                        uploads.written.push(folder.clone());
                         write_upload(&folder, filename, &bytes).map_err(at(&folder))?;
                     }
                     Err(bad) if !skip_bad => return Err(ArchiveError::Bad(vec![bad])),
                     Ok(None) | Err(_) => uploads.missing.push(file),
                 }
-                uploads.ids.entry(task.id.clone()).or_default().push(id);
+                let known = uploads.folders.entry(task.id.clone()).or_default();
+                known.push(stored);
             }
         }
         Ok(uploads)
@@ -156,14 +160,14 @@ impl Uploads {
 
     /// Keeps the copied files, and returns the missing ones.
     fn keep(mut self) -> Vec<PathBuf> {
-        self.folders.clear();
+        self.written.clear();
         std::mem::take(&mut self.missing)
     }
 }
 
 impl Drop for Uploads {
     fn drop(&mut self) {
-        for folder in &self.folders {
+        for folder in &self.written {
             if let Err(error) = std::fs::remove_dir_all(folder) {
                 tracing::warn!(%error, folder = %folder.display(), "cannot remove an attachment of a failed import; delete the folder by hand");
             }

@@ -92,7 +92,7 @@ pub(super) fn read_task(archive: &ArchiveDir, id: &TaskId) -> Result<TaskArchive
         history,
         queue,
         conversation,
-        attachment_ids: Vec::new(),
+        folders: Vec::new(),
     })
 }
 

@@ -29,7 +29,7 @@ pub fn tasks(view: &View<'_>, after: i64) -> Result<Numbered<TaskArchive>> {
             conversation: Conversation {
                 messages: messages::archived_of_task(view, number)?,
             },
-            attachment_ids: stored.attachment_ids,
+            folders: stored.folders,
         };
         Ok((number, archive))
     };

@@ -1,10 +1,12 @@
 //! Importing an archive.
 
 use super::task::import_task;
-use crate::domain::{Agent, Alert, Increment, KindRule, Mail, Request, TaskArchive, Tool};
+use crate::domain::{
+    Agent, Alert, HandoffId, Increment, KindRule, Mail, MessageId, Request, TaskArchive, Tool,
+};
 use crate::ledger::{agent, mail, request};
 use crate::store::tables::{
-    agents, alerts, increments, installation, messages, task_dependencies, tools,
+    agents, alerts, increments, installation, messages, queue_messages, task_dependencies, tools,
 };
 use crate::store::{Result, StoreError, Tx};
 
@@ -89,11 +91,12 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     let jobs = links.iter().filter_map(|link| link.job()).collect();
     // Messages of one family keep their order across its tasks.
     let messages_before = messages::last_number(tx)?;
-    let mut waiting = Vec::new();
+    let (mut waiting, mut delivered) = (Vec::new(), Vec::new());
     for archive in import.tasks {
         let archive = archive.map_err(StoreError::Source)?;
         let number = import_task(tx, &archive, messages_before, &jobs)?;
         imported.tasks += 1;
+        delivered.extend(delivered_to(&archive));
         let depends_on = archive.task.needs.depends_on;
         if !depends_on.is_empty() {
             waiting.push((number, depends_on));
@@ -102,6 +105,10 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
     // A task may depend on a task that was created later.
     for (number, depends_on) in &waiting {
         task_dependencies::insert_all(tx, *number, depends_on)?;
+    }
+    // A message may have been delivered on a task to which control moved later.
+    for (id, handoff_id) in &delivered {
+        queue_messages::update_handoff(tx, id, handoff_id)?;
     }
     for link in &links {
         link.link(tx)?;
@@ -115,4 +122,12 @@ pub fn import(tx: &Tx<'_>, import: Import) -> Result<Imported> {
         imported.mail += 1;
     }
     Ok(imported)
+}
+
+/// Lists the messages of a task that were delivered, with the hand-offs.
+fn delivered_to(archive: &TaskArchive) -> Vec<(MessageId, HandoffId)> {
+    let messages = archive.queue.messages.iter();
+    messages
+        .filter_map(|message| Some((message.id.clone(), message.handoff_id.clone()?)))
+        .collect()
 }

@@ -1,5 +1,6 @@
 //! Importing a task with its hand-offs, messages, events and attachments.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::domain::{
@@ -24,9 +25,10 @@ pub fn import_task(
         history,
         queue,
         conversation,
-        attachment_ids,
+        folders,
     } = archive;
-    let number = tasks::insert(tx, task)?;
+    let known = with_known_plan(tx, task)?;
+    let number = tasks::insert(tx, known.as_ref())?;
     let mut handoff_numbers: HashMap<&HandoffId, i64> = HashMap::new();
     for (position, entry) in (1..).zip(task.agent_chain()) {
         let request = entry.request.as_ref();
@@ -64,8 +66,8 @@ pub fn import_task(
         }
         handoff_numbers.insert(&entry.id, handoff_number);
     }
-    for (id, attachment) in attachment_ids.iter().zip(&task.attachments) {
-        attachments::insert(tx, number, id, attachment)?;
+    for (folder, attachment) in folders.iter().zip(&task.attachments) {
+        attachments::insert(tx, number, &folder.id, attachment, None)?;
     }
     let find = |id: Option<&HandoffId>| match id {
         None => Ok(None),
@@ -98,6 +100,18 @@ pub fn import_task(
         queue_messages::insert(tx, number, message)?;
     }
     Ok(number)
+}
+
+/// Gives a task a plan of its own if the task that holds its plan is not in the ledger.
+fn with_known_plan<'a>(view: &View<'_>, task: &'a Task) -> Result<Cow<'a, Task>> {
+    match &task.plan.shared {
+        Some(shared) if tasks::find_number(view, &shared.task_id)?.is_none() => {
+            let mut task = task.clone();
+            task.plan.shared = None;
+            Ok(Cow::Owned(task))
+        }
+        _ => Ok(Cow::Borrowed(task)),
+    }
 }
 
 /// Whether a hand-off took control from an earlier one. Archives of earlier versions do not record that for sessions; there,

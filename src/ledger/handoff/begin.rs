@@ -106,12 +106,14 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
     Ok(Begun { on, handoff_number })
 }
 
-/// Creates a child task with the description and the workspace of its parent. A delegated one ends with its hand-off.
+/// Creates a child task that stands for its parent: it has the description, the plan, the attachments and the workspace of its parent.
+/// A delegated one ends with its hand-off.
 pub fn create_child(
     tx: &mut Tx<'_>,
     parent: &StoredTask,
     agent_name: &AgentName,
     context: Context,
+    needs: Needs,
     is_delegated: bool,
 ) -> Result<StoredTask> {
     let task = &parent.task;
@@ -121,8 +123,9 @@ pub fn create_child(
         parent_id: Some(task.id.clone()),
         session_id: task.session_id.clone(),
         context,
-        needs: Needs::default(),
+        needs,
         part: None,
+        plan: task.share_plan(),
         source: task.source.clone(),
         agent_workspace: task.agent_workspace.clone(),
     };
@@ -131,6 +134,7 @@ pub fn create_child(
         tasks::update_delegated(tx, child.number)?;
         child.task.is_delegated = true;
     }
+    task::carry_attachments(tx, parent, &mut child)?;
     let created = EventKind::ChildTaskCreated {
         task_id: child.task.id.clone(),
         agent_name: agent_name.clone(),

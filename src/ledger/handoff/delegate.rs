@@ -1,8 +1,8 @@
 //! Delegating: a caller asks an agent and waits for the answer.
 
 use crate::domain::{
-    AgentName, Caller, Door, MessageType, Move, NewMessage, ProviderSession, Refusal, Task, TaskId,
-    Text, TraceParent,
+    AgentName, Caller, Door, MessageType, Move, Needs, NewMessage, ProviderSession, Refusal, Task,
+    TaskId, Text, TraceParent,
 };
 use crate::ledger::{agent, message, task};
 use crate::store::tables::delegations::{self, NewDelegation};
@@ -162,7 +162,12 @@ fn delegate_to_child(
     agent_name: &AgentName,
 ) -> Result<StoredTask> {
     let context = parent.task.context.without_metadata();
-    let child = create_child(tx, parent, agent_name, context, true)?;
+    // Instructions are for the agent of the task itself; its helpers get a prompt of their own.
+    let needs = Needs {
+        agent_context: parent.task.needs.agent_context.clone(),
+        ..Needs::default()
+    };
+    let child = create_child(tx, parent, agent_name, context, needs, true)?;
     let asked = NewMessage {
         message_type: MessageType::SubtaskCreated,
         content: Text::lossy(format!("Asked {agent_name}")),

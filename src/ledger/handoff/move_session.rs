@@ -2,7 +2,7 @@
 
 use crate::domain::{
     AgentName, Caller, Context, Door, Move, Needs, NewMessage, NewTask, Outcome, SessionMove,
-    Source, Status, TaskId, Text, TraceParent,
+    Source, Status, TaskId, TaskPlan, Text, TraceParent,
 };
 use crate::ledger::{agent, message, reactions, rights, task};
 use crate::store::tables::handoffs;
@@ -208,6 +208,7 @@ fn create_session(
         context: Context::default(),
         needs: Needs::default(),
         part: None,
+        plan: TaskPlan::default(),
         source: Source {
             source_type: "session".parse().expect("has no NUL"),
             conversation_id: Some(session_id),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::domain::{
-    AgentName, Caller, ChainEntry, Context, Door, EventKind, HandoffMetadata, Move, Refusal,
+    AgentName, Caller, ChainEntry, Context, Door, EventKind, HandoffMetadata, Move, Needs, Refusal,
     Status, TaskId, Text, Tool, ToolName, TraceParent,
 };
 use crate::ledger::{agent, history, increment, message, reactions, rights, task};
@@ -106,7 +106,12 @@ fn carry_out(
     let last = last.as_ref();
     let from_agent = last.map(|last| last.entry.agent_name.clone());
     let merge = context.changes_since(&on.task.context);
-    let child = create_child(tx, &on, &target, context, on.task.is_delegated)?;
+    let needs = Needs {
+        agent_context: on.task.needs.agent_context.clone(),
+        handoff_instructions: on.task.needs.handoff_instructions.clone(),
+        ..Needs::default()
+    };
+    let child = create_child(tx, &on, &target, context, needs, on.task.is_delegated)?;
     let data = Move {
         from_agent: from_agent.clone(),
         to_agent: target.clone(),

@@ -4,7 +4,7 @@ use crate::domain::{
     Dependency, DependencyOutcome, EventKind, Increment, IncrementId, IncrementState,
     IncrementTasks, Problems, Refusal, Skill, Source, Stage, TaskId, TaskPriority, Text,
 };
-use crate::ledger::history;
+use crate::ledger::{history, task};
 use crate::store::tables::increments;
 use crate::store::{Result, Tx, View};
 
@@ -43,11 +43,14 @@ pub fn create(tx: &mut Tx<'_>, new: &NewIncrement) -> Result<IncrementTasks> {
         updated_at: tx.now,
     };
     increments::insert(tx, &increment)?;
+    let parent = new.parent_id.as_ref();
+    let parent = parent.map(|id| task::load(tx, id)).transpose()?;
     let plan = StagePlan {
         increment: &increment,
         tags: &new.specialist_tags,
         priority: new.priority,
         parent_id: new.parent_id.as_ref(),
+        origin: parent.as_ref(),
         source: &new.source,
         agent_workspace: &new.agent_workspace,
     };
@@ -58,6 +61,11 @@ pub fn create(tx: &mut Tx<'_>, new: &NewIncrement) -> Result<IncrementTasks> {
         title: increment.title.clone(),
     };
     history::record(tx, first.on(), None, created)?;
+    // The stages share one plan: whoever plans one of them plans the increment.
+    let plan = StagePlan {
+        origin: Some(&first),
+        ..plan
+    };
     let test = plan.create_stage(tx, TaskId::new(), Stage::Test, after(&first))?;
     let verify = plan.create_stage(tx, TaskId::new(), Stage::Verify, after(&test))?;
     Ok(IncrementTasks {

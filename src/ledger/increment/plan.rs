@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Context, Dependency, DependencyOutcome, Increment, IncrementPart, Needs, NewTask, Skill,
-    Source, Stage, TaskId, TaskPriority, Text,
+    Source, Stage, Task, TaskId, TaskPlan, TaskPriority, Text,
 };
 use crate::ledger::task;
 use crate::store::tables::tasks::StoredTask;
@@ -16,6 +16,8 @@ pub struct StagePlan<'a> {
     pub priority: TaskPriority,
     /// The task of the run that created the increment, if a run did.
     pub parent_id: Option<&'a TaskId>,
+    /// The task whose plan and files the stages have, and whose variables.
+    pub origin: Option<&'a StoredTask>,
     pub source: &'a Source,
     pub agent_workspace: &'a Text,
 }
@@ -54,12 +56,13 @@ impl StagePlan<'_> {
             stage,
             round: *round,
         };
+        let origin = self.origin.map(|origin| &origin.task);
         let new = NewTask {
             id,
             description: stage.describe(title, description, test_command.as_ref()),
             parent_id: self.parent_id.cloned(),
             session_id: None,
-            context: Context::default(),
+            context: origin.map_or_else(Context::default, |task| task.context.without_metadata()),
             needs: Needs {
                 agent_role: Some(stage.role()),
                 specialist_tags: stage.tags(self.tags),
@@ -70,10 +73,15 @@ impl StagePlan<'_> {
                 handoff_instructions: instructions.collect(),
             },
             part: Some(part),
+            plan: origin.map_or_else(TaskPlan::default, Task::share_plan),
             source: self.source.clone(),
             agent_workspace: self.agent_workspace.clone(),
         };
-        task::create(tx, &new)
+        let mut created = task::create(tx, &new)?;
+        if let Some(origin) = self.origin {
+            task::carry_attachments(tx, origin, &mut created)?;
+        }
+        Ok(created)
     }
 }
 

@@ -87,6 +87,7 @@ pub fn open_round(
         tags: &tags,
         priority: failed_task.needs.priority,
         parent_id: failed_task.parent_id.as_ref(),
+        origin: Some(failed),
         source: &failed_task.source,
         agent_workspace: &failed_task.agent_workspace,
     };

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use crate::domain::{
     Actor, Context, Door, Due, KindMode, KindRule, Needs, NewTask, Request, RequestId, RequestMove,
-    RequestState, Source, Task, TaskId, Text,
+    RequestState, Source, Task, TaskId, TaskPlan, Text,
 };
 use crate::ledger::handoff::{self, Begin};
 use crate::ledger::{agent, task};
 use crate::store::tables::dispatch_routes;
 use crate::store::tables::requests::{self, StoredRequest};
-use crate::store::tables::tasks::StoredTask;
+use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx, View};
 
 use super::claim::{add_millis, assign};
@@ -123,14 +123,21 @@ fn create_task(
 ) -> Result<StoredTask> {
     let (id, agent_workspace) = dispatch.new_task.clone();
     let first = stored.first().map(|first| &first.request);
+    let origin = find_origin(tx, stored)?;
+    let said = origin.as_ref().map(|origin| &origin.task);
     let new = NewTask {
         id,
         description: dispatch.description.clone(),
         parent_id: None,
         session_id: None,
-        context: Context::default(),
+        context: said.map_or_else(Context::default, |task| task.context.without_metadata()),
         needs: Needs::default(),
         part: None,
+        // The request is other work: planning its task must not change the plan that it comes from.
+        plan: TaskPlan {
+            planning: said.and_then(|task| task.plan.planning.clone()),
+            shared: None,
+        },
         source: Source {
             source_type: Text::lossy("request".to_owned()),
             user_id: Text::lossy(Actor::Dispatcher.name().to_owned()),
@@ -138,5 +145,18 @@ fn create_task(
         },
         agent_workspace,
     };
-    task::create(tx, &new)
+    let mut created = task::create(tx, &new)?;
+    if let Some(origin) = &origin {
+        task::carry_attachments(tx, origin, &mut created)?;
+    }
+    Ok(created)
+}
+
+/// Finds the task whose agent left the requests behind, if they all come from one task.
+fn find_origin(view: &View<'_>, stored: &[StoredRequest]) -> Result<Option<StoredTask>> {
+    let mut origins = stored.iter().map(|one| one.request.source.task_id.as_ref());
+    match origins.next() {
+        Some(Some(id)) if origins.all(|other| other == Some(id)) => tasks::find(view, id),
+        _ => Ok(None),
+    }
 }

@@ -1,7 +1,8 @@
 //! Finding runs, with everything needed to start or follow them.
 
 use crate::domain::{
-    Agent, AgentName, Door, HandoffId, Isolation, JobStart, RunId, RunIdentity, Task, Text, TraceId,
+    Agent, AgentName, AttachmentFolder, Door, HandoffId, Isolation, JobStart, RunId, RunIdentity,
+    Task, Text, TraceId,
 };
 use crate::ledger::{request, task};
 use crate::store::tables::{agents, runs};
@@ -14,6 +15,8 @@ pub struct ClaimedRun {
     pub identity: RunIdentity,
     /// With its chain.
     pub task: Task,
+    /// The folders of the task's attachments.
+    pub folders: Vec<AttachmentFolder>,
     /// `None` if the agent was deleted since.
     pub agent: Option<Agent>,
     pub prompt: Text,
@@ -47,8 +50,10 @@ impl ClaimedRun {
 pub(super) fn load(view: &View<'_>, number: i64) -> Result<ClaimedRun> {
     let row = runs::find(view, number)?
         .ok_or_else(|| StoreError::inconsistent(format!("run {number} does not exist")))?;
+    let on = task::load(view, &row.task_id)?;
     Ok(ClaimedRun {
-        task: task::get(view, &row.task_id)?,
+        task: on.task,
+        folders: on.folders,
         agent: agents::find(view, &row.agent_name)?,
         job: request::find_job_start(view, row.handoff_number)?,
         carried_bytes: view.rules.carried_bytes,

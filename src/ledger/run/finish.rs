@@ -22,6 +22,8 @@ pub struct FinishRun {
     pub cost_usd: Option<f64>,
     /// The tools that the agent tried to use and was not allowed to.
     pub denied_tools: Vec<String>,
+    /// Whether the agent may have read its prompt.
+    pub has_begun: bool,
 }
 
 /// Ends a run and, if it is still open, its hand-off. Returns whether this call ended the hand-off.
@@ -37,6 +39,9 @@ pub fn finish(tx: &mut Tx<'_>, finish: &FinishRun) -> Result<bool> {
         finish.cost_usd,
         &finish.denied_tools,
     )?;
+    if !finish.has_begun {
+        task::return_queue(tx, place(tx, number)?.handoff_number)?;
+    }
     // A run that was ended on request has no say any more; its output is in its log.
     if !has_ended {
         return Ok(false);

@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::find::{keys, load};
-use crate::domain::{Attachment, AttachmentId, EventKind, Filename, Refusal, Task, TaskId, Text};
+use crate::domain::{
+    Attachment, AttachmentFolder, AttachmentId, EventKind, Filename, Refusal, Task, TaskId, Text,
+};
 use crate::ledger::history;
-use crate::store::tables::{attachments, tasks};
+use crate::store::tables::attachments;
+use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx, View};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +32,7 @@ pub fn attachment(
     view: &View<'_>,
     task_id: &TaskId,
     filename: &str,
-) -> Result<(AttachmentId, Attachment)> {
+) -> Result<(AttachmentFolder, Attachment)> {
     if let Some(found) = attachments::find(view, task_id, filename)? {
         return Ok(found);
     }
@@ -49,7 +52,7 @@ pub fn attach(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
         content_type: attach.content_type.clone(),
         uploaded_at: tx.now,
     };
-    attachments::insert(tx, on.number, &attach.id, &attachment)?;
+    attachments::insert(tx, on.number, &attach.id, &attachment, None)?;
     tasks::touch(tx, on.number)?;
     let added = EventKind::AttachmentAdded {
         filename: attach.filename.clone(),
@@ -64,8 +67,18 @@ pub fn attach(tx: &mut Tx<'_>, attach: &Attach) -> Result<Attached> {
     })
 }
 
-/// Removes an attachment from a task. Returns the id of the folder with its bytes.
-pub fn detach(tx: &mut Tx<'_>, task_id: &TaskId, filename: &str) -> Result<(Task, AttachmentId)> {
+/// A task without the attachment that was removed from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Detached {
+    pub task: Task,
+    pub folder_id: AttachmentId,
+    /// The folder of the bytes, if no attachment uses it any more.
+    #[serde(default)]
+    pub unused: Option<AttachmentFolder>,
+}
+
+/// Removes an attachment from a task. Attachments of other tasks keep their bytes.
+pub fn detach(tx: &mut Tx<'_>, task_id: &TaskId, filename: &str) -> Result<Detached> {
     let mut on = load(tx, task_id)?;
     let is_same = |attachment: &Attachment| attachment.filename.as_str() == filename;
     let place = on.task.attachments.iter().position(is_same);
@@ -73,8 +86,30 @@ pub fn detach(tx: &mut Tx<'_>, task_id: &TaskId, filename: &str) -> Result<(Task
     attachments::delete(tx, on.number, filename)?;
     tasks::touch(tx, on.number)?;
     let filename = on.task.attachments.remove(place).filename;
+    let folder = on.folders.remove(place);
     let removed = EventKind::AttachmentRemoved { filename };
     history::record(tx, on.on(), None, removed)?;
     on.task.updated_at = tx.now;
-    Ok((on.task, on.attachment_ids.remove(place)))
+    let is_used = attachments::uses_bytes(tx, &folder.id)?;
+    Ok(Detached {
+        task: on.task,
+        folder_id: folder.id.clone(),
+        unused: (!is_used).then_some(folder),
+    })
+}
+
+/// Gives a new task the attachments of the task that it comes from. Both use the same bytes.
+pub fn carry_attachments(tx: &mut Tx<'_>, from: &StoredTask, to: &mut StoredTask) -> Result<()> {
+    for (attachment, folder) in from.task.attachments.iter().zip(&from.folders) {
+        let id = AttachmentId::new();
+        attachments::insert(tx, to.number, &id, attachment, Some(folder))?;
+        let added = EventKind::AttachmentAdded {
+            filename: attachment.filename.clone(),
+            size: attachment.size,
+        };
+        history::record(tx, to.on(), None, added)?;
+        to.task.attachments.push(attachment.clone());
+        to.folders.push(folder.clone());
+    }
+    Ok(())
 }

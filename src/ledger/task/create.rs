@@ -26,7 +26,7 @@ pub fn create(tx: &mut Tx<'_>, new: &NewTask) -> Result<StoredTask> {
         number,
         root_number: root_number.unwrap_or(number),
         task,
-        attachment_ids: Vec::new(),
+        folders: Vec::new(),
     };
     let description = created.task.description.clone();
     let event = EventKind::TaskCreated { description };

@@ -12,14 +12,14 @@ mod readiness;
 mod status;
 mod tree;
 
-pub use attachments::{Attach, Attached, attach, attachment, detach};
+pub use attachments::{Attach, Attached, Detached, attach, attachment, carry_attachments, detach};
 pub use create::create;
 pub use dependencies::{repoint_dependants, unmet};
 pub use edit::{ChangeNeeds, change_needs};
 pub use find::{exists, find_workspace, get, history, keys, load, number};
 pub use list::{held, list, list_summaries, ready};
 pub use plan::plan;
-pub use queue::{queue, queue_message};
+pub use queue::{DeliveredQueue, deliver_queue, queue, queue_message, return_queue};
 pub use readiness::follow_status;
 pub use status::set_status;
 pub use tree::{is_settled, tree};

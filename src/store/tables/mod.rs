@@ -8,6 +8,7 @@ pub mod applicants;
 pub mod attachments;
 pub mod delegations;
 pub mod dispatch_routes;
+pub mod earlier_results;
 pub mod events;
 pub mod handoff_sums;
 pub mod handoffs;

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use crate::domain::{
-    AgentName, Attachment, AttachmentId, ChainEntry, Context, Dependency, DependencyOutcome, Door,
-    Filename, HandoffEnd, HandoffId, IncrementId, IncrementPart, Minutes, Needs, NewTask, Outcome,
-    Planning, Role, Routing, Skill, Source, Stage, Status, StatusName, Task, TaskId, TaskPriority,
-    Text, Timestamp,
+    AgentName, Attachment, AttachmentFolder, AttachmentId, ChainEntry, Context, Dependency,
+    DependencyOutcome, Door, Filename, HandoffEnd, HandoffId, IncrementId, IncrementPart, Minutes,
+    Needs, NewTask, Outcome, Planning, Role, Routing, SharedPlan, Skill, Source, Stage, Status,
+    StatusName, Task, TaskId, TaskPlan, TaskPriority, Text, Timestamp,
 };
 use crate::store::value::to_json;
 use crate::store::{
@@ -21,7 +21,8 @@ pub struct StoredTask {
     /// The root of its family.
     pub root_number: i64,
     pub task: Task,
-    pub attachment_ids: Vec<AttachmentId>,
+    /// In the order of the attachments.
+    pub folders: Vec<AttachmentFolder>,
 }
 
 impl StoredTask {
@@ -86,7 +87,8 @@ packed! {
         size: u64 = "a.size",
         content_type: Text = "a.content_type",
         uploaded_at: Timestamp = "a.uploaded_at",
-        id: AttachmentId = "a.id",
+        folder_task_id: TaskId = "coalesce((SELECT f.id FROM tasks f WHERE f.number = a.stored_task_number), t.id)",
+        folder_id: AttachmentId = "coalesce(a.stored_id, a.id)",
     }
 }
 
@@ -113,17 +115,18 @@ columns! {
         source_conversation_id: Option<Text> = "t.source_conversation_id",
         agent_workspace: Text = "t.agent_workspace",
         description: Text = "t.description",
-        summary: Option<Text> = "t.summary",
-        requirements: Option<Json<Vec<Text>>> = "t.requirements",
-        acceptance_criteria: Option<Json<Vec<Text>>> = "t.acceptance_criteria",
-        plan: Option<Json<Vec<Text>>> = "t.plan",
+        summary: Option<Text> = "coalesce(p.summary, t.summary)",
+        requirements: Option<Json<Vec<Text>>> = "coalesce(p.requirements, t.requirements)",
+        acceptance_criteria: Option<Json<Vec<Text>>> = "coalesce(p.acceptance_criteria, t.acceptance_criteria)",
+        plan: Option<Json<Vec<Text>>> = "coalesce(p.plan, t.plan)",
+        plan_task_id: Option<TaskId> = "p.id",
         chain: Json<Vec<PackedEntry>> = text!(
             "(SELECT ", PackedEntry::PACKED, " FROM handoffs h WHERE h.task_number = t.number)"
         ),
         attachments: Json<Vec<PackedAttachment>> = text!(
             "(SELECT ", PackedAttachment::PACKED, " FROM attachments a WHERE a.task_number = t.number)"
         ),
-        parent_id: Option<TaskId> = "(SELECT p.id FROM tasks p WHERE p.number = t.parent_number)",
+        parent_id: Option<TaskId> = "(SELECT o.id FROM tasks o WHERE o.number = t.parent_number)",
         root_id: Option<TaskId> = "(SELECT m.id FROM tasks m WHERE m.number = t.master_number)",
         context: Json<Context> = "t.context",
         root_number: i64 = "coalesce(t.master_number, t.number)",
@@ -147,7 +150,12 @@ columns! {
     }
 }
 
-pub const SELECT: &str = text!("SELECT ", TaskRow::COLUMNS, " FROM tasks t");
+/// Selects tasks `t`, each with the task `p` that holds its plan.
+pub const SELECT: &str = text!(
+    "SELECT ",
+    TaskRow::COLUMNS,
+    " FROM tasks t LEFT JOIN tasks p ON p.number = t.plan_number"
+);
 
 pub fn from_row(row: &Row<'_>) -> Result<StoredTask> {
     TaskRow::from_row(row)?.try_into()
@@ -185,6 +193,10 @@ impl TryFrom<TaskRow> for StoredTask {
                 handoff_instructions: row.handoff_instructions.0,
             },
             part,
+            plan: TaskPlan {
+                planning,
+                shared: row.plan_task_id.map(|task_id| SharedPlan { task_id }),
+            },
             description: row.description,
             source: Source {
                 source_type: row.source_type,
@@ -196,8 +208,7 @@ impl TryFrom<TaskRow> for StoredTask {
         let mut task = Task::new(new, row.created_at)
             .with_agent_chain(unpack_chain(row.chain.0)?)
             .map_err(StoreError::inconsistent)?;
-        let (attachments, attachment_ids) = unpack_attachments(row.attachments.0);
-        task.planning = planning;
+        let (attachments, folders) = unpack_attachments(row.attachments.0);
         task.status = status(row.status, row.failure_message)?;
         task.updated_at = row.updated_at;
         task.root_id = row.root_id;
@@ -212,7 +223,7 @@ impl TryFrom<TaskRow> for StoredTask {
             number: row.number,
             root_number: row.root_number,
             task,
-            attachment_ids,
+            folders,
         })
     }
 }
@@ -263,7 +274,9 @@ pub fn end(
     }
 }
 
-fn unpack_attachments(mut packed: Vec<PackedAttachment>) -> (Vec<Attachment>, Vec<AttachmentId>) {
+fn unpack_attachments(
+    mut packed: Vec<PackedAttachment>,
+) -> (Vec<Attachment>, Vec<AttachmentFolder>) {
     packed.sort_unstable_by_key(|attachment| attachment.number);
     let attachment = |packed: PackedAttachment| {
         let attachment = Attachment {
@@ -272,7 +285,11 @@ fn unpack_attachments(mut packed: Vec<PackedAttachment>) -> (Vec<Attachment>, Ve
             content_type: packed.content_type,
             uploaded_at: packed.uploaded_at,
         };
-        (attachment, packed.id)
+        let folder = AttachmentFolder {
+            task_id: packed.folder_task_id,
+            id: packed.folder_id,
+        };
+        (attachment, folder)
     };
     packed.into_iter().map(attachment).unzip()
 }
@@ -330,7 +347,9 @@ pub fn find_number(view: &View<'_>, id: &TaskId) -> Result<Option<i64>> {
 
 /// Inserts the row of a task. Returns its number. The caller inserts the dependencies, whose targets may be inserted later.
 pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
-    let planning = task.planning.as_ref();
+    let shared = task.plan.shared.as_ref();
+    // A shared plan is stored once, in the task that holds it.
+    let planning = task.plan.planning.as_ref().filter(|_| shared.is_none());
     let part = task.part.as_ref();
     let waits_for = match (&task.routing.waiting_reason, task.routing.blocked) {
         (None, _) => None,
@@ -344,11 +363,12 @@ pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
                                 summary, requirements, acceptance_criteria, plan, context, parent_number, master_number,
                                 agent_role, specialist_tags, estimated_minutes, priority, agent_context,
                                 handoff_instructions, increment_number, stage, round, route_attempts, waiting_reason,
-                                is_blocked, waits_for, is_delegated)
+                                is_blocked, waits_for, is_delegated, plan_number)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
                      (SELECT number FROM tasks WHERE id = $17),
                      (SELECT coalesce(master_number, number) FROM tasks WHERE id = $17),
-                     $18, $19, $20, $21, $22, $23, (SELECT number FROM increments WHERE id = $24), $25, $26, $27, $28, $29, $30, $31)"
+                     $18, $19, $20, $21, $22, $23, (SELECT number FROM increments WHERE id = $24), $25, $26, $27, $28, $29, $30, $31,
+                     (SELECT coalesce(plan_number, number) FROM tasks WHERE id = $32))"
         ),
         params![
             task.id,
@@ -382,6 +402,7 @@ pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
             task.routing.blocked,
             waits_for,
             task.is_delegated,
+            shared.map(|shared| &shared.task_id),
         ],
     )
 }
@@ -449,6 +470,33 @@ pub fn is_below(view: &View<'_>, id: &TaskId, above: &TaskId) -> Result<bool> {
              SELECT 1 FROM family WHERE id = $2"
         ),
         params![id, above],
+    )
+}
+
+/// Whether a task, or one above it, is a stage of an increment that shares a plan.
+pub fn is_below_stage_of(view: &View<'_>, id: &TaskId, holder: &TaskId) -> Result<bool> {
+    view.has(
+        sql!(
+            "WITH RECURSIVE above (number, parent_number, stage, plan_number) AS (
+                 SELECT number, parent_number, stage, plan_number FROM tasks WHERE id = $1
+                 UNION ALL
+                 SELECT t.number, t.parent_number, t.stage, t.plan_number FROM tasks t JOIN above ON t.number = above.parent_number
+             )
+             SELECT 1 FROM above
+              WHERE stage IS NOT NULL AND coalesce(plan_number, number) = (SELECT number FROM tasks WHERE id = $2)"
+        ),
+        params![id, holder],
+    )
+}
+
+/// Finds the task that holds the plan of a task.
+pub fn find_plan_holder(view: &View<'_>, id: &TaskId) -> Result<Option<TaskId>> {
+    view.row(
+        sql!(
+            "SELECT p.id FROM tasks t JOIN tasks p ON p.number = coalesce(t.plan_number, t.number) WHERE t.id = $1"
+        ),
+        params![id],
+        |row| row.get(0),
     )
 }
 

@@ -68,6 +68,7 @@ async fn a_new_task() {
     routeAttempts: 0
     waitingReason: null
     blocked: false
+    sharedPlan: null
     "#);
 }
 
@@ -149,7 +150,7 @@ async fn a_queue() {
     app.post(&path, json!({ "content": "first" })).await.data();
     assert_snapshot!(lines(&app.get(&path).await), @r#"
     200 OK
-    messages: [{"id":"<id 1>","content":"first","receivedAt":1767225600000}]
+    messages: [{"id":"<id 1>","content":"first","receivedAt":1767225600000,"deliveredAt":null,"handoffId":null}]
     "#);
 }
 

@@ -328,7 +328,7 @@ async fn import(desk: &Desk, id: &str, description: &str) {
         history: History::default(),
         queue: Queue::default(),
         conversation: Conversation::default(),
-        attachment_ids: Vec::new(),
+        folders: Vec::new(),
     };
     let import_task = move |tx: &mut Tx<'_>| {
         let tasks = Box::new(std::iter::once(Ok(archive.clone())));

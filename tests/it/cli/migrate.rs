@@ -41,6 +41,8 @@ fn a_check_lists_pending_migrations_and_changes_nothing() {
     0014	pending	least_rights
     0015	pending	troubles
     0016	pending	delegations
+    0017	pending	shared_plans
+    0018	pending	queue_delivery
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -71,6 +73,8 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0014	applied	least_rights
     0015	applied	troubles
     0016	applied	delegations
+    0017	applied	shared_plans
+    0018	applied	queue_delivery
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -104,6 +108,8 @@ fn an_edited_migration_is_reported() {
     0014	applied	least_rights
     0015	applied	troubles
     0016	applied	delegations
+    0017	applied	shared_plans
+    0018	applied	queue_delivery
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -143,6 +149,8 @@ fn an_unknown_migration_is_reported() {
     0014	applied	least_rights
     0015	applied	troubles
     0016	applied	delegations
+    0017	applied	shared_plans
+    0018	applied	queue_delivery
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database

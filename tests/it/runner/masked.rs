@@ -356,3 +356,28 @@ async fn without_bubblewrap_a_masked_run_fails_with_advice() {
         "The agent is masked, and bubblewrap is not installed. Install the package `bubblewrap`, or set the agent's isolation to none"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_masked_agent_reads_the_files_of_its_task_and_no_others() {
+    if !masks_work("a_masked_agent_reads_the_files_of_its_task_and_no_others") {
+        return;
+    }
+    let script = r#"
+        file=$(sed -n 's/^- \(.*\) (6 bytes)$/\1/p')
+        cat "$file"; echo
+        (echo changed >"$file") 2>/dev/null && echo WRITTEN
+        find "$(dirname "$file")/../.." -type f | wc -l"#;
+    let sandbox = Sandbox::new().with_configured_agent("masked", &masked(script));
+    let server = sandbox.serve(1);
+    let client = server.client();
+    let (own, other) = (create_task(&client).await, create_task(&client).await);
+    for task in [&own, &other] {
+        let path = format!("/api/tasks/{}/attachments?filename=a.txt", task.id);
+        let file = client.request(Method::POST, &path).body("secret");
+        assert!(file.send().await.unwrap().status().is_success());
+    }
+    let body = json!({ "agentName": "masked", "prompt": "p" });
+    let own = hand_off(&client, &own, &body).await.unwrap();
+    let read = wait_for_end(&client, last_handoff_id(&own)).await;
+    assert_eq!(read.output.as_str(), "secret\n1");
+}

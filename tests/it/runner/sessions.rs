@@ -58,12 +58,14 @@ async fn every_agent_of_a_session_gets_the_whole_conversation() {
         let prompt = format!("{}/prompt.{id}", task.agent_workspace);
         let prompt = std::fs::read_to_string(prompt).unwrap();
         for message in &history {
-            let content = message["content"].as_str().unwrap();
-            assert!(prompt.contains(content), "{content}\nis not in\n{prompt}");
+            let content = message["content"].as_str().unwrap().replace('\n', "\n> ");
+            assert!(prompt.contains(&content), "{content}\nis not in\n{prompt}");
         }
         for part in [
-            format!("assistant ({from}): answer {place}"),
-            format!("The agent {from} moved this conversation to you.\nReason: reason {place}\n"),
+            format!("assistant ({from}):\n> answer {place}\n"),
+            format!(
+                "The agent {from} moved this conversation to you.\nReason:\n\n> reason {place}\n"
+            ),
             format!("User intent:\n\nintent {place}\n"),
         ] {
             assert!(prompt.contains(&part), "{part}\nis not in\n{prompt}");
@@ -250,7 +252,7 @@ async fn a_transferred_conversation_stays_in_its_session() {
     for agent in ["second", "third"] {
         let prompt = std::fs::read_to_string(format!("{}/prompt.{agent}", task.agent_workspace));
         let prompt = prompt.unwrap();
-        assert!(prompt.contains("user: what was said"), "{prompt}");
+        assert!(prompt.contains("user:\n> what was said\n"), "{prompt}");
     }
     sandbox.wait_until_no_process();
     sandbox.assert_invariants();

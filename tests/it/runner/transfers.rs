@@ -121,7 +121,7 @@ async fn control_passes_from_a_to_b_to_c_and_the_context_accumulates() {
     for part in [
         "# Context from handoff\n\nlead: 123\nscore: 2\n_handoff_from: b\n_handoff_tool: to_c\n_handoff_chain: [\"a\",\"b\"]\nnotes: [\"x\\ny\"]\n",
         "# Instructions for this hand-off\n\nBe c.\n",
-        "user: do it\n\na: a has looked\n\n(a) Routed to b\n\nb: b has called\n\n(b) Routed to c\n",
+        "user:\n> do it\n\na:\n> a has looked\n\na (hand-off):\n> Routed to b\n\nb:\n> b has called\n\nb (hand-off):\n> Routed to c\n",
         "The agent b transferred this task to you",
         "Original message:\n\ndo it\n",
         "- `to_b`: When b must go on.\n  - lead (string, optional)\n",

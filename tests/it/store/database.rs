@@ -5,7 +5,7 @@ use chorus::domain::{
     Agent, AgentName, Caller, Context, Idempotency, IdempotencyKey, Needs, NewTask, Problems,
     Refusal, Source, Task, TaskArchive, TaskId,
 };
-use chorus::domain::{Rules, TaskQuery};
+use chorus::domain::{Rules, TaskPlan, TaskQuery};
 use chorus::engine::{default_agents, specialists};
 use chorus::ledger::agent::{self, AgentPut, PutAgent};
 use chorus::ledger::archive::{self, Import, Imported};
@@ -189,6 +189,7 @@ async fn an_agent_with_every_field_is_stored_unchanged() {
 
 fn new_task(description: &str) -> NewTask {
     NewTask {
+        plan: TaskPlan::default(),
         parent_id: None,
         session_id: None,
         context: Context::default(),
@@ -269,7 +270,7 @@ fn archived(task: Task) -> TaskArchive {
         history: chorus::domain::History::default(),
         queue: chorus::domain::Queue::default(),
         conversation: chorus::domain::Conversation::default(),
-        attachment_ids: vec![],
+        folders: vec![],
     }
 }
 

@@ -7,6 +7,9 @@ use crate::domain::{AgentName, Report, ReportResult, Role, Text};
 /// The limit of `workCompleted` taken from a summary or a final message, in bytes.
 const WORK: usize = 1000;
 
+/// The limit of `workDetails` taken from a report, in bytes.
+const DETAILS: usize = 4000;
+
 /// Returns the context with the previous agent, its work and its result added.
 pub fn after_handoff(
     context: &Map<String, Value>,
@@ -23,6 +26,15 @@ pub fn after_handoff(
     if let Some(work) = summary.or(output).filter(|_| output.is_some()) {
         let work = Text::lossy(work.as_str().trim().to_owned()).beginning(WORK);
         after.insert("workCompleted".to_owned(), work.into_string().into());
+    }
+    let is_pass = report.is_none_or(|report| report.result == ReportResult::Passed);
+    // The details of a failure are among its issues.
+    match report.and_then(|report| report.details.as_ref()) {
+        Some(details) if is_pass => {
+            after.insert("workDetails".to_owned(), bounded(details));
+        }
+        _ if report.is_some() => drop(after.remove("workDetails")),
+        _ => {}
     }
     if role.is_some_and(Role::produces_work) {
         after.insert("testStatus".to_owned(), "pending".into());
@@ -41,6 +53,18 @@ pub fn after_handoff(
     // Last, so that an agent cannot name another one as the previous agent.
     after.insert("previousAgent".to_owned(), agent_name.as_str().into());
     after
+}
+
+/// Returns details that are short as they are, and the beginning of others as text.
+fn bounded(details: &Value) -> Value {
+    let text = match details {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.len() <= DETAILS {
+        return details.clone();
+    }
+    Text::lossy(text).beginning(DETAILS).into_string().into()
 }
 
 #[cfg(test)]
@@ -77,6 +101,30 @@ mod tests {
                 "testStatus": "failed", "knownIssues": ["Two of nine fail", "{\"log\":\"boom\"}"],
             })
         );
+        let passed = Report {
+            result: ReportResult::Passed,
+            ..report
+        };
+        let after = after_handoff(
+            &before,
+            &agent,
+            Some(&testing),
+            Some(&passed),
+            Some(&output),
+        );
+        assert_eq!(after["workDetails"], json!({ "log": "boom" }));
+        let silent = Report {
+            details: None,
+            ..passed
+        };
+        let after = after_handoff(&after, &agent, Some(&testing), Some(&silent), Some(&output));
+        assert_eq!(after.get("workDetails"), None);
+        let long = Report {
+            details: Some("é".repeat(DETAILS).into()),
+            ..silent
+        };
+        let after = after_handoff(&after, &agent, Some(&testing), Some(&long), Some(&output));
+        assert!(after["workDetails"].as_str().unwrap().len() <= DETAILS + '…'.len_utf8());
         let maker = Role::parse("fixing").unwrap();
         let own = after_handoff(&before, &agent, Some(&maker), None, None);
         assert_eq!(own["workCompleted"], "Wrote it");
