@@ -132,7 +132,7 @@ fn surroundings(text: &mut String, run: &ClaimedRun, briefing: &Briefing) {
             text,
             format_args!(
                 "- To leave work for later, run `chorus request create \"TITLE\" --kind KIND --body \"WHAT AND WHY\"` and continue. \
-                 A person decides about the request. Kinds: {}.\n",
+                 The operator decides about the request. Kinds: {}.\n",
                 kinds.join(", ")
             ),
         );
