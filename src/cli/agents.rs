@@ -18,6 +18,7 @@ pub(super) async fn run(ui: Ui, command: AgentCommand) -> Result<(), Failure> {
         AgentCommand::List { server } => {
             server.show_list(ui, &server.client()?.agents().list().await?, table)
         }
+        AgentCommand::Import(arguments) => super::agent_import::run(ui, arguments).await,
         AgentCommand::Show { agent, server } => show(ui, &agent, &server).await,
         AgentCommand::Create {
             name,

@@ -1,5 +1,6 @@
 //! The command line. One file per command; [`ui`] is the only place that prints.
 
+mod agent_import;
 mod agents;
 mod alert;
 mod alive;
@@ -27,6 +28,7 @@ mod progress;
 mod ready;
 mod report;
 mod request;
+mod roles_file;
 mod room;
 mod route;
 mod serve;

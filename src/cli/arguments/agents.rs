@@ -49,6 +49,13 @@ pub(in crate::cli) enum AgentCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
+    /// Create and change the agents that a file describes
+    ///
+    /// The file is YAML or JSON. Below `agent_roles`, it has an agent under each name, with `skills`, `typical_tasks`,
+    /// `max_session_duration` (minutes), `responsibilities` and, if needed, `provider`, `model`, `program`, `arguments`, `spec_path`,
+    /// `allowed_tools`, `permission_mode`, `available` and `roles`. An agent that exists is changed by its name; fields that the file
+    /// does not give stay as they are.
+    Import(ImportAgentsArguments),
     /// List agents
     List {
         #[command(flatten)]
@@ -109,6 +116,20 @@ pub(in crate::cli) enum AgentCommand {
         #[command(flatten)]
         server: ServerArguments,
     },
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ImportAgentsArguments {
+    /// YAML or JSON file; - reads standard input
+    pub file: PathBuf,
+    /// Provider of new agents for which the file names none
+    #[arg(long, value_parser = provider)]
+    pub provider: Option<Provider>,
+    /// Show the result without changing anything
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub server: ServerArguments,
 }
 
 /// The fields that describe how an agent runs.

@@ -24,7 +24,9 @@ use std::path::PathBuf;
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
 
-pub(super) use agents::{AgentCommand, AgentFields, Clearable, OfferedFields};
+pub(super) use agents::{
+    AgentCommand, AgentFields, Clearable, ImportAgentsArguments, OfferedFields,
+};
 pub(super) use alert::AlertCommand;
 pub(super) use data::{
     BackupArguments, DoctorArguments, ExportArguments, ImportArguments, MigrateArguments,

@@ -387,3 +387,52 @@ async fn the_provider_of_a_program_is_inferred() {
     let made = desk.run(create).await;
     assert!(made.contains("--spec: Spec agents/known.md"), "{made}");
 }
+
+#[tokio::test]
+async fn agents_are_imported_from_a_file() {
+    let desk = Desk::open().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("roles.yaml");
+    let path = file.to_str().unwrap();
+    let import = async |text: &str, more: &[&str]| {
+        std::fs::write(&file, text).unwrap();
+        let arguments = [&["agent", "import", path], more].concat();
+        desk.run(arguments).await.replace(path, "FILE")
+    };
+    let yaml = "agent_roles:\n  qa:\n    skills: [sql]\n    max_session_duration: 60\n  planner: {}\n  scout:\n    typical_tasks: [research]\n    program: /bin/echo\n";
+    assert_snapshot!(import(yaml, &[]).await, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: new agents need a provider: scout
+    hint: add `provider: claude-code` to each in the file, or give --provider for all of them
+    ");
+    let with_provider = ["--provider", "command"];
+    assert_snapshot!(import(yaml, &[&with_provider[..], &["--dry-run"]].concat()).await, @"
+    exit 0
+    --- stdout
+    planner	unchanged	
+    qa	changed	skills maxSessionDuration
+    scout	created	
+    --- stderr
+    dry run: no agent was created or changed
+    ");
+    assert!(!desk.run(["agent", "list"]).await.contains("scout"));
+    assert_snapshot!(import(yaml, &with_provider).await, @"
+    exit 0
+    --- stdout
+    planner	unchanged	
+    qa	changed	skills maxSessionDuration
+    scout	created	
+    --- stderr
+    ");
+    let again = desk.run(["agent", "import", path]).await;
+    assert_eq!(again.matches("\tunchanged\t").count(), 3, "{again}");
+    let json = r#"{"agent_roles": {"qa": {"skills": ["sql"], "speed": 3}}}"#;
+    let refused = import(json, &[]).await;
+    assert!(refused.starts_with("exit 2\n"), "{refused}");
+    assert!(
+        refused.contains("roles.yaml: unknown field `speed`"),
+        "{refused}"
+    );
+}

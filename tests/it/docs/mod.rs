@@ -39,6 +39,7 @@ pages! {
     agents_and_providers: "docs/agents-and-providers.md",
     architecture: "docs/architecture.md",
     cli: "docs/cli.md",
+    cli_people: "docs/cli-people.md",
     cli_server: "docs/cli-server.md",
     concepts: "docs/concepts.md",
     delegating: "docs/delegating.md",

@@ -1,0 +1,146 @@
+//! `chorus agent import`
+
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::arguments::ImportAgentsArguments;
+use super::roles_file;
+use super::ui::{Failure, Table, Ui};
+use crate::client::Input;
+use crate::domain::{Agent, AgentChange, match_agent_name};
+
+/// What an import does to one agent.
+struct Planned {
+    name: String,
+    change: AgentChange,
+    /// The fields that change; `None` for a new agent.
+    changed: Option<Vec<String>>,
+}
+
+impl Planned {
+    fn word(&self) -> &'static str {
+        match &self.changed {
+            None => "created",
+            Some(fields) if fields.is_empty() => "unchanged",
+            Some(_) => "changed",
+        }
+    }
+}
+
+/// Creates and changes the agents that a file describes. Everything is checked first that can be checked without the server.
+pub(super) async fn run(ui: Ui, arguments: ImportAgentsArguments) -> Result<(), Failure> {
+    let ImportAgentsArguments {
+        file,
+        provider,
+        dry_run,
+        server,
+    } = arguments;
+    let described = roles_file::read(&text(&file)?, &file.display().to_string())?;
+    let client = server.client()?;
+    let known = client.agents().list().await?.data()?;
+    let mut planned = Vec::new();
+    for (name, change) in described {
+        planned.push(plan(name, change, provider, &known)?);
+    }
+    let nameless: Vec<_> = planned
+        .iter()
+        .filter(|each| each.changed.is_none() && each.change.provider.is_none())
+        .map(|each| each.name.as_str())
+        .collect();
+    if !nameless.is_empty() {
+        return Err(Failure::usage(format!(
+            "new agents need a provider: {}",
+            nameless.join(", ")
+        ))
+        .with_hint(
+            "add `provider: claude-code` to each in the file, or give --provider for all of them",
+        ));
+    }
+    let mut table = Table::new(
+        "The file describes no agent",
+        &["agent", "result", "fields"],
+    );
+    let mut results = Vec::new();
+    for each in planned {
+        let word = each.word();
+        let fields = each.changed.clone().unwrap_or_default();
+        if !dry_run {
+            let change = Input::Typed(each.change);
+            let failed = |error| {
+                let failure = Failure::from(error);
+                Failure {
+                    message: format!("{}: {}", each.name, failure.message),
+                    ..failure
+                }
+            };
+            let agents = client.agents();
+            match word {
+                "created" => drop(agents.create(&each.name, &change).await.map_err(failed)?),
+                "changed" => drop(agents.edit(&each.name, &change).await.map_err(failed)?),
+                _ => {}
+            }
+        }
+        results.push(json!({ "name": each.name, "result": word, "fields": fields }));
+        table.row([each.name.as_str(), word, &fields.join(" ")]);
+    }
+    if server.json {
+        let answer = json!({ "data": results, "dryRun": dry_run });
+        return ui.line(answer);
+    }
+    ui.table(&table)?;
+    if dry_run {
+        ui.notice("dry run: no agent was created or changed");
+    }
+    Ok(())
+}
+
+fn plan(
+    name: String,
+    mut change: AgentChange,
+    provider: Option<crate::domain::Provider>,
+    known: &[Agent],
+) -> Result<Planned, Failure> {
+    let names: Vec<_> = known.iter().map(|agent| agent.name.clone()).collect();
+    let existing = match_agent_name(&name, &names);
+    let Some(before) = known.iter().find(|agent| Some(&agent.name) == existing) else {
+        change.provider = change.provider.or(provider);
+        return Ok(Planned {
+            name,
+            change,
+            changed: None,
+        });
+    };
+    let after = change.clone().apply_to(before.clone());
+    Ok(Planned {
+        name: before.name.to_string(),
+        changed: Some(differing(before, &after)?),
+        change,
+    })
+}
+
+/// Lists the fields that differ.
+fn differing(before: &Agent, after: &Agent) -> Result<Vec<String>, Failure> {
+    let fields = |agent: &Agent| match serde_json::to_value(agent) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Ok(serde_json::Map::new()),
+        Err(error) => Err(Failure::caused(&error)),
+    };
+    let (before, after) = (fields(before)?, fields(after)?);
+    let differing = after
+        .iter()
+        .filter(|(key, value)| before.get(*key) != Some(value));
+    Ok(differing.map(|(key, _)| key.clone()).collect())
+}
+
+fn text(file: &Path) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(file).map(|read| text = read)
+    };
+    read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
+    Ok(text)
+}
