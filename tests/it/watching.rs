@@ -488,14 +488,17 @@ async fn ending_one_request_of_a_batch_does_not_end_the_others() {
     wait_until(|| read(&file).matches("#claimed-fix").count() == 2);
     let text = read(&file);
     std::fs::write(&file, text.replacen("#claimed", "#done", 1)).unwrap();
-    operator.wait_for_state(&one, RequestState::Done).await;
-    assert_eq!(
-        operator.get_request(&two).await.state,
-        RequestState::Claimed
-    );
+    let ending = wait_for_request(&operator, &mut events, "request_ending", "a.md").await;
+    assert_eq!(ending.id, one.id);
+    for request in [&one, &two] {
+        let state = operator.get_request(request).await.state;
+        assert_eq!(state, RequestState::Claimed);
+    }
     notes.gate.let_one_through();
-    let done = operator.wait_for_state(&two, RequestState::Done).await;
-    assert!(done.response.unwrap().as_str().ends_with("finished"));
+    for request in [&one, &two] {
+        let done = operator.wait_for_state(request, RequestState::Done).await;
+        assert!(done.response.unwrap().as_str().ends_with("finished"));
+    }
     notes.assert_invariants();
 }
 

@@ -121,7 +121,7 @@ impl Model {
             "createdAt": now, "updatedAt": now, "sessionId": null, "parentId": null, "masterTaskId": null, "context": {},
             "agentRole": null, "specialistTags": [], "estimatedDuration": null, "priority": 2, "dependsOn": [], "agentContext": {},
             "handoffInstructions": {}, "incrementId": null, "stage": null, "round": null, "routeAttempts": 0, "waitingReason": null,
-            "blocked": false,
+            "blocked": false, "sharedPlan": null,
             "source": { "sourceType": "api", "userId": "anonymous", "conversationId": null },
             "agentWorkspace": self.workspaces.join(id), "attachments": [], "currentAgent": null, "agentChain": [],
         });
@@ -266,8 +266,9 @@ impl ModelTask {
                 self.ok()
             }
             Verb::Queue { content } => {
-                let message =
-                    json!({ "id": answered["id"], "content": content, "receivedAt": now });
+                let message = json!({
+                    "id": answered["id"], "content": content, "receivedAt": now, "deliveredAt": null, "handoffId": null,
+                });
                 assert!(
                     message["id"].is_string()
                         && self

@@ -37,7 +37,7 @@ async fn two_is_wrong_usage() {
     --- stderr
     error: the argument '--no-wait' cannot be used with '--timeout <SECONDS>'
 
-    Usage: chorus handoff --no-wait <TASK> <AGENT> <PROMPT>
+    Usage: chorus handoff [OPTIONS] [TASK] <AGENT> <PROMPT>
 
     For more information, try '--help'.
     ");

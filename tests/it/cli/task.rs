@@ -321,7 +321,7 @@ async fn json_is_the_answer_of_the_api() {
     assert_snapshot!(desk.run(["task", "status", &id, "completed", "--json"]).await, @r#"
     exit 0
     --- stdout
-    {"data":{"taskType":"descriptionOnly","id":"<id 1>","description":"d","status":{"type":"completed"},"createdAt":1767225600000,"updatedAt":1767225600000,"sessionId":null,"source":{"sourceType":"api","userId":"anonymous","conversationId":null},"agentWorkspace":"<tmp>/workspaces/<id 1>","attachments":[],"currentAgent":null,"agentChain":[],"parentId":null,"masterTaskId":null,"context":{},"agentRole":null,"specialistTags":[],"estimatedDuration":null,"priority":2,"dependsOn":[],"agentContext":{},"handoffInstructions":{},"incrementId":null,"stage":null,"round":null,"routeAttempts":0,"waitingReason":null,"blocked":false},"meta":{"timestamp":1767225600000}}
+    {"data":{"taskType":"descriptionOnly","id":"<id 1>","description":"d","status":{"type":"completed"},"createdAt":1767225600000,"updatedAt":1767225600000,"sessionId":null,"source":{"sourceType":"api","userId":"anonymous","conversationId":null},"agentWorkspace":"<tmp>/workspaces/<id 1>","attachments":[],"currentAgent":null,"agentChain":[],"parentId":null,"masterTaskId":null,"context":{},"agentRole":null,"specialistTags":[],"estimatedDuration":null,"priority":2,"dependsOn":[],"agentContext":{},"handoffInstructions":{},"incrementId":null,"stage":null,"round":null,"routeAttempts":0,"waitingReason":null,"blocked":false,"sharedPlan":null},"meta":{"timestamp":1767225600000}}
     --- stderr
     "#);
 }
