@@ -73,6 +73,8 @@ pub async fn migrate(path: &Path) -> Result<(), OpenError> {
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(BUSY)
+            // A migration may take its time; its text is no message for users.
+            .disable_statement_logging()
             .connect()
             .await?;
         embedded().run_direct(None, &mut connection, false).await?;
