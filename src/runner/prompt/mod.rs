@@ -4,7 +4,7 @@
 //! the hand-off, final messages of earlier agents on the work, the conversation, mail, queued messages, and the assignment itself. Each
 //! part has a byte budget. A part over its budget is truncated and names the command that shows all of it.
 //!
-//! Chorus alone writes headings: what people and agents wrote is [quoted](quote), except for the assignment, which is the last part.
+//! Chorus alone writes headings: the text of people and agents is [quoted](mod@quote), except for the assignment, which is the last part.
 
 mod earlier;
 mod quote;
