@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::arguments::ImportAgentsArguments;
 use super::roles_file;
@@ -11,7 +12,7 @@ use super::ui::{Failure, Table, Ui};
 use crate::client::Input;
 use crate::domain::{Agent, AgentChange, match_agent_name};
 
-/// What an import does to one agent.
+/// The effect of an import on one agent.
 struct Planned {
     name: String,
     change: AgentChange,
@@ -27,6 +28,21 @@ impl Planned {
             Some(_) => "changed",
         }
     }
+}
+
+/// The output of `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    data: Vec<Imported>,
+    dry_run: bool,
+}
+
+#[derive(Serialize)]
+struct Imported {
+    name: String,
+    result: &'static str,
+    fields: Vec<String>,
 }
 
 /// Creates and changes the agents that a file describes. Everything is checked first that can be checked without the server.
@@ -67,7 +83,7 @@ pub(super) async fn run(ui: Ui, arguments: ImportAgentsArguments) -> Result<(), 
         let word = each.word();
         let fields = each.changed.clone().unwrap_or_default();
         if !dry_run {
-            let change = Input::Typed(each.change);
+            let change = Input::Typed(each.change.clone());
             let failed = |error| {
                 let failure = Failure::from(error);
                 Failure {
@@ -82,12 +98,20 @@ pub(super) async fn run(ui: Ui, arguments: ImportAgentsArguments) -> Result<(), 
                 _ => {}
             }
         }
-        results.push(json!({ "name": each.name, "result": word, "fields": fields }));
         table.row([each.name.as_str(), word, &fields.join(" ")]);
+        results.push(Imported {
+            name: each.name,
+            result: word,
+            fields,
+        });
     }
     if server.json {
-        let answer = json!({ "data": results, "dryRun": dry_run });
-        return ui.line(answer);
+        let report = Report {
+            data: results,
+            dry_run,
+        };
+        let report = serde_json::to_string(&report).map_err(|error| Failure::caused(&error))?;
+        return ui.line(report);
     }
     ui.table(&table)?;
     if dry_run {
