@@ -1,4 +1,4 @@
--- What runs asked other agents, who waits for whom, and the tasks that stand for one delegated hand-off.
+-- Delegations: the questions of runs to other agents, the waiting agents, and the tasks that stand for one delegated hand-off.
 
 -- Whether the task was made for a delegated hand-off. Such a task ends with its hand-off, and stands under its parent.
 ALTER TABLE tasks ADD COLUMN is_delegated INTEGER NOT NULL DEFAULT 0 CHECK (is_delegated = 0 OR is_delegated = 1);
@@ -117,7 +117,7 @@ SELECT t.id,
   LEFT JOIN handoffs h ON h.task_number = t.number AND h.completed_at IS NULL
  ORDER BY coalesce(t.master_number, t.number), t.number;
 
--- Who waits for whom now.
+-- Agents that wait, each with the hand-off that it waits for.
 CREATE VIEW waits AS
 SELECT w.id AS waiting_handoff_id,
        w.agent_name AS waiting_agent,

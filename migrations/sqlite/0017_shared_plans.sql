@@ -1,4 +1,4 @@
--- What a task says travels: a task that stands for another one shares its plan, and has its files.
+-- Shared plans and files: a task that stands for another task has the plan and the files of that task.
 
 -- The task that holds the plan of this one; NULL if the plan is its own. The holder was created first, and holds its plan itself.
 ALTER TABLE tasks ADD COLUMN plan_number INTEGER REFERENCES tasks (number)

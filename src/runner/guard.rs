@@ -70,7 +70,7 @@ impl Guard {
         }
     }
 
-    /// Lets the limits of the run stand still, or go on.
+    /// Stops the clocks of the run while it waits, and continues them afterwards.
     pub fn set_waiting(&self, is_waiting: bool) {
         self.waiting.send_if_modified(|known| {
             let is_new = *known != is_waiting;

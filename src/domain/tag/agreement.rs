@@ -217,7 +217,7 @@ mod tests {
                 "{request:?} {since:?} {file:?}"
             );
         }
-        // Whoever changes a tag that says `done` reopens the request.
+        // Changing a tag that says `done` reopens the request.
         let decided = decide(Done, Done, &[], Needs, true);
         assert_eq!(decided, Agreement::FollowFile);
     }

@@ -76,7 +76,7 @@ pub fn deliver_queue(
     Ok(DeliveredQueue { messages, has_more })
 }
 
-/// Lets the messages of a hand-off wait for the next one, because its agent never began.
+/// Returns the messages of a hand-off to the queue, because its agent never began.
 pub fn return_queue(tx: &mut Tx<'_>, handoff_number: i64) -> Result<()> {
     for (number, message_id, task_id) in queue_messages::of_handoff(tx, handoff_number)? {
         queue_messages::update_waiting(tx, number)?;

@@ -60,7 +60,7 @@ pub(super) fn task(text: &mut String, run: &ClaimedRun, data_dir: &DataDir) {
     text.push('\n');
 }
 
-/// Says for which task the agent works, and how the plan concerns it.
+/// Writes the task of the agent, and its relation to the plan.
 fn place(text: &mut String, run: &ClaimedRun) {
     let Task {
         parent_id,

@@ -57,7 +57,7 @@ pub fn is_logged_in(provider: Provider, program: &Path) -> Option<bool> {
     }
 }
 
-/// Lets OpenCode create its database. An error shows in the run itself.
+/// Makes OpenCode create its database. An error shows in the run itself.
 pub fn prepare(line: &CommandLine, inherited: &[(OsString, OsString)]) {
     let mut command = Command::new(&line.program);
     command

@@ -363,7 +363,7 @@ fn agents_that_cannot_run_or_may_do_more_than_it_seems_are_named() {
     ]);
     let command = command
         .env("PATH", programs.path().to_str().unwrap())
-        // What holds for root is not looked at.
+        // The checks for root are left out.
         .env("IS_SANDBOX", "1");
     let said = redact(&command.transcript());
     for line in [

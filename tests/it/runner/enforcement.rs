@@ -307,7 +307,7 @@ async fn an_agent_that_forges_its_end_and_kills_its_supervisor_is_ended() {
     let sandbox = sandbox.with_agent("forging", &script);
     let server = sandbox.serve(1);
     let handoff = run_agent(&server.client(), "forging").await;
-    // What it printed is its own, and the work on it is over.
+    // The output that the agent printed counts, and the work is over.
     assert_eq!(handoff.output.as_str(), "said");
     sandbox.wait_until_no_process();
     sandbox.assert_invariants();

@@ -336,7 +336,7 @@ fn impatient(sandbox: Sandbox, gate: &Gate) -> Sandbox {
         .with_agent("child", &child)
 }
 
-/// Lets the time of a limit pass.
+/// Waits until the time of a limit has passed.
 fn let_pass(seconds: u32) {
     let slept = Command::new("sleep").arg(seconds.to_string()).status();
     assert!(slept.unwrap().success());
