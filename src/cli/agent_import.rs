@@ -80,28 +80,33 @@ pub(super) async fn run(ui: Ui, arguments: ImportAgentsArguments) -> Result<(), 
     );
     let mut results = Vec::new();
     for each in planned {
-        let word = each.word();
-        let fields = each.changed.clone().unwrap_or_default();
+        let result = each.word();
+        let Planned {
+            name,
+            change,
+            changed,
+        } = each;
         if !dry_run {
-            let change = Input::Typed(each.change.clone());
+            let change = Input::Typed(change);
             let failed = |error| {
                 let failure = Failure::from(error);
                 Failure {
-                    message: format!("{}: {}", each.name, failure.message),
+                    message: format!("{name}: {}", failure.message),
                     ..failure
                 }
             };
             let agents = client.agents();
-            match word {
-                "created" => drop(agents.create(&each.name, &change).await.map_err(failed)?),
-                "changed" => drop(agents.edit(&each.name, &change).await.map_err(failed)?),
+            match result {
+                "created" => drop(agents.create(&name, &change).await.map_err(failed)?),
+                "changed" => drop(agents.edit(&name, &change).await.map_err(failed)?),
                 _ => {}
             }
         }
-        table.row([each.name.as_str(), word, &fields.join(" ")]);
+        let fields = changed.unwrap_or_default();
+        table.row([name.as_str(), result, &fields.join(" ")]);
         results.push(Imported {
-            name: each.name,
-            result: word,
+            name,
+            result,
             fields,
         });
     }

@@ -11,7 +11,7 @@ pub fn waits(view: &View<'_>) -> Result<Vec<Waiting>> {
     delegations::waits(view)
 }
 
-/// Lists those of some runs that were ended on request.
+/// Lists which of the given runs were ended on request.
 pub fn cancelled_of(view: &View<'_>, runs: &[RunId]) -> Result<Vec<RunId>> {
     delegations::cancelled_of(view, runs)
 }

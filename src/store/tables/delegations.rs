@@ -256,7 +256,7 @@ pub fn cancelled_runs_below(view: &View<'_>, id: &HandoffId) -> Result<Vec<RunId
     )
 }
 
-/// Lists those of some runs that were ended on request.
+/// Lists which of the given runs were ended on request.
 pub fn cancelled_of(view: &View<'_>, runs: &[RunId]) -> Result<Vec<RunId>> {
     let runs = crate::store::value::to_json(&runs);
     view.rows(
