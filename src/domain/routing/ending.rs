@@ -53,8 +53,8 @@ pub enum NextStep {
     Complete,
     /// The router asks the agent for the missing report.
     AskForReport,
-    /// The task fails, because the agent sent no report even when asked.
-    FailWithoutReport,
+    /// The operator must decide, because the agent sent no report even when asked.
+    BlockWithoutReport,
 }
 
 impl EndedHandoff {
@@ -81,7 +81,7 @@ impl EndedHandoff {
             (false, true) if message_has_report => NextStep::FollowMessageReport,
             (false, true) if !self.wants_report => NextStep::Complete,
             (false, true) if !self.was_asked_again => NextStep::AskForReport,
-            (false, true) => NextStep::FailWithoutReport,
+            (false, true) => NextStep::BlockWithoutReport,
         }
     }
 }
@@ -207,7 +207,7 @@ mod tests {
                     was_asked_again: true,
                     ..STAGE
                 },
-                Next::FailWithoutReport,
+                Next::BlockWithoutReport,
             ),
         ]
         .into_iter()

@@ -18,6 +18,9 @@ use super::waiting::block;
 /// The most bytes of an error that a reason repeats.
 const REASON: usize = 1000;
 
+/// The most bytes of a message without a report that a reason repeats.
+const LAST_MESSAGE: usize = 300;
+
 /// Carries out the next step for the task. Returns the task, and its new status.
 pub fn follow_end(
     tx: &mut Tx<'_>,
@@ -73,9 +76,7 @@ pub fn follow_end(
         (NextStep::RouteAgain, _) => Some(Status::Pending),
         (NextStep::BlockAsFailed, _) => {
             let reason = failed_too_often(&on, &agent_name, ending.output);
-            block(tx, &mut on, &reason)?;
-            mail::mail_operator(tx, &on, &reason)?;
-            None
+            block_and_mail(tx, &mut on, &reason)?
         }
         (NextStep::Complete | NextStep::FollowMessageReport, _) => {
             finish(tx, &mut on, &agent_name, None, ending.output)?
@@ -83,9 +84,9 @@ pub fn follow_end(
         (NextStep::AskForReport, _) => {
             return Ok((ask_for_report(tx, on, handoff_number, agent_name)?, None));
         }
-        (NextStep::FailWithoutReport, _) => {
-            let report = no_report(&agent_name);
-            finish(tx, &mut on, &agent_name, Some(&report), ending.output)?
+        (NextStep::BlockWithoutReport, _) => {
+            let reason = no_report(&agent_name, ending.output);
+            block_and_mail(tx, &mut on, &reason)?
         }
     };
     Ok((on, status))
@@ -126,22 +127,26 @@ fn finish(
     match report.map(|report| (report.result, report.summary_or_result())) {
         None | Some((ReportResult::Passed, _)) => Ok(Some(Status::Completed)),
         Some((ReportResult::Failed, message)) => Ok(Some(Status::Failed { message })),
-        Some((ReportResult::Blocked, reason)) => {
-            block(tx, on, &reason)?;
-            mail::mail_operator(tx, on, &reason)?;
-            Ok(None)
-        }
+        Some((ReportResult::Blocked, reason)) => block_and_mail(tx, on, &reason),
     }
 }
 
-fn no_report(agent_name: &AgentName) -> Report {
-    let summary = format!("Agent {agent_name} gave no report, although it was asked again");
-    Report {
-        result: ReportResult::Failed,
-        summary: Text::lossy(summary),
-        details: None,
-        agent_context: None,
-    }
+/// Blocks a task and mails the operator. The task keeps its status.
+fn block_and_mail(tx: &mut Tx<'_>, on: &mut StoredTask, reason: &Text) -> Result<Option<Status>> {
+    block(tx, on, reason)?;
+    mail::mail_operator(tx, on, reason)?;
+    Ok(None)
+}
+
+fn no_report(agent_name: &AgentName, output: &Text) -> Text {
+    let message = output.beginning(LAST_MESSAGE);
+    let message = match message.as_str().trim() {
+        "" => "Its last message is empty".to_owned(),
+        message => format!("Its last message: {message}"),
+    };
+    Text::lossy(format!(
+        "Agent {agent_name} ended without a report, and again when it was asked for one. {message}"
+    ))
 }
 
 fn failed_too_often(on: &StoredTask, agent_name: &AgentName, output: &Text) -> Text {

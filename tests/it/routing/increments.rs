@@ -274,17 +274,61 @@ async fn an_agent_without_a_report_is_asked_once_more() {
 }
 
 #[tokio::test]
-async fn an_agent_that_never_reports_has_failed() {
-    let sandbox = sandbox_with_tester("echo 'It looks fine to me.'");
-    let server = sandbox.serve_with(4, &["--port", "0", "--max-rounds", "1"]);
+async fn a_second_missing_report_blocks_the_increment_until_the_operator_retries() {
+    let tester = format!(
+        "if [ -e readable ]; then {}; else echo 'It looks fine to me.'; fi",
+        print_report("passed", "Green")
+    );
+    let sandbox = sandbox_with_tester(&tester);
+    let server = sandbox.serve(4);
     let client = server.client();
     let id = create_increment(&client, &json!({ "title": "Read dates" })).await;
     let increment = wait_until_blocked(&client, &id).await;
-    assert_eq!(stage_lines(&increment)[1], "test 1 failed tess tess");
     assert_eq!(
-        increment["tasks"][1]["status"]["message"],
-        "Agent tess gave no report, although it was asked again"
+        stage_lines(&increment),
+        [
+            "implementation 1 completed impl",
+            "test 1 waiting tess tess",
+            "verify 1 pending ",
+        ]
     );
+    let reason = "Agent tess ended without a report, and again when it was asked for one. Its last message: It looks fine to me.";
+    assert_eq!(increment["blockedBy"], reason);
+    let test = &increment["tasks"][1];
+    assert_eq!(
+        (&test["blocked"], &test["waitingReason"]),
+        (&json!(true), &json!(reason))
+    );
+    assert_eq!(test["agentContext"]["workCompleted"], "Wrote it");
+    let task = test["id"].as_str().unwrap();
+    let history = get(&client, &format!("/api/tasks/{task}/history")).await;
+    let blocked = history["events"].as_array().unwrap().iter();
+    let blocked: Vec<_> = blocked
+        .filter(|event| event["eventType"] == "task_blocked")
+        .map(|event| &event["data"]["reason"])
+        .collect();
+    assert_eq!(blocked, [reason]);
+    let mail = get(&client, "/api/mail?to=operator").await;
+    assert_eq!(mail.as_array().unwrap().len(), 1);
+    let body = mail[0]["body"].as_str().unwrap();
+    let retry = format!("chorus increment retry {id}");
+    assert!(body.contains(reason) && body.contains(&retry), "{body}");
+    // The agent reports now.
+    let workspace = test["agentWorkspace"].as_str().unwrap();
+    std::fs::write(format!("{workspace}/readable"), "").unwrap();
+    super::send(
+        &server.operator(),
+        reqwest::Method::POST,
+        &format!("/api/increments/{id}/retry"),
+        &json!({}),
+    )
+    .await;
+    let increment = wait_until_done(&client, &id).await;
+    assert_eq!(
+        stage_lines(&increment)[1..],
+        ["test 1 completed tess tess tess", "verify 1 completed vera"]
+    );
+    sandbox.assert_invariants();
 }
 
 #[tokio::test]
