@@ -139,26 +139,38 @@ async fn list(subject: &Subject) -> String {
     format!("one answer, {} ms", began.elapsed().as_millis())
 }
 
-/// Opens streams that nobody reads, then reads one more.
+/// Opens streams from different events on, which their clients do not read, and reads beside them.
 async fn replay(subject: &Subject, streams: usize) -> String {
-    let request = b"GET /api/events?after=0 HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let alone = speed(&mut replay_after(subject, 0).await).await;
     let mut open = Vec::new();
-    for _ in 0..streams {
-        open.push(subject.send(request).await);
+    for place in 0..streams {
+        open.push(replay_after(subject, TASKS + place % TASKS).await);
     }
     tokio::time::sleep(IDLE).await;
-    let mut reader = subject.send(request).await;
-    let (began, mut taken, mut buffer) = (Instant::now(), 0, vec![0; 64 * 1024]);
-    while taken < 16 * 1024 * 1024 {
-        let read = tokio::time::timeout(IDLE, reader.read(&mut buffer)).await;
-        match read {
-            Ok(Ok(count)) if count > 0 => taken += count,
-            _ => break,
-        }
-    }
+    let beside = speed(&mut replay_after(subject, 0).await).await;
     drop(open);
-    let speed = taken as u128 / began.elapsed().as_millis().max(1) / 1000;
-    format!("another reader gets {speed} MB/s")
+    let ratio = beside / alone;
+    format!("a reader alone gets {alone:.1} MB/s, beside the others {beside:.1}: {ratio:.2}")
+}
+
+async fn replay_after(subject: &Subject, event: usize) -> TcpStream {
+    let request = format!("GET /api/events?after={event} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    subject.send(request.as_bytes()).await
+}
+
+/// Reads events, and returns the megabytes per second.
+async fn speed(reader: &mut TcpStream) -> f64 {
+    let began = Instant::now();
+    let (mut taken, mut took, mut buffer) = (0, Duration::MAX, vec![0; 64 * 1024]);
+    while taken < 128_000_000 {
+        let read = tokio::time::timeout(IDLE, reader.read(&mut buffer)).await;
+        let Ok(Ok(count @ 1..)) = read else {
+            break;
+        };
+        taken += u32::try_from(count).expect("the buffer is small");
+        took = began.elapsed();
+    }
+    f64::from(taken) / 1e6 / took.as_secs_f64()
 }
 
 /// Sends bodies but for their last byte.

@@ -10,14 +10,13 @@ use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Deserialize;
-use tokio::sync::OwnedSemaphorePermit;
 use utoipa::IntoParams;
 
 use super::extract::Query;
 use super::{App, ErrorAnswer};
 use crate::Error;
 use crate::domain::{Event, TaskId};
-use crate::engine::{Followed, Follower, Piece};
+use crate::engine::{Followed, Follower, LargeEvent, Piece};
 use crate::telemetry::Ongoing;
 
 /// How often a silent stream sends a keep-alive comment.
@@ -31,9 +30,10 @@ const PART: usize = 32 * 1024;
 #[into_params(parameter_in = Query)]
 pub(super) struct EventParameters {
     /// Start after the event with this number; 0 starts at the first event. Without it, the stream starts with the next event.
+    #[param(minimum = 0)]
     after: Option<i64>,
     /// Only events of this task's family, including tasks that are created later.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<String>, max_length = 100, min_length = 1, pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$")]
     task: Option<TaskId>,
 }
 
@@ -99,11 +99,10 @@ struct Stream {
     _open: Ongoing,
 }
 
-/// An event that is sent in parts. If no memory can be reserved for the whole event, each part is read again.
+/// An event that is sent in parts.
 struct Large {
-    number: i64,
+    event: LargeEvent,
     sent: usize,
-    kept: Option<(Bytes, OwnedSemaphorePermit)>,
 }
 
 impl Stream {
@@ -112,46 +111,43 @@ impl Stream {
             Some(large) => self.next_part(large).await?,
             None => match self.follower.next(KEEP_ALIVE).await? {
                 Followed::Silence => Bytes::from_static(b":\n\n"),
-                Followed::Events(piece) => {
-                    let text = write(&piece)?;
-                    match piece.events.as_slice() {
-                        [event] if text.len() > PART => self.begin_large(event.number?, text),
-                        _ => text,
-                    }
-                }
+                Followed::Events(piece) => self.first_part(&piece)?,
             },
         };
         Some((Ok(part), self))
     }
 
-    /// Returns the first part of an event.
-    fn begin_large(&mut self, number: i64, text: Bytes) -> Bytes {
-        // A copy, because a slice would keep the whole event alive.
-        let part = Bytes::copy_from_slice(&text[..PART]);
-        let kept = self.follower.try_to_keep(text.len());
+    /// Returns the text of events, or the first part of a large one.
+    fn first_part(&mut self, piece: &Piece) -> Option<Bytes> {
+        let [event] = piece.events.as_slice() else {
+            return write(piece);
+        };
+        let number = event.number?;
+        let text = match self.follower.find_text(number) {
+            Some(text) => text,
+            None => write(piece)?,
+        };
+        if text.len() <= PART {
+            return Some(text);
+        }
         self.large = Some(Large {
-            number,
+            event: self.follower.share_text(number, &text),
             sent: PART,
-            kept: kept.map(|permit| (text, permit)),
         });
-        part
+        // A copy, because a slice would keep the whole event alive.
+        Some(Bytes::copy_from_slice(&text[..PART]))
     }
 
     async fn next_part(&mut self, large: Large) -> Option<Bytes> {
-        let Large { number, sent, kept } = large;
-        let text = match &kept {
-            Some((text, _)) => text.clone(),
-            None => write(&self.follower.read_again(number).await?)?,
-        };
+        let Large { event, sent } = large;
+        let read = async || write(&self.follower.read_again(event.number()).await?);
+        let text = event.text(read).await?;
         let end = text.len().min(sent + PART);
+        let part = Bytes::copy_from_slice(text.get(sent..end)?);
         if end < text.len() {
-            self.large = Some(Large {
-                number,
-                sent: end,
-                kept,
-            });
+            self.large = Some(Large { event, sent: end });
         }
-        Some(Bytes::copy_from_slice(text.get(sent..end)?))
+        Some(part)
     }
 }
 

@@ -12,10 +12,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::replay::LargeEvent;
 use super::{Engine, Result};
 use crate::domain::{Event, TaskId};
 use crate::error::Error;
@@ -125,11 +127,14 @@ impl Follower {
         self.read_after(number - 1, 1).await
     }
 
-    /// Tries to reserve memory in which a large event waits for its client.
-    pub fn try_to_keep(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let kilobytes = u32::try_from(bytes.div_ceil(1024)).ok()?;
-        let kept = self.engine.replay.kept.clone();
-        kept.try_acquire_many_owned(kilobytes).ok()
+    /// Returns the text of a large event that another client is taking.
+    pub fn find_text(&self, number: i64) -> Option<Bytes> {
+        self.engine.replay.texts.find(number)
+    }
+
+    /// Shares the text of a large event with the clients that are in the middle of it.
+    pub fn share_text(&self, number: i64, text: &Bytes) -> LargeEvent {
+        self.engine.replay.texts.claim(number, text)
     }
 
     fn is_followed(&self, event: &Event) -> bool {

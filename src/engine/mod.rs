@@ -51,6 +51,7 @@ pub use handoffs::HandoffInput;
 pub use increments::IncrementInput;
 pub use mail::{MailInput, MarkInput};
 pub use options::{DispatcherOptions, EngineOptions, RouterOptions};
+pub use replay::LargeEvent;
 pub use requests::RequestInput;
 pub use seeds::{default_agents, default_kind_rules, specialists};
 pub use tasks::TaskInput;
