@@ -76,32 +76,62 @@ async fn a_run_sees_what_its_lists_show() {
     assert_eq!(refused.status, 401);
 }
 
+const NOUNS: [(&str, &str); 6] = [
+    ("tasks", "substr(description, 1, 400)"),
+    ("handoffs", "agent_name || ': ' || substr(prompt, 1, 400)"),
+    ("requests", "title"),
+    ("increments", "title"),
+    ("alerts", "substr(message, 1, 400)"),
+    ("mail", "subject"),
+];
+
+/// Returns the steps of SQLite for a query.
+fn plan(app: &TestApp, query: &str) -> Vec<String> {
+    let plan = Command::new("sqlite3")
+        .arg("-readonly")
+        .arg(app.data_dir.database())
+        .arg(format!("EXPLAIN QUERY PLAN {query}"))
+        .output()
+        .unwrap();
+    let plan = String::from_utf8(plan.stdout).unwrap();
+    plan.lines().skip(1).map(str::to_owned).collect()
+}
+
 /// A prefix is a range of the unique index of the ids, in its order.
 #[tokio::test]
 async fn a_prefix_is_found_by_the_index() {
     let app = TestApp::new().await;
-    for (table, text) in [
-        ("tasks", "substr(description, 1, 400)"),
-        ("handoffs", "agent_name || ': ' || substr(prompt, 1, 400)"),
-        ("requests", "title"),
-        ("increments", "title"),
-        ("alerts", "substr(message, 1, 400)"),
-        ("mail", "subject"),
-    ] {
-        let plan = Command::new("sqlite3")
-            .arg("-readonly")
-            .arg(app.data_dir.database())
-            .arg(format!("EXPLAIN QUERY PLAN SELECT id, {text} FROM {table} WHERE id > 'a' AND id < 'a~' ORDER BY id DESC LIMIT 10"))
-            .output()
-            .unwrap();
-        let plan = String::from_utf8(plan.stdout).unwrap();
-        let steps: Vec<_> = plan.lines().skip(1).collect();
-        assert_eq!(
-            steps,
-            [format!(
-                "`--SEARCH {table} USING INDEX sqlite_autoindex_{table}_1 (id>? AND id<?)"
-            )],
-            "{table}"
+    for (table, text) in NOUNS {
+        let query = format!(
+            "SELECT id, {text} FROM {table} WHERE id > 'a' AND id < 'a~' ORDER BY id DESC LIMIT 10"
+        );
+        let search =
+            format!("`--SEARCH {table} USING INDEX sqlite_autoindex_{table}_1 (id>? AND id<?)");
+        assert_eq!(plan(&app, &query), [search], "{table}");
+    }
+}
+
+/// An end is looked for in the index of the ids. The rows, with their long texts, are not read.
+#[tokio::test]
+async fn an_end_is_looked_for_in_the_index_only() {
+    let app = TestApp::new().await;
+    for (table, text) in NOUNS {
+        let query = format!(
+            "SELECT id, {text} FROM {table} WHERE id IN (SELECT id FROM {table}
+              WHERE substr(id, -length('beef')) = 'beef' ORDER BY id DESC LIMIT 10) ORDER BY id DESC"
+        );
+        let index = format!("sqlite_autoindex_{table}_1");
+        let plan = plan(&app, &query);
+        let scans: Vec<_> = plan.iter().filter(|step| step.contains("SCAN")).collect();
+        let scan = format!("SCAN {table} USING COVERING INDEX {index}");
+        assert!(
+            matches!(scans[..], [step] if step.ends_with(&scan)),
+            "{plan:?}"
+        );
+        let search = format!("`--SEARCH {table} USING INDEX {index} (id=?)");
+        assert!(
+            plan.iter().any(|step| step.ends_with(&search[3..])),
+            "{plan:?}"
         );
     }
 }
