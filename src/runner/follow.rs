@@ -28,6 +28,8 @@ pub(super) struct Follower {
     recorded_to: u64,
     /// The last error, if there was nothing but failed attempts since.
     failing: Option<String>,
+    /// Whether the agent made progress after `recorded_to`.
+    has_progressed: bool,
 }
 
 impl Follower {
@@ -47,6 +49,7 @@ impl Follower {
             reader,
             recorded_to,
             failing: None,
+            has_progressed: false,
         })
     }
 
@@ -99,23 +102,33 @@ impl Follower {
         };
         let said = self.reader.line(line.strip_suffix('\n').unwrap_or(&line));
         for said in &said {
-            self.failing = match said {
-                Said::Retry(error) => Some(error.clone()),
-                Said::Error(_) => self.failing.take(),
-                _ => None,
-            };
+            match said {
+                Said::Retry(error) => self.failing = Some(error.clone()),
+                Said::Error(_) => {}
+                _ => self.progress(is_told),
+            }
         }
         // OpenCode and Codex begin a step before the agent says anything in it.
         if said.is_empty()
             && (line.contains("\"type\":\"step_") || line.contains("\"type\":\"item."))
         {
-            self.failing = None;
+            self.progress(is_told);
         }
         if is_told {
             said.into_iter().map(message).collect()
         } else {
             Vec::new()
         }
+    }
+
+    fn progress(&mut self, is_new: bool) {
+        self.failing = None;
+        self.has_progressed |= is_new;
+    }
+
+    /// Whether the agent made progress that an earlier server did not see.
+    pub const fn has_progressed(&self) -> bool {
+        self.has_progressed
     }
 
     /// Returns the offset up to which the output has been parsed.

@@ -340,7 +340,7 @@ impl Runner {
     }
 }
 
-fn age_to_start(age: Duration) -> Instant {
+pub(super) fn age_to_start(age: Duration) -> Instant {
     let now = Instant::now();
     now.checked_sub(age).unwrap_or(now)
 }

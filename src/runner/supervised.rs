@@ -317,7 +317,8 @@ impl Runner {
             }
         };
         let limit = Duration::from_secs(self.0.options.error_seconds);
-        let mut troubles = Troubles::new(agent.provider, &files, limit);
+        let recorded_to = (!is_new).then_some(run.followed_error_bytes);
+        let mut troubles = Troubles::new(agent.provider, &files, limit, recorded_to);
         self.follow_output(
             &run,
             &files,

@@ -1,7 +1,7 @@
 //! A data directory with scripted agents, and their processes.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,7 @@ use rusqlite::params;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::{Value, json};
 
-use super::{Chorus, Server, SmallDisk, invariants};
+use super::{Chorus, FailingDisk, Server, SmallDisk, invariants};
 
 /// How long a test waits before it fails instead of hanging.
 pub const TIMEOUT: Duration = Duration::from_mins(1);
@@ -89,6 +89,20 @@ impl Sandbox {
             name,
             &json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script] }),
         )
+    }
+
+    /// Adds an agent that is a shell script and is never masked. Attacks on a supervisor and on a run directory need one: in a mask, an
+    /// agent has neither.
+    pub fn with_unmasked_agent(self, name: &str, script: &str) -> Self {
+        self.with_configured_agent(
+            name,
+            &json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], "isolation": "none" }),
+        )
+    }
+
+    /// Whether agents are masked unless they say otherwise.
+    pub fn is_masked() -> bool {
+        std::env::var_os(ISOLATION).is_some_and(|isolation| isolation == "masked")
     }
 
     /// Adds an agent that is a shell script, with a role and skills.
@@ -167,12 +181,42 @@ impl Sandbox {
         self.serve_on_path(max_runs, &["--port", "0"], [self.path("bin")])
     }
 
+    /// Starts a server whose files, and those of its runs, are on a failing disk.
+    pub fn serve_on_failing_disk(&self, max_runs: u32, disk: &FailingDisk) -> Server {
+        let passed = [
+            "--port",
+            "0",
+            "--pass-env",
+            "LD_PRELOAD",
+            "--pass-env",
+            "FAILING",
+        ];
+        let mut command = self.command(
+            max_runs,
+            &passed,
+            [PathBuf::from("/usr/bin"), PathBuf::from("/bin")],
+        );
+        for (name, value) in disk.environment() {
+            command = command.env(name, value);
+        }
+        Server::spawn(&self.data_dir, command)
+    }
+
     fn serve_on_path(
         &self,
         max_runs: u32,
         arguments: &[&str],
         path: impl IntoIterator<Item = PathBuf>,
     ) -> Server {
+        Server::spawn(&self.data_dir, self.command(max_runs, arguments, path))
+    }
+
+    fn command(
+        &self,
+        max_runs: u32,
+        arguments: &[&str],
+        path: impl IntoIterator<Item = PathBuf>,
+    ) -> Chorus {
         let max_runs = max_runs.to_string();
         let own = ["serve", "--max-runs", &max_runs, "--log", "warn"];
         let path = std::env::join_paths(path);
@@ -181,11 +225,10 @@ impl Sandbox {
             .env("CHORUS_GRACE_SECONDS", "1")
             .env("CHORUS_TEST_CLOCK", self.path("clock"))
             .current_dir(self.folder.path());
-        let command = match std::env::var_os(ISOLATION) {
+        match std::env::var_os(ISOLATION) {
             Some(isolation) => command.env("CHORUS_ISOLATION", isolation),
             None => command,
-        };
-        Server::spawn(&self.data_dir, command)
+        }
     }
 
     /// Sets the clock of the servers and supervisors to this many milliseconds after the right time.
@@ -251,6 +294,18 @@ impl Sandbox {
             .filter(|(_, line)| is_supervisor(line))
             .map(|(pid, _)| pid)
             .collect()
+    }
+
+    /// Lists the first processes of agents, with their parents. In a mask, more processes are between them and the agents.
+    pub fn agents(&self) -> Vec<(i32, i32)> {
+        let all = self.all_processes().into_iter();
+        let all = all.filter(|(_, line)| !line.contains(" supervise "));
+        let all: Vec<_> = all
+            .filter_map(|(pid, _)| Some((pid, parent_of(pid)?)))
+            .collect();
+        let is_first = |parent: i32| all.iter().all(|(pid, _)| *pid != parent);
+        let first = all.iter().filter(|(_, parent)| is_first(*parent));
+        first.copied().collect()
     }
 
     pub fn wait_until_no_process(&self) {
@@ -359,6 +414,12 @@ impl Gate {
     /// Writes an empty line. Of a longer line, two waiting shells would read a part each.
     pub fn let_one_through(&self) {
         (&self.pipe).write_all(b"\n").unwrap();
+    }
+
+    /// Waits until an agent has written a line.
+    pub fn wait_for_line(&self) {
+        let mut line = [0; 1];
+        tokio::task::block_in_place(|| (&self.pipe).read_exact(&mut line).unwrap());
     }
 }
 

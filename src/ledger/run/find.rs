@@ -32,6 +32,8 @@ pub struct ClaimedRun {
     pub claimed_in: Option<String>,
     /// The bytes of its output that were already recorded as messages.
     pub followed_bytes: u64,
+    /// The bytes of its standard error whose errors were already recorded as messages.
+    pub followed_error_bytes: u64,
     /// The isolation of its processes.
     pub isolation: Isolation,
     /// `None` while no supervisor was started.
@@ -71,6 +73,7 @@ pub(super) fn load(view: &View<'_>, number: i64) -> Result<ClaimedRun> {
         resumes: row.resumes,
         claimed_in: row.claimed_in,
         followed_bytes: row.followed_bytes,
+        followed_error_bytes: row.followed_error_bytes,
         isolation: row.isolation.unwrap_or_default(),
         launch: row.launched_at.map(|_| Launch {
             limits: Limits {

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::clock::{Clock, Reading};
 use crate::domain::Rules;
 use crate::store::Result;
-use crate::store::tables::{events, idempotency_keys, installation, requests};
+use crate::store::tables::{events, idempotency_keys, installation, requests, runs};
 use crate::store::tx::{Tx, View};
 
 /// Continues the time of the database.
@@ -47,10 +47,11 @@ impl Deadlines {
         if millis > 0 {
             tracing::warn!(
                 seconds = millis / 1000,
-                "the clock was set forward; leases and idempotency keys last as much longer"
+                "the clock was set forward; leases, idempotency keys and error limits last as much longer"
             );
             requests::postpone_leases(&tx, millis)?;
             idempotency_keys::postpone(&tx, millis)?;
+            runs::postpone_error_limits(&tx, millis)?;
         }
         if let Some(mark) = clock.mark() {
             installation::set_clock_mark(&tx, &mark)?;

@@ -38,6 +38,8 @@ columns! {
         pub claimed_in: Option<String> = "r.claimed_in",
         /// The bytes of its output that were already recorded as messages.
         pub followed_bytes: u64 = "r.followed_bytes",
+        /// The bytes of its standard error whose errors were already recorded as messages.
+        pub followed_error_bytes: u64 = "r.followed_error_bytes",
         pub isolation: Option<Isolation> = "r.isolation",
         pub launched_at: Option<Timestamp> = "r.launched_at",
         pub max_seconds: Option<u64> = "r.max_seconds",
@@ -520,15 +522,46 @@ pub fn update_result(
     Ok(())
 }
 
-/// Saves the last error of a run that prints nothing but errors, or that it continues. Returns false if the run has ended.
-pub fn update_trouble(tx: &Tx<'_>, number: i64, last_error: Option<&Text>) -> Result<bool> {
+/// Saves the last error of a run that prints nothing but errors, or that it continues, and how many bytes of its standard error were
+/// read. Returns false if the run has ended.
+pub fn update_trouble(
+    tx: &Tx<'_>,
+    number: i64,
+    last_error: Option<&Text>,
+    read_to: u64,
+) -> Result<bool> {
+    let read_to = i64::try_from(read_to).map_err(StoreError::inconsistent)?;
     let updated = tx.execute(
         sql!(
             "UPDATE runs SET last_error = $1,
-                             failing_since = CASE WHEN $1 IS NULL THEN NULL ELSE coalesce(failing_since, $2) END
-              WHERE number = $3 AND state = 'running'"
+                             failing_since = CASE WHEN $1 IS NULL THEN NULL ELSE coalesce(failing_since, $2) END,
+                             followed_error_bytes = max(followed_error_bytes, $3)
+              WHERE number = $4 AND state = 'running'"
         ),
-        params![last_error, tx.now, number],
+        params![last_error, tx.now, read_to, number],
     )?;
     Ok(updated > 0)
+}
+
+/// Returns since when a run prints nothing but errors.
+pub fn find_failing_since(view: &View<'_>, number: i64) -> Result<Option<Timestamp>> {
+    let found = view.row(
+        sql!("SELECT failing_since FROM runs WHERE number = $1"),
+        params![number],
+        |row| row.get(0),
+    )?;
+    Ok(found.flatten())
+}
+
+/// Lets the errors of running runs begin later, after the clock was set forward.
+pub fn postpone_error_limits(tx: &Tx<'_>, millis: i64) -> Result<()> {
+    // The first condition selects the index `runs_not_ended`.
+    tx.execute(
+        sql!(
+            "UPDATE runs SET failing_since = failing_since + $1
+              WHERE state <> 'ended' AND failing_since IS NOT NULL AND failing_since < 9223372036854775807 - $1"
+        ),
+        params![millis],
+    )?;
+    Ok(())
 }

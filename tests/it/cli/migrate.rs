@@ -43,6 +43,7 @@ fn a_check_lists_pending_migrations_and_changes_nothing() {
     0016	pending	delegations
     0017	pending	shared_plans
     0018	pending	queue_delivery
+    0019	pending	followed_errors
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -75,6 +76,7 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0016	applied	delegations
     0017	applied	shared_plans
     0018	applied	queue_delivery
+    0019	applied	followed_errors
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -110,6 +112,7 @@ fn an_edited_migration_is_reported() {
     0016	applied	delegations
     0017	applied	shared_plans
     0018	applied	queue_delivery
+    0019	applied	followed_errors
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -151,6 +154,7 @@ fn an_unknown_migration_is_reported() {
     0016	applied	delegations
     0017	applied	shared_plans
     0018	applied	queue_delivery
+    0019	applied	followed_errors
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database

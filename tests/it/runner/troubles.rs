@@ -138,3 +138,79 @@ async fn the_errors_are_shown_while_they_last_and_forgotten_when_the_program_con
     let run = handoff.run.unwrap();
     assert_eq!((run.failing_since, run.last_error), (None, None));
 }
+
+/// Adds a program that fails in standard error and waits at a gate, and returns the gate.
+fn with_failing_gemini() -> (Sandbox, crate::support::Gate) {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
+    let script = format!(
+        "echo 'Attempt 1 failed with status 429. Retrying with backoff... quota' >&2; read _ <{}; exec sleep 600",
+        gate.path().display()
+    );
+    let agent = json!({ "provider": "gemini", "specPath": "agents/developer.md" });
+    let sandbox = sandbox.with_program("gemini", &script);
+    (sandbox.with_configured_agent("player", &agent), gate)
+}
+
+const LONG_LIMIT: [&str; 4] = ["--port", "0", "--error-seconds", "3600"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_of_the_server_does_not_renew_the_error_limit() {
+    let (sandbox, _gate) = with_failing_gemini();
+    let server = sandbox.serve_with(1, &LONG_LIMIT);
+    let task = start_handoff(&server.client(), "player").await;
+    let run = until_failing(&server.client(), &task).await;
+    server.kill();
+    let errors = "SELECT count(*) FROM messages WHERE content LIKE '%status 429%'";
+    assert_eq!(sandbox.query(errors), "1");
+
+    let server = sandbox.serve_with(1, &LONG_LIMIT);
+    let adopted = until_failing(&server.client(), &task).await;
+    assert_eq!(adopted.failing_since, run.failing_since);
+    server.kill();
+    sandbox.query("UPDATE runs SET failing_since = failing_since - 3600000 RETURNING 1");
+
+    let server = sandbox.serve_with(1, &LONG_LIMIT);
+    let handoff = wait_for_end(&server.client(), last_handoff_id(&task)).await;
+    assert_eq!(handoff.outcome, Some(Outcome::TimedOut));
+    let output = handoff.output.as_str();
+    assert!(output.contains("nothing but errors for 3600 s"), "{output}");
+    // Standard error was read by three servers.
+    assert_eq!(sandbox.query(errors), "1");
+    sandbox.wait_until_no_process();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_that_ended_without_a_server_is_forgotten() {
+    let sandbox = Sandbox::new();
+    let (gate, back) = (sandbox.gate("gate"), sandbox.gate("back"));
+    let message = json!({ "type": "item.completed", "item": { "type": "agent_message", "text": "I am back" } });
+    let script = format!(
+        "{}; read _ <{gate}; echo '{message}'; echo >{back}; exec sleep 600",
+        codex_error("Reconnecting... 1/5"),
+        gate = gate.path().display(),
+        back = back.path().display(),
+    );
+    let agent = json!({ "provider": "codex", "specPath": "agents/developer.md" });
+    let sandbox = sandbox
+        .with_program("codex", &script)
+        .with_configured_agent("player", &agent);
+    let server = sandbox.serve_with(1, &LONG_LIMIT);
+    let task = start_handoff(&server.client(), "player").await;
+    until_failing(&server.client(), &task).await;
+    server.kill();
+    sandbox.query("UPDATE runs SET failing_since = failing_since - 3600000 RETURNING 1");
+    gate.let_one_through();
+    back.wait_for_line();
+    let server = sandbox.serve_with(1, &LONG_LIMIT);
+    let give_up = std::time::Instant::now() + TIMEOUT;
+    loop {
+        let run = run_of(&server.client(), &task).await;
+        assert_eq!(run.outcome, None);
+        if run.failing_since.is_none() {
+            assert_eq!(run.last_error, None);
+            return;
+        }
+        assert!(std::time::Instant::now() < give_up, "{run:?}");
+    }
+}
