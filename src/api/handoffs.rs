@@ -116,7 +116,7 @@ pub(super) async fn cancel_handoff(
 #[into_params(parameter_in = Query)]
 pub(super) struct ChainParameters {
     /// Cursor: `meta.next` of the previous answer.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<String>, max_length = 100, min_length = 1, pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]*$")]
     after: Option<HandoffId>,
 }
 

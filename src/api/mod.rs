@@ -32,6 +32,7 @@ mod queue;
 mod requests;
 mod router;
 mod routing;
+mod schema_rules;
 mod serve;
 mod sessions;
 mod stall;

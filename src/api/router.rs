@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use super::{
     agents, alerts, analytics, attachments, deprecation, description, dispatch, docs, events,
     guard, handoffs, health, ids, increments, intake, logs, mail, messages, observe, outgo, queue,
-    requests, routing, sessions, task_lists, tasks, tools, usage,
+    requests, routing, schema_rules, sessions, task_lists, tasks, tools, usage,
 };
 use crate::engine::Engine;
 use crate::{Error, web};
@@ -183,6 +183,7 @@ fn routes() -> OpenApiRouter<App> {
 pub fn openapi() -> String {
     let mut document = routes().into_openapi();
     description::complete(&mut document);
+    let document = schema_rules::with_rules(&document);
     serde_json::to_string_pretty(&document).expect("an OpenAPI document is JSON")
 }
 
@@ -190,8 +191,7 @@ pub fn openapi() -> String {
 pub fn router(engine: Engine, guard: guard::Guard) -> Router {
     let (routes, mut document) = routes().split_for_parts();
     description::complete(&mut document);
-    let openapi =
-        Bytes::from(serde_json::to_string(&document).expect("an OpenAPI document is JSON"));
+    let openapi = Bytes::from(schema_rules::with_rules(&document).to_string());
     let intake = intake::Budget::new(engine.limits().bodies);
     let answers = Arc::new(Semaphore::new(engine.limits().answers));
     let files = Arc::new(Semaphore::new(engine.limits().files));

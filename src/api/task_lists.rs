@@ -37,6 +37,10 @@ pub(super) struct ListParameters {
     /// Only tasks for this role.
     agent_role: Option<Role>,
     /// Only tasks with at least one of these tags, separated by commas.
+    #[param(
+        min_length = 1,
+        pattern = "^[^\\s,\\x00-\\x1f\\x7f-\\x9f]+(,[^\\s,\\x00-\\x1f\\x7f-\\x9f]+)*$"
+    )]
     tags: Option<String>,
     /// Only tasks that are ready to start: pending, with all dependencies met. The most urgent come first, then the oldest.
     /// Cannot be combined with another `status`, `agentRole` or `tags`.

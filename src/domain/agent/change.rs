@@ -25,7 +25,7 @@ pub struct AgentChange {
     pub name: Option<AgentName>,
     /// The Markdown file with the system prompt. Default: `agents/NAME.md`; none for a `command`.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]
-    #[schema(value_type = Option<String>, nullable = false, max_length = 4096, pattern = "^\\s*$|\\.[mM][dD]$")]
+    #[schema(value_type = Option<String>, nullable = false, max_length = 4096, pattern = "^\\s*$|^[^\\x00]*[^/\\x00]\\.[mM][dD]$")]
     pub spec_path: Option<Text>,
     /// The tools that the agent may use.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "absent")]

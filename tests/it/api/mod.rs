@@ -23,6 +23,7 @@ mod paging;
 mod queue;
 mod requests;
 mod routing;
+mod schema_rules;
 mod sessions;
 mod sizes;
 mod tasks;
