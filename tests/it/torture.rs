@@ -2,6 +2,8 @@
 //! missing, or the clock is set.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::{Display, Formatter};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use chorus::client::{Client, ClientError, Reply};
@@ -150,6 +152,38 @@ async fn work(
     ended
 }
 
+/// The injections so far.
+#[derive(Debug, Default)]
+struct Totals {
+    servers: u32,
+    stops: u32,
+    supervisors: u32,
+    agents: u32,
+    clocks: u32,
+}
+
+impl Display for Totals {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            servers,
+            stops,
+            supervisors,
+            agents,
+            clocks,
+        } = self;
+        write!(
+            formatter,
+            "{servers} servers killed and {stops} stopped, {supervisors} supervisors and {agents} agents killed, clock set {clocks} times"
+        )
+    }
+}
+
+/// Prints the progress also while the test runs: only macros are captured.
+fn announce(progress: &str) {
+    let line = format!("torture: {progress}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
 /// Returns the run in the command line of a supervisor, or the hand-off in the environment of an agent.
 fn owner_id(pid: i32, line: &str) -> String {
     if line.contains(" supervise ") {
@@ -159,7 +193,12 @@ fn owner_id(pid: i32, line: &str) -> String {
 }
 
 /// Kills a random supervisor or first process of an agent, and remembers its run or hand-off.
-fn kill_one(sandbox: &Sandbox, random: &mut Random, killed: &mut HashSet<String>) {
+fn kill_one(
+    sandbox: &Sandbox,
+    random: &mut Random,
+    killed: &mut HashSet<String>,
+    totals: &mut Totals,
+) {
     let supervisors = sandbox.supervisors();
     let is_first = |pid: &i32| {
         supervisors.contains(pid)
@@ -169,6 +208,11 @@ fn kill_one(sandbox: &Sandbox, random: &mut Random, killed: &mut HashSet<String>
     let processes: Vec<_> = processes.iter().filter(|(pid, _)| is_first(pid)).collect();
     if !processes.is_empty() {
         let (pid, line) = random.one_of(&processes);
+        if supervisors.contains(pid) {
+            totals.supervisors += 1;
+        } else {
+            totals.agents += 1;
+        }
         killed.insert(owner_id(*pid, line));
         sandbox.kill(*pid);
     }
@@ -313,7 +357,9 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
         .map(tokio::spawn)
         .collect();
     let mut killed = HashSet::new();
-    for round in 1..=env_number("CHORUS_CRASH_ROUNDS", 8) {
+    let mut totals = Totals::default();
+    let rounds = env_number("CHORUS_CRASH_ROUNDS", 8);
+    for round in 1..=rounds {
         for _ in 0..random.below(20) {
             answers.recv().await.unwrap();
         }
@@ -321,6 +367,7 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
             // By up to two hours, forward or back.
             let millis = i64::try_from(random.below(14_400_000)).unwrap() - 7_200_000;
             sandbox.set_clock(millis);
+            totals.clocks += 1;
         }
         let shortage = random
             .once_in(2)
@@ -330,22 +377,30 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
             tokio::time::sleep(Duration::from_millis(millis)).await;
         }
         if random.once_in(3) {
-            kill_one(&sandbox, &mut random, &mut killed);
+            kill_one(&sandbox, &mut random, &mut killed, &mut totals);
         }
         // Some shortages outlive the server.
         let shortage = shortage.filter(|_| random.once_in(2));
         if random.once_in(4) {
             assert!(server.stop().success());
+            totals.stops += 1;
         } else {
             server.kill();
+            totals.servers += 1;
         }
         if random.once_in(3) {
-            kill_one(&sandbox, &mut random, &mut killed);
+            kill_one(&sandbox, &mut random, &mut killed, &mut totals);
         }
         drop(shortage);
         server = start();
         injections.follow(&server);
         starts.send_replace(usize::try_from(round).unwrap());
+        if round % 50 == 0 || round == rounds {
+            announce(&format!(
+                "round {round} of {rounds}: {totals}{}",
+                injections.totals()
+            ));
+        }
     }
     stop.send_replace(true);
     let ended = tokio::time::timeout(TIMEOUT, join_all(workers)).await;
@@ -356,6 +411,7 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
         .collect();
     let children = children(&sandbox, &mut address.clone()).await;
     assert_idle(&sandbox, server, &address).await;
+    announce(&format!("{} hand-offs ended; checking each", ended.len()));
     for handoff in &ended {
         assert_outcome(handoff, &killed, &injections, &children);
         assert_messages(&sandbox, &handoff.handoff);
@@ -374,6 +430,7 @@ async fn every_hand_off_ends_once_and_no_output_is_lost_whatever_is_killed() {
         "SELECT count(*) FROM (SELECT 1 FROM messages WHERE content LIKE 'result %' GROUP BY handoff_number, content HAVING count(*) > 1)",
     );
     assert_eq!(twice, "0");
+    announce("every hand-off ended once, and no output is lost");
 }
 
 /// Checks that every line of a completed hand-off is a message, once and in order. The thousandth message says that there are more.
@@ -384,7 +441,7 @@ fn assert_messages(sandbox: &Sandbox, handoff: &Handoff) {
     }
     let messages = sandbox.query(&format!(
         "SELECT coalesce(group_concat(content, char(10)), '') FROM (
-             SELECT m.content FROM messages m JOIN handoffs h ON h.number = m.handoff_number
+             SELECT m.content FROM handoffs h JOIN messages m ON m.task_number = h.task_number AND m.handoff_number = h.number
               WHERE h.id = '{}' AND m.type = 'assistant_message' ORDER BY m.number)",
         handoff.id
     ));

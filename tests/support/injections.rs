@@ -100,6 +100,19 @@ impl Injections {
         }
     }
 
+    /// Counts the shortages by kind, to be printed.
+    pub fn totals(&self) -> String {
+        let made = self.made.lock().unwrap();
+        let kinds = [
+            (Shortage::Descriptors, "descriptors"),
+            (Shortage::Processes, "processes"),
+            (Shortage::Disk, "room on the disk"),
+        ];
+        let count = |kind| made.iter().filter(|made| made.shortage == kind).count();
+        let counted = kinds.map(|(kind, name)| format!(", {} times without {name}", count(kind)));
+        counted.concat()
+    }
+
     /// Whether the output of a failed hand-off says that a shortage at that time hit the agent's own script, which exits with code 9 if
     /// it cannot print. Its complaint may be missing, because it is on the same disk.
     pub fn explain(&self, output: &str, from: Instant, to: Instant) -> bool {
