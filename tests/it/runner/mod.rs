@@ -6,6 +6,7 @@ mod cgroups;
 mod copies;
 mod demo;
 mod enforcement;
+mod failing_disk;
 mod files;
 mod masked;
 mod nested;
