@@ -8,8 +8,7 @@ use chorus::supervisor::supervised_directory;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
-    Chorus, Events, Gate, Sandbox, Server, last_handoff_id, leave_out, parent_of, start_handoff,
-    wait_for_end,
+    Chorus, Events, Gate, Sandbox, Server, last_handoff_id, leave_out, start_handoff, wait_for_end,
 };
 
 /// Adds an agent that prints a line, waits at a gate and prints another line.
@@ -243,11 +242,7 @@ async fn a_run_that_original_and_copy_have_both_started_ends_in_each_of_them_alo
     let [own] = sandbox.supervisors()[..] else {
         panic!("{:?}", sandbox.all_processes());
     };
-    let agents = || {
-        let agents = sandbox.all_processes().into_iter();
-        let agents = agents.filter(|(_, line)| !line.contains(" supervise "));
-        agents.map(|(pid, _)| (pid, parent_of(pid).unwrap()))
-    };
+    let agents = || sandbox.agents().into_iter();
     let (_, others) = agents().find(|(_, parent)| *parent != own).unwrap();
     kill_process(Pid::from_raw(others).unwrap(), Signal::KILL).unwrap();
     let handoff = wait_for_end(&other.client(), last_handoff_id(&task)).await;

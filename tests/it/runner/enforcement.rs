@@ -47,7 +47,7 @@ fn with_unruly_agents(sandbox: Sandbox) -> Sandbox {
     ]
     .into_iter()
     .fold(sandbox, |sandbox, (name, trick)| {
-        sandbox.with_agent(
+        sandbox.with_unmasked_agent(
             name,
             &format!("trap '' TERM; {own}; {trick}\necho begun\nwhile :; do sleep 600; done"),
         )
@@ -78,7 +78,7 @@ async fn an_agent_that_makes_its_supervisor_deaf_does_not_outlive_a_cancel() {
 async fn an_agent_that_stops_its_supervisor_does_not_outlive_its_limits() {
     let agent = |limit: &str| {
         let script = "kill -STOP $PPID; echo begun; exec sleep 600";
-        json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], limit: 1 })
+        json!({ "provider": "command", "program": "/bin/sh", "arguments": ["-c", script], limit: 1, "isolation": "none" })
     };
     let sandbox = Sandbox::new()
         .with_configured_agent("slow", &agent("maxSeconds"))
@@ -135,7 +135,7 @@ async fn an_agent_that_holds_the_lock_of_its_dead_supervisor_is_ended() {
         gate.path().display(),
         sandbox.data_dir.join("runs").display()
     );
-    let sandbox = sandbox.with_agent("worker", &script);
+    let sandbox = sandbox.with_unmasked_agent("worker", &script);
     let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
@@ -168,7 +168,7 @@ async fn a_run_whose_directory_vanishes_is_not_started_again() {
         sandbox.data_dir.join("runs").display(),
         ran.display()
     );
-    let sandbox = sandbox.with_agent("worker", &script);
+    let sandbox = sandbox.with_unmasked_agent("worker", &script);
     let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
@@ -208,7 +208,7 @@ async fn a_run_whose_directory_and_supervisor_vanish_is_not_started_again() {
         gate.path().display(),
         sandbox.data_dir.join("runs").display(),
     );
-    let sandbox = sandbox.with_agent("worker", &script);
+    let sandbox = sandbox.with_unmasked_agent("worker", &script);
     let server = sandbox.serve(1);
     let client = server.client();
     let mut events = Events::listen(&client).await;
@@ -270,8 +270,8 @@ async fn an_agent_cannot_pretend_again_and_again_that_it_never_began() {
     );
     let write = format!("echo '{forged}' >exit.json");
     let sandbox = sandbox
-        .with_agent("forging", &script.replace("$FORGE", &write))
-        .with_agent("erasing", &script.replace("$FORGE", ":"));
+        .with_unmasked_agent("forging", &script.replace("$FORGE", &write))
+        .with_unmasked_agent("erasing", &script.replace("$FORGE", ":"));
     let server = sandbox.serve(1);
     for (agent, outcome) in [
         ("forging", Outcome::Failed),
@@ -289,7 +289,7 @@ async fn an_agent_cannot_pretend_again_and_again_that_it_never_began() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_of_an_agent_that_stopped_its_supervisor_is_noticed() {
-    let sandbox = Sandbox::new().with_agent("worker", "kill -STOP $PPID; echo done");
+    let sandbox = Sandbox::new().with_unmasked_agent("worker", "kill -STOP $PPID; echo done");
     let server = sandbox.serve(1);
     let handoff = run_agent(&server.client(), "worker").await;
     assert_eq!(handoff.outcome, Some(Outcome::Completed));
@@ -304,7 +304,7 @@ async fn an_agent_that_forges_its_end_and_kills_its_supervisor_is_ended() {
     let script = format!(
         "cd {runs}/${{CHORUS_RUN##*/}}; echo said; echo '{forged}' >exit.json; kill -9 $PPID; exec sleep 600"
     );
-    let sandbox = sandbox.with_agent("forging", &script);
+    let sandbox = sandbox.with_unmasked_agent("forging", &script);
     let server = sandbox.serve(1);
     let handoff = run_agent(&server.client(), "forging").await;
     // The output that the agent printed counts, and the work is over.
@@ -330,7 +330,7 @@ async fn a_process_that_looks_like_the_supervisor_of_an_ended_run_is_ended() {
     );
     let sandbox = sandbox
         .with_agent("quick", "true")
-        .with_agent("pretending", &script);
+        .with_unmasked_agent("pretending", &script);
     let server = sandbox.serve(1);
     let client = server.client();
     let ended = run_agent(&client, "quick").await.run.unwrap().id;
