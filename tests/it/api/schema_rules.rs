@@ -9,7 +9,7 @@ use crate::support::TestApp;
 struct Rule {
     /// The place of the rule below `components/schemas`.
     place: &'static str,
-    rule: Value,
+    value: Value,
     operation: (Method, &'static str),
     forbidden: Vec<Value>,
     allowed: Value,
@@ -26,7 +26,7 @@ fn workspaces(place: &'static str, path: &'static str, body: &Value) -> Rule {
     let forbidden = ["/", "//.", "/a/../b", "/a/..", "/proc", "/./proc/self/root"];
     Rule {
         place,
-        rule: json!({ "pattern": r"^[/.]*$|(^|/)\.\.(/|$)|^[/.]*/proc(/|$)" }),
+        value: json!({ "pattern": r"^[/.]*$|(^|/)\.\.(/|$)|^[/.]*/proc(/|$)" }),
         operation: (Method::POST, path),
         forbidden: forbidden
             .map(|workspace| with(body, "agentWorkspace", workspace.into()))
@@ -75,14 +75,14 @@ fn rules(tasks: &[String; 2], mail: &str) -> Vec<Rule> {
         ),
         Rule {
             place: "/TaskInput/properties/dependsOn/uniqueItems",
-            rule: json!(true),
+            value: json!(true),
             operation: (Method::POST, "/api/tasks"),
             forbidden: vec![with(&task, "dependsOn", json!([tasks[0], tasks[0]]))],
             allowed: with(&task, "dependsOn", json!(tasks)),
         },
         Rule {
             place: "/RequestInput/properties/source/allOf/1/then/properties/file/type",
-            rule: json!("string"),
+            value: json!("string"),
             operation: (Method::POST, "/api/requests"),
             forbidden: sources(&[
                 with(&source, "file", Value::Null),
@@ -95,7 +95,7 @@ fn rules(tasks: &[String; 2], mail: &str) -> Vec<Rule> {
         },
         Rule {
             place: "/Route/allOf/0/then/properties/startCommand/type",
-            rule: json!("array"),
+            value: json!("array"),
             operation: (Method::PUT, "/api/dispatch/routes"),
             forbidden: routes(&[
                 with(&rule, "startCommand", Value::Null),
@@ -107,7 +107,7 @@ fn rules(tasks: &[String; 2], mail: &str) -> Vec<Rule> {
         },
         Rule {
             place: "/AgentChange/then/properties/specPath/pattern",
-            rule: json!(r"[^/]\.[mM][dD]$"),
+            value: json!(r"[^/]\.[mM][dD]$"),
             operation: (Method::PATCH, "/api/agents/qa"),
             forbidden: ["", " ", ".md", "agents/.md", "agents/qa.txt"]
                 .map(|path| with(&agent, "specPath", path.into()))
@@ -116,7 +116,7 @@ fn rules(tasks: &[String; 2], mail: &str) -> Vec<Rule> {
         },
         Rule {
             place: "/MailInput/not/required",
-            rule: json!(["threadId", "inReplyTo"]),
+            value: json!(["threadId", "inReplyTo"]),
             operation: (Method::POST, "/api/mail"),
             forbidden: vec![with(
                 &with(&sent, "inReplyTo", mail.into()),
@@ -140,7 +140,7 @@ async fn a_rule_of_the_document_holds_and_forbids_nothing_else() {
     for rule in rules(&tasks, mail) {
         assert_eq!(
             schemas.pointer(rule.place),
-            Some(&rule.rule),
+            Some(&rule.value),
             "{}",
             rule.place
         );
