@@ -207,6 +207,7 @@ const SABOTAGE: &[(&str, &str)] = &[
     ("DELETE FROM task_tags WHERE tag = 'qa'", "differ from its rows in task_tags"),
     ("UPDATE tasks SET route_attempts = 2 WHERE stage = 'implementation'", "exceed its routed hand-offs"),
     ("UPDATE mail SET handoff_number = NULL", "or differ from the router's mail"),
+    ("UPDATE tasks SET counted_from_number = 1 WHERE stage = 'test'", "one of another family"),
     ("UPDATE tasks SET is_blocked = 1 WHERE stage = 'test'", "without a reason"),
     (
         "UPDATE tasks SET is_unsuited = 1, waiting_reason = 'x' WHERE stage = 'implementation'",

@@ -116,6 +116,14 @@ const INVARIANTS: &[(&str, &str)] = &[
           WHERE f.number >= h.number OR coalesce(c.master_number, c.number) <> coalesce(p.master_number, p.number)",
     ),
     (
+        "the limits count from a hand-off that does not start a count, or from one of another family",
+        "SELECT h.id FROM handoffs h JOIN handoffs s ON s.number = h.counted_from_number
+          WHERE s.number >= h.number OR s.counted_from_number IS NOT NULL
+         UNION ALL
+         SELECT t.id FROM tasks t JOIN handoffs s ON s.number = t.counted_from_number JOIN tasks p ON p.number = s.task_number
+          WHERE coalesce(t.master_number, t.number) <> coalesce(p.master_number, p.number)",
+    ),
+    (
         "a delegation contradicts its hand-off: the caller, or an answer before the end",
         "SELECT h.id FROM delegations d
            JOIN handoffs h ON h.number = d.handoff_number

@@ -50,6 +50,8 @@ pub fn import_task(
             parent_span_id: None,
             is_invoked: moved.is_none_or(|moved| moved.is_invoked),
             takes_control: takes_control(tx, entry)?,
+            // An import is made by a person.
+            counted_from: None,
         };
         let handoff_number = handoffs::insert(tx, &row)?;
         if let Some(report) = request.and_then(|request| request.report.as_ref()) {

@@ -29,6 +29,8 @@ pub struct Begin<'a> {
     pub is_invoked: bool,
     /// Whether control was taken from the agent of `from_number`.
     pub takes_control: bool,
+    /// The hand-off from which the limits count, if a run asks; otherwise the limits count from this one.
+    pub counted_from: Option<i64>,
 }
 
 impl<'a> Begin<'a> {
@@ -47,6 +49,7 @@ impl<'a> Begin<'a> {
             resumes: None,
             is_invoked: true,
             takes_control: false,
+            counted_from: None,
         }
     }
 }
@@ -78,6 +81,7 @@ pub fn begin(tx: &mut Tx<'_>, mut on: StoredTask, begin: Begin<'_>) -> Result<Be
         parent_span_id: trace.map(|trace| &trace.parent_id),
         is_invoked: begin.is_invoked,
         takes_control: begin.takes_control,
+        counted_from: begin.counted_from,
     };
     let handoff_number = handoffs::insert(tx, &row)?;
     if begin.is_invoked {
@@ -115,6 +119,7 @@ pub fn create_child(
     context: Context,
     needs: Needs,
     is_delegated: bool,
+    counted_from: Option<i64>,
 ) -> Result<StoredTask> {
     let task = &parent.task;
     let new = NewTask {
@@ -129,7 +134,7 @@ pub fn create_child(
         source: task.source.clone(),
         agent_workspace: task.agent_workspace.clone(),
     };
-    let mut child = task::create(tx, &new)?;
+    let mut child = task::create_counted(tx, &new, counted_from)?;
     if is_delegated {
         tasks::update_delegated(tx, child.number)?;
         child.task.is_delegated = true;

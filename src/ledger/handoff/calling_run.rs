@@ -13,6 +13,8 @@ pub struct CallingRun<'a> {
     /// The hand-off that the waiting agent asked for, if one waits.
     pub answered: Option<i64>,
     trace_id: Option<TraceId>,
+    /// The hand-off from which the limits of its chain count.
+    pub counted_from: i64,
 }
 
 impl<'a> CallingRun<'a> {
@@ -47,6 +49,7 @@ impl<'a> CallingRun<'a> {
             waiter_number: link.waiter_number,
             answered: link.answered(),
             trace_id: link.trace_id,
+            counted_from: link.counted_from,
         })
     }
 

@@ -95,7 +95,7 @@ fn check(tx: &Tx<'_>, asked: &Delegate, caller: Option<&CallingRun<'_>>) -> Resu
             task_number: on.number,
             makes_child,
         };
-        lineage::check(tx, &step)?;
+        lineage::check(tx, caller.counted_from, &step)?;
     }
     let resumes = match asked.resume {
         false => None,
@@ -130,8 +130,9 @@ fn carry_out(
         resumes,
     } = checked;
     let task_number = on.number;
+    let counted_from = caller.map(|caller| caller.counted_from);
     if makes_child {
-        on = delegate_to_child(tx, &on, &agent_name)?;
+        on = delegate_to_child(tx, &on, &agent_name, counted_from)?;
     }
     let next = Begin {
         from_agent: caller.map(|caller| caller.identity.agent_name.clone()),
@@ -140,6 +141,7 @@ fn carry_out(
         trace: calling_run::trace(asked.trace.as_ref(), caller.map(CallingRun::traced)),
         reason: asked.reason.as_ref(),
         resumes: resumes.as_ref(),
+        counted_from,
         ..Begin::new(Door::Delegate, agent_name, asked.prompt.as_str())
     };
     let Begun { on, handoff_number } = begin(tx, on, next)?;
@@ -160,6 +162,7 @@ fn delegate_to_child(
     tx: &mut Tx<'_>,
     parent: &StoredTask,
     agent_name: &AgentName,
+    counted_from: Option<i64>,
 ) -> Result<StoredTask> {
     let context = parent.task.context.without_metadata();
     // Instructions are for the agent of the task itself; its helpers get a prompt of their own.
@@ -167,7 +170,7 @@ fn delegate_to_child(
         agent_context: parent.task.needs.agent_context.clone(),
         ..Needs::default()
     };
-    let child = create_child(tx, parent, agent_name, context, needs, true)?;
+    let child = create_child(tx, parent, agent_name, context, needs, true, counted_from)?;
     let asked = NewMessage {
         message_type: MessageType::SubtaskCreated,
         content: Text::lossy(format!("Asked {agent_name}")),

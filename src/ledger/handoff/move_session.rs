@@ -56,7 +56,7 @@ fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&CallingRun<'_>>) -> Resu
         (None, Some(caller)) => (Some(caller.number), Some(&caller.identity.task_id)),
         (None, None) => (None, None),
     };
-    if let (true, Some(task_id)) = (asked.invoke, task_id) {
+    if let (true, Some(task_id), Some(caller)) = (asked.invoke, task_id, caller) {
         let step = lineage::Step {
             from_number,
             from_agent: Some(&asked.from_agent),
@@ -64,7 +64,7 @@ fn check(tx: &Tx<'_>, to: &MoveSession, caller: Option<&CallingRun<'_>>) -> Resu
             task_number: task::number(tx, task_id)?,
             makes_child: found.is_none(),
         };
-        lineage::check(tx, &step)?;
+        lineage::check(tx, caller.counted_from, &step)?;
     }
     Ok(Checked {
         target,
@@ -104,6 +104,7 @@ fn carry_out(
         reason: Some(&asked.reason),
         is_invoked: asked.invoke,
         takes_control,
+        counted_from: caller.map(|caller| caller.counted_from),
         ..Begin::new(Door::Session, target, asked.user_intent.as_str())
     };
     let Begun {

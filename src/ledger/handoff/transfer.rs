@@ -31,7 +31,7 @@ pub struct Transfer {
 /// Passes control of a task by a hand-off tool.
 pub fn transfer(tx: &mut Tx<'_>, asked: &Transfer) -> Result<Moved> {
     let caller = CallingRun::of(tx, &asked.caller)?;
-    let checked = check(tx, asked)?;
+    let checked = check(tx, asked, caller.as_ref())?;
     carry_out(tx, asked, checked, caller.as_ref())
 }
 
@@ -46,7 +46,7 @@ struct Checked {
 }
 
 /// Checks everything before the first write.
-fn check(tx: &Tx<'_>, asked: &Transfer) -> Result<Checked> {
+fn check(tx: &Tx<'_>, asked: &Transfer, caller: Option<&CallingRun<'_>>) -> Result<Checked> {
     let tool = find_tool(tx, &asked.tool)?;
     let on = task::load(tx, &asked.task_id)?;
     rights::may_pass_on(&asked.caller, &asked.task_id)?;
@@ -59,14 +59,18 @@ fn check(tx: &Tx<'_>, asked: &Transfer) -> Result<Checked> {
         .check_arguments(&asked.arguments)
         .map_err(Refusal::Invalid)?;
     let target = agent::resolve(tx, tool.target_agent.as_str())?;
-    let step = lineage::Step {
-        from_number: last.as_ref().map(|last| last.link.number),
-        from_agent,
-        to_agent: &target,
-        task_number: on.number,
-        makes_child: true,
-    };
-    let chain = lineage::check(tx, &step)?;
+    let from_number = last.as_ref().map(|last| last.link.number);
+    if let Some(caller) = caller {
+        let step = lineage::Step {
+            from_number,
+            from_agent,
+            to_agent: &target,
+            task_number: on.number,
+            makes_child: true,
+        };
+        lineage::check(tx, caller.counted_from, &step)?;
+    }
+    let chain = lineage::agents_before(tx, from_number, from_agent)?;
     let metadata = HandoffMetadata {
         from: from_agent.map(ToString::to_string),
         tool: tool.name.to_string(),
@@ -111,7 +115,9 @@ fn carry_out(
         handoff_instructions: on.task.needs.handoff_instructions.clone(),
         ..Needs::default()
     };
-    let child = create_child(tx, &on, &target, context, needs, on.task.is_delegated)?;
+    let counted_from = caller.map(|caller| caller.counted_from);
+    let is_delegated = on.task.is_delegated;
+    let child = create_child(tx, &on, &target, context, needs, is_delegated, counted_from)?;
     let data = Move {
         from_agent: from_agent.clone(),
         to_agent: target.clone(),
@@ -136,6 +142,7 @@ fn carry_out(
         asked_number: last.and_then(|last| last.link.answered()),
         trace: calling_run::trace(asked.trace.as_ref(), traced),
         takes_control: true,
+        counted_from,
         ..Begin::new(Door::Transfer, target, prompt.as_str())
     };
     let task = begin(tx, child, next)?.on.task;

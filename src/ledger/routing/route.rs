@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::ledger::handoff::{Begin, Begun, begin};
 use crate::ledger::{history, task};
 use crate::store::tables::task_routing;
-use crate::store::tables::tasks::StoredTask;
+use crate::store::tables::tasks::{self, StoredTask};
 use crate::store::{Result, Tx, View};
 use crate::words;
 
@@ -70,6 +70,7 @@ pub fn begin_routed(
 ) -> Result<Begun> {
     let next = Begin {
         resumes,
+        counted_from: tasks::find_counted_from(tx, on.number)?,
         ..Begin::new(Door::Route, agent_name, prompt.as_str())
     };
     begin(tx, on, next)

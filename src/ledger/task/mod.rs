@@ -13,7 +13,7 @@ mod status;
 mod tree;
 
 pub use attachments::{Attach, Attached, Detached, attach, attachment, carry_attachments, detach};
-pub use create::create;
+pub use create::{create, create_counted};
 pub use dependencies::{repoint_dependants, unmet};
 pub use edit::{ChangeNeeds, change_needs};
 pub use find::{exists, find_workspace, get, history, keys, load, number};

@@ -26,6 +26,8 @@ pub struct NewHandoff<'a> {
     pub parent_span_id: Option<&'a SpanId>,
     pub is_invoked: bool,
     pub takes_control: bool,
+    /// The hand-off from which the limits count; `None` for that one itself.
+    pub counted_from: Option<i64>,
 }
 
 /// Inserts a hand-off. Returns its number.
@@ -36,8 +38,8 @@ pub fn insert(tx: &Tx<'_>, row: &NewHandoff<'_>) -> Result<i64> {
         sql!(
             "INSERT INTO handoffs (id, task_number, position, agent_name, from_agent, mode, started_at, completed_at,
                                    outcome, reason, output, prompt, from_number, waiter_number, trace_id, parent_span_id,
-                                   is_invoked, takes_control, asked_number)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
+                                   is_invoked, takes_control, asked_number, counted_from_number)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)"
         ),
         params![
             entry.id,
@@ -59,6 +61,7 @@ pub fn insert(tx: &Tx<'_>, row: &NewHandoff<'_>) -> Result<i64> {
             row.is_invoked,
             row.takes_control,
             row.asked_number,
+            row.counted_from,
         ],
     )
 }
@@ -115,6 +118,8 @@ columns! {
         /// The hand-off that the waiting agent asked for: this one, unless control has moved here.
         pub asked_number: i64 = "coalesce(asked_number, number)",
         pub trace_id: Option<TraceId> = "trace_id",
+        /// The hand-off from which the limits count.
+        pub counted_from: i64 = "coalesce(counted_from_number, number)",
     }
 }
 

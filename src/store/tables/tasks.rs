@@ -407,6 +407,24 @@ pub fn insert(tx: &Tx<'_>, task: &Task) -> Result<i64> {
     )
 }
 
+/// Sets the hand-off from which the limits count for the agents that the router chooses for a new task.
+pub fn update_counted_from(tx: &Tx<'_>, number: i64, handoff_number: i64) -> Result<()> {
+    tx.execute(
+        sql!("UPDATE tasks SET counted_from_number = $1 WHERE number = $2"),
+        params![handoff_number, number],
+    )?;
+    Ok(())
+}
+
+/// Finds the hand-off from which the limits count for a task that an agent created.
+pub fn find_counted_from(view: &View<'_>, number: i64) -> Result<Option<i64>> {
+    view.one(
+        sql!("SELECT counted_from_number FROM tasks WHERE number = $1"),
+        params![number],
+        |row| row.get(0),
+    )
+}
+
 /// Marks a new task as made for a delegated hand-off.
 pub fn update_delegated(tx: &Tx<'_>, number: i64) -> Result<()> {
     tx.execute(
@@ -456,6 +474,15 @@ pub fn touch(tx: &Tx<'_>, number: i64) -> Result<()> {
         params![tx.now, number],
     )?;
     Ok(())
+}
+
+pub fn find_session_id(view: &View<'_>, id: &TaskId) -> Result<Option<Text>> {
+    let found = view.row(
+        sql!("SELECT session_id FROM tasks WHERE id = $1"),
+        params![id],
+        |row| row.get(0),
+    )?;
+    Ok(found.flatten())
 }
 
 /// Whether a task is `above` or below it.
