@@ -270,7 +270,12 @@ async fn assert_explained(app: &TestApp, task: &str, answered: &[Answered]) {
                 assert_eq!(entry["output"], *text);
                 assert!(chain.contains(entry), "{entry} was overwritten");
                 match call.verb {
-                    Verb::Complete { .. } => "agent_handoff_completed",
+                    Verb::Complete { .. } => {
+                        if !text.trim().is_empty() {
+                            *changes.entry("message_added").or_default() += 1;
+                        }
+                        "agent_handoff_completed"
+                    }
                     _ => "agent_handoff_cancelled",
                 }
             }

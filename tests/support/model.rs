@@ -344,6 +344,11 @@ impl ModelTask {
             output.into()
         };
         let id = entry["id"].clone();
+        // The output of somebody else enters the conversation.
+        if is_completed && !output.trim().is_empty() {
+            let said = json!({ "type": "assistant_message", "content": output });
+            self.record_event("message_added", &said, Some(id.clone()), now);
+        }
         let (event_type, data) = if is_completed {
             let length = output.chars().count().to_string();
             (

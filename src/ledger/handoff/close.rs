@@ -4,7 +4,7 @@
 //! [`reactions`](crate::ledger::reactions).
 
 use crate::domain::{ChainEntry, EventKind, HandoffSpan, Outcome, Task, Text};
-use crate::ledger::history;
+use crate::ledger::{history, message};
 use crate::store::tables::handoffs::{self, OpenHandoff};
 use crate::store::tables::runs;
 use crate::store::tables::tasks::{self, StoredTask};
@@ -69,6 +69,10 @@ pub fn close(tx: &mut Tx<'_>, mut on: StoredTask, ending: &Ending<'_>) -> Result
     tx.spans.extend(span(open, &on.task, &entry));
     handoffs::complete(tx, handoff_number, outcome, output)?;
     tasks::update_status(tx, on.number, &on.task)?;
+    // No process says what somebody else did for the agent, and the next agent must see it.
+    if ending.cause == Cause::EndedFromOutside && outcome == Outcome::Completed {
+        message::record_unsaid(tx, on.on(), (&entry.id, handoff_number), output)?;
+    }
     let ended = EventKind::HandoffEnded {
         agent_name: entry.agent_name,
         outcome,

@@ -6,4 +6,4 @@ mod record;
 
 pub use add::{AddMessage, add};
 pub use list::{of_family, of_task};
-pub use record::{record, record_on_task, record_prompt};
+pub use record::{record, record_on_task, record_prompt, record_unsaid};

@@ -1,6 +1,6 @@
 //! Recording messages.
 
-use crate::domain::{EventKind, HandoffId, MessageType, NewMessage};
+use crate::domain::{EventKind, HandoffId, MessageType, NewMessage, Text};
 use crate::ledger::history;
 use crate::store::tables::handoffs;
 use crate::store::tables::messages::{self, NewRow};
@@ -35,6 +35,45 @@ pub fn record(
     Ok(number)
 }
 
+/// Records the final message of a hand-off that was completed from outside, unless its run has printed the same.
+pub fn record_unsaid(
+    tx: &mut Tx<'_>,
+    on: TaskRef<'_>,
+    handoff: (&HandoffId, i64),
+    output: &Text,
+) -> Result<()> {
+    let said = messages::newest_of_agent(tx, on.root_number, handoff.1)?;
+    if output.is_blank() || was_said(&said, output) {
+        return Ok(());
+    }
+    let message = NewMessage {
+        message_type: MessageType::AssistantMessage,
+        content: output.clone(),
+        data: None,
+    };
+    record(tx, on, Some(handoff), &message)?;
+    Ok(())
+}
+
+/// Whether one message, or the newest ones together, contain exactly a text. `said` begins with the newest.
+fn was_said(said: &[Text], text: &Text) -> bool {
+    let text = text.as_str().trim();
+    if said.iter().any(|message| message.as_str().trim() == text) {
+        return true;
+    }
+    let mut rest = text;
+    for message in said {
+        match rest.strip_suffix(message.as_str().trim()) {
+            Some(before) => rest = before.trim_end(),
+            None => return false,
+        }
+        if rest.is_empty() {
+            return true;
+        }
+    }
+    false
+}
+
 /// Records a message of a task's current agent, or of nobody if the task is idle.
 pub fn record_on_task(tx: &mut Tx<'_>, on: &StoredTask, message: &NewMessage) -> Result<i64> {
     let open = find_open_handoff(tx, on)?;
@@ -65,4 +104,26 @@ pub fn record_prompt(tx: &Tx<'_>, on: TaskRef<'_>, handoff_number: i64) -> Resul
     };
     messages::insert(tx, &row)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_was_said_in_one_message_or_in_the_newest_ones_together() {
+        let said = |messages: &[&str], text: &str| {
+            let messages: Vec<_> = messages
+                .iter()
+                .map(|message| Text::lossy((*message).to_owned()))
+                .collect();
+            was_said(&messages, &Text::lossy(text.to_owned()))
+        };
+        assert!(said(&["bye", "the answer"], "the answer\n"));
+        assert!(said(&["two", "one", "before"], " one\ntwo"));
+        assert!(!said(&["two", "none"], "one\ntwo"));
+        assert!(!said(&["two"], "one\ntwo"));
+        assert!(!said(&["", "\n"], "one"));
+        assert!(!said(&[], "one"));
+    }
 }

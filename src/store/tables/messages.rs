@@ -140,6 +140,26 @@ impl From<MessageRow> for ArchivedMessage {
     }
 }
 
+/// How many messages of a family are searched for those of one hand-off.
+const SEARCHED: u32 = 1000;
+
+/// Lists the newest messages that the agent of a hand-off wrote, newest first.
+pub fn newest_of_agent(
+    view: &View<'_>,
+    root_number: i64,
+    handoff_number: i64,
+) -> Result<Vec<Text>> {
+    view.rows(
+        sql!(
+            "SELECT content FROM (SELECT number, handoff_number, type, content FROM messages
+                                   WHERE chain_number = $1 ORDER BY number DESC LIMIT $2)
+              WHERE handoff_number = $3 AND type = 'assistant_message' ORDER BY number DESC"
+        ),
+        params![root_number, SEARCHED, handoff_number],
+        |row| row.get(0),
+    )
+}
+
 fn from_row(row: &Row<'_>) -> Result<Message> {
     MessageRow::from_row(row).map(Message::from)
 }

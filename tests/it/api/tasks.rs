@@ -285,6 +285,7 @@ async fn the_history_of_a_task_lists_every_event_in_order() {
     "task_created" {"description":"Write the parser"}
     "planning_updated" {}
     "agent_handoff_started" {"agentName":"developer"}
+    "message_added" {"content":"dön🎶","type":"assistant_message"}
     "agent_handoff_completed" {"agentName":"developer","outputLength":"4"}
     "agent_handoff_started" {"agentName":"qa"}
     "agent_handoff_cancelled" {"agentName":"qa","reason":"too late"}
