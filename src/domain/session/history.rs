@@ -1,8 +1,10 @@
 //! Histories of conversations that move between agents.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// The history of a conversation: a JSON array, kept byte for byte.
@@ -74,8 +76,9 @@ pub struct HistoryMessage {
     /// The speaker: `system`, `user`, `assistant` or `tool`.
     #[schema(pattern = "^(system|user|assistant|tool)$", example = "user")]
     pub role: String,
-    /// The text of the message.
-    pub content: String,
+    /// The content of the message: a text, a list of parts, or null.
+    #[schema(value_type = Option<HistoryContent>, required)]
+    pub content: Content,
     /// The agent that wrote the message.
     #[serde(default)]
     pub agent_id: Option<String>,
@@ -85,6 +88,73 @@ pub struct HistoryMessage {
     pub timestamp: Option<Value>,
 }
 
+/// The content of a message: a text, a list of parts, or nothing, for instance beside a call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Content {
+    Text(String),
+    Parts(Vec<Map<String, Value>>),
+    Nothing(()),
+}
+
+/// The two forms of a content.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "describes the field in the OpenAPI document")]
+enum HistoryContent {
+    Text(String),
+    Parts(Vec<HistoryPart>),
+}
+
+/// A part of a message. Additional keys are kept.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes the field in the OpenAPI document")]
+struct HistoryPart {
+    /// The type of the part, for instance `text` or `image`.
+    #[schema(min_length = 1, max_length = 100, example = "text")]
+    r#type: String,
+    /// The text, for the type `text`.
+    #[schema(nullable = false)]
+    text: Option<String>,
+}
+
+/// The type of the parts that have a text.
+pub const TEXT_PART: &str = "text";
+
+impl Content {
+    /// Returns the text of the message, with a line in brackets for each part that is not a text.
+    pub fn to_text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Parts(parts) => {
+                Cow::Owned(parts.iter().map(shown).collect::<Vec<_>>().join("\n"))
+            }
+            Self::Nothing(()) => Cow::Borrowed("[no content]"),
+        }
+    }
+}
+
+/// Shows a part: a text as it is, another part by its type and its name, if it has one.
+fn shown(part: &Map<String, Value>) -> String {
+    let field = |key: &str| part.get(key).and_then(Value::as_str);
+    let kind = field("type").unwrap_or("part");
+    match field(TEXT_PART) {
+        Some(text) if kind == TEXT_PART => text.to_owned(),
+        _ => match NAMES.iter().filter_map(|key| field(key)).find(is_name) {
+            Some(name) => format!("[{kind}: {name}]"),
+            None => format!("[{kind}]"),
+        },
+    }
+}
+
+/// Whether a value can name a part; the address of an image may be the whole image.
+fn is_name(value: &&str) -> bool {
+    value.len() <= 200 && !value.chars().any(char::is_control)
+}
+
+/// The keys by which programs name a part that is not a text.
+const NAMES: [&str; 5] = ["name", "filename", "title", "url", "id"];
+
 /// The two forms of a time.
 #[derive(ToSchema)]
 #[serde(untagged)]
@@ -92,4 +162,29 @@ pub struct HistoryMessage {
 enum HistoryTime {
     Millis(i64),
     Text(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parts_that_are_not_texts_are_named() {
+        let shown = |content: Value| {
+            let content: Content = serde_json::from_value(content).unwrap();
+            content.to_text().into_owned()
+        };
+        assert_eq!(shown(json!("a\nb")), "a\nb");
+        assert_eq!(shown(json!(null)), "[no content]");
+        assert_eq!(shown(json!([])), "");
+        let parts = json!([
+            { "type": "text", "text": "Look:" },
+            { "type": "image", "source": { "data": "AAAA" } },
+            { "type": "tool_use", "id": "t1", "name": "search", "input": {} },
+            { "type": "text", "text": 1 },
+        ]);
+        assert_eq!(shown(parts), "Look:\n[image]\n[tool_use: search]\n[text]");
+    }
 }

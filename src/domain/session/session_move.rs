@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::history::ConversationHistory;
+use super::history::{ConversationHistory, TEXT_PART};
 use super::id::SessionId;
 use crate::domain::{Agent, AgentName, Problems, Text, match_agent_name};
 
@@ -261,9 +261,49 @@ fn depth(json: &str) -> usize {
 #[serde(rename_all = "camelCase")]
 struct MessageForm {
     role: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
     content: Option<Value>,
     agent_id: Option<Value>,
     timestamp: Option<Value>,
+}
+
+/// The limit of the type of a part, in bytes.
+const LONGEST_TYPE: usize = 100;
+
+/// Returns the error of a message's content. `None` is an absent content, which differs from null.
+fn content_problem(content: Option<Value>) -> Option<(&'static str, String)> {
+    let parts = match content {
+        Some(Value::String(_) | Value::Null) => return None,
+        Some(Value::Array(parts)) => parts,
+        _ => {
+            let message = "must be a string, an array of parts, or null";
+            return Some((".content", message.to_owned()));
+        }
+    };
+    let mut found = parts.iter().enumerate();
+    let (place, fault) = found.find_map(|(place, part)| Some((place, part_fault(part)?)))?;
+    Some((".content", format!("part {place} {fault}")))
+}
+
+fn part_fault(part: &Value) -> Option<String> {
+    let Some(part) = part.as_object() else {
+        return Some("must be an object with `type`".to_owned());
+    };
+    match part.get("type").and_then(Value::as_str) {
+        None | Some("") => Some("must have a `type`, a string that is not empty".to_owned()),
+        Some(kind) if kind.len() > LONGEST_TYPE => Some(format!(
+            "must have a `type` of at most {LONGEST_TYPE} bytes"
+        )),
+        Some(TEXT_PART) if !part.get(TEXT_PART).is_some_and(Value::is_string) => {
+            Some("is a text and must have `text`, a string".to_owned())
+        }
+        Some(_) => None,
+    }
+}
+
+/// Reads a field that may be null, so that null differs from an absent field.
+fn given<'de, D: serde::Deserializer<'de>>(field: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(field).map(Some)
 }
 
 /// Lists the invalid keys of a message, each with its error.
@@ -290,9 +330,7 @@ fn message_problems(message: &RawValue) -> Vec<(&'static str, String)> {
         )),
         None => wrong.push((".role", format!("must be one of {}", ROLES.join(", ")))),
     }
-    if !content.is_some_and(|content| content.is_string()) {
-        wrong.push((".content", "must be a string".to_owned()));
-    }
+    wrong.extend(content_problem(content));
     if !agent_id.is_none_or(|agent| agent.is_string()) {
         wrong.push((".agentId", "must be a string".to_owned()));
     }
@@ -348,7 +386,7 @@ mod tests {
             good()["conversationHistory"].to_string()
         );
         assert_eq!(
-            asked.conversation_history.messages()[0].content,
+            asked.conversation_history.messages()[0].content.to_text(),
             "a\0b\u{1b}"
         );
     }
@@ -393,14 +431,14 @@ mod tests {
     fn messages_are_checked_one_by_one() {
         let mut body = good();
         body["conversationHistory"] = json!([
-            { "role": "user", "content": "fine" }, 7, { "role": "wizard", "content": null },
+            { "role": "user", "content": "fine" }, 7, { "role": "wizard", "content": [{ "type": "text" }] },
             { "content": "x", "agentId": 1, "timestamp": 1.5 },
         ]);
         let problems = read("s", &body).unwrap_err();
         for words in [
             "conversationHistory[1]: must be an object",
             "conversationHistory[2].role: unknown role \"wizard\"; the roles are: system, user",
-            "conversationHistory[2].content: must be a string",
+            "conversationHistory[2].content: part 0 is a text and must have `text`, a string",
             "conversationHistory[3].role: must be one of",
             "conversationHistory[3].agentId: must be a string",
             "conversationHistory[3].timestamp: must be milliseconds",

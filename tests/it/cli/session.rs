@@ -251,7 +251,7 @@ async fn a_move_that_cannot_be_is_refused_with_all_reasons() {
     exit 2
     --- stdout
     --- stderr
-    error: --history [0].role: unknown role "wizard"; the roles are: system, user, assistant, tool; --history [0].content: must be a string; --history [1]: must be an object with `role` and `content`
+    error: --history [0].role: unknown role "wizard"; the roles are: system, user, assistant, tool; --history [0].content: must be a string, an array of parts, or null; --history [1]: must be an object with `role` and `content`
     "#);
     assert_snapshot!(desk.run(["session", "show", "nope"]).await, @"
     exit 3
