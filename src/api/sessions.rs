@@ -14,7 +14,7 @@ use crate::Error;
 use crate::domain::{
     AgentName, Caller, HandoffId, HistoryMessage, Page, Session, SessionHandoff, SessionId, TaskId,
 };
-use crate::ledger::session;
+use crate::ledger::{self, View, rights, session};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -37,13 +37,15 @@ pub(super) struct SessionParameters {
 )]
 pub(super) async fn list_sessions(
     State(app): State<App>,
+    caller: Caller,
     Query(parameters): Query<SessionParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
-    let Page { items, next } = app
-        .engine
-        .read(move |view| session::list(view, parameters.after.as_ref(), limit))
-        .await?;
+    let list = move |view: &View<'_>| {
+        let of_task = rights::task_of_readable_sessions(&caller)?;
+        session::list(view, of_task, parameters.after.as_ref(), limit)
+    };
+    let Page { items, next } = app.engine.read(list).await?;
     Ok(app.page(items, next))
 }
 
@@ -53,14 +55,17 @@ pub(super) async fn list_sessions(
     params(("id" = String, Path, description = "The session", example = "sess_abc123")),
     responses(
         (status = 200, description = "The session", body = Answer<Session>),
+        (status = 403, description = "The session belongs to another run", body = ErrorAnswer),
         (status = 404, description = "Session not found", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_session(
     State(app): State<App>,
     Id(id): Id<SessionId>,
+    caller: Caller,
 ) -> Result<Response, Error> {
-    let session = app.engine.read(move |view| session::get(view, &id)).await?;
+    let read = readable(caller, id, session::get);
+    let session = app.engine.read(read).await?;
     Ok(app.ok(session))
 }
 
@@ -168,20 +173,22 @@ pub(super) struct HandoffParameters {
     params(("id" = String, Path, description = "The session"), HandoffParameters),
     responses(
         (status = 200, description = "The hand-offs; `meta.next` is present if there are more", body = Answer<Vec<SessionHandoff>>),
+        (status = 403, description = "The session belongs to another run", body = ErrorAnswer),
         (status = 404, description = "The hand-off in `after` does not belong to the session", body = ErrorAnswer),
     )
 )]
 pub(super) async fn list_session_handoffs(
     State(app): State<App>,
     Segment(id): Segment,
+    caller: Caller,
     Query(parameters): Query<HandoffParameters>,
 ) -> Result<Response, Error> {
     let limit = app.page_size(parameters.limit)?;
     let (id, after) = (find(&id)?, parameters.after);
-    let Page { items, next } = app
-        .engine
-        .read(move |view| session::handoffs(view, &id, after.as_ref(), limit))
-        .await?;
+    let read = readable(caller, id, move |view, id| {
+        session::handoffs(view, id, after.as_ref(), limit)
+    });
+    let Page { items, next } = app.engine.read(read).await?;
     Ok(app.page(items, next))
 }
 
@@ -191,18 +198,17 @@ pub(super) async fn list_session_handoffs(
     params(("id" = String, Path, description = "The session")),
     responses(
         (status = 200, description = "The hand-off, or null", body = Answer<Option<SessionHandoff>>),
+        (status = 403, description = "The session belongs to another run", body = ErrorAnswer),
         (status = 404, description = "The id is not a valid session id", body = ErrorAnswer),
     )
 )]
 pub(super) async fn get_last_session_handoff(
     State(app): State<App>,
     Id(id): Id<SessionId>,
+    caller: Caller,
 ) -> Result<Response, Error> {
-    let last = app
-        .engine
-        .read(move |view| session::last_handoff(view, &id))
-        .await?;
-    Ok(app.ok(last))
+    let read = readable(caller, id, session::last_handoff);
+    Ok(app.ok(app.engine.read(read).await?))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -227,19 +233,33 @@ pub struct Count {
     params(("id" = String, Path, description = "The session"), CountParameters),
     responses(
         (status = 200, description = "The number of hand-offs; 0 for an unknown session", body = Answer<Count>),
+        (status = 403, description = "The session belongs to another run", body = ErrorAnswer),
         (status = 404, description = "The id is not a valid session id", body = ErrorAnswer),
     )
 )]
 pub(super) async fn count_session_handoffs(
     State(app): State<App>,
     Segment(id): Segment,
+    caller: Caller,
     Query(parameters): Query<CountParameters>,
 ) -> Result<Response, Error> {
     let id = find(&id)?;
     let CountParameters { from, to } = parameters;
-    let count = app
-        .engine
-        .read(move |view| session::count_handoffs(view, &id, from.as_ref(), to.as_ref()))
-        .await?;
+    let read = readable(caller, id, move |view, id| {
+        session::count_handoffs(view, id, from.as_ref(), to.as_ref())
+    });
+    let count = app.engine.read(read).await?;
     Ok(app.ok(Count { count }))
+}
+
+/// Wraps a reading of a session, which is refused to a run of another session.
+fn readable<T>(
+    caller: Caller,
+    id: SessionId,
+    read: impl Fn(&View<'_>, &SessionId) -> ledger::Result<T>,
+) -> impl Fn(&View<'_>) -> ledger::Result<T> {
+    move |view| {
+        rights::may_read_session(view, &caller, &id)?;
+        read(view, &id)
+    }
 }

@@ -123,6 +123,11 @@ pub enum Refusal {
         task_id: TaskId,
         status: StatusName,
     },
+    /// A run may read only the session of its own task, and the sessions below that task.
+    NotItsSession {
+        agent: AgentName,
+        own: Option<Text>,
+    },
     /// A run may hand over only its own task.
     NotItsOwnTask(TaskId),
     ToolExists(ToolName),
@@ -246,6 +251,7 @@ impl Refusal {
             | Self::TooManyRecipients { .. }
             | Self::NoSuchRecipient { .. } => RefusalClass::Invalid,
             Self::NotItsOwnTask(_)
+            | Self::NotItsSession { .. }
             | Self::NotItsOwnName(_)
             | Self::OutOfReach { .. }
             | Self::PlannedByStage(_)

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use crate::domain::{
     Actor, Agent, AgentName, Caller, Correspondent, Isolation, MailId, Refusal, Request,
-    RequestState, RunIdentity, Task, TaskId, Text,
+    RequestState, RunIdentity, SessionId, Task, TaskId, Text,
 };
 use crate::ledger::handoff::CallingRun;
-use crate::store::tables::sessions::SessionHolder;
+use crate::store::tables::sessions::{self, SessionHolder};
 use crate::store::tables::{runs, tasks};
 use crate::store::{Result, View};
 
@@ -214,6 +214,29 @@ pub fn may_move_session(
         return Ok(());
     }
     Err(Refusal::NotItsOwnTask(holder.task_id.clone()).into())
+}
+
+/// Refuses a run that reads a session which is neither that of its own task nor below its task. An unknown session shows nothing.
+pub fn may_read_session(view: &View<'_>, caller: &Caller, id: &SessionId) -> Result<()> {
+    let Some(run) = run_of(caller)? else {
+        return Ok(());
+    };
+    let own = tasks::find_session_id(view, &run.task_id)?;
+    if own.as_ref().is_some_and(|own| own.as_str() == id.as_str()) {
+        return Ok(());
+    }
+    match sessions::find_task_id(view, id)? {
+        Some(task_id) if !tasks::is_below(view, &task_id, &run.task_id)? => {
+            let agent = run.agent_name.clone();
+            Err(Refusal::NotItsSession { agent, own }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the task with the only sessions that the caller may read, or `None` if the caller may read all.
+pub fn task_of_readable_sessions(caller: &Caller) -> Allowed<Option<&TaskId>> {
+    Ok(run_of(caller)?.map(|run| &run.task_id))
 }
 
 /// Refuses everybody but the operator and a run of the agent.

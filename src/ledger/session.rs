@@ -1,6 +1,8 @@
 //! Sessions: conversations that move from one agent to another.
 
-use crate::domain::{AgentName, HandoffId, Page, Refusal, Session, SessionHandoff, SessionId};
+use crate::domain::{
+    AgentName, HandoffId, Page, Refusal, Session, SessionHandoff, SessionId, TaskId,
+};
 use crate::store::tables::sessions;
 use crate::store::{Result, View};
 
@@ -12,14 +14,23 @@ pub fn exists(view: &View<'_>, id: &SessionId) -> Result<bool> {
     Ok(sessions::find_number(view, id)?.is_some())
 }
 
-pub fn list(view: &View<'_>, after: Option<&SessionId>, limit: u32) -> Result<Page<Session>> {
+/// Lists sessions, oldest first: those of one task and below it, or all.
+pub fn list(
+    view: &View<'_>,
+    of_task: Option<&TaskId>,
+    after: Option<&SessionId>,
+    limit: u32,
+) -> Result<Page<Session>> {
     let after = match after {
         None => 0,
         Some(id) => {
             sessions::find_number(view, id)?.ok_or_else(|| Refusal::SessionNotFound(id.clone()))?
         }
     };
-    sessions::page(view, after, limit)
+    match of_task {
+        Some(task_id) => sessions::page_of_task(view, task_id, after, limit),
+        None => sessions::page(view, after, limit),
+    }
 }
 
 /// Lists the hand-offs of a session, oldest first. A session that never moved has none.

@@ -161,6 +161,15 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::NotItsOwnTask(id) => format!(
             "Task {id} does not belong to this run. A run may hand off or report only its own task"
         ),
+        Refusal::NotItsSession { agent, own } => match own {
+            Some(own) => format!(
+                "The run of {agent} may read only its own session: {}. Ask the agent of the other session, or send it mail",
+                own.as_str()
+            ),
+            None => format!(
+                "The run of {agent} works on a task without a session, and may read no session. Ask the agent of the session, or send it mail"
+            ),
+        },
         Refusal::ToolExists(name) => {
             format!("Tool already exists: {name}. Edit it, or choose another name")
         }

@@ -58,6 +58,11 @@ fn session(row: &Row<'_>) -> Result<Session> {
     Ok(SessionRow::from_row(row)?.into())
 }
 
+const SESSIONS: Item<Session> = Item {
+    from_row: session,
+    name: |session| session.id.to_string(),
+};
+
 pub fn find(view: &View<'_>, id: &SessionId) -> Result<Option<Session>> {
     const ONE: Statement<1> = sql!(SELECT, " WHERE s.id = $1");
     view.row(ONE, params![id], session)
@@ -66,6 +71,16 @@ pub fn find(view: &View<'_>, id: &SessionId) -> Result<Option<Session>> {
 pub fn find_number(view: &View<'_>, id: &SessionId) -> Result<Option<i64>> {
     view.row(
         sql!("SELECT number FROM sessions WHERE id = $1"),
+        params![id],
+        |row| row.get(0),
+    )
+}
+
+pub fn find_task_id(view: &View<'_>, id: &SessionId) -> Result<Option<TaskId>> {
+    view.row(
+        sql!(
+            "SELECT t.id FROM sessions s JOIN tasks t ON t.number = s.task_number WHERE s.id = $1"
+        ),
         params![id],
         |row| row.get(0),
     )
@@ -81,11 +96,27 @@ pub fn find_number_of_task(view: &View<'_>, task_number: i64) -> Result<Option<i
 
 pub fn page(view: &View<'_>, after: i64, limit: u32) -> Result<Page<Session>> {
     const PAGE: Statement<2> = sql!(SELECT, " WHERE s.number > $1 ORDER BY s.number LIMIT $2");
-    const SESSIONS: Item<Session> = Item {
-        from_row: session,
-        name: |session| session.id.to_string(),
-    };
     view.page(PAGE, params![after, limit + 1], limit, &SESSIONS)
+}
+
+/// Lists the session of a task, and the sessions on the task and below it.
+pub fn page_of_task(
+    view: &View<'_>,
+    task_id: &TaskId,
+    after: i64,
+    limit: u32,
+) -> Result<Page<Session>> {
+    const PAGE: Statement<3> = sql!(
+        "WITH RECURSIVE below (number) AS (
+             SELECT number FROM tasks WHERE id = $1
+             UNION ALL
+             SELECT c.number FROM below JOIN tasks c ON c.parent_number = below.number
+         ) ",
+        SELECT,
+        " WHERE (s.id = (SELECT session_id FROM tasks WHERE id = $1) OR s.task_number IN (SELECT number FROM below))
+            AND s.number > $2 ORDER BY s.number LIMIT $3"
+    );
+    view.page(PAGE, params![task_id, after, limit + 1], limit, &SESSIONS)
 }
 
 /// Inserts a session. Returns its number.
