@@ -154,3 +154,54 @@ async fn the_document_names_every_table_view_and_column_of_a_view() {
         }
     }
 }
+
+#[tokio::test]
+async fn the_views_for_programs_of_other_systems_have_their_columns() {
+    let app = TestApp::new().await;
+    let tool = json!({
+        "name": "to_qa", "description": "d", "targetAgent": "qa", "handoffInstructions": "Look twice",
+        "contextVariables": [{ "name": "lead_id", "type": "string" }],
+    });
+    app.operator().post("/api/tools", tool).await.data();
+    let moved = json!({
+        "fromAgent": "qa", "toAgent": "planner", "reason": "It's \"why\"", "userIntent": "a\nb", "harnessTraceId": "h-1",
+        "conversationHistory": [{ "role": "user", "content": null }],
+    });
+    app.post("/api/sessions/s/handoffs", moved).await.data();
+    let task = app.get("/api/sessions/s").await.data()["taskId"].clone();
+    let task = task.as_str().unwrap();
+    let child = app
+        .post(
+            &format!("/api/tasks/{task}/tools/to_qa"),
+            json!({ "lead_id": "123" }),
+        )
+        .await
+        .data();
+    let child = child["id"].as_str().unwrap();
+    for (query, expected) in [
+        (
+            "SELECT id <> '', session_id, from_agent, to_agent, reason, conversation_history, harness_trace_id, user_intent, created_at
+               FROM agent_handoffs",
+            "1|s|qa|planner|It's \"why\"|[{\"role\":\"user\",\"content\":null}]|h-1|a\nb|2026-01-01 00:00:00.000",
+        ),
+        (
+            "SELECT agent_name, type, content, data ->> 'variables', created_at FROM task_messages WHERE type = 'handoff' ORDER BY id DESC LIMIT 1",
+            "planner|handoff|Routed to qa|{\"lead_id\":\"123\"}|2026-01-01 00:00:00.000",
+        ),
+        (
+            "SELECT context ->> 'lead_id', _handoff_from, _handoff_tool, _handoff_instructions, _handoff_chain, master_task_id = parent_id
+               FROM task_context WHERE parent_id IS NOT NULL",
+            "123|planner|to_qa|Look twice|[\"qa\",\"planner\"]|1",
+        ),
+    ] {
+        assert_eq!(sqlite3(&app, query).trim_end(), expected, "{query}");
+    }
+    let of = |view: &str| {
+        sqlite3(
+            &app,
+            &format!("SELECT DISTINCT task_id FROM {view} ORDER BY task_id <> '{task}'"),
+        )
+    };
+    assert_eq!(of("task_messages").trim(), task);
+    assert_eq!(of("task_context").trim(), format!("{task}\n{child}"));
+}

@@ -44,6 +44,8 @@ fn a_check_lists_pending_migrations_and_changes_nothing() {
     0017	pending	shared_plans
     0018	pending	queue_delivery
     0019	pending	followed_errors
+    0020	pending	counts
+    0021	pending	document_views
     --- stderr
     error: migrations are pending
     hint: apply them with `chorus migrate`
@@ -77,6 +79,8 @@ fn migrating_makes_the_database_and_can_be_repeated() {
     0017	applied	shared_plans
     0018	applied	queue_delivery
     0019	applied	followed_errors
+    0020	applied	counts
+    0021	applied	document_views
     --- stderr
     ");
     assert_eq!(migrate(folder.path(), &[]), first);
@@ -113,6 +117,8 @@ fn an_edited_migration_is_reported() {
     0017	applied	shared_plans
     0018	applied	queue_delivery
     0019	applied	followed_errors
+    0020	applied	counts
+    0021	applied	document_views
     --- stderr
     error: an applied migration differs from the one in this version of Chorus
     hint: use the version that wrote the database, or restore a backup
@@ -155,6 +161,8 @@ fn an_unknown_migration_is_reported() {
     0017	applied	shared_plans
     0018	applied	queue_delivery
     0019	applied	followed_errors
+    0020	applied	counts
+    0021	applied	document_views
     9999	unknown	of a newer version of Chorus
     --- stderr
     error: a newer version of Chorus wrote the database
