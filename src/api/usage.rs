@@ -10,6 +10,8 @@ use crate::domain::{AgentName, TaskId, UsageSum};
 use crate::ledger::usage;
 
 /// Get the total tokens, turns, time and cost of a task's runs
+///
+/// The tasks below it count, too: those of delegations, of transfers, and those that agents created.
 #[utoipa::path(
     get, path = "/api/tasks/{id}/usage", operation_id = "get_task_usage", tag = "tasks",
     params(("id" = String, Path, description = "The task")),

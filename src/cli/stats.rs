@@ -1,7 +1,7 @@
 //! `chorus stats`
 
 use super::arguments::{Since, StatsArguments};
-use super::ui::{Failure, Table, Ui, duration};
+use super::ui::{Failure, Table, Ui, cost, duration};
 use crate::client::AnalyticsQuery;
 use crate::clock::Clock;
 use crate::domain::{AgentName, HandoffAnalytics, HandoffFigures};
@@ -48,7 +48,7 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
         took(total.median_ms),
         took(total.p95_ms)
     ))?;
-    ui.line(format_args!("cost       ${:.4}", total.cost_usd))?;
+    ui.line(format_args!("cost       {}", cost(total.cost_usd)))?;
     ui.line(format_args!("bounces    {bounces}"))?;
     if !pairs.is_empty() {
         ui.line("\nBy pair of agents")?;
@@ -66,7 +66,7 @@ fn show(ui: Ui, analytics: &HandoffAnalytics) -> Result<(), Failure> {
                 &rate(&pair.figures),
                 &took(pair.figures.median_ms),
                 &took(pair.figures.p95_ms),
-                &format!("${:.4}", pair.figures.cost_usd),
+                &cost(pair.figures.cost_usd),
                 &pair.bounces.to_string(),
             ]);
         }

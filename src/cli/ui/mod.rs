@@ -13,7 +13,9 @@ use anstyle::{AnsiColor, Style};
 pub(super) use failure::{Exit, Failure};
 pub(super) use progress::ProgressBar;
 pub(super) use table::Table;
-pub(super) use text::{closest, duration, is_id, one_line, outcome, party, printable, time, usage};
+pub(super) use text::{
+    closest, cost, duration, is_id, one_line, outcome, party, printable, time, usage,
+};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default();

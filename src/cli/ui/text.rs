@@ -63,13 +63,23 @@ pub(in crate::cli) fn usage(sum: &UsageSum) -> Option<String> {
     } = sum;
     (*runs > 0).then(|| {
         format!(
-            "{}, {} s, {}, {} in, {output_tokens} out, ${cost_usd:.4}",
+            "{}, {} s, {}, {} in, {output_tokens} out, {}",
             counted(*runs, "run"),
             duration_ms / 1000,
             counted(*turns, "turn"),
             counted(*input_tokens, "token"),
+            if cost_usd.is_some() {
+                cost(*cost_usd)
+            } else {
+                "cost unknown".to_owned()
+            },
         )
     })
+}
+
+/// Formats a cost, which is unknown if no provider reports one.
+pub(in crate::cli) fn cost(cost_usd: Option<f64>) -> String {
+    cost_usd.map_or_else(|| "-".to_owned(), |cost_usd| format!("${cost_usd:.4}"))
 }
 
 /// Formats a time in the local time zone.

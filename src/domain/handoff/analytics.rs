@@ -41,8 +41,9 @@ pub struct HandoffFigures {
     /// The 95th percentile of the duration in milliseconds, to three digits.
     #[schema(required)]
     pub p95_ms: Option<u64>,
-    /// The cost in US dollars.
-    pub cost_usd: f64,
+    /// The cost in US dollars, as far as providers report it; null if none does.
+    #[schema(required)]
+    pub cost_usd: Option<f64>,
 }
 
 /// Statistics of the hand-offs from one agent to another.
@@ -104,7 +105,7 @@ impl HandoffAnalytics {
             tallies.entry(count.pair.clone()).or_default().count(&count);
         }
         for (pair, cost_usd) in costs {
-            tallies.entry(pair).or_default().cost_usd += cost_usd;
+            tallies.entry(pair).or_default().add_cost(Some(cost_usd));
         }
         let bounces: BTreeMap<_, _> = bounces.into_iter().collect();
         let mut total = Tally::default();
@@ -135,7 +136,7 @@ struct Tally {
     handoffs: u64,
     ended: u64,
     completed: u64,
-    cost_usd: f64,
+    cost_usd: Option<f64>,
     /// The number of hand-offs by duration in milliseconds.
     times: BTreeMap<u64, u64>,
 }
@@ -154,9 +155,16 @@ impl Tally {
         self.handoffs += other.handoffs;
         self.ended += other.ended;
         self.completed += other.completed;
-        self.cost_usd += other.cost_usd;
+        self.add_cost(other.cost_usd);
         for (took, handoffs) in &other.times {
             *self.times.entry(*took).or_default() += handoffs;
+        }
+    }
+
+    /// Adds a cost. The sum is unknown until a cost is known.
+    fn add_cost(&mut self, cost_usd: Option<f64>) {
+        if let Some(cost_usd) = cost_usd {
+            *self.cost_usd.get_or_insert(0.0) += cost_usd;
         }
     }
 
@@ -258,7 +266,7 @@ mod tests {
                 success_rate: Some(0.75),
                 median_ms: Some(100),
                 p95_ms: Some(300),
-                cost_usd: 0.75,
+                cost_usd: Some(0.75),
             }
         );
         assert_eq!(analytics.bounces, 1);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The total usage of the runs of a task or an agent.
+/// The total usage of the runs of a task with all tasks below it, or of an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageSum {
@@ -17,6 +17,7 @@ pub struct UsageSum {
     pub turns: u64,
     /// The total duration in milliseconds.
     pub duration_ms: u64,
-    /// The cost in US dollars, as far as the provider reports it.
-    pub cost_usd: f64,
+    /// The cost in US dollars, as far as providers report it; null if none does.
+    #[schema(required)]
+    pub cost_usd: Option<f64>,
 }

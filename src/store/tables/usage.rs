@@ -10,7 +10,7 @@ columns! {
         output_tokens: u64 = "coalesce(sum(r.usage ->> 'outputTokens'), 0)",
         turns: u64 = "coalesce(sum(r.usage ->> 'turns'), 0)",
         duration_ms: u64 = "coalesce(sum(r.ended_at - r.started_at), 0)",
-        cost_usd: f64 = "coalesce(sum(r.cost_usd), 0.0)",
+        cost_usd: Option<f64> = "sum(r.cost_usd)",
     }
 }
 
@@ -33,9 +33,17 @@ fn from_row(row: &Row<'_>) -> Result<UsageSum> {
     })
 }
 
-/// Sums the usage of the ended runs of a task.
+/// Sums the usage of the ended runs of a task and of all tasks below it.
 pub fn of_task(view: &View<'_>, task_number: i64) -> Result<UsageSum> {
-    const OF_TASK: Statement<1> = sql!(SUM, " WHERE h.task_number = $1");
+    const OF_TASK: Statement<1> = sql!(
+        "WITH RECURSIVE below (number) AS (
+             SELECT $1
+             UNION ALL
+             SELECT c.number FROM below JOIN tasks c ON c.parent_number = below.number
+         ) ",
+        SUM,
+        " JOIN below ON below.number = h.task_number"
+    );
     view.one(OF_TASK, params![task_number], from_row)
 }
 

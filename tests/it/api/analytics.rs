@@ -39,7 +39,7 @@ async fn move_to(app: &TestApp, session: &str, from: &str, to: &str) {
 #[tokio::test]
 async fn an_empty_ledger_has_empty_figures() {
     let app = TestApp::new().await;
-    assert_snapshot!(app.get("/api/analytics/handoffs").await.line(), @r#"200 {"data":{"total":{"handoffs":0,"ended":0,"completed":0,"successRate":null,"medianMs":null,"p95Ms":null,"costUsd":0.0},"bounces":0,"pairs":[],"paths":[]},"meta":{"timestamp":1767225600000}}"#);
+    assert_snapshot!(app.get("/api/analytics/handoffs").await.line(), @r#"200 {"data":{"total":{"handoffs":0,"ended":0,"completed":0,"successRate":null,"medianMs":null,"p95Ms":null,"costUsd":null},"bounces":0,"pairs":[],"paths":[]},"meta":{"timestamp":1767225600000}}"#);
 }
 
 #[tokio::test]
@@ -59,7 +59,7 @@ async fn figures_are_grouped_by_pair_of_agents() {
         figures["pairs"][0],
         json!({
             "fromAgent": null, "toAgent": "qa", "handoffs": 101, "ended": 100, "completed": 75, "successRate": 0.75,
-            "medianMs": 50, "p95Ms": 95, "costUsd": 0.0, "bounces": 0,
+            "medianMs": 50, "p95Ms": 95, "costUsd": null, "bounces": 0,
         })
     );
     assert_eq!(figures["pairs"][1]["medianMs"], 7);

@@ -541,6 +541,6 @@ async fn the_usage_of_a_task() {
     outputTokens: 0
     turns: 0
     durationMs: 0
-    costUsd: 0.0
+    costUsd: null
     "#);
 }

@@ -29,7 +29,7 @@ async fn figures_of_nothing_are_shown() {
     hand-offs  0 (0 open)
     success    - (0 of 0 ended)
     time       median -, p95 -
-    cost       $0.0000
+    cost       -
     bounces    0
     --- stderr
     ");
@@ -55,14 +55,14 @@ async fn figures_are_shown_by_pair_and_path() {
     hand-offs  6 (0 open)
     success    83 % (5 of 6 ended)
     time       median 1 min 23 s, p95 2 h 1 min
-    cost       $0.0000
+    cost       -
     bounces    1
 
     By pair of agents
-    -	developer	3	67 %	1 min 23 s	2 h 1 min	$0.0000	0
-    developer	qa	1	100 %	-	-	$0.0000	0
-    planner	developer	1	100 %	-	-	$0.0000	0
-    qa	developer	1	100 %	-	-	$0.0000	1
+    -	developer	3	67 %	1 min 23 s	2 h 1 min	-	0
+    developer	qa	1	100 %	-	-	-	0
+    planner	developer	1	100 %	-	-	-	0
+    qa	developer	1	100 %	-	-	-	1
 
     Common paths
     1	2	developer → qa → developer
@@ -76,12 +76,12 @@ async fn figures_are_shown_by_pair_and_path() {
     hand-offs  2 (0 open)
     success    100 % (2 of 2 ended)
     time       median -, p95 -
-    cost       $0.0000
+    cost       -
     bounces    1
 
     By pair of agents
-    developer	qa	1	100 %	-	-	$0.0000	0
-    qa	developer	1	100 %	-	-	$0.0000	1
+    developer	qa	1	100 %	-	-	-	0
+    qa	developer	1	100 %	-	-	-	1
 
     Common paths
     1	2	developer → qa → developer
@@ -95,14 +95,14 @@ async fn figures_are_shown_by_pair_and_path() {
     hand-offs  4 (0 open)
     success    75 % (3 of 4 ended)
     time       median 2 h 1 min, p95 2 h 1 min
-    cost       $0.0000
+    cost       -
     bounces    1
 
     By pair of agents
-    -	developer	1	0 %	2 h 1 min	2 h 1 min	$0.0000	0
-    developer	qa	1	100 %	-	-	$0.0000	0
-    planner	developer	1	100 %	-	-	$0.0000	0
-    qa	developer	1	100 %	-	-	$0.0000	1
+    -	developer	1	0 %	2 h 1 min	2 h 1 min	-	0
+    developer	qa	1	100 %	-	-	-	0
+    planner	developer	1	100 %	-	-	-	0
+    qa	developer	1	100 %	-	-	-	1
 
     Common paths
     1	2	developer → qa → developer
@@ -116,7 +116,7 @@ async fn figures_are_shown_by_pair_and_path() {
     hand-offs  0 (0 open)
     success    - (0 of 0 ended)
     time       median -, p95 -
-    cost       $0.0000
+    cost       -
     bounces    0
     --- stderr
     ");
