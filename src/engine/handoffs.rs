@@ -25,7 +25,7 @@ pub struct HandoffInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, max_length = 65_536)]
     pub reason: Option<Text>,
-    /// Whether to resume the agent's last session on this task.
+    /// Whether to resume the agent's last session on this task. The prompt then has only what is new since.
     #[serde(default)]
     pub resume: bool,
     /// Whether to start a new hand-off in any case. Otherwise a run that repeats task, agent and prompt before it got the answer gets the

@@ -30,6 +30,8 @@ pub(super) struct Follower {
     failing: Option<String>,
     /// Whether the agent made progress after `recorded_to`.
     has_progressed: bool,
+    /// Whether the agent has said or done anything.
+    has_spoken: bool,
 }
 
 impl Follower {
@@ -50,6 +52,7 @@ impl Follower {
             recorded_to,
             failing: None,
             has_progressed: false,
+            has_spoken: false,
         })
     }
 
@@ -102,6 +105,7 @@ impl Follower {
         };
         let said = self.reader.line(line.strip_suffix('\n').unwrap_or(&line));
         for said in &said {
+            self.has_spoken |= !matches!(said, Said::Error(_) | Said::Retry(_));
             match said {
                 Said::Retry(error) => self.failing = Some(error.clone()),
                 Said::Error(_) => {}
@@ -138,6 +142,11 @@ impl Follower {
 
     pub fn report(&self) -> &Report {
         self.reader.report()
+    }
+
+    /// Whether the agent has said or done anything, so that its work must not be begun again.
+    pub const fn has_spoken(&self) -> bool {
+        self.has_spoken
     }
 
     /// Returns the last error, if the program makes no progress.

@@ -15,6 +15,7 @@ use super::installation::MARK;
 use super::isolation::{MaskProblem, MaskedRun};
 use super::jobs::launched_agent;
 use super::mail::DeliveredMail;
+use super::prompt::EarlierPrompts;
 use super::providers::{self, Places, ProcessEnd, Report, judge, with_advice};
 use super::run_dir::{RunTexts, SupervisorChild};
 use super::shortage::{RETRY, Stopping, on_thread};
@@ -83,11 +84,11 @@ impl Runner {
         run: &ClaimedRun,
         token: &Token,
     ) -> Result<Child, LaunchError> {
-        let identity = run.identity.clone();
-        let briefing = self
+        let claimed = run.clone();
+        let mut briefing = self
             .0
             .db
-            .read(move |view| run::briefing(view, &identity))
+            .read(move |view| run::briefing(view, &claimed))
             .await?;
         let mail = self.deliver_mail(run, &briefing).await?;
         let queue = self.deliver_queue(run).await?;
@@ -128,11 +129,22 @@ impl Runner {
                 Provider::Command if agent.spec_path.is_blank() => String::new(),
                 _ => spec::read_spec(agent, options.data_dir.path())?,
             };
+            let known = EarlierPrompts::read(&briefing, &options.data_dir);
+            if known.is_some() {
+                briefing.leave_out_told();
+            }
             // A command that starts an external job is not an agent, and gets only the request.
             let text = if run.starts_job() {
                 run.prompt.to_string()
             } else {
-                prompt::compose(&run, &briefing, &mail, &queue, &options.data_dir)
+                prompt::compose(
+                    &run,
+                    &briefing,
+                    &mail,
+                    &queue,
+                    &options.data_dir,
+                    known.as_ref(),
+                )
             };
             let workspace = run.task.agent_workspace.as_str();
             let workspace = options.workspaces.enter(Path::new(workspace)).map_err(|problem| {
@@ -162,8 +174,10 @@ impl Runner {
                 );
                 text.insert_str(0, &read);
             }
-            if !line.takes_system_file && !system.is_empty() {
-                text.insert_str(0, &format!("{system}\n\n"));
+            let spec = format!("{system}\n\n");
+            let is_known = known.is_some_and(|known| known.have_told_spec(&spec));
+            if !line.takes_system_file && !system.is_empty() && !is_known {
+                text.insert_str(0, &spec);
             }
             // The command that starts an external job is the operator's, and not an agent.
             let inherited = if run.starts_job() {
@@ -370,7 +384,24 @@ impl Runner {
                 with_advice(troubles.last_error())
             ));
         }
+        if finish.outcome == Outcome::Failed
+            && run.resumes.is_some()
+            && !follower.has_spoken()
+            && providers::is_lost_session(finish.output.as_str())
+        {
+            return self.requeue_fresh(&run).await;
+        }
         self.finish(finish).await
+    }
+
+    /// Returns a run to the queue whose program does not know the session any more. It starts fresh, and is told everything.
+    async fn requeue_fresh(&self, run: &ClaimedRun) -> Result<(), Stopping> {
+        let reason = "The program does not know the session any more. The agent starts without it.";
+        let requeued = self.write_patiently("return a run to the queue", || {
+            let id = run.identity.run_id.clone();
+            move |tx: &mut Tx<'_>| run::requeue_fresh(tx, &id, reason)
+        });
+        requeued.await.map(drop)
     }
 
     /// Returns a run to the queue whose files show that its agent never began. Returns false if that is not to be believed.

@@ -1,16 +1,22 @@
 //! The briefing of an agent: everything beside its task and its prompt.
 
-use crate::domain::{Agent, ConversationHistory, Kind, Mail, Message, RunIdentity, Tool};
+use crate::domain::{Agent, ConversationHistory, Kind, Mail, Message, Tool};
 use crate::ledger::{agent, mail, request, task, tool};
 use crate::store::tables::earlier_results::{self, EarlierResult};
+use crate::store::tables::runs::{self, RunOfSession};
 use crate::store::tables::{messages, sessions};
 use crate::store::{Result, View};
+
+use super::find::ClaimedRun;
 
 const MOST_MESSAGES: u32 = 200;
 
 const MOST_MAIL: u32 = 40;
 
 const MOST_RESULTS: u32 = 8;
+
+/// An older prompt of a resumed session may contain a part that the newer ones left out.
+const MOST_EARLIER_RUNS: u32 = 20;
 
 /// Everything that an agent is told beside its task and its prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,11 +40,43 @@ pub struct Briefing {
     pub mail: Vec<Mail>,
     /// The number of omitted older mails.
     pub older_mail: usize,
+    /// The runs of the session that the agent resumes, newest first.
+    pub resumed: Vec<RunOfSession>,
+}
+
+impl Briefing {
+    /// Leaves out the results and the messages that the resumed session contains: those before its newest run, and its own results.
+    pub fn leave_out_told(&mut self) {
+        let Some(told) = self.resumed.first().map(|newest| newest.started_at) else {
+            return;
+        };
+        let messages = self.conversation.len();
+        self.conversation
+            .retain(|message| message.timestamp >= told);
+        self.has_more_conversation &= self.conversation.len() == messages;
+        self.has_more_results &= self
+            .results
+            .iter()
+            .all(|result| result.completed_at >= told);
+        let resumed = &self.resumed;
+        self.results.retain(|result| {
+            let is_own = |run: &RunOfSession| run.handoff_id == result.handoff_id;
+            result.completed_at >= told && !resumed.iter().any(is_own)
+        });
+    }
 }
 
 /// Collects the briefing of a run, from one snapshot.
-pub fn briefing(view: &View<'_>, run: &RunIdentity) -> Result<Briefing> {
+pub fn briefing(view: &View<'_>, claimed: &ClaimedRun) -> Result<Briefing> {
+    let run = &claimed.identity;
     let task_number = task::number(view, &run.task_id)?;
+    let resumed = match &claimed.resumes {
+        Some(session) => {
+            let (agent, limit) = (&run.agent_name, MOST_EARLIER_RUNS);
+            runs::list_of_session(view, task_number, agent, session, limit)?
+        }
+        None => Vec::new(),
+    };
     let mut conversation = messages::of_ancestors(view, task_number, MOST_MESSAGES + 1)?;
     let has_more_conversation = conversation.len() > MOST_MESSAGES as usize;
     conversation.truncate(MOST_MESSAGES as usize);
@@ -59,5 +97,6 @@ pub fn briefing(view: &View<'_>, run: &RunIdentity) -> Result<Briefing> {
         has_more_conversation,
         mail,
         older_mail,
+        resumed,
     })
 }

@@ -85,6 +85,12 @@ pub fn requeue_unproven(tx: &mut Tx<'_>, id: &RunId, reason: &str) -> Result<boo
     Ok(true)
 }
 
+/// Re-queues a run whose program does not know the session that it should resume. The run then starts fresh, and is told everything.
+pub fn requeue_fresh(tx: &mut Tx<'_>, id: &RunId, reason: &str) -> Result<()> {
+    requeue(tx, id, reason)?;
+    runs::update_fresh(tx, id)
+}
+
 /// Re-queues a run that could not start, and records why.
 pub fn requeue(tx: &mut Tx<'_>, id: &RunId, reason: &str) -> Result<()> {
     let number = number(tx, id)?;

@@ -13,7 +13,7 @@ mod trouble;
 mod waits;
 
 pub use briefing::{Briefing, briefing};
-pub use claim::{ClaimRun, claim, requeue, requeue_unproven, return_run, tags_due};
+pub use claim::{ClaimRun, claim, requeue, requeue_fresh, requeue_unproven, return_run, tags_due};
 pub use find::{ClaimedRun, find, of_handoff, running, running_ids};
 pub use finish::{FinishRun, finish};
 pub use launch::{record_launch, record_left};

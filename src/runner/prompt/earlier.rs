@@ -74,14 +74,22 @@ pub(super) fn results(text: &mut String, run: &ClaimedRun, briefing: &Briefing) 
     }
 }
 
-pub(super) fn conversation(text: &mut String, run: &ClaimedRun, briefing: &Briefing) {
+pub(super) fn conversation(
+    text: &mut String,
+    run: &ClaimedRun,
+    briefing: &Briefing,
+    is_resumed: bool,
+) {
     // An agent that the router chose starts fresh, from the task alone.
     if briefing.conversation.is_empty() || run.mode == Door::Route {
         return;
     }
-    text.push_str(
-        "# Conversation so far\n\nThese messages were written on the tasks above yours.\n\n",
-    );
+    text.push_str("# Conversation so far\n\nThese messages were written on the tasks above yours");
+    text.push_str(if is_resumed {
+        " since your last run.\n\n"
+    } else {
+        ".\n\n"
+    });
     let show = format!("chorus task conversation {}", run.task.id);
     if briefing.has_more_conversation {
         push(
@@ -112,7 +120,7 @@ pub(super) fn session_history(text: &mut String, run: &ClaimedRun, history: &[Hi
     let said = |message: &HistoryMessage| {
         let agent = message.agent_id.as_deref();
         let agent = agent.map_or_else(String::new, |agent| format!(" ({})", one_line(agent)));
-        let content = quote_within(&message.content, HISTORY_BUDGET, &show);
+        let content = quote_within(&message.content.to_text(), HISTORY_BUDGET, &show);
         format!("{}{agent}:\n{content}\n", one_line(&message.role))
     };
     newest_that_fit(text, history.iter().map(said), HISTORY_BUDGET, &show);

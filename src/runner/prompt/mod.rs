@@ -2,12 +2,14 @@
 //!
 //! Its parts, in order: the agent's spec, the commands and agents at hand, the task with its plan and files, context and instructions of
 //! the hand-off, final messages of earlier agents on the work, the conversation, mail, queued messages, and the assignment itself. Each
-//! part has a byte budget. A part over its budget is truncated and names the command that shows all of it.
+//! part has a byte budget. A part over its budget is truncated and names the command that shows all of it. An agent that resumes its
+//! session is told only [what is new](mod@resumed).
 //!
 //! Chorus alone writes headings: the text of people and agents is [quoted](mod@quote), except for the assignment, which is the last part.
 
 mod earlier;
 mod quote;
+mod resumed;
 mod task_part;
 
 use std::fmt::Write as _;
@@ -16,6 +18,7 @@ use serde_json::Value;
 
 pub(super) use quote::quote;
 use quote::quote_within;
+pub(super) use resumed::EarlierPrompts;
 pub(super) use task_part::attachment_paths;
 
 use super::mail::DeliveredMail;
@@ -38,18 +41,20 @@ pub(super) fn compose(
     mail: &DeliveredMail,
     queue: &DeliveredQueue,
     data_dir: &DataDir,
+    known: Option<&EarlierPrompts>,
 ) -> String {
     let mut text = String::new();
-    surroundings(&mut text, run, briefing);
-    tools(&mut text, &briefing.tools);
-    if briefing.history.is_some() {
-        session(&mut text, run);
+    match known {
+        Some(_) => resumed::introduction(&mut text, &run.identity),
+        None => surroundings(&mut text, run, briefing),
     }
-    task_part::task(&mut text, run, data_dir);
-    context(&mut text, run);
-    earlier_work(&mut text, run);
+    for part in standing_parts(run, briefing, data_dir) {
+        if !known.is_some_and(|known| known.have_told(&part)) {
+            text.push_str(&part);
+        }
+    }
     earlier::results(&mut text, run, briefing);
-    earlier::conversation(&mut text, run, briefing);
+    earlier::conversation(&mut text, run, briefing, known.is_some());
     if let Some(history) = &briefing.history {
         earlier::session_history(&mut text, run, &history.messages());
     }
@@ -57,6 +62,19 @@ pub(super) fn compose(
     earlier::queue(&mut text, run, queue);
     assignment(&mut text, run);
     text
+}
+
+/// Writes the parts that are the same for every run on a task, until somebody changes the task. Each begins with its heading.
+fn standing_parts(run: &ClaimedRun, briefing: &Briefing, data_dir: &DataDir) -> Vec<String> {
+    let mut parts = vec![String::new(); 4];
+    tools(&mut parts[0], &briefing.tools);
+    if briefing.history.is_some() {
+        session(&mut parts[1], run);
+    }
+    task_part::task(&mut parts[2], run, data_dir);
+    context(&mut parts[3], run);
+    parts.extend(earlier_work(run));
+    parts
 }
 
 fn assignment(text: &mut String, run: &ClaimedRun) {
@@ -221,24 +239,20 @@ fn context(text: &mut String, run: &ClaimedRun) {
 }
 
 /// Writes the context that earlier tasks passed on and the instructions of this one, each as one bounded block.
-fn earlier_work(text: &mut String, run: &ClaimedRun) {
+fn earlier_work(run: &ClaimedRun) -> impl Iterator<Item = String> {
     let needs = &run.task.needs;
-    for (heading, object) in [
+    let blocks = [
         ("Context from earlier work", &needs.agent_context),
         ("Instructions for this task", &needs.handoff_instructions),
-    ] {
-        if object.is_empty() {
-            continue;
-        }
+    ];
+    let blocks = blocks.into_iter().filter(|(_, object)| !object.is_empty());
+    blocks.map(|(heading, object)| {
         let shown = agent_context::excerpt(object, run.carried_bytes, |cut| {
             words::context_cut(cut, &run.task.id)
         });
         let shown = serde_json::to_string(&shown).expect("an object is JSON");
-        push(
-            text,
-            format_args!("# {heading}\n\n```json\n{shown}\n```\n\n"),
-        );
-    }
+        format!("# {heading}\n\n```json\n{shown}\n```\n\n")
+    })
 }
 
 /// Truncates a text to its budget and names the command that shows all of it.

@@ -133,13 +133,7 @@ fn advice(error: &str) -> Option<&'static str> {
         Some(
             "The model's API cannot be reached; check the network and the base URL of the agent's program.",
         )
-    } else if says(&[
-        "no conversation found",
-        "no rollout found",
-        "session not found",
-        "error resuming session",
-        "invalid session identifier",
-    ]) {
+    } else if is_lost_session(&error) {
         Some("The program does not know this session any more; hand off again without `resume`.")
     } else if says(&["maximum number of turns", "max_turns"]) {
         Some("Raise the agent's turn limit, or hand off a smaller task.")
@@ -155,6 +149,20 @@ fn advice(error: &str) -> Option<&'static str> {
         None
     }
 }
+
+/// Whether a program says that it does not know the session that it should resume.
+pub fn is_lost_session(error: &str) -> bool {
+    let error = error.to_lowercase();
+    LOST_SESSION.iter().any(|words| error.contains(words))
+}
+
+const LOST_SESSION: [&str; 5] = [
+    "no conversation found",
+    "no rollout found",
+    "session not found",
+    "error resuming session",
+    "invalid session identifier",
+];
 
 /// Returns at most `bytes` bytes from the end, cut at a character boundary.
 fn last_part(text: &str, bytes: usize) -> &str {

@@ -24,7 +24,7 @@ pub use complaint::{complaint, has_complaints};
 pub use environment::inherited;
 pub use gemini::GeminiReader;
 pub use installed::{find_program, is_logged_in, prepare, version};
-pub use judge::{ProcessEnd, Verdict, judge, with_advice};
+pub use judge::{ProcessEnd, Verdict, is_lost_session, judge, with_advice};
 pub use launch::{CommandLine, command_line, program_of};
 pub use opencode::OpenCodeReader;
 pub use plain::{Places, plain_text};

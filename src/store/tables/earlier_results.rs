@@ -1,6 +1,6 @@
 //! The final messages of ended hand-offs, for the prompt of the next agent on the same work.
 
-use crate::domain::{AgentName, HandoffId, Outcome, TaskId, Text};
+use crate::domain::{AgentName, HandoffId, Outcome, TaskId, Text, Timestamp};
 use crate::store::{FromRow, Result, Statement, View, columns, params, sql};
 
 columns! {
@@ -11,6 +11,8 @@ columns! {
         pub outcome: Outcome = "h.outcome",
         pub output: Text = "h.output",
         pub task_id: TaskId = "t.id",
+        pub handoff_id: HandoffId = "h.id",
+        pub completed_at: Timestamp = "h.completed_at",
     }
 }
 

@@ -316,6 +316,59 @@ pub fn find_last_session(
     )
 }
 
+columns! {
+    /// A run whose agent read its prompt in a session.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct RunOfSession {
+        pub run_id: RunId = "r.id",
+        pub handoff_id: HandoffId = "h.id",
+        pub started_at: Timestamp = "r.started_at",
+    }
+}
+
+/// Lists the newest ended runs of an agent's session on a task, newest first. A program may rename a session that it resumes, so the
+/// session that a run resumed counts, too. A run without an answer of the model may not have read its prompt, and is left out.
+pub fn list_of_session(
+    view: &View<'_>,
+    task_number: i64,
+    agent_name: &AgentName,
+    session: &str,
+    limit: u32,
+) -> Result<Vec<RunOfSession>> {
+    const OF_SESSION: Statement<4> = sql!(
+        "WITH RECURSIVE own (number, session_id, resumes) AS (
+             SELECT r.number, r.session_id, r.resumes FROM handoffs h JOIN runs r ON r.handoff_number = h.number
+              WHERE h.task_number = $1 AND h.agent_name = $2 AND r.state = 'ended' AND r.session_id IS NOT NULL
+         ),
+         sessions (id) AS (
+             SELECT $3
+             UNION
+             SELECT own.resumes FROM sessions JOIN own ON own.session_id = sessions.id WHERE own.resumes IS NOT NULL
+         )
+         SELECT ",
+        RunOfSession::COLUMNS,
+        " FROM own
+          JOIN runs r ON r.number = own.number AND r.started_at IS NOT NULL
+          JOIN handoffs h ON h.number = r.handoff_number
+         WHERE own.session_id IN (SELECT id FROM sessions)
+           AND (r.outcome = 'completed' OR r.usage ->> 'turns' > 0)
+         ORDER BY r.number DESC LIMIT $4"
+    );
+    let arguments = params![task_number, agent_name, session, limit];
+    view.rows(OF_SESSION, arguments, RunOfSession::from_row)
+}
+
+/// Makes a run start without the session that it should have resumed. Its output is read from the beginning.
+pub fn update_fresh(tx: &Tx<'_>, id: &RunId) -> Result<()> {
+    tx.execute(
+        sql!(
+            "UPDATE runs SET resumes = NULL, followed_bytes = 0 WHERE id = $1 AND state = 'queued'"
+        ),
+        params![id],
+    )?;
+    Ok(())
+}
+
 /// Finds the provider's last session of a hand-off.
 pub fn find_session_of_handoff(view: &View<'_>, handoff_number: i64) -> Result<Option<String>> {
     view.row(
