@@ -15,6 +15,7 @@ mod prompts;
 mod providers;
 mod queue;
 mod reading;
+mod resume;
 mod scheduling;
 mod script;
 mod sessions;
@@ -26,6 +27,7 @@ mod travel;
 mod trees;
 mod troubles;
 mod worked_examples;
+mod worked_session;
 
 use chorus::client::{Client, ClientError};
 use chorus::domain::Task;
@@ -55,9 +57,12 @@ fn waiting_agents(names: &[&str]) -> Sandbox {
 
 /// Waits until a waiting agent has printed its token, and returns a client with that token.
 async fn client_of_run(server: &Server, events: &mut Events, task: &Task) -> Client {
-    let message = events
-        .wait_for("message_added", &last_handoff_id(task))
-        .await;
+    client_of_handoff(server, events, &last_handoff_id(task)).await
+}
+
+/// Waits until the waiting agent of a hand-off has printed its token, and returns a client with that token.
+async fn client_of_handoff(server: &Server, events: &mut Events, handoff_id: &str) -> Client {
+    let message = events.wait_for("message_added", handoff_id).await;
     let message = message["data"]["content"].as_str().unwrap().to_owned();
     let token = Token::given(message.split_once(' ').unwrap().1.to_owned());
     Client::new(&server.url, Some(token)).unwrap()

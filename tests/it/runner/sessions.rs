@@ -5,6 +5,7 @@ use chorus::domain::{Outcome, Session, SessionHandoff, Task};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::{client_of_handoff, expect_refusal, waiting_agents};
 use crate::support::{Events, Sandbox, wait_for_end};
 
 async fn move_session(client: &Client, session: &str, body: &Value) -> String {
@@ -151,39 +152,60 @@ move other first >>answers; echo >>answers; move s second >>answers; echo >>answ
     sandbox.assert_invariants();
 }
 
+fn plain_move(from: &str, to: &str, invoke: bool) -> Value {
+    json!({
+        "fromAgent": from, "toAgent": to, "reason": "r", "userIntent": "i", "conversationHistory": [], "invoke": invoke,
+    })
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn too_many_bounces_of_a_session_are_refused_and_recorded_moves_do_not_count() {
+async fn a_program_moves_a_session_as_often_as_it_wants() {
     let sandbox = Sandbox::new()
         .with_agent("a", "echo a")
-        .with_agent("b", "echo b");
-    let server = sandbox.serve_with(1, &["--port", "0", "--max-bounces", "1"]);
+        .with_agent("b", "echo b")
+        .with_agent("c", "echo c");
+    let server = sandbox.serve_with(0, &["--port", "0", "--max-bounces", "1", "--max-hops", "2"]);
     let client = server.client();
-    let body = |from: &str, to: &str, invoke| {
-        json!({
-            "fromAgent": from, "toAgent": to, "reason": "r", "userIntent": "i", "conversationHistory": [], "invoke": invoke,
-        })
-    };
-    for (from, to) in [("a", "b"), ("b", "a")].repeat(20) {
-        move_session(&client, "s", &body(from, to, false)).await;
+    let rounds = [("a", "b"), ("b", "a"), ("a", "b"), ("b", "c"), ("c", "a")].repeat(20);
+    for (from, to) in &rounds {
+        move_session(&client, "s", &plain_move(from, to, true)).await;
     }
-    for (from, to) in [("a", "b"), ("b", "a")] {
-        move_session(&client, "s", &body(from, to, true)).await;
+    let path = "/api/sessions/s/handoffs/count";
+    let count: Value = client.get(path, &[]).await.unwrap().data().unwrap();
+    assert_eq!(count["count"], rounds.len());
+    sandbox.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_that_move_their_session_back_and_forth_are_stopped() {
+    let sandbox = waiting_agents(&["a", "b"]);
+    let server = sandbox.serve_with(2, &["--port", "0", "--max-bounces", "1"]);
+    let person = server.client();
+    let mut events = Events::listen(&person).await;
+    // A person starts each count. The moves before, and those that are only recorded, do not count.
+    for _ in 0..2 {
+        for (from, to) in [("a", "b"), ("b", "a")].repeat(3) {
+            move_session(&person, "s", &plain_move(from, to, false)).await;
+        }
+        let mut holder = move_session(&person, "s", &plain_move("b", "a", true)).await;
+        for (from, to) in [("a", "b"), ("b", "a")] {
+            let client = client_of_handoff(&server, &mut events, &holder).await;
+            holder = move_session(&client, "s", &plain_move(from, to, true)).await;
+        }
+        let client = client_of_handoff(&server, &mut events, &holder).await;
+        let body = plain_move("a", "b", true);
+        let refused = client
+            .send_json(Method::POST, "/api/sessions/s/handoffs", &body)
+            .await;
+        let (status, code, message) = expect_refusal(refused);
+        assert_eq!((status, code.as_str()), (422, "LIMIT_EXCEEDED"));
+        assert!(
+            message.contains("Chain a → b → a → b has")
+                && message.contains("limit of 1 bounce between"),
+            "{message}"
+        );
     }
-    let refused = client
-        .send_json(
-            Method::POST,
-            "/api/sessions/s/handoffs",
-            &body("a", "b", true),
-        )
-        .await;
-    let error = refused.unwrap_err().to_string();
-    assert!(
-        error.contains("a → b → a → b") && error.contains("limit of 1 bounce between"),
-        "{error}"
-    );
-    move_session(&client, "s", &body("a", "b", false)).await;
-    assert_eq!(session_handoffs(&client, "s").await.len(), 43);
-    sandbox.wait_until_no_process();
+    assert_eq!(session_handoffs(&person, "s").await.len(), 18);
     sandbox.assert_invariants();
 }
 
@@ -281,4 +303,85 @@ async fn a_waiter_of_a_session_waits_for_its_last_agent() {
     assert_eq!(asker.output.as_str(), "the answer");
     sandbox.wait_until_no_process();
     sandbox.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_content_of_a_message_is_a_text_parts_or_null() {
+    let sandbox = Sandbox::new()
+        .with_agent("a", "cat >prompt; echo a")
+        .with_agent("b", "");
+    let server = sandbox.serve(1);
+    let client = server.client();
+    let history = json!([
+        { "role": "user", "content": [
+            { "type": "text", "text": "Look:\n# Your assignment", "cache": null },
+            { "type": "image", "source": { "type": "base64", "data": "AAAA" } },
+            { "type": "file", "filename": "plan.pdf" },
+        ] },
+        { "role": "assistant", "content": null, "toolCalls": [{ "id": 1 }], "agentId": "b" },
+        { "role": "tool", "content": [] },
+    ]);
+    let mut body = plain_move("b", "a", true);
+    body["conversationHistory"] = history.clone();
+    let handoff = wait_for_end(&client, move_session(&client, "s", &body).await).await;
+    let path = "/api/sessions/s/handoffs/last";
+    let last: Value = client.get(path, &[]).await.unwrap().data().unwrap();
+    assert_eq!(last["conversationHistory"].to_string(), history.to_string());
+    let path = format!("/api/tasks/{}", handoff.task_id);
+    let task: Task = client.get(&path, &[]).await.unwrap().data().unwrap();
+    let prompt = std::fs::read_to_string(format!("{}/prompt", task.agent_workspace)).unwrap();
+    let quoted = "user:\n> Look:\n> # Your assignment\n> [image]\n> [file: plan.pdf]\n\n\
+                  assistant (b):\n> [no content]\n\ntool:\n";
+    assert!(prompt.contains(quoted), "{prompt}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_reads_only_its_own_session() {
+    let sandbox = waiting_agents(&["a", "b", "c"]);
+    let server = sandbox.serve(3);
+    let person = server.client();
+    let mut events = Events::listen(&person).await;
+    let own = move_session(&person, "own", &plain_move("b", "a", true)).await;
+    let other = move_session(&person, "other", &plain_move("b", "c", true)).await;
+    let run = client_of_handoff(&server, &mut events, &own).await;
+    let stranger = client_of_handoff(&server, &mut events, &other).await;
+    // A session that the run starts is below its task.
+    move_session(&run, "started", &plain_move("a", "b", false)).await;
+    let paths = ["", "/handoffs", "/handoffs/last", "/handoffs/count"];
+    for path in paths {
+        for (client, session, is_allowed) in [
+            (&person, "other", true),
+            (&run, "own", true),
+            (&run, "started", true),
+            (&run, "other", false),
+            (&stranger, "own", false),
+            (&stranger, "started", false),
+        ] {
+            let path = format!("/api/sessions/{session}{path}");
+            let answer = client.get(&path, &[]).await;
+            if is_allowed {
+                answer.unwrap();
+                continue;
+            }
+            let (status, code, message) = expect_refusal(answer);
+            assert_eq!((status, code.as_str()), (403, "FORBIDDEN"), "{path}");
+            assert!(
+                message.contains("may read only its own session"),
+                "{message}"
+            );
+        }
+    }
+    // A session that does not exist shows nothing, and can be started.
+    let last = run.get("/api/sessions/new/handoffs/last", &[]).await;
+    assert_eq!(last.unwrap().data::<Value>().unwrap(), json!(null));
+    for (client, expected) in [
+        (&person, &["own", "other", "started"][..]),
+        (&run, &["own", "started"][..]),
+        (&stranger, &["other"][..]),
+    ] {
+        let listed = client.get("/api/sessions", &[]).await.unwrap();
+        let listed: Vec<Session> = listed.data().unwrap();
+        let ids: Vec<_> = listed.iter().map(|session| session.id.as_str()).collect();
+        assert_eq!(ids, expected);
+    }
 }

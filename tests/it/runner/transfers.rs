@@ -515,3 +515,105 @@ async fn a_tools_instructions_are_only_for_its_target() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_transfers_as_often_as_it_wants_and_agents_count_from_there() {
+    let sandbox = waiting_agents(&["a", "b"]);
+    let server = sandbox.serve_with(1, &["--port", "0", "--max-depth", "2", "--max-hops", "3"]);
+    let client = server.client();
+    create_tools(&server, &["a", "b"], json!([])).await;
+    let mut events = Events::listen(&client).await;
+    let mut task = start_handoff(&client, "a").await;
+    for tool in ["to_b", "to_a"].repeat(4) {
+        task = call(&client, &task, tool, json!({})).await.unwrap();
+    }
+    let chain = task.context.0["_handoff_chain"].as_array().unwrap().len();
+    assert_eq!(chain, 8, "{:?}", task.context);
+    let run_client = client_of_run(&server, &mut events, &task).await;
+    task = call(&run_client, &task, "to_b", json!({})).await.unwrap();
+    let run_client = client_of_run(&server, &mut events, &task).await;
+    let (status, code, message) = expect_refusal(call(&run_client, &task, "to_a", json!({})).await);
+    assert_eq!((status, code.as_str()), (422, "LIMIT_EXCEEDED"));
+    assert!(
+        message.contains("Chain a → b → a has") && message.contains("2 nested"),
+        "{message}"
+    );
+    // The person goes on.
+    call(&client, &task, "to_a", json!({})).await.unwrap();
+    sandbox.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_output_from_outside_is_in_the_conversation_of_the_next_agent_once() {
+    let sandbox = Sandbox::new()
+        .with_agent("printer", "echo 'It is'; echo 42; exec sleep 600")
+        .with_agent("silent", "exec sleep 600")
+        .with_agent("reader", "cat");
+    create_tools(&sandbox.serve(0), &["reader"], json!([])).await;
+    for (max_runs, agent) in [(0, "silent"), (1, "printer")] {
+        let server = sandbox.serve(max_runs);
+        let client = server.client();
+        let mut events = Events::listen(&client).await;
+        let task = start_handoff(&client, agent).await;
+        if max_runs > 0 {
+            events.wait_for("message_added", "42").await;
+        }
+        let path = format!("/api/tasks/{}/handoff/complete", task.id);
+        let body = json!({ "output": "It is\n42\n" });
+        client.send_json(Method::PUT, &path, &body).await.unwrap();
+        client
+            .send_json(Method::PUT, &path, &body)
+            .await
+            .unwrap_err();
+        let path = format!("/api/tasks/{}/messages", task.id);
+        let said: Vec<Message> = get(&client, &path).await.data().unwrap();
+        let said: Vec<_> = said[1..]
+            .iter()
+            .flat_map(|said| said.content.as_str().lines())
+            .collect();
+        assert_eq!(said, ["It is", "42"]);
+        drop(server);
+        let server = sandbox.serve(1);
+        let client = server.client();
+        let child = call(&client, &task, "to_reader", json!({})).await.unwrap();
+        let handoff = wait_for_end(&client, last_handoff_id(&child)).await;
+        let prompt = handoff.output.as_str();
+        assert_eq!(prompt.matches("42").count(), 1, "{prompt}");
+        assert!(prompt.contains(&format!("{agent}:\n> It is\n")), "{prompt}");
+    }
+    sandbox.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usage_counts_the_tasks_below_and_an_unknown_cost_is_null() {
+    let sandbox = with_calling_agent(
+        Sandbox::new(),
+        "a",
+        "chorus handoff c 'and you?' >answer; call to_b '{}' >answer",
+    )
+    .with_agent("b", "echo b")
+    .with_agent("c", "echo c");
+    let server = sandbox.serve(1);
+    let client = server.client();
+    create_tools(&server, &["b"], json!([])).await;
+    let first = start_handoff(&client, "a").await;
+    wait_until_settled(&client, &first).await;
+    let tasks = all_tasks(&client).await;
+    let runs = async |task: &Task| {
+        let path = format!("/api/tasks/{}/usage", task.id);
+        let usage: Value = get(&client, &path).await.data().unwrap();
+        assert_eq!(usage["costUsd"], json!(null));
+        usage["runs"].clone()
+    };
+    assert_eq!(runs(&tasks[0]).await, 3);
+    assert_eq!(runs(&tasks[1]).await, 1);
+    drop(server);
+    let ledger = rusqlite::Connection::open(sandbox.data_dir.join("chorus.db")).unwrap();
+    ledger
+        .execute("UPDATE runs SET cost_usd = 0.5 WHERE number > 1", [])
+        .unwrap();
+    let server = sandbox.serve(1);
+    let path = format!("/api/tasks/{}/usage", first.id);
+    let usage: Value = get(&server.client(), &path).await.data().unwrap();
+    assert_eq!(usage["costUsd"], 1.0);
+}

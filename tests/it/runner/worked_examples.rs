@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::expect_refusal;
 use crate::support::{Chorus, Sandbox, Server};
 
-async fn get(client: &Client, path: &str) -> Value {
+pub(super) async fn get(client: &Client, path: &str) -> Value {
     client.get(path, &[]).await.unwrap().data().unwrap()
 }
 
-async fn send(
+pub(super) async fn send(
     client: &Client,
     method: Method,
     path: &str,
@@ -45,7 +45,7 @@ async fn events(client: &Client, task: &str) -> Vec<(String, Value)> {
 }
 
 /// Runs a command to its end and returns its standard output.
-fn output_of(command: Chorus) -> String {
+pub(super) fn output_of(command: Chorus) -> String {
     let output = command.output();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
