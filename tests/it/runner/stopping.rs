@@ -114,7 +114,7 @@ async fn output_after_an_outside_completion_is_only_in_the_log() {
     cancel(&client, &next).await;
     assert_eq!(
         sandbox.query("SELECT group_concat(content) FROM messages WHERE NOT is_prompt"),
-        "begun,begun"
+        "begun,from outside,begun"
     );
     sandbox.assert_invariants();
 }

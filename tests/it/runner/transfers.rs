@@ -546,7 +546,7 @@ async fn a_program_transfers_as_often_as_it_wants_and_agents_count_from_there() 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_output_from_outside_is_in_the_conversation_of_the_next_agent_once() {
     let sandbox = Sandbox::new()
-        .with_agent("printer", "echo 'It is'; echo 42; exec sleep 600")
+        .with_agent("printer", "echo 'It is'; echo forty-two; exec sleep 600")
         .with_agent("silent", "exec sleep 600")
         .with_agent("reader", "cat");
     create_tools(&sandbox.serve(0), &["reader"], json!([])).await;
@@ -556,10 +556,10 @@ async fn an_output_from_outside_is_in_the_conversation_of_the_next_agent_once() 
         let mut events = Events::listen(&client).await;
         let task = start_handoff(&client, agent).await;
         if max_runs > 0 {
-            events.wait_for("message_added", "42").await;
+            events.wait_for("message_added", "forty-two").await;
         }
         let path = format!("/api/tasks/{}/handoff/complete", task.id);
-        let body = json!({ "output": "It is\n42\n" });
+        let body = json!({ "output": "It is\nforty-two\n" });
         client.send_json(Method::PUT, &path, &body).await.unwrap();
         client
             .send_json(Method::PUT, &path, &body)
@@ -571,14 +571,14 @@ async fn an_output_from_outside_is_in_the_conversation_of_the_next_agent_once() 
             .iter()
             .flat_map(|said| said.content.as_str().lines())
             .collect();
-        assert_eq!(said, ["It is", "42"]);
+        assert_eq!(said, ["It is", "forty-two"]);
         drop(server);
         let server = sandbox.serve(1);
         let client = server.client();
         let child = call(&client, &task, "to_reader", json!({})).await.unwrap();
         let handoff = wait_for_end(&client, last_handoff_id(&child)).await;
         let prompt = handoff.output.as_str();
-        assert_eq!(prompt.matches("42").count(), 1, "{prompt}");
+        assert_eq!(prompt.matches("forty-two").count(), 1, "{prompt}");
         assert!(prompt.contains(&format!("{agent}:\n> It is\n")), "{prompt}");
     }
     sandbox.assert_invariants();
