@@ -45,6 +45,7 @@ mod wait;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{ArgMatches, FromArgMatches};
 
@@ -137,16 +138,24 @@ fn wait_for_room(ui: Ui, command: &Command) {
     }
 }
 
+/// The time for which an idle thread of a server's blocking pool lives. The server uses the pool more often, so one thread always lives.
+const BLOCKING_THREAD_LIFE: Duration = Duration::from_mins(1);
+
 /// The server uses all cores; a command that asks one question does not need them.
 fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
-    let mut builder = match command {
-        Command::Serve(_) | Command::Demo(_) => {
-            memory::set_up();
-            tokio::runtime::Builder::new_multi_thread()
-        }
-        _ => tokio::runtime::Builder::new_current_thread(),
-    };
-    builder.enable_all().build()
+    if !matches!(command, Command::Serve(_) | Command::Demo(_)) {
+        return tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+    }
+    memory::set_up();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_keep_alive(BLOCKING_THREAD_LIFE)
+        .enable_all()
+        .build()?;
+    // The pool panics if it has no thread and cannot start one. The first thread starts while there is room for it.
+    drop(runtime.spawn_blocking(|| ()));
+    Ok(runtime)
 }
 
 async fn run(ui: Ui, command: Command) -> Result<(), Failure> {
