@@ -29,6 +29,9 @@ use diag::{Diag, Socket};
 use holders::Holders;
 use process::{Process, Standing};
 
+/// The times that the holders of a socket are read that end meanwhile.
+const ATTEMPTS: usize = 5;
+
 /// The party at the other end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -201,29 +204,50 @@ impl Peers {
 
     fn origin_of_connector(&self, pid: i32, accepted: u64) -> std::io::Result<Origin> {
         match Process::read(pid)? {
-            Some(process) if process.started <= accepted => self.origin_of(&[process]),
+            Some(process) if process.started <= accepted => {
+                Ok(decide(&self.standings(&[process])?))
+            }
             _ => Ok(Origin::Unknown),
         }
     }
 
+    /// Decides for the processes that share a socket. A child that a program starts holds its sockets for a moment, so holders that
+    /// end meanwhile are read again.
     async fn origin_of_socket(&self, inode: u64) -> std::io::Result<Origin> {
-        let holders = self.holders.of(self.uid, inode).await?;
-        self.origin_of(&holders)
+        for _ in 1..ATTEMPTS {
+            let standings = self.standings_of_holders(inode).await?;
+            if !standings.is_empty() && !standings.contains(&Standing::Unclear) {
+                return Ok(decide(&standings));
+            }
+        }
+        Ok(decide(&self.standings_of_holders(inode).await?))
     }
 
-    /// Decides for processes that share a socket: a person holds it alone.
-    fn origin_of(&self, processes: &[Process]) -> std::io::Result<Origin> {
-        let mut standings = Vec::new();
-        for process in processes {
-            standings.push(process.standing(&self.runs, self.unmarked)?);
-        }
-        standings.dedup();
-        Ok(match standings.as_slice() {
-            [] | [Standing::Unclear] => Origin::Unknown,
-            [Standing::Person] => Origin::OwnUser,
-            [Standing::Run(id)] => Origin::Run(id.clone()),
-            _ => Origin::LostRun,
-        })
+    async fn standings_of_holders(&self, inode: u64) -> std::io::Result<Vec<Standing>> {
+        self.standings(&self.holders.of(self.uid, inode).await?)
+    }
+
+    fn standings(&self, processes: &[Process]) -> std::io::Result<Vec<Standing>> {
+        let standings = processes.iter();
+        standings
+            .map(|process| process.standing(&self.runs, self.unmarked))
+            .collect()
+    }
+}
+
+/// Decides for processes that share a socket: a person holds it alone.
+fn decide(standings: &[Standing]) -> Origin {
+    let Some((first, others)) = standings.split_first() else {
+        return Origin::Unknown;
+    };
+    if others.iter().any(|other| other != first) {
+        return Origin::LostRun;
+    }
+    match first {
+        Standing::Unclear => Origin::Unknown,
+        Standing::Person => Origin::OwnUser,
+        Standing::Run(id) => Origin::Run(id.clone()),
+        Standing::LostRun => Origin::LostRun,
     }
 }
 

@@ -1,6 +1,10 @@
 //! A process of a run that drops its token.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use chorus::domain::Handoff;
@@ -66,6 +70,47 @@ async fn a_person_calls_without_a_token_while_agents_work() {
             .send_json(Method::POST, "/api/tasks", &body)
             .await
             .unwrap();
+    }
+    gate.let_one_through();
+    sandbox.wait_until_no_process();
+}
+
+/// A child that a program starts has the program's sockets until it executes or ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_whose_children_end_meanwhile_is_a_person() {
+    let sandbox = Sandbox::new();
+    let gate = sandbox.gate("gate");
+    let sandbox = sandbox.with_agent("busy", &format!("read _ <{}", gate.path().display()));
+    let server = sandbox.serve(1);
+    let client = server.client();
+    let mut events = Events::listen(&client).await;
+    start_handoff(&client, "busy").await;
+    events.wait_for("agent_handoff_started", "busy").await;
+    let address = server.url.strip_prefix("http://").unwrap().to_owned();
+    let call = move |milliseconds: u64| {
+        let mut connection = TcpStream::connect(&address).unwrap();
+        let copy: OwnedFd = connection.try_clone().unwrap().into();
+        let mut child = Command::new("/bin/sleep")
+            .arg(format!(
+                "{:.3}",
+                Duration::from_millis(milliseconds).as_secs_f64()
+            ))
+            .stdin(Stdio::from(copy))
+            .spawn()
+            .unwrap();
+        let head =
+            format!("GET /api/agents HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        connection.write_all(head.as_bytes()).unwrap();
+        let waiting = std::thread::spawn(move || child.wait().unwrap());
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        waiting.join().unwrap();
+        answer
+    };
+    let answers = tokio::task::spawn_blocking(move || (0..80).map(|n| call(n % 20)).collect());
+    let answers: Vec<String> = answers.await.unwrap();
+    for answer in answers {
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     }
     gate.let_one_through();
     sandbox.wait_until_no_process();
