@@ -44,7 +44,7 @@ pub(super) async fn get_agent(
     security(("token" = [])),
     params(
         ("name" = String, Path, description = "The agent", example = "reviewer"),
-        ("If-None-Match" = Option<String>, Header, description = "`*`: only create, never replace"),
+        ("If-None-Match" = Option<String>, Header, pattern = r"^\*$", description = "`*`: only create, never replace"),
     ),
     responses(
         (status = 200, description = "The replaced agent", body = Answer<Agent>),

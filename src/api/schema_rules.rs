@@ -36,6 +36,7 @@ fn rules() -> Value {
         "RequestInput": { "properties": { "agentWorkspace": workspace, "source": source() } },
         "Route": route(),
         "AgentChange": spec_path(),
+        "StatusInput": { "properties": { "status": { "not": message_without_failure() } } },
         // A reply joins the thread of its mail.
         "MailInput": { "not": both_given("threadId", "inReplyTo") },
     })
@@ -73,6 +74,15 @@ fn spec_path() -> Value {
             "required": ["provider"],
         },
         "then": { "properties": { "specPath": { "pattern": r"[^/]\.[mM][dD]$" } } },
+    })
+}
+
+/// Only a failed task has a message.
+fn message_without_failure() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "type": { "not": { "const": "failed" } }, "message": { "type": "string" } },
+        "required": ["type", "message"],
     })
 }
 

@@ -10,7 +10,7 @@ struct Rule {
     /// The place of the rule below `components/schemas`.
     place: &'static str,
     value: Value,
-    operation: (Method, &'static str),
+    operation: (Method, String),
     forbidden: Vec<Value>,
     allowed: Value,
 }
@@ -22,12 +22,12 @@ fn with(body: &Value, field: &str, value: Value) -> Value {
     body
 }
 
-fn workspaces(place: &'static str, path: &'static str, body: &Value) -> Rule {
+fn workspaces(place: &'static str, path: &str, body: &Value) -> Rule {
     let forbidden = ["/", "//.", "/a/../b", "/a/..", "/proc", "/./proc/self/root"];
     Rule {
         place,
         value: json!({ "pattern": r"^[/.]*$|(^|/)\.\.(/|$)|^[/.]*/proc(/|$)" }),
-        operation: (Method::POST, path),
+        operation: (Method::POST, path.to_owned()),
         forbidden: forbidden
             .map(|workspace| with(body, "agentWorkspace", workspace.into()))
             .into(),
@@ -76,14 +76,23 @@ fn rules(tasks: &[String; 2], mail: &str) -> Vec<Rule> {
         Rule {
             place: "/TaskInput/properties/dependsOn/uniqueItems",
             value: json!(true),
-            operation: (Method::POST, "/api/tasks"),
+            operation: (Method::POST, "/api/tasks".to_owned()),
             forbidden: vec![with(&task, "dependsOn", json!([tasks[0], tasks[0]]))],
             allowed: with(&task, "dependsOn", json!(tasks)),
         },
         Rule {
+            place: "/StatusInput/properties/status/not/required",
+            value: json!(["type", "message"]),
+            operation: (Method::PUT, format!("/api/tasks/{}/status", tasks[0])),
+            forbidden: ["pending", "completed"]
+                .map(|status| json!({ "status": { "type": status, "message": "" } }))
+                .into(),
+            allowed: json!({ "status": { "type": "failed", "message": "" } }),
+        },
+        Rule {
             place: "/RequestInput/properties/source/allOf/1/then/properties/file/type",
             value: json!("string"),
-            operation: (Method::POST, "/api/requests"),
+            operation: (Method::POST, "/api/requests".to_owned()),
             forbidden: sources(&[
                 with(&source, "file", Value::Null),
                 with(&source, "file", " ".into()),
@@ -96,7 +105,7 @@ fn rules(tasks: &[String; 2], mail: &str) -> Vec<Rule> {
         Rule {
             place: "/Route/allOf/0/then/properties/startCommand/type",
             value: json!("array"),
-            operation: (Method::PUT, "/api/dispatch/routes"),
+            operation: (Method::PUT, "/api/dispatch/routes".to_owned()),
             forbidden: routes(&[
                 with(&rule, "startCommand", Value::Null),
                 with(&rule, "pollCommand", json!([" "])),
@@ -108,7 +117,7 @@ fn rules(tasks: &[String; 2], mail: &str) -> Vec<Rule> {
         Rule {
             place: "/AgentChange/then/properties/specPath/pattern",
             value: json!(r"[^/]\.[mM][dD]$"),
-            operation: (Method::PATCH, "/api/agents/qa"),
+            operation: (Method::PATCH, "/api/agents/qa".to_owned()),
             forbidden: ["", " ", ".md", "agents/.md", "agents/qa.txt"]
                 .map(|path| with(&agent, "specPath", path.into()))
                 .into(),
@@ -117,7 +126,7 @@ fn rules(tasks: &[String; 2], mail: &str) -> Vec<Rule> {
         Rule {
             place: "/MailInput/not/required",
             value: json!(["threadId", "inReplyTo"]),
-            operation: (Method::POST, "/api/mail"),
+            operation: (Method::POST, "/api/mail".to_owned()),
             forbidden: vec![with(
                 &with(&sent, "inReplyTo", mail.into()),
                 "threadId",
@@ -148,13 +157,13 @@ async fn a_rule_of_the_document_holds_and_forbids_nothing_else() {
         for body in rule.forbidden {
             let refused = app
                 .operator()
-                .send(method.clone(), path, body.clone())
+                .send(method.clone(), &path, body.clone())
                 .await;
             assert_eq!(refused.status, 400, "{path} {body}: {}", refused.line());
         }
         let accepted = app
             .operator()
-            .send(method, path, rule.allowed.clone())
+            .send(method, &path, rule.allowed.clone())
             .await;
         assert!(
             accepted.status.is_success(),
