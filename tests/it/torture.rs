@@ -274,7 +274,7 @@ fn assert_outcome(
             was_killed
                 || agent == "failing"
                 || (matches!(agent, "asking" | "repeating")
-                    && output.contains("exit code 4 ")
+                    && output.contains("exit code 4")
                     && child_failed())
                 || injections.explain(output, ended.began, ended.ended),
             "{}",

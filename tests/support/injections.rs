@@ -122,7 +122,7 @@ impl Injections {
             .iter()
             .filter(|made| made.began <= to && made.ended.is_none_or(|ended| from <= ended));
         meanwhile.any(|made| match made.shortage {
-            Shortage::Disk => says(&["exit code 9 ", "No space left", "I/O error"]),
+            Shortage::Disk => says(&["exit code 9", "No space left", "I/O error"]),
             Shortage::Processes => says(&["Cannot fork", "Resource temporarily unavailable"]),
             Shortage::Descriptors => false,
         })
