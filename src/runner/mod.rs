@@ -68,7 +68,7 @@ use installation::Installation;
 use isolation::Masks;
 use processes::Carried;
 use run_dir::SupervisorChild;
-use shortage::{Pause, Stopping};
+use shortage::{Pause, Stopping, patiently};
 use supervised::LaunchError;
 use waits::Told;
 use watch::Watcher;
@@ -146,7 +146,7 @@ struct Live {
 
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
-    #[error("Cannot watch files; raise fs.inotify.max_user_instances")]
+    #[error("Cannot watch files")]
     Watch(#[source] std::io::Error),
     #[error("Cannot read the data directory; check its permissions")]
     DataDir(#[source] std::io::Error),
@@ -183,7 +183,11 @@ impl Runner {
         options: RunnerOptions,
         stopping: CancellationToken,
     ) -> Result<Self, RunnerError> {
-        let watcher = Watcher::start().map_err(RunnerError::Watch)?;
+        let watch = "watch files (if this lasts, raise fs.inotify.max_user_instances)";
+        let watcher = patiently(&stopping, watch, Watcher::start)
+            .await
+            .map_err(|Stopping| StoreError::Closed)?
+            .map_err(RunnerError::Watch)?;
         let installation = Installation::of(&options.data_dir).map_err(RunnerError::DataDir)?;
         let inner = Inner {
             db,

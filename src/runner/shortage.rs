@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::{Resources, Runner};
 use crate::error::with_sources;
@@ -190,27 +191,40 @@ impl Runner {
     pub(super) async fn patiently<T>(
         &self,
         what: &'static str,
-        mut attempt: impl FnMut() -> std::io::Result<T> + Send,
+        attempt: impl FnMut() -> std::io::Result<T> + Send,
     ) -> Result<std::io::Result<T>, Stopping> {
-        let mut is_told = false;
-        loop {
-            match attempt() {
-                Err(error) if may_pass(&error) => {
-                    if !std::mem::replace(&mut is_told, true) {
-                        tracing::warn!(%error, "cannot {what}; retrying");
-                    }
-                }
-                result => return Ok(result),
-            }
-            self.rest(RETRY).await?;
-        }
+        patiently(&self.0.stopping, what, attempt).await
     }
 
     pub(super) async fn rest(&self, time: Duration) -> Result<(), Stopping> {
-        tokio::select! {
-            () = self.0.stopping.cancelled() => Err(Stopping),
-            () = tokio::time::sleep(time) => Ok(()),
+        rest(&self.0.stopping, time).await
+    }
+}
+
+/// Repeats an attempt while the system lacks something for it.
+pub(super) async fn patiently<T>(
+    stopping: &CancellationToken,
+    what: &'static str,
+    mut attempt: impl FnMut() -> std::io::Result<T> + Send,
+) -> Result<std::io::Result<T>, Stopping> {
+    let mut is_told = false;
+    loop {
+        match attempt() {
+            Err(error) if may_pass(&error) => {
+                if !std::mem::replace(&mut is_told, true) {
+                    tracing::warn!(%error, "cannot {what}; retrying");
+                }
+            }
+            result => return Ok(result),
         }
+        rest(stopping, RETRY).await?;
+    }
+}
+
+async fn rest(stopping: &CancellationToken, time: Duration) -> Result<(), Stopping> {
+    tokio::select! {
+        () = stopping.cancelled() => Err(Stopping),
+        () = tokio::time::sleep(time) => Ok(()),
     }
 }
 
@@ -227,4 +241,31 @@ pub(super) async fn on_thread<T: Send + 'static>(
         })?;
     done.await
         .map_err(|_| std::io::Error::other("the work panicked"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_attempt_that_a_shortage_prevents_is_repeated_until_the_server_stops() {
+        let stopping = CancellationToken::new();
+        let mut errors = vec![Error::from(Errno::MFILE)];
+        let attempt = || errors.pop().map_or(Ok(7), Err);
+        let done = patiently(&stopping, "try", attempt).await.unwrap();
+        assert_eq!(done.unwrap(), 7);
+        let failed: Result<std::io::Result<()>, _> =
+            patiently(&stopping, "try", || Err(ErrorKind::NotFound.into())).await;
+        assert_eq!(failed.unwrap().unwrap_err().kind(), ErrorKind::NotFound);
+        let attempt = || {
+            stopping.cancel();
+            Err(Error::from(Errno::MFILE))
+        };
+        let stopped: Result<std::io::Result<()>, _> = patiently(&stopping, "try", attempt).await;
+        assert!(stopped.is_err());
+    }
 }
