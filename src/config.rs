@@ -109,6 +109,7 @@ fn lock_soon(file: &File) -> Result<(), TryLockError> {
 
 /// The name of the lock file.
 const LOCK: &str = "chorus.lock";
+const SOCKET: &str = "chorus.sock";
 
 #[derive(Debug, Clone)]
 pub struct DataDir(PathBuf);
@@ -296,7 +297,12 @@ impl DataDir {
 
     /// The Unix socket of the server.
     pub fn socket(&self) -> PathBuf {
-        self.0.join("chorus.sock")
+        self.0.join(SOCKET)
+    }
+
+    /// Returns the data directory with this socket.
+    pub fn of_socket(path: &Path) -> Option<&Path> {
+        path.parent().filter(|_| path.ends_with(SOCKET))
     }
 
     /// The parent of the default working directories of tasks.

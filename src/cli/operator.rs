@@ -48,11 +48,7 @@ fn server_url(data_dir: &DataDir, given: Option<&str>) -> Result<String, Failure
     // A browser cannot open a Unix socket.
     let given = given.filter(|url| !url.starts_with(UNIX));
     match (given, holder) {
-        (_, Holder::Nobody) => Err(Failure {
-            exit: Exit::Unreachable,
-            ..Failure::new(format!("no server runs on the data in {path}"))
-        }
-        .with_hint("start it with `chorus serve`, or name its data with --data-dir")),
+        (_, Holder::Nobody) => Err(Failure::no_server(data_dir.path())),
         (Some(url), _) => Ok(url.to_owned()),
         (None, Holder::Server(url)) => Ok(url),
         (None, Holder::Other) => Err(Failure {

@@ -1,7 +1,7 @@
 //! The server that a command talks to.
 
 use std::net::IpAddr;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::ui::{Failure, Table, Ui, one_line};
 use super::wait::patience;
 use crate::api::Answer;
 use crate::client::{Client, DEFAULT_URL, Reply, UNIX};
-use crate::config::DataDir;
+use crate::config::{DataDir, Holder};
 use crate::domain::TraceParent;
 use crate::secret::Token;
 
@@ -75,10 +75,11 @@ pub(super) fn print_answer(ui: Ui, answer: &Answer<Vec<Value>>) -> Result<(), Fa
     ui.text(&text)
 }
 
-/// Returns a client of the named server, of the one at the socket in the data directory, or of the usual one, with the trace of `TRACEPARENT` and the token of `CHORUS_TOKEN`. Without the latter, a server on this machine that
-/// asks for a token is shown the operator's, from the data directory; a server elsewhere never is.
+/// Returns a client of the named server, of the data directory's, or of the usual one, with the trace of `TRACEPARENT` and the token of
+/// `CHORUS_TOKEN`. Without the latter, a server on this machine that asks for a token is shown the operator's, from the data directory;
+/// a server elsewhere never is.
 pub(super) fn client(url: Option<&str>, data_dir: &Path) -> Result<Client, Failure> {
-    let found = || socket_url(data_dir).unwrap_or_else(|| DEFAULT_URL.to_owned());
+    let found = || server_of(data_dir).unwrap_or_else(|| DEFAULT_URL.to_owned());
     let url = &url.map_or_else(found, str::to_owned);
     let given = token()?;
     let spare = given
@@ -119,10 +120,18 @@ fn trace() -> Option<TraceParent> {
     TraceParent::parse(trace.trim()).ok()
 }
 
-/// Returns the address of the socket in the data directory, if a server listens there.
-fn socket_url(data_dir: &Path) -> Option<String> {
-    let path = DataDir::existing(data_dir).ok()?.socket();
-    UnixStream::connect(&path).ok()?;
+/// Returns the address of the data directory's server. If it does not run, this is still its socket: the server at the usual address
+/// would have other data.
+fn server_of(data_dir: &Path) -> Option<String> {
+    let data_dir = DataDir::existing(data_dir).ok()?;
+    let path = data_dir.socket();
+    if UnixStream::connect(&path).is_err() {
+        if let Ok(Holder::Server(url)) = data_dir.holder() {
+            return Some(url);
+        }
+        // The path is too long for a socket.
+        SocketAddr::from_pathname(&path).ok()?;
+    }
     Some(format!("{UNIX}{}", path.to_str()?))
 }
 

@@ -1,13 +1,14 @@
 //! Failures of commands, with their exit codes.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use reqwest::StatusCode;
 use serde::Deserialize;
 
 use crate::api::ErrorBody;
-use crate::client::ClientError;
-use crate::config::DataDirError;
+use crate::client::{ClientError, UNIX};
+use crate::config::{DataDir, DataDirError};
 use crate::domain::Problem;
 use crate::error::with_sources;
 use crate::store::OpenError;
@@ -81,6 +82,18 @@ impl Failure {
         }
     }
 
+    /// Makes the failure of a command that needs the server of a data directory.
+    pub fn no_server(data_dir: &Path) -> Self {
+        let message = format!("no server runs on the data in {}", data_dir.display());
+        Self {
+            exit: Exit::Unreachable,
+            ..Self::new(message)
+        }
+        .with_hint(
+            "start it with `chorus serve`, or name other data with --data-dir or another server with --url",
+        )
+    }
+
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
@@ -94,6 +107,14 @@ impl Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
+        if let ClientError::Unreachable { url, .. } = &error
+            && let Some(data_dir) = url
+                .strip_prefix(UNIX)
+                .map(Path::new)
+                .and_then(DataDir::of_socket)
+        {
+            return Self::no_server(data_dir);
+        }
         let failure = Self::caused(&error);
         match error {
             ClientError::Unreachable { .. } => Self {
