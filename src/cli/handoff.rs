@@ -7,7 +7,7 @@ use super::input::text_or_stdin;
 use super::progress::{Followed, Progress};
 use super::server::is_in_run;
 use super::ui::{Failure, Ui, duration};
-use super::wait::{final_message, follow, patient, print_end, started};
+use super::wait::{final_message, follow, handed, patient, print_end, started};
 use crate::api::{CancelInput, HandoffInput};
 use crate::client::Client;
 use crate::domain::{ChainEntry, Task, TaskId, Text, Timestamp};
@@ -46,10 +46,7 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     ui.notice(if now.existing {
         again(&task, &entry, now.timestamp)
     } else {
-        format!(
-            "{} is working on {} (hand-off {})",
-            entry.agent_name, task.id, entry.id
-        )
+        handed(&task.id, entry.agent_name.as_str(), &entry.id)
     });
     let timeout = timeout.map(Duration::from_secs);
     let followed = Followed {

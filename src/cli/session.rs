@@ -7,7 +7,7 @@ use super::input::json_file;
 use super::progress::{Followed, Progress};
 use super::server::print_answer;
 use super::ui::{Failure, Table, Ui, duration, one_line, outcome, printable, time};
-use super::wait::{follow, patient, print_end};
+use super::wait::{follow, handed, patient, print_end};
 use crate::api::Answer;
 use crate::client::{Client, Reply, SessionMoveInput};
 use crate::domain::{ConversationHistory, Session, SessionHandoff};
@@ -187,11 +187,10 @@ async fn hand_off(ui: Ui, arguments: SessionHandoffArguments) -> Result<(), Fail
     if !wait {
         return server.show(ui, &reply, |_| ui.line(&started.id));
     }
-    ui.notice(format_args!(
-        "{} is working on {} (hand-off {})",
-        one_line(&input.to_agent),
-        started.task_id,
-        started.id
+    ui.notice(handed(
+        &started.task_id,
+        &one_line(&input.to_agent),
+        &started.id,
     ));
     let followed = Followed {
         task: started.task_id,

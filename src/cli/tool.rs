@@ -8,7 +8,7 @@ use super::arguments::{ServerArguments, ToolCommand, ToolFields};
 use super::input::{field, json_file, text_or_stdin};
 use super::progress::{Followed, Progress};
 use super::ui::{Failure, Table, Ui, one_line, printable};
-use super::wait::{follow, patient, print_end, started};
+use super::wait::{follow, handed, patient, print_end, started};
 use crate::api::Answer;
 use crate::client::{Client, Input, Reply};
 use crate::domain::{AgentName, ContextVariable, FunctionDefinition, Text, Tool, VariableType};
@@ -270,10 +270,7 @@ async fn call(
     if !wait {
         return server.show(ui, &reply, |child| ui.line(&child.id));
     }
-    ui.notice(format_args!(
-        "{} is working on {} (hand-off {})",
-        entry.agent_name, child.id, entry.id
-    ));
+    ui.notice(handed(&child.id, entry.agent_name.as_str(), &entry.id));
     let followed = Followed {
         task: child.id,
         handoff: entry.id,

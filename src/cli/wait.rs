@@ -31,6 +31,11 @@ pub(super) fn started(reply: &Reply<Task>) -> Result<(Task, ChainEntry), Failure
     Ok((task, entry))
 }
 
+/// Describes a new hand-off, which may have to wait for a free slot.
+pub(super) fn handed(task: &TaskId, agent: &str, handoff: &HandoffId) -> String {
+    format!("handed {task} to {agent} (hand-off {handoff})")
+}
+
 /// Waits for the end of a hand-off and of its successors. Returns the last one.
 pub(super) async fn follow(
     ui: Ui,

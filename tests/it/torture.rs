@@ -48,7 +48,7 @@ fn sandbox_with_agents() -> Sandbox {
             "setsid chorus handoff $CHORUS_TASK_ID slow p >/dev/null & pid=$!; sleep 0.1; kill -s KILL -- -$pid; wait $pid; \
              answer=$(chorus handoff $CHORUS_TASK_ID slow p) || exit 4; echo \"$answer\" && echo result $CHORUS_HANDOFF_ID || exit 9",
         )
-        .with_agent("passing", "chorus tool call $CHORUS_TASK_ID to_slow --var from=$CHORUS_HANDOFF_ID; echo result $CHORUS_HANDOFF_ID")
+        .with_agent("passing", "chorus tool call $CHORUS_TASK_ID to_slow --var from=$CHORUS_HANDOFF_ID || exit 9; echo result $CHORUS_HANDOFF_ID || exit 9")
 }
 
 const AGENTS: [&str; 8] = [

@@ -39,7 +39,7 @@ pub fn judge(report: &Report, end: ProcessEnd, stderr: &str) -> Verdict {
         (Some(Ok(message)), end) => (
             Outcome::Failed,
             format!(
-                "The agent gave a final message, but its program then {}. {}\nThe final message:\n{message}",
+                "The agent's program {}. {}\nIts output until then:\n{message}",
                 describe_end(end),
                 quote_stderr(stderr)
             ),

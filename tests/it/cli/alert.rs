@@ -206,8 +206,8 @@ async fn an_agent_raises_an_alert_about_its_task_and_cannot_resolve_it() {
     let client = server.client();
     let handoff = run_agent(&client, "worker").await;
     assert_snapshot!(redact(handoff.output.as_str()), @"
-    The agent gave a final message, but its program then ended with exit code 1. Standard error is empty; see the log.
-    The final message:
+    The agent's program ended with exit code 1. Standard error is empty; see the log.
+    Its output until then:
     error: A run of worker may not resolve alerts, because the operator must see them. Leave the alert open
     ");
     let alerts: serde_json::Value = client

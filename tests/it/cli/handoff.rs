@@ -46,7 +46,7 @@ async fn a_timeout_beyond_the_end_of_time_waits_for_ever() {
     --- stdout
     Done
     --- stderr
-    qa is working on <id 1> (hand-off <id 2>)
+    handed <id 1> to qa (hand-off <id 2>)
     ");
     let missing = "0198f3c0-aaaa-7000-8000-000000000000";
     assert_snapshot!(desk.run(["request", "wait", missing, "--timeout", &longest]).await, @"
@@ -85,7 +85,7 @@ async fn the_final_message_is_all_that_is_printed_to_standard_output() {
     Done:
     all tests pass
     --- stderr
-    developer is working on <id 1> (hand-off <id 2>)
+    handed <id 1> to developer (hand-off <id 2>)
     ");
     let handoff = desk
         .app
@@ -113,7 +113,7 @@ async fn a_handoff_that_does_not_end_well_fails_with_its_error() {
     exit 1
     --- stdout
     --- stderr
-    qa is working on <id 1> (hand-off <id 2>)
+    handed <id 1> to qa (hand-off <id 2>)
     error: cancelled: no �[31mlonger needed
     ");
 }
@@ -190,7 +190,7 @@ async fn a_wait_ends_at_its_timeout_and_the_handoff_continues() {
     exit 6
     --- stdout
     --- stderr
-    qa is working on <id 1> (hand-off <id 2>)
+    handed <id 1> to qa (hand-off <id 2>)
     error: qa has not finished in time; the hand-off continues
     hint: `chorus task wait <id 1>` waits again
     ");
@@ -215,7 +215,7 @@ async fn an_interrupted_wait_says_that_the_handoff_continues() {
     let output = waits.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     assert_snapshot!(redact(&String::from_utf8(output.stderr).unwrap()), @"
-    qa is working on <id 1> (hand-off <id 2>)
+    handed <id 1> to qa (hand-off <id 2>)
     error: Interrupted; the hand-off continues
     hint: `chorus task wait <id 1>` waits again
     hint: `chorus cancel <id 1>` ends the hand-off

@@ -488,7 +488,7 @@ async fn a_tool_call_that_waits_prints_the_final_message() {
     --- stdout
     All is well
     --- stderr
-    qa is working on <id 1> (hand-off <id 2>)
+    handed <id 1> to qa (hand-off <id 2>)
     ");
 }
 

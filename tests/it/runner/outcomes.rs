@@ -27,7 +27,7 @@ async fn the_output_of_an_agent_is_its_final_message() {
         ("blank", "without a final message"),
         (
             "broken",
-            "exit code 3. Standard error:\nno idea\nThe final message:\nhalf",
+            "exit code 3. Standard error:\nno idea\nIts output until then:\nhalf",
         ),
         ("dead", "was killed by signal 9 before it gave a result"),
     ] {
