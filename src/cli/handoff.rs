@@ -9,7 +9,7 @@ use super::server::is_in_run;
 use super::ui::{Failure, Ui, duration};
 use super::wait::{final_message, follow, handed, patient, print_end, started};
 use crate::api::{CancelInput, HandoffInput};
-use crate::client::Client;
+use crate::client::{Client, ClientError};
 use crate::domain::{ChainEntry, Task, TaskId, Text, Timestamp};
 
 pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failure> {
@@ -37,7 +37,8 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     let reply = patient(&client, None)
         .tasks()
         .hand_off(&task, &input)
-        .await?;
+        .await
+        .map_err(|error| busy(&task, error))?;
     let (task, entry) = started(&reply)?;
     if no_wait {
         return server.show(ui, &reply, |_| ui.line(&entry.id));
@@ -55,6 +56,17 @@ pub(super) async fn run(ui: Ui, arguments: HandoffArguments) -> Result<(), Failu
     };
     let reply = follow(ui, &client, progress, followed, timeout).await?;
     print_end(ui, &server, &reply)
+}
+
+/// Adds the next step to the refusal of a task on which another agent works.
+fn busy(task: &str, error: ClientError) -> Failure {
+    let failure = Failure::from(error);
+    if failure.message.starts_with("Agent already active") {
+        return failure.with_hint(format!(
+            "`chorus task wait {task}` waits for that agent, `chorus cancel {task}` stops it"
+        ));
+    }
+    failure
 }
 
 /// Describes a hand-off that an agent asked for before.

@@ -256,7 +256,15 @@ impl Serving {
             tracing::error!(%error, "spans of hand-offs are no longer sent");
         }
         self.collector.finish().await;
-        tracing::info!("stopped");
+        let agents = self.engine.live_runs();
+        if agents > 0 {
+            tracing::info!(
+                agents,
+                "stopped; agents continue, and the next server on this data records their results"
+            );
+        } else {
+            tracing::info!("stopped");
+        }
     }
 }
 

@@ -80,6 +80,11 @@ impl Engine {
         self.runner.get().is_some_and(Runner::has_live_runs)
     }
 
+    /// Returns the number of agents whose process may be alive.
+    pub fn live_runs(&self) -> usize {
+        self.runner.get().map_or(0, Runner::live_runs)
+    }
+
     pub async fn check_may_change(&self, caller: &Caller, task_id: &TaskId) -> Result<()> {
         // Only a run's rights depend on the ledger.
         if caller.run().is_none() {

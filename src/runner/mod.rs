@@ -424,7 +424,11 @@ impl Runner {
 
     /// Whether a run may have processes.
     pub fn has_live_runs(&self) -> bool {
-        !self.live().is_empty()
+        self.live_runs() > 0
+    }
+
+    pub fn live_runs(&self) -> usize {
+        self.live().len()
     }
 
     /// Whether no agent process can be alive.

@@ -738,13 +738,16 @@ struct StatedLimits {
 /// States the time limit of a run and how to raise it. The agent may have been changed since the run started.
 fn time_limit(agent: &Agent, server: u64, had: u64) -> String {
     let (seconds, limit) = agent.run_limit(server);
+    let edit = format!("`chorus agent edit {}", agent.name);
     let advice = match limit {
-        _ if had != seconds => "The limit has been changed since: hand off again",
-        RunLimit::MaxSeconds => "Raise the agent's maxSeconds",
-        RunLimit::MaxSessionDuration => "Raise the agent's maxSessionDuration",
-        RunLimit::Server => {
-            "Set the agent's maxSeconds, start the server with a higher --max-seconds"
+        _ if had != seconds => "The limit has been changed since: hand off again".to_owned(),
+        RunLimit::MaxSeconds => format!("Raise it with {edit} --max-seconds SECONDS`"),
+        RunLimit::MaxSessionDuration => {
+            format!("Raise it with {edit} --max-session-duration MINUTES`")
         }
+        RunLimit::Server => format!(
+            "Set another with {edit} --max-seconds SECONDS`, start the server with a higher --max-seconds"
+        ),
     };
     format!("of {had} s. {advice}, or ask for less.")
 }
@@ -863,17 +866,17 @@ mod tests {
             (
                 serde_json::json!({ "maxSeconds": 60, "maxSessionDuration": 30 }),
                 60,
-                "of 60 s. Raise the agent's maxSeconds, or ask for less.",
+                "of 60 s. Raise it with `chorus agent edit mine --max-seconds SECONDS`, or ask for less.",
             ),
             (
                 serde_json::json!({ "maxSeconds": 7200, "maxSessionDuration": 30 }),
                 1800,
-                "of 1800 s. Raise the agent's maxSessionDuration, or ask for less.",
+                "of 1800 s. Raise it with `chorus agent edit mine --max-session-duration MINUTES`, or ask for less.",
             ),
             (
                 serde_json::json!({ "maxSessionDuration": 90 }),
                 3600,
-                "of 3600 s. Set the agent's maxSeconds, start the server with a higher --max-seconds, or ask for less.",
+                "of 3600 s. Set another with `chorus agent edit mine --max-seconds SECONDS`, start the server with a higher --max-seconds, or ask for less.",
             ),
             (
                 serde_json::json!({ "maxSessionDuration": 30 }),

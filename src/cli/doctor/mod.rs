@@ -451,7 +451,7 @@ fn check_agents(data_dir: &Path, agents: &[Agent], findings: &mut Vec<Finding>) 
             }
             None if program.is_empty() => Bad(
                 format!("{} has no program", users.join(", ")),
-                "set the agent's program".to_owned(),
+                format!("run `chorus agent edit {} --program PATH`", users[0]),
             ),
             None => Note(format!(
                 "the program {program} is not on PATH; {} cannot run until it is installed",

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::tree::status;
 use crate::cli::arguments::ServerArguments;
-use crate::cli::ui::{Failure, Ui, duration, one_line, outcome, printable, time, usage};
+use crate::cli::ui::{Failure, Ui, duration, excerpt, one_line, outcome, printable, time, usage};
 use crate::cli::wait::without_answer;
 use crate::client::Client;
 use crate::domain::{
@@ -235,11 +235,13 @@ fn entry_line(entry: &ChainEntry, full: bool) -> String {
         None => format!("{agent}  working since {}", time(entry.started_at)),
         Some(end) => {
             let took = duration(end.at.as_millis() - entry.started_at.as_millis());
-            format!(
-                "{agent}  {} after {took}  {}",
-                outcome(end.outcome),
-                one_line(end.output.as_str())
-            )
+            let output = end.output.as_str();
+            let output = if full {
+                one_line(output)
+            } else {
+                excerpt(output)
+            };
+            format!("{agent}  {} after {took}  {output}", outcome(end.outcome))
         }
     }
 }

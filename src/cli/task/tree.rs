@@ -1,6 +1,6 @@
 //! `chorus task tree`, drawn with lines.
 
-use crate::cli::ui::{duration, one_line, outcome, time};
+use crate::cli::ui::{duration, excerpt, outcome, time};
 use crate::domain::{AskedHandoff, Door, RunState, Status, TaskTree, Timestamp, TreeHandoff};
 use crate::words::counted;
 
@@ -74,14 +74,14 @@ fn head(task: &TaskTree, asked: &str) -> String {
         "{mark}{} {} {}",
         task.id,
         status(&task.status),
-        one_line(task.description.as_str())
+        excerpt(task.description.as_str())
     )
 }
 
 /// Formats the status, with the message of a failure.
 pub(super) fn status(status: &Status) -> String {
     match status.failure_message() {
-        Some(message) if !message.is_blank() => format!("failed: {}", one_line(message.as_str())),
+        Some(message) if !message.is_blank() => format!("failed: {}", excerpt(message.as_str())),
         _ => status.name().as_str().to_owned(),
     }
 }

@@ -14,7 +14,7 @@ pub(super) use failure::{Exit, Failure};
 pub(super) use progress::ProgressBar;
 pub(super) use table::Table;
 pub(super) use text::{
-    closest, cost, duration, is_id, one_line, outcome, party, printable, time, usage,
+    closest, cost, duration, excerpt, is_id, one_line, outcome, party, printable, time, usage,
 };
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();

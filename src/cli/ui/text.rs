@@ -32,6 +32,14 @@ pub(in crate::cli) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
+/// The length of an excerpt, in bytes.
+const EXCERPT: usize = 160;
+
+/// Returns the beginning of a text, on one line.
+pub(in crate::cli) fn excerpt(text: &str) -> String {
+    Text::lossy(one_line(text)).beginning(EXCERPT).into_string()
+}
+
 /// Returns the name of a party, or words for a person without one.
 pub(in crate::cli) fn party(name: &Text) -> &str {
     match name.as_str() {

@@ -149,6 +149,7 @@ async fn four_is_a_conflict() {
     --- stdout
     --- stderr
     error: Agent already active on task: qa
+    hint: `chorus task wait <id 1>` waits for that agent, `chorus cancel <id 1>` stops it
     ");
 }
 
