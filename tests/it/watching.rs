@@ -244,6 +244,39 @@ async fn removing_a_tag_withdraws_its_request_and_adding_it_again_restores_it() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_approval_that_is_taken_back_is_written_into_the_file() {
+    let notes = Notes::new();
+    let file = notes.write("a.md", "Mend it #needs-fix\nBreak it #next-fix\n");
+    let (_server, operator, mut events) = notes.serve(&["--no-dispatch"]).await;
+    let first = wait_for_request(&operator, &mut events, "request_created", "Mend it").await;
+    let second = wait_for_request(&operator, &mut events, "request_created", "Break it").await;
+    operator.approve(&[&first]).await;
+    wait_for_tag(&file, "#delegated-fix");
+    for request in [&first, &second] {
+        let body = json!({ "reason": "Too early" });
+        operator.post(request, "withdraw", &body).await.unwrap();
+    }
+    wait_until(|| read(&file) == "Mend it #needs-fix\nBreak it #needs-fix\n");
+    // The file still belongs to the operator: a tag approves again, and another one takes the approval back.
+    for (tag, event, state) in [
+        (
+            "#delegated-fix",
+            "request_approved",
+            RequestState::Delegated,
+        ),
+        ("#needs-fix", "request_requeued", RequestState::Needs),
+    ] {
+        std::fs::write(&file, format!("Mend it {tag}\nBreak it #needs-fix\n")).unwrap();
+        events.wait_for(event, &format!("a.md:1 says {tag}")).await;
+        assert_eq!(operator.get_request(&first).await.state, state);
+    }
+    let body = json!({ "response": "Not needed." });
+    operator.post(&first, "done", &body).await.unwrap();
+    wait_for_tag(&file, "#done-fix");
+    notes.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn renamed_and_moved_files_keep_their_requests() {
     let notes = Notes::new();
     let file = notes.write("a.md", "Mend it #needs-fix\n");

@@ -7,7 +7,7 @@ use crate::domain::{
     Text,
 };
 use crate::ledger::{handoff, rights};
-use crate::store::tables::{handoffs, request_recoveries, requests};
+use crate::store::tables::{handoffs, request_recoveries, request_tags, requests};
 use crate::store::{Result, Tx, View};
 use crate::words;
 
@@ -46,6 +46,10 @@ pub fn finish(tx: &mut Tx<'_>, end: &EndClaim) -> Result<EndedClaim> {
     let by = acting_as(&stored.request, end);
     stored.request.response = Some(end.text.clone());
     transition(tx, &mut stored, to, &by, None)?;
+    if handoff_number.is_none() && stored.request.withdrawn_at.is_some() {
+        // The same tag may return as new work.
+        request_tags::delete(tx, stored.number)?;
+    }
     let unwanted = match handoff_number {
         Some(number)
             if !is_own_run(tx, &end.by, number)? && !requests::has_of_handoff(tx, number)? =>

@@ -20,7 +20,7 @@ mod overview;
 mod recover;
 mod transition;
 
-pub use approve::{approve, leave_to_next};
+pub use approve::{approve, leave_to_next, withdraw};
 pub use claim::{ClaimRequest, Heartbeat, claim, heartbeat};
 pub use create::create;
 pub use dispatch::{Dispatch, dispatch, due, next_to_dispatch};
