@@ -158,6 +158,10 @@ pub fn refusal(refusal: &Refusal) -> String {
             "Task {task_id} is {}, so a tool cannot hand it off. Create a new task, or set this one to pending first",
             status.as_str()
         ),
+        Refusal::StatusUnchanged { task_id, status } => format!(
+            "Task {task_id} is already {}, so the reason was not recorded. See `chorus task show {task_id}`",
+            status.as_str()
+        ),
         Refusal::NotItsOwnTask(id) => format!(
             "Task {id} does not belong to this run. A run may hand off or report only its own task"
         ),
