@@ -47,4 +47,4 @@ ALTER TABLE requests ADD COLUMN claimant_number INTEGER REFERENCES handoffs (num
 CREATE INDEX requests_by_claimant ON requests (claimant_number) WHERE claimant_number IS NOT NULL;
 
 -- Serves the offer of requests to an agent that starts.
-CREATE INDEX requests_next ON requests (priority, number) WHERE state = 'next' AND withdrawn_at IS NULL;
+CREATE INDEX requests_next ON requests (kind, priority) WHERE state = 'next' AND withdrawn_at IS NULL;

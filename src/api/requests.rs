@@ -297,7 +297,8 @@ pub struct ClaimInput {
 
 /// Claim a request that is `delegated` or `next`
 ///
-/// Of several callers at the same time, one wins; the others get 409 with the name of the winner.
+/// Of several callers at the same time, one wins; the others get 409 with the name of the winner. The claim of a run lasts until
+/// its hand-off ends; a request that is not finished then returns to the operator.
 #[utoipa::path(
     post, path = "/api/requests/{id}/claim", operation_id = "claim_request", tag = "requests", request_body = ClaimInput,
     params(("id" = String, Path, description = "The request")),

@@ -61,6 +61,7 @@ pub fn end_handoff(tx: &mut Tx<'_>, on: StoredTask, ending: &Ending<'_>) -> Resu
         end_handoff(tx, on, &ending)?;
     }
     handoff::record_missed(tx, &closed)?;
+    request::give_back_claims(tx, closed.handoff_number, ending.outcome)?;
     // 3. If another agent continues the work, or the work was done outside Chorus, this end decides nothing: requests,
     //    increments and the router wait for the hand-off that has control.
     if matches!(ending.cause, Cause::ControlMoved { .. } | Cause::Recorded) {

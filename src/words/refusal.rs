@@ -316,7 +316,7 @@ const fn advice(step: RequestMove, state: RequestState) -> &'static str {
     match (state, step) {
         (RequestState::Needs, RequestMove::Withdraw) => "It has no approval to take back",
         (RequestState::Claimed, RequestMove::Withdraw) => {
-            "Work on it has begun; re-queue it to stop its agent"
+            "Work on it has begun; re-queue it to decide again"
         }
         (RequestState::Done, RequestMove::Withdraw) => "The work has already ended",
         (RequestState::Needs, _) => "The operator must approve it first",

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use chorus::domain::{Request, RequestState, Text};
 use serde_json::{Value, json};
 
-use crate::support::{Chorus, Events, Gate, Operator, Sandbox, Server};
+use crate::support::{
+    Chorus, Events, Gate, Operator, Sandbox, Server, last_handoff_id, start_handoff, wait_for_end,
+};
 
 /// A folder of notes that a server watches, and an agent that waits at a gate for every request.
 struct Notes {
@@ -273,6 +275,26 @@ async fn an_approval_that_is_taken_back_is_written_into_the_file() {
     let body = json!({ "response": "Not needed." });
     operator.post(&first, "done", &body).await.unwrap();
     wait_for_tag(&file, "#done-fix");
+    notes.assert_invariants();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_agent_takes_a_tag_from_its_prompt_and_the_file_follows() {
+    let script = "id=$(sed -n 's/^Request \\([^:]*\\):.*/\\1/p'); chorus request claim $id >/dev/null && read _ <GATE && \
+                  chorus request done $id 'Mended.' >/dev/null && echo assigned";
+    let notes = Notes::with_script(script);
+    let file = notes.write("a.md", "Mend it #next-fix\n");
+    let (_server, operator, mut events) = notes.serve(&[]).await;
+    let request = wait_for_request(&operator, &mut events, "request_next", "a.md").await;
+    let task = start_handoff(&operator.client, "worker").await;
+    wait_for_tag(&file, "#claimed-fix");
+    notes.gate.let_one_through();
+    let handoff = wait_for_end(&operator.client, last_handoff_id(&task)).await;
+    assert_eq!(handoff.output.as_str(), "assigned");
+    wait_for_tag(&file, "#done-fix");
+    let done = operator.get_request(&request).await;
+    assert_eq!(done.response.unwrap().as_str(), "Mended.");
+    wait_until(|| read(&file).contains("by worker"));
     notes.assert_invariants();
 }
 

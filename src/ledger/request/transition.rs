@@ -39,6 +39,7 @@ pub(super) fn transition(
         request.lease = None;
         request.handoff_id = None;
         stored.handoff_number = None;
+        stored.claimant = None;
     }
     if to != RequestState::Done {
         request.response = None;

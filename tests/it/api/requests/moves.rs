@@ -71,7 +71,7 @@ async fn every_action_in_every_state_succeeds_or_names_the_state() {
     next requeue: 409 Request <id 1> cannot be re-queued: its state is `next`. Claim it first
     claimed approve: 409 Request <id 1> cannot be approved: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
     claimed next: 409 Request <id 1> cannot be moved to `next`: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
-    claimed withdraw: 409 Request <id 1> cannot be withdrawn: its state is `claimed` by worker. Work on it has begun; re-queue it to stop its agent
+    claimed withdraw: 409 Request <id 1> cannot be withdrawn: its state is `claimed` by worker. Work on it has begun; re-queue it to decide again
     claimed claim: 409 Request <id 1> cannot be claimed: its state is `claimed` by worker. Wait until its lease ends, or re-queue it
     claimed heartbeat: claimed
     claimed done: done

@@ -193,7 +193,7 @@ async fn of_a_withdrawal_and_the_dispatcher_exactly_one_wins() {
             let late = act_as_operator(&app, &id, "withdraw", json!({})).await;
             assert_eq!(
                 redact(&refusal(&late)),
-                "409 Request <id 1> cannot be withdrawn: its state is `claimed` by developer. Work on it has begun; re-queue it to stop its agent"
+                "409 Request <id 1> cannot be withdrawn: its state is `claimed` by developer. Work on it has begun; re-queue it to decide again"
             );
         }
     }
