@@ -578,7 +578,7 @@ async fn an_output_from_outside_is_in_the_conversation_of_the_next_agent_once() 
         let child = call(&client, &task, "to_reader", json!({})).await.unwrap();
         let handoff = wait_for_end(&client, last_handoff_id(&child)).await;
         let prompt = handoff.output.as_str();
-        assert_eq!(prompt.matches("42").count(), 1, "{prompt}");
+        assert_eq!(prompt.matches("> 42\n").count(), 1, "{prompt}");
         assert!(prompt.contains(&format!("{agent}:\n> It is\n")), "{prompt}");
     }
     sandbox.assert_invariants();
